@@ -1,0 +1,57 @@
+/**
+ * Every error that the API answers with, in one table. `code` is stable: clients may branch on it. `title` says what the
+ * code means, once and for all; what was wrong with this one request stands in `detail`.
+ *
+ * @typedef {keyof typeof PROBLEMS} ProblemCode
+ */
+export const PROBLEMS = /** @type {const} */ ({
+  malformed_http: { status: 400, title: 'The request is not valid HTTP/1.1' },
+  malformed_json: { status: 400, title: 'The body is not valid JSON in UTF-8' },
+  invalid_user: { status: 400, title: 'The body is not a valid user' },
+  not_found: { status: 404, title: 'There is nothing here' },
+  method_not_allowed: { status: 405, title: 'This path does not take this method' },
+  request_timeout: { status: 408, title: 'The request did not arrive in time' },
+  body_too_large: { status: 413, title: 'The body is larger than this service takes' },
+  unsupported_media_type: { status: 415, title: 'The body has to be application/json in UTF-8, not encoded' },
+  expectation_failed: { status: 417, title: 'The only expectation known is 100-continue' },
+  headers_too_large: { status: 431, title: 'The header section is larger than this service takes' },
+  internal_error: { status: 500, title: 'Something went wrong that nobody foresaw' },
+  no_database_slot: { status: 503, title: 'No database connection became free in time' },
+  database_unavailable: { status: 503, title: 'The database does not take this request now' },
+})
+
+/** Seconds after which a client may try a 503 again. */
+const RETRY_AFTER_S = '1'
+
+/** An error that has an answer. Anything else that is thrown is unforeseen, and answered with `internal_error`. */
+export class ApiError extends Error {
+  /**
+   * @param {ProblemCode} code a row of PROBLEMS
+   * @param {string} [detail] what was wrong with this request; never internals
+   * @param {{ headers?: string[], cause?: unknown }} [options] `headers`: flat name, value list added to the answer
+   */
+  constructor(code, detail, { headers = [], cause } = {}) {
+    super(detail ?? PROBLEMS[code].title, { cause })
+    this.code = code
+    this.detail = detail
+    this.status = PROBLEMS[code].status
+    this.headers = this.status === 503 ? ['Retry-After', RETRY_AFTER_S, ...headers] : headers
+  }
+}
+
+/**
+ * The answer's body as RFC 9457 (problem details) has it.
+ *
+ * @param {ApiError} error
+ * @returns {string} JSON
+ */
+export function problemBody(error) {
+  const { title, status } = PROBLEMS[error.code]
+  return JSON.stringify({
+    type: `urn:redline:problem:${error.code}`,
+    title,
+    status,
+    code: error.code,
+    detail: error.detail,
+  })
+}

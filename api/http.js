@@ -1,0 +1,107 @@
+import { isUtf8 } from 'node:buffer'
+import { STATUS_CODES } from 'node:http'
+import { ApiError, problemBody } from './errors.js'
+
+/** application/json, with no parameter but charset=utf-8. Other JSON types are not what this service documents. */
+const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+
+/**
+ * Reads a JSON body.
+ *
+ * @param {import('node:http').IncomingMessage} req
+ * @param {number} limitBytes
+ * @returns {Promise<unknown>}
+ * @throws {ApiError} unsupported_media_type, body_too_large, malformed_json
+ * @throws {ClientGone} when the client went away before its body was complete
+ */
+export async function readJson(req, limitBytes) {
+  if (!JSON_TYPE.test(req.headers['content-type'] ?? '')) throw new ApiError('unsupported_media_type')
+  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
+  return parseJson(await readBody(req, limitBytes))
+}
+
+/** The client closed its connection in the middle of a request: there is nobody to answer. */
+export class ClientGone extends Error {}
+
+/**
+ * Writes an answer in one piece.
+ *
+ * @param {import('node:http').ServerResponse} res
+ * @param {number} status
+ * @param {string[]} headers flat list: name, value, name, value
+ * @param {string | Buffer} body
+ */
+export function send(res, status, headers, body) {
+  res.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))])
+  res.end(body)
+}
+
+/**
+ * Answers with a problem (RFC 9457).
+ *
+ * @param {import('node:http').ServerResponse} res
+ * @param {ApiError} error
+ * @param {string[]} headers further headers
+ */
+export function sendProblem(res, error, headers) {
+  send(res, error.status, [...problemHeaders(error), ...headers], problemBody(error))
+}
+
+/**
+ * The same answer as bytes, for a connection on which Node could not make out a request.
+ *
+ * @param {ApiError} error
+ * @returns {string}
+ */
+export function rawProblem(error) {
+  const body = problemBody(error)
+  const headers = [...problemHeaders(error), 'Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close']
+  const lines = headers.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines}\r\n${body}`
+}
+
+/** @param {ApiError} error */
+function problemHeaders(error) {
+  return ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
+}
+
+/**
+ * Collects the body. What comes beyond the limit is read and dropped by Node once the answer is out, so that the client
+ * gets to see its 413; the server's request timeout bounds how long that may go on.
+ *
+ * @param {import('node:http').IncomingMessage} req
+ * @param {number} limitBytes
+ * @returns {Promise<Buffer>}
+ */
+function readBody(req, limitBytes) {
+  if (Number(req.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes))
+  return new Promise((resolve, reject) => {
+    /** @type {Buffer[]} */
+    const chunks = []
+    let bytes = 0
+    req.on('data', (chunk) => {
+      bytes += chunk.length
+      if (bytes > limitBytes) reject(tooLarge(limitBytes))
+      else chunks.push(chunk)
+    })
+    req.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+    req.on('error', () => reject(new ClientGone()))
+    req.on('close', () => reject(new ClientGone()))
+  })
+}
+
+/** @param {number} limitBytes */
+function tooLarge(limitBytes) {
+  return new ApiError('body_too_large', `expected at most ${limitBytes} bytes`)
+}
+
+/** @param {Buffer} bytes */
+function parseJson(bytes) {
+  // Decoding replaces broken bytes in silence, which would store something that nobody sent.
+  if (!isUtf8(bytes)) throw new ApiError('malformed_json', 'expected UTF-8')
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    throw new ApiError('malformed_json')
+  }
+}

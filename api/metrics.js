@@ -1,0 +1,205 @@
+import { createServer } from 'node:http'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { send } from './http.js'
+
+const STATEMENT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
+const LOOP_INTERVAL_MS = 1000
+const LOOP_RESOLUTION_MS = 10
+const READY_TIMEOUT_MS = 1000
+
+/**
+ * The numbers of this process in Prometheus' text format. prom-client's default metrics bring CPU, memory, garbage
+ * collection and file descriptors (`process_open_fds`, `process_max_fds`); what follows is Redline's own.
+ *
+ * @param {import('./config.js').Config} config
+ */
+export function createMetrics(config) {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const statementSeconds = new Histogram({
+    name: 'redline_statement_seconds',
+    help: 'Time of one database statement, without the wait for a connection',
+    buckets: STATEMENT_BUCKETS_S,
+    registers: [registry],
+  })
+  info(registry, config)
+  const stopLoop = watchEventLoop(registry)
+
+  return {
+    registry,
+
+    /** @param {number} seconds */
+    observeStatement: (seconds) => statementSeconds.observe(seconds),
+
+    /**
+     * @param {import('./app.js').App} app
+     * @param {import('./pool.js').Pool} pool
+     */
+    watch(app, pool) {
+      gauge(registry, 'redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight)
+      gauge(registry, 'redline_pool_total', 'Database connections open', () => pool.stats().total)
+      gauge(registry, 'redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle)
+      gauge(
+        registry,
+        'redline_pool_waiting',
+        'Requests that wait for a database connection',
+        () => pool.stats().waiting,
+      )
+      countAnswers(registry, app)
+    },
+
+    stop: stopLoop,
+  }
+}
+
+/**
+ * The admin listener: /metrics, /healthz (the process answers), /readyz (the database answers, and no drain is on).
+ *
+ * @param {object} parts
+ * @param {Registry} parts.registry
+ * @param {import('./pool.js').Pool} parts.pool
+ * @param {() => boolean} parts.isDraining
+ */
+export function createAdminServer({ registry, pool, isDraining }) {
+  /** @type {Record<string, () => Promise<[number, string, string]>>} */
+  const pages = {
+    '/metrics': async () => [200, registry.contentType, await registry.metrics()],
+    '/healthz': async () => [200, 'application/json', '{"status":"ok"}'],
+    '/readyz': async () => {
+      if (isDraining()) return [503, 'application/json', '{"status":"draining"}']
+      return (await answers(pool))
+        ? [200, 'application/json', '{"status":"ready"}']
+        : [503, 'application/json', '{"status":"database unavailable"}']
+    },
+  }
+  const missing = async () => /** @type {[number, string, string]} */ ([404, 'text/plain', 'not found\n'])
+
+  return createServer(async (req, res) => {
+    const page = (req.method === 'GET' && pages[(req.url ?? '').split('?')[0]]) || missing
+    const [status, type, body] = await page()
+    send(res, status, ['Content-Type', type], body)
+  })
+}
+
+/** Whether the database answers within READY_TIMEOUT_MS. @param {import('./pool.js').Pool} pool */
+async function answers(pool) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, READY_TIMEOUT_MS, false)
+  })
+  const asked = pool.query({ text: 'SELECT 1' }).then(
+    () => true,
+    () => false,
+  )
+  const ready = await Promise.race([asked, late])
+  clearTimeout(timer)
+  return Boolean(ready)
+}
+
+/**
+ * The settings that took effect, so that a lab can read back what it set.
+ *
+ * @param {Registry} registry
+ * @param {import('./config.js').Config} config
+ */
+function info(registry, config) {
+  const { databaseUrl, ...shown } = config
+  const labels = Object.fromEntries(Object.entries(shown).map(([name, value]) => [snakeCase(name), String(value)]))
+  new Gauge({
+    name: 'redline_config_info',
+    help: 'The settings in effect, as labels; always 1',
+    labelNames: Object.keys(labels),
+    registers: [registry],
+  }).set(labels, 1)
+}
+
+/**
+ * Utilisation and delay of the event loop over the last whole second: since start-up they would say ever less.
+ *
+ * @param {Registry} registry
+ * @returns {() => void} stops the watch
+ */
+function watchEventLoop(registry) {
+  const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
+  delay.enable()
+  let before = performance.eventLoopUtilization()
+  let last = { utilization: 0, delayP99: 0, delayMax: 0 }
+  const timer = setInterval(() => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    last = { utilization, delayP99: lateness(delay.percentile(99)), delayMax: lateness(delay.max) }
+    before = now
+    delay.reset()
+  }, LOOP_INTERVAL_MS)
+  timer.unref()
+  gauge(
+    registry,
+    'redline_event_loop_utilization_ratio',
+    'Busy share of the event loop, last second',
+    () => last.utilization,
+  )
+  gauge(
+    registry,
+    'redline_event_loop_delay_p99_seconds',
+    'Delay of the event loop, p99 of the last second',
+    () => last.delayP99,
+  )
+  gauge(
+    registry,
+    'redline_event_loop_delay_max_seconds',
+    'Delay of the event loop, maximum of the last second',
+    () => last.delayMax,
+  )
+  return () => {
+    clearInterval(timer)
+    delay.disable()
+  }
+}
+
+/** Node's histogram holds whole timer periods: what exceeds the period is the delay. @param {number} periodNs */
+function lateness(periodNs) {
+  return Math.max(0, periodNs / 1e9 - LOOP_RESOLUTION_MS / 1e3)
+}
+
+/**
+ * @param {Registry} registry
+ * @param {import('./app.js').App} app
+ */
+function countAnswers(registry, app) {
+  new Counter({
+    name: 'redline_answers_total',
+    help: 'Answers by HTTP status',
+    labelNames: ['status'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [status, count] of Object.entries(app.stats.answers)) this.inc({ status }, count)
+    },
+  })
+}
+
+/**
+ * A gauge that is read when it is scraped, and costs nothing in between.
+ *
+ * @param {Registry} registry
+ * @param {string} name
+ * @param {string} help
+ * @param {() => number} read
+ */
+function gauge(registry, name, help, read) {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
+}
+
+/** poolMax -> pool_max. @param {string} name */
+function snakeCase(name) {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

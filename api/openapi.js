@@ -1,0 +1,120 @@
+import { PROBLEMS } from './errors.js'
+import { EMAIL_PATTERN, MAX_FIELD_CHARACTERS } from './users.js'
+
+/**
+ * The API's description (OpenAPI 3.1), made from the same tables and limits that the code uses.
+ *
+ * @param {{ bodyLimitBytes: number }} limits
+ */
+export function openapi({ bodyLimitBytes }) {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Redline',
+      version: '1',
+      description: `A reference API: one durable row per request. Bodies hold at most ${bodyLimitBytes} bytes.`,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    paths: {
+      '/user': { post: createUser },
+      '/user/{id}': { get: findUser },
+      '/openapi.json': { get: describe },
+    },
+    components: { schemas: { User: userSchema, Problem: problemSchema } },
+  }
+}
+
+const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS }
+
+const userSchema = {
+  type: 'object',
+  required: ['email', 'password'],
+  properties: {
+    email: { ...text, pattern: EMAIL_PATTERN, description: 'Without NUL characters and lone surrogates.' },
+    password: { ...text, description: 'Without NUL characters and lone surrogates.' },
+  },
+}
+
+const problemSchema = {
+  type: 'object',
+  description: 'RFC 9457. Branch on code, which is stable.',
+  required: ['type', 'title', 'status', 'code'],
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string', enum: Object.keys(PROBLEMS) },
+    detail: { type: 'string' },
+  },
+}
+
+const createUser = {
+  operationId: 'createUser',
+  summary: 'Store a user. 201 means that the row is committed.',
+  requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/User' } } } },
+  responses: {
+    201: {
+      description: 'The row is committed',
+      headers: { Location: { schema: { type: 'string', pattern: '^/user/[1-9][0-9]*$' } } },
+      content: json({
+        type: 'object',
+        required: ['message'],
+        properties: { message: { const: 'User created' } },
+      }),
+    },
+    ...problems(400, 408, 413, 415, 417, 431, 500, 503),
+  },
+}
+
+const findUser = {
+  operationId: 'findUser',
+  summary: 'Tell whether a user exists. The address is not given away.',
+  parameters: [
+    { name: 'id', in: 'path', required: true, schema: { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } },
+  ],
+  responses: {
+    200: {
+      description: 'The user exists',
+      content: json({ type: 'object', required: ['id'], properties: { id: { type: 'integer' } } }),
+    },
+    ...problems(400, 404, 408, 417, 431, 500, 503),
+  },
+}
+
+const describe = {
+  operationId: 'describe',
+  summary: 'This description.',
+  responses: {
+    200: { description: 'OpenAPI 3.1', content: json({ type: 'object' }) },
+    ...problems(400, 408, 417, 431, 500),
+  },
+}
+
+/** @param {object} schema */
+function json(schema) {
+  return { 'application/json': { schema } }
+}
+
+/**
+ * One response per status, naming every code that comes with it.
+ *
+ * @param {number[]} statuses
+ */
+function problems(...statuses) {
+  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+  const retryAfter = { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } }
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      { description: codesOf(status), content, ...(status === 503 && { headers: retryAfter }) },
+    ]),
+  )
+}
+
+/** @param {number} status */
+function codesOf(status) {
+  return Object.entries(PROBLEMS)
+    .filter(([, problem]) => problem.status === status)
+    .map(([code, { title }]) => `${code}: ${title}.`)
+    .join(' ')
+}

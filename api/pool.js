@@ -1,0 +1,96 @@
+import pg from 'pg'
+import { ApiError } from './errors.js'
+
+/**
+ * SQLSTATE classes and codes (Postgres manual, appendix A) after which the same request may succeed later: connection
+ * trouble, lost leader, out of disk, memory or connections, shut down, cancelled, lock or serialisation trouble.
+ */
+const PASSING = /^(08|53|58|40|57P0|57014|55P03|25006|XX)/
+
+/** Errors without a SQLSTATE: sockets (by code) and pg's own (by their text, since pg gives them no code). */
+const SOCKET_ERROR = /^(E[A-Z]+|EAI_AGAIN)$/
+const PG_CLIENT_ERROR = /Connection terminated|Query read timeout|not queryable|connection error/
+
+/** pg-pool's text for "all connections were busy for connectionTimeoutMillis". */
+const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
+
+/**
+ * The one place that speaks to pg: a pool whose errors are ApiErrors, and which tells the log once when the database goes
+ * and comes back, not once a request.
+ *
+ * @param {import('./config.js').Config} config
+ * @param {{ log: import('pino').Logger, observe?: (seconds: number) => void }} options `observe` gets each statement's
+ *   time on its connection, in seconds, without the wait for that connection
+ */
+export function createPool(config, { log, observe = () => {} }) {
+  const pool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    application_name: 'redline-api',
+    max: config.poolMax,
+    connectionTimeoutMillis: config.poolConnectTimeoutMs,
+    idleTimeoutMillis: config.poolIdleTimeoutMs,
+    statement_timeout: config.statementTimeoutMs,
+    // The server's own timeout answers first where there is an answer; this one is for a server that has gone silent.
+    query_timeout: config.statementTimeoutMs + 1000,
+    keepAlive: true,
+  })
+  let away = false
+
+  pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
+
+  /** @param {unknown} error */
+  function lost(error) {
+    if (!away) log.warn({ err: error }, 'database unavailable: answering 503 until it is back')
+    away = true
+    return new ApiError('database_unavailable', undefined, { cause: error })
+  }
+
+  async function connect() {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      const queued = error instanceof Error && error.message === QUEUE_TIMEOUT
+      throw queued ? new ApiError('no_database_slot', undefined, { cause: error }) : lost(error)
+    }
+  }
+
+  return {
+    /**
+     * Runs one statement on a connection of the pool. When it has resolved, the statement is committed.
+     *
+     * @param {import('pg').QueryConfig} statement
+     * @returns {Promise<import('pg').QueryResult>}
+     * @throws {ApiError} no_database_slot, database_unavailable; whatever else pg throws is passed on
+     */
+    async query(statement) {
+      const client = await connect()
+      const startedAt = performance.now()
+      try {
+        const result = await client.query(statement)
+        observe((performance.now() - startedAt) / 1000)
+        client.release()
+        if (away) log.info('database available again')
+        away = false
+        return result
+      } catch (error) {
+        // A statement that Postgres refused leaves the connection in order; anything else may have broken it.
+        client.release(!(error instanceof pg.DatabaseError) || error.severity !== 'ERROR')
+        throw isPassing(error) ? lost(error) : error
+      }
+    },
+
+    /** Connections open, idle, and requests waiting for one. */
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+
+    /** Closes every connection when its statement has ended. */
+    end: () => pool.end(),
+  }
+}
+
+/** @typedef {ReturnType<typeof createPool>} Pool */
+
+/** @param {any} error */
+function isPassing(error) {
+  if (error instanceof pg.DatabaseError) return PASSING.test(error.code ?? '')
+  return SOCKET_ERROR.test(error.code ?? '') || PG_CLIENT_ERROR.test(error.message)
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { constants } from 'node:os'
+import pino from 'pino'
+import { createApp } from './app.js'
+import { ConfigError, readConfig } from './config.js'
+import { insertModes } from './insert.js'
+import { createAdminServer, createMetrics } from './metrics.js'
+import { passwordStorage } from './passwords.js'
+import { createPool } from './pool.js'
+import { createUsers } from './users.js'
+
+/** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
+const DRAIN_GRACE_MS = 250
+
+/** How often Node looks for requests that take too long; its default of 30 s would make the timeouts a fiction. */
+const TIMEOUT_CHECK_INTERVAL_MS = 500
+
+const config = configOrExit()
+const log = pino({ level: config.logLevel })
+await main()
+
+async function main() {
+  warnAboutSettings()
+  const metrics = createMetrics(config)
+  const pool = createPool(config, { log, observe: metrics.observeStatement })
+  const insert = insertModes[config.insertMode](pool)
+  const users = createUsers({ pool, insert, storePassword: passwordStorage[config.passwordStorage] })
+  const app = createApp({ users, log, bodyLimitBytes: config.bodyLimitBytes })
+  metrics.watch(app, pool)
+
+  let draining = false
+  const server = createApiServer(app)
+  const admin = createAdminServer({ registry: metrics.registry, pool, isDraining: () => draining })
+  const url = await listen(server, config.port, config.host, config.listenBacklog)
+  const adminUrl = await listen(admin, config.adminPort, config.adminHost)
+  log.info({ url, admin_url: adminUrl, insert_mode: config.insertMode, pool_max: config.poolMax }, 'listening')
+
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
+    process.on(signal, async () => {
+      if (draining) process.exit(128 + constants.signals[signal])
+      draining = true
+      log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')
+      await drain(server, app, pool)
+      log.info('stopped')
+      process.exit(0)
+    })
+  }
+}
+
+/** @returns {import('./config.js').Config} */
+function configOrExit() {
+  try {
+    return readConfig()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`redline: ${error.message}\n`)
+    process.exit(2)
+  }
+}
+
+function warnAboutSettings() {
+  if (config.passwordStorage === 'plain') {
+    log.warn("PASSWORD_STORAGE=plain stores passwords as they come: the benchmark's workload, not for real users")
+  }
+  const host = config.databaseUrl ? new URL(config.databaseUrl).hostname : (process.env.PGHOST ?? '')
+  const tls = /sslmode=verify-full/.test(config.databaseUrl ?? '') || process.env.PGSSLMODE === 'verify-full'
+  const local = /^($|\/|%2f|localhost$|127\.|\[?::1\]?$)/i.test(host)
+  if (!local && !tls) log.warn({ host }, 'the way to the database is not encrypted: set sslmode=verify-full')
+}
+
+/** @param {import('./app.js').App} app */
+function createApiServer(app) {
+  const server = http.createServer(
+    {
+      keepAliveTimeout: config.keepAliveTimeoutMs,
+      headersTimeout: config.requestTimeoutMs,
+      requestTimeout: config.requestTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+    },
+    app.handle,
+  )
+  // A connection on which nothing moves for longer than any request may take belongs to a client that does not read.
+  server.timeout = config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs
+  server.on('checkExpectation', app.refuseExpectation)
+  server.on('clientError', app.clientError)
+  return server
+}
+
+/**
+ * @param {http.Server} server
+ * @param {number} port
+ * @param {string} host
+ * @param {number} [backlog]
+ * @returns {Promise<string>} where it listens
+ */
+async function listen(server, port, host, backlog) {
+  server.listen({ port, host, backlog })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    process.stderr.write(`redline: cannot listen on ${host}:${port}: ${/** @type {Error} */ (error).message}\n`)
+    process.exit(2)
+  }
+  const { address, family, port: bound } = /** @type {net.AddressInfo} */ (server.address())
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
+}
+
+/**
+ * Stops accepting, lets every request that has arrived end, closes the pool; after shutdownTimeoutMs it cuts the rest.
+ *
+ * @param {http.Server} server
+ * @param {import('./app.js').App} app
+ * @param {import('./pool.js').Pool} pool
+ */
+async function drain(server, app, pool) {
+  app.drain()
+  const bound = setTimeout(() => {
+    log.warn({ in_flight: app.stats.inFlight }, 'shutdown took too long: cutting what is left')
+    process.exit(0)
+  }, config.shutdownTimeoutMs)
+  // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
+  // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.
+  const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
+  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_GRACE_MS)
+  await closed
+  clearInterval(idle)
+  await pool.end()
+  clearTimeout(bound)
+}

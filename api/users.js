@@ -1,0 +1,90 @@
+import { ApiError } from './errors.js'
+
+/** varchar(255) counts characters, that is code points. */
+export const MAX_FIELD_CHARACTERS = 255
+
+/** One @ with something on both sides. Whether mail arrives there is not for a pattern to say. */
+export const EMAIL_PATTERN = '^[^@\\s]+@[^@\\s]+$'
+const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
+
+/** The largest `serial`: no greater id was ever given. */
+const MAX_ID = 2 ** 31 - 1
+const ID = /^[1-9]\d{0,9}$/
+
+const FIND = 'SELECT id FROM users WHERE id = $1'
+
+/**
+ * What the API does with users, on a database.
+ *
+ * @param {object} parts
+ * @param {import('./pool.js').Pool} parts.pool
+ * @param {import('./insert.js').Insert} parts.insert
+ * @param {(password: string) => string | Promise<string>} parts.storePassword
+ */
+export function createUsers({ pool, insert, storePassword }) {
+  return {
+    /**
+     * Stores a user.
+     *
+     * @param {unknown} body what the client sent, parsed
+     * @returns {Promise<number>} the id of the committed row
+     * @throws {ApiError} invalid_user, and what the pool throws
+     */
+    async create(body) {
+      const { email, password } = validUser(body)
+      return insert({ email, password: await storePassword(password) })
+    },
+
+    /**
+     * Tells whether a user exists. Gives the id and no more: ids can be counted up, addresses must not be had that way.
+     *
+     * @param {string} id as it stands in the path
+     * @returns {Promise<{ id: number } | undefined>}
+     */
+    async find(id) {
+      if (!ID.test(id) || Number(id) > MAX_ID) return undefined
+      const { rows } = await pool.query({ name: 'find_user', text: FIND, values: [id] })
+      return rows[0]
+    },
+  }
+}
+
+/** @typedef {ReturnType<typeof createUsers>} Users */
+
+/**
+ * @param {any} body
+ * @returns {{ email: string, password: string }}
+ */
+export function validUser(body) {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw invalid('expected a JSON object with email and password')
+  }
+  const { email, password } = body
+  refuseText('email', email)
+  refuseText('password', password)
+  if (!EMAIL.test(email)) throw invalid('email: expected an address such as ada@example.com')
+  return { email, password }
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
+function refuseText(name, value) {
+  if (value === undefined) throw invalid(`${name}: expected a string, it is missing`)
+  if (typeof value !== 'string')
+    throw invalid(`${name}: expected a string, got ${value === null ? 'null' : typeof value}`)
+  if (value === '') throw invalid(`${name}: expected 1 to ${MAX_FIELD_CHARACTERS} characters, got none`)
+  // Length counts UTF-16 units, at least as many as code points: the exact count is needed only beyond the limit.
+  if (value.length > MAX_FIELD_CHARACTERS && [...value].length > MAX_FIELD_CHARACTERS) {
+    throw invalid(`${name}: expected at most ${MAX_FIELD_CHARACTERS} characters`)
+  }
+  // Postgres text takes neither; a lone surrogate would be stored as another character.
+  if (value.includes('\0')) throw invalid(`${name}: expected no NUL character`)
+  if (!value.isWellFormed()) throw invalid(`${name}: expected well-formed Unicode, got a lone surrogate`)
+}
+
+/** @param {string} detail */
+function invalid(detail) {
+  return new ApiError('invalid_user', detail)
+}

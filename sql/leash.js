@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process'
+
+/**
+ * Puts a command on a leash: when this process ends in whatever way, kill -9 included, the kernel sends the command a
+ * signal. Only Linux knows this (prctl PR_SET_PDEATHSIG, here by util-linux' setpriv); elsewhere the command goes as it
+ * is, and outlives us if we are killed.
+ *
+ * @param {string[]} command program and arguments
+ * @param {object} options
+ * @param {'KILL' | 'INT'} options.signal what it gets when we die
+ * @param {{ uid: number, gid: number }} [options.user] run it as this user; the caller has to be root
+ * @returns {string[]} program and arguments; the process keeps one id all through
+ */
+export function leashed(command, { signal, user }) {
+  if (!hasSetpriv()) {
+    if (user) throw new Error('expected setpriv (util-linux) on PATH to start a program as another user, found none')
+    return command
+  }
+  const identity = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : []
+  return ['setpriv', ...identity, `--pdeathsig=${signal}`, ...command]
+}
+
+/** @type {boolean | undefined} */
+let found
+
+function hasSetpriv() {
+  found ??= spawnSync('setpriv', ['--pdeathsig=KILL', 'true']).status === 0
+  return found
+}

@@ -1,0 +1,2 @@
+-- Before every trial: no rows, ids from 1.
+TRUNCATE users RESTART IDENTITY;
