@@ -1,0 +1,76 @@
+import { DatabaseError } from '../sql/database.js'
+import { readEnvironment } from './environment.js'
+import { UsageError } from './flags.js'
+import { createProgress } from './report/progress.js'
+import { answerText } from './report/report.js'
+import { trialTable } from './report/table.js'
+import { sweep } from './sweep.js'
+
+/**
+ * @typedef {object} Verb
+ * @property {string} about one line
+ * @property {string} help
+ * @property {(argv: string[], io: import('./run.js').Io) => Promise<Ended>} run
+ *
+ * @typedef {object} Ended
+ * @property {any} run run.json
+ * @property {import('./trial.js').TrialRecord[]} records
+ * @property {string} folder
+ * @property {boolean} json
+ * @property {string | null} problem why there is no trustworthy answer
+ */
+
+/** @type {Record<string, Verb>} */
+const VERBS = { sweep }
+
+const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
+
+process.exitCode = await main(process.argv.slice(2))
+
+/** @param {string[]} argv @returns {Promise<number>} exit code */
+async function main([name, ...argv]) {
+  const verb = VERBS[name]
+  if (!verb) {
+    const verbs = Object.entries(VERBS).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
+    process.stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${verbs.join('')}`)
+    return EXIT.usage
+  }
+  if (argv.includes('--help')) {
+    process.stdout.write(verb.help)
+    return EXIT.answered
+  }
+  try {
+    const signal = abortOnSignals()
+    const io = { signal, progress: createProgress(process.stderr), environment: readEnvironment() }
+    return print(await verb.run(argv, io))
+  } catch (error) {
+    const expected = error instanceof UsageError || error instanceof DatabaseError
+    process.stderr.write(`redline: ${expected ? error.message : /** @type {Error} */ (error).stack}\n`)
+    return expected ? EXIT.usage : EXIT.noAnswer
+  }
+}
+
+/** @param {Ended} ended */
+function print({ run, records, folder, json, problem }) {
+  if (json) process.stdout.write(`${JSON.stringify({ ...run, folder }, null, 2)}\n`)
+  else if (records.length > 0)
+    process.stdout.write(`\n${trialTable(records)}\n\n${answerText(run, records)}\n\n${folder}/report.md\n`)
+  if (run.interrupted) {
+    process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
+    return EXIT.interrupted
+  }
+  if (problem) process.stderr.write(`redline: no trustworthy answer: ${problem}\n`)
+  return problem ? EXIT.noAnswer : EXIT.answered
+}
+
+/** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */
+function abortOnSignals() {
+  const controller = new AbortController()
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT.interrupted)
+      controller.abort(new Error(name))
+    })
+  }
+  return controller.signal
+}

@@ -1,0 +1,64 @@
+import { fileURLToPath } from 'node:url'
+import { startChild } from './processes.js'
+
+const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))
+const STOP_GRACE_MS = 500
+
+/**
+ * Starts the generator's process for one trial.
+ *
+ * @param {import('./drivers/index.js').Load} load
+ * @param {AbortSignal} signal stops it within a second
+ * @param {(counts: any) => void} onCounts
+ * @returns {Promise<Generator>}
+ */
+export async function startGenerator(load, signal, onCounts) {
+  const command = [process.execPath, GENERATOR]
+  const { child, exited, stop } = startChild(command, { cores: null, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  const lost = exited.then(({ code, signal: by }) => {
+    signal.throwIfAborted()
+    throw new Error(`the generator's process ended (${by ?? `code ${code}`})`)
+  })
+  lost.catch(() => {})
+
+  /** @param {object} message @returns {Promise<any>} */
+  function ask(message) {
+    const answered = new Promise((resolve, reject) => {
+      const onMessage = (/** @type {any} */ reply) => {
+        if (reply.counts) return onCounts(reply.counts)
+        child.off('message', onMessage)
+        return reply.failed ? reject(new Error(reply.failed)) : resolve(reply.result)
+      }
+      child.on('message', onMessage)
+      child.send(message, (error) => error && reject(error))
+    })
+    return Promise.race([answered, lost])
+  }
+
+  const generator = {
+    pid: /** @type {number} */ (child.pid),
+    run: (/** @type {number} */ duration_s) => ask({ command: 'run', duration_s }),
+    close: async () => {
+      signal.removeEventListener('abort', abort)
+      if (child.connected) child.send({ command: 'close' }, () => {})
+      await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref())])
+      await stop(STOP_GRACE_MS)
+    },
+  }
+  try {
+    await ask({ command: 'open', load })
+    return generator
+  } catch (error) {
+    await generator.close()
+    throw error
+  }
+}
+
+/**
+ * @typedef {object} Generator
+ * @property {number} pid
+ * @property {(duration_s: number) => Promise<import('./drivers/recorder.js').Traffic>} run one phase
+ * @property {() => Promise<void>} close
+ */

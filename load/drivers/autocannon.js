@@ -1,0 +1,131 @@
+import { createRequire } from 'node:module'
+import runAutocannon from 'autocannon'
+import { UsageError } from '../flags.js'
+import { createMix } from '../mix.js'
+import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { Recorder } from './recorder.js'
+
+/** autocannon looks this often whether it is at its end. */
+const END_CHECK_INTERVAL_MS = 100
+
+/**
+ * Closed loop: each connection sends when its answer has come. Its rate option is not offered, since it sends in
+ * one-second bursts, and its histogram (1 ms) is not used: every answer is taken down by its own time.
+ *
+ * @type {import('./index.js').Driver}
+ */
+export const autocannon = {
+  name: 'autocannon',
+  loop: 'closed',
+  version: async () => createRequire(import.meta.url)('autocannon/package.json').version,
+
+  check({ url }) {
+    // It connects with rejectUnauthorized: false, and no option of it can change that (lib/httpClient.js, 9.0.0).
+    if (!url.startsWith('https:')) return
+    throw new UsageError(
+      '--driver: expected paced or vegeta for https (autocannon does not check certificates), got autocannon',
+    )
+  },
+
+  async open(load) {
+    const mix = createMix(load.mix, load.trial)
+    let requests = 0
+    return {
+      run: (phase) => drive(load, phase, mix, () => requests++),
+      close: async () => {},
+    }
+  },
+}
+
+/**
+ * @param {import('./index.js').Load} load
+ * @param {import('./index.js').Phase} phase
+ * @param {import('../mix.js').Mix} mix
+ * @param {() => number} nextNumber
+ * @returns {Promise<import('./recorder.js').Traffic>}
+ */
+async function drive(load, { duration_s, signal, onCounts }, mix, nextNumber) {
+  const recorder = new Recorder()
+  /** @type {any[]} */
+  const clients = []
+  const start_ms = performance.now()
+  const instance = /** @type {any} */ (runAutocannon)({
+    url: load.url,
+    method: mix.method,
+    headers: Object.fromEntries(mix.headers),
+    connections: load.connections,
+    timeout: Math.max(1, Math.ceil(load.timeout_s)),
+    sampleInt: END_CHECK_INTERVAL_MS,
+    // The end is ours, see finish(); this is the bound for clients that never get there.
+    duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
+    setupClient: (/** @type {any} */ client) => {
+      clients.push(client)
+      watch(client, recorder, { start_ms, timeout_ms: load.timeout_s * 1000 }, () =>
+        client.setBody(mix.body(nextNumber())),
+      )
+    },
+  })
+  // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
+  // told that the request it is on is its last.
+  const finish = () => {
+    for (const client of clients) client.responseMax = Math.max(1, client.reqsMade)
+  }
+  const finishing = setTimeout(finish, duration_s * 1000)
+  const counting = setInterval(() => onCounts(recorder.counts), 1000)
+  const abort = () => instance.stop()
+  signal.addEventListener('abort', abort)
+  try {
+    await instance
+  } finally {
+    clearTimeout(finishing)
+    clearInterval(counting)
+    signal.removeEventListener('abort', abort)
+  }
+  signal.throwIfAborted()
+  return { ...recorder.summary(recorder.sent, duration_s), lateness_ms: null }
+}
+
+/**
+ * Takes down what becomes of each request of one connection. autocannon itself counts neither a request whose connection
+ * the server closed, nor whose error it was.
+ *
+ * @param {any} client autocannon's, an event emitter
+ * @param {Recorder} recorder
+ * @param {{ start_ms: number, timeout_ms: number }} times
+ * @param {() => void} prepareNext sets the next request's body
+ */
+function watch(client, recorder, { start_ms, timeout_ms }, prepareNext) {
+  let sentAt_ms = 0
+  let waiting = false
+  /** @type {unknown} */
+  let usedSocket = null
+
+  /** It goes on to the next request, or to its end, without an answer: the server closed, or the wait was too long. */
+  function settleLost() {
+    if (!waiting) return
+    waiting = false
+    const waited_ms = performance.now() - sentAt_ms
+    if (waited_ms >= timeout_ms) recorder.error(TIMEOUT, waited_ms)
+    else recorder.error(sideOfEnd({ reused: usedSocket === client.conn, answerBegan: false }))
+  }
+
+  prepareNext()
+  client.on('request', () => {
+    settleLost()
+    waiting = true
+    sentAt_ms = performance.now()
+    recorder.sent++
+  })
+  client.on('response', (/** @type {number} */ status) => {
+    const now_ms = performance.now()
+    waiting = false
+    usedSocket = client.conn
+    recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
+    prepareNext()
+  })
+  client.on('connError', (/** @type {Error} */ error) => {
+    if (waiting) recorder.error(sideOfCode(error))
+    waiting = false
+  })
+  client.on('done', settleLost)
+}

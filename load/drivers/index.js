@@ -1,0 +1,35 @@
+import { autocannon } from './autocannon.js'
+import { paced } from './paced.js'
+import { vegeta } from './vegeta.js'
+
+/**
+ * What puts load on a target, all of one shape. A driver runs in the generator's process.
+ *
+ * @typedef {object} Driver
+ * @property {string} name
+ * @property {'open' | 'closed'} loop
+ * @property {() => Promise<string>} version what it is built on, for the record
+ * @property {(load: { url: string }) => void} [check] throws a UsageError for what this driver cannot do
+ * @property {(load: Load) => Promise<Session>} open
+ *
+ * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
+ * @property {(phase: Phase) => Promise<import('./recorder.js').Traffic>} run
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {object} Load plain data: it crosses to the generator's process
+ * @property {string} driver
+ * @property {string} url
+ * @property {import('../mix.js').MixPlan} mix
+ * @property {number} trial
+ * @property {number | null} rate_rps null in a closed loop
+ * @property {number} connections
+ * @property {number} timeout_s
+ *
+ * @typedef {object} Phase
+ * @property {number} duration_s
+ * @property {AbortSignal} signal stops the load at once; run() rejects with its reason
+ * @property {(counts: { sent: number, completed: number, ok: number, failed: number }) => void} onCounts about once a second
+ */
+
+/** @type {Record<string, Driver>} */
+export const DRIVERS = { paced, autocannon, vegeta }

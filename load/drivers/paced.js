@@ -1,0 +1,139 @@
+import { createRequire } from 'node:module'
+import { createMix } from '../mix.js'
+import { Connection } from './connection.js'
+import { TIMEOUT, UNSENT } from './errors.js'
+import { Recorder } from './recorder.js'
+import { constantRate } from './schedule.js'
+
+/** Node's timers resolve 1 ms; answers pump too, so at high rates it is finer. */
+const PUMP_INTERVAL_MS = 1
+
+/** How often the connections are searched for requests that have waited too long. */
+const EXPIRE_INTERVAL_MS = 50
+
+/**
+ * Open loop: requests leave on a schedule over a fixed set of connections, whatever the answers do. Where every
+ * connection is busy they wait, and the wait counts: latency starts at the intended send time.
+ *
+ * @type {import('./index.js').Driver}
+ */
+export const paced = {
+  name: 'paced',
+  loop: 'open',
+  version: async () => `http-parser-js ${createRequire(import.meta.url)('http-parser-js/package.json').version}`,
+
+  async open(load) {
+    const mix = createMix(load.mix, load.trial)
+    const head = headOf(load.url, mix)
+    const connections = Array.from({ length: load.connections }, () => {
+      return new Connection(targetOf(load.url), { bodiless: mix.method === 'HEAD' })
+    })
+    await Promise.all(connections.map((connection) => connection.open()))
+    let requests = 0
+    return {
+      async run(phase) {
+        const offset = requests
+        const write = (/** @type {Connection} */ connection, /** @type {number} */ i, /** @type {any} */ done) => {
+          const body = mix.body(offset + i)
+          connection.send(head(body), body, done)
+        }
+        const traffic = await pace(connections, write, load, phase)
+        requests += traffic.planned
+        return traffic
+      },
+      close: async () => {
+        for (const connection of connections) connection.destroy()
+      },
+    }
+  },
+}
+
+/**
+ * Runs one phase to its end: every request answered, failed or given up.
+ *
+ * @param {Connection[]} connections
+ * @param {(connection: Connection, i: number, done: import('./connection.js').Done) => void} write
+ * @param {import('./index.js').Load} load
+ * @param {import('./index.js').Phase} phase
+ * @returns {Promise<import('./recorder.js').Traffic>}
+ */
+function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal, onCounts }) {
+  const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
+  const recorder = new Recorder()
+  const timeout_ms = timeout_s * 1000
+  const idle = [...connections]
+  const start_ms = performance.now()
+  let noticed = 0
+  let next = 0
+
+  function pump() {
+    const elapsed_ms = performance.now() - start_ms
+    const due = schedule.dueBy(elapsed_ms)
+    for (; noticed < due; noticed++) recorder.late(elapsed_ms - schedule.dueAt_ms(noticed))
+    for (; next < due; next++) {
+      const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
+      if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms)
+      else if (idle.length > 0) dispatch(/** @type {Connection} */ (idle.shift()), next)
+      else return
+    }
+  }
+
+  /** @param {Connection} connection @param {number} i */
+  function dispatch(connection, i) {
+    recorder.sent++
+    write(connection, i, (status, error) => {
+      const at_ms = performance.now() - start_ms
+      const latency_ms = at_ms - schedule.dueAt_ms(i)
+      if (error) recorder.error(error, error === TIMEOUT ? latency_ms : undefined)
+      else recorder.answer(status, latency_ms, at_ms)
+      idle.push(connection)
+      pump()
+    })
+  }
+
+  return new Promise((resolve, reject) => {
+    const pumping = setInterval(() => {
+      pump()
+      if (recorder.completed + recorder.failed === schedule.total)
+        end(resolve, recorder.summary(schedule.total, duration_s))
+    }, PUMP_INTERVAL_MS)
+    const expiring = setInterval(() => {
+      for (const connection of connections) connection.expire(timeout_ms, performance.now())
+    }, EXPIRE_INTERVAL_MS)
+    const counting = setInterval(() => onCounts(recorder.counts), 1000)
+    const abort = () => end(reject, signal.reason)
+    signal.addEventListener('abort', abort)
+
+    /** @template T @param {(value: T) => void} settle @param {T} value */
+    function end(settle, value) {
+      for (const timer of [pumping, expiring, counting]) clearInterval(timer)
+      signal.removeEventListener('abort', abort)
+      settle(value)
+    }
+  })
+}
+
+/** @param {string} url @returns {import('./connection.js').Target} */
+function targetOf(url) {
+  const { protocol, hostname, port } = new URL(url)
+  const secure = protocol === 'https:'
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (secure ? 443 : 80), secure }
+}
+
+/**
+ * The head of a request but for the length of its body.
+ *
+ * @param {string} url
+ * @param {import('../mix.js').Mix} mix
+ * @returns {(body: string | Buffer) => string}
+ */
+function headOf(url, mix) {
+  const { host, pathname, search } = new URL(url)
+  const lines = [
+    `${mix.method} ${pathname}${search} HTTP/1.1`,
+    `Host: ${host}`,
+    ...mix.headers.map((pair) => pair.join(': ')),
+  ]
+  const start = `${lines.join('\r\n')}\r\n`
+  return (body) => (body.length === 0 ? `${start}\r\n` : `${start}Content-Length: ${body.length}\r\n\r\n`)
+}

@@ -1,0 +1,111 @@
+import { parseArgs } from 'node:util'
+
+/** The command line or the configuration is wrong. The message is one line: what was expected, what came. Exit code 2. */
+export class UsageError extends Error {}
+
+const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 60_000 })
+
+/**
+ * @typedef {object} Flag
+ * @property {string} value what stands for the value in the help, such as DURATION; empty for a switch
+ * @property {string} about one line for the help
+ * @property {(raw: string) => any} [parse] gives undefined for a value that is not as expected
+ * @property {string} [expected] completes "expected …"
+ * @property {boolean} [multiple] may be given more than once
+ */
+
+/**
+ * Reads a command line against a table of flags.
+ *
+ * @param {Record<string, Flag>} flags
+ * @param {string[]} argv without program and verb
+ * @returns {Record<string, any>} parsed values of the flags that were given
+ * @throws {UsageError}
+ */
+export function parseFlags(flags, argv) {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { value, multiple }]) => [
+      name,
+      { type: value ? /** @type {const} */ ('string') : /** @type {const} */ ('boolean'), multiple: multiple ?? false },
+    ]),
+  )
+  const given = strictly(() => parseArgs({ args: argv, options, allowPositionals: false }).values)
+  return Object.fromEntries(Object.entries(given).map(([name, raw]) => [name, parsed(name, flags[name], raw)]))
+}
+
+/** @template T @param {() => T} parse @returns {T} */
+function strictly(parse) {
+  try {
+    return parse()
+  } catch (error) {
+    const [firstSentence] = /** @type {Error} */ (error).message.split('. ')
+    throw new UsageError(`${firstSentence}; --help lists what is known`)
+  }
+}
+
+/** @param {string} name @param {Flag} flag @param {any} raw */
+function parsed(name, flag, raw) {
+  if (!flag.parse) return raw
+  const one = (/** @type {string} */ text) => {
+    const value = flag.parse?.(text)
+    if (value === undefined) throw new UsageError(`--${name}: expected ${flag.expected}, got ${JSON.stringify(text)}`)
+    return value
+  }
+  return flag.multiple ? raw.map(one) : one(raw)
+}
+
+/** `500ms`, `10s`, `2m` -> milliseconds. @param {string} text */
+export function duration(text) {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text)
+  const ms = match ? Number(match[1]) * MS_PER_UNIT[match[2]] : 0
+  return ms > 0 && ms <= 24 * 3_600_000 ? ms : undefined
+}
+
+/** A flag's `parse` and `expected` for `1000,2000` -> [1000, 2000]. @param {number} min @param {number} max */
+export function wholeNumbers(min, max) {
+  const one = wholeNumber(min, max).parse
+  return {
+    parse: (/** @type {string} */ text) => {
+      const numbers = text.split(',').map(one)
+      return numbers.includes(undefined) ? undefined : /** @type {number[]} */ (numbers)
+    },
+    expected: `whole numbers from ${min} to ${max}, such as ${Math.min(max, 1000)},${Math.min(max, 2000)}`,
+  }
+}
+
+/** @param {number} min @param {number} max */
+export function wholeNumber(min, max) {
+  return {
+    parse: (/** @type {string} */ text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : undefined
+    },
+    expected: `a whole number from ${min} to ${max}`,
+  }
+}
+
+/** @param {string[]} values */
+export function oneOf(values) {
+  return {
+    parse: (/** @type {string} */ text) => (values.includes(text) ? text : undefined),
+    expected: `one of ${values.join(', ')}`,
+  }
+}
+
+/** `Name: value` -> [name, value], as HTTP has them. @param {string} text @returns {[string, string] | undefined} */
+export function header(text) {
+  const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(text)
+  return match ? [match[1], match[2].trim()] : undefined
+}
+
+/**
+ * @param {string} title one line and an empty one
+ * @param {Record<string, Flag>} flags
+ * @param {string} examples
+ */
+export function helpText(title, flags, examples) {
+  const rows = Object.entries(flags).map(([name, { value, about }]) => {
+    return `  ${`--${name}${value ? ` ${value}` : ''}`.padEnd(22)} ${about}`
+  })
+  return `${title}\n\nFlags:\n${rows.join('\n')}\n\nExamples:\n${examples}\n`
+}

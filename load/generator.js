@@ -1,0 +1,44 @@
+import { DRIVERS } from './drivers/index.js'
+
+/**
+ * The generator's process: opens a driver for the load it is sent, runs a phase when it is told to, and reports over
+ * IPC. It has nothing else to do, so that sampling and drawing never delay a send. Without its parent it ends.
+ */
+
+const abort = new AbortController()
+/** @type {import('./drivers/index.js').Session | undefined} */
+let session
+
+/** @type {Record<string, (message: any) => Promise<any>>} */
+const commands = {
+  async open({ load }) {
+    session = await DRIVERS[load.driver].open(load)
+  },
+  async run({ duration_s }) {
+    const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
+    return session?.run({ duration_s, signal: abort.signal, onCounts })
+  },
+  async close() {
+    await session?.close()
+    process.disconnect()
+  },
+}
+
+process.on('message', async (/** @type {any} */ message) => {
+  try {
+    const result = await commands[message.command](message)
+    if (process.connected) process.send?.({ done: message.command, result })
+  } catch (error) {
+    if (process.connected) process.send?.({ failed: /** @type {Error} */ (error).stack })
+  }
+})
+
+// The lab stops us, or is gone.
+process.on('SIGTERM', stop)
+process.on('disconnect', stop)
+
+async function stop() {
+  abort.abort(new Error('stopped'))
+  await session?.close()
+  process.exit()
+}

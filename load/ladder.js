@@ -1,0 +1,75 @@
+/** Shares of the plateau that are offered, close together where the answer is expected. */
+const SHARES = [0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.1]
+
+/** An invalid trial is repeated this often at the most. */
+const MAX_ATTEMPTS = 3
+
+/**
+ * The next rung to measure, from the rungs wanted and the trials so far. Pure, so that a run that was cut off goes on
+ * from its file.
+ *
+ * @param {Rung[]} rungs
+ * @param {TrialOfRung[]} trials
+ * @returns {Rung | null} null: nothing is left to do
+ *
+ * @typedef {{ rate_rps: number | null, connections: number }} Rung
+ * @typedef {Pick<import('./trial.js').TrialRecord, 'load' | 'outcome'>} TrialOfRung
+ */
+export function nextRung(rungs, trials) {
+  return rungs.find((rung) => !isAnswered(rung, trials) && attempts(rung, trials).length < MAX_ATTEMPTS) ?? null
+}
+
+/** The rungs whose every attempt was invalid. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
+export function unanswered(rungs, trials) {
+  return rungs.filter((rung) => !isAnswered(rung, trials))
+}
+
+/**
+ * Open-loop rates around the plateau of a closed loop, in round figures.
+ *
+ * @param {number} plateau_rps goodput with every connection busy
+ * @returns {number[]} requests/s, rising, no two the same
+ */
+export function ratesAround(plateau_rps) {
+  const rates = SHARES.map((share) => Math.max(1, roundTo2Digits(plateau_rps * share)))
+  return [...new Set(rates)]
+}
+
+/**
+ * What an open-loop ladder says about the capacity: the highest rate that passed below the lowest that failed, and that
+ * lowest. A rate that passes above one that failed was luck.
+ *
+ * @param {TrialOfRung[]} trials
+ * @returns {{ low_rps: number | null, high_rps: number | null, trials: number } | null} null without an open-loop answer;
+ *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
+ */
+export function capacityOf(trials) {
+  const valid = trials.filter(({ load, outcome }) => load.loop === 'open' && outcome.verdict !== 'invalid')
+  if (valid.length === 0) return null
+  const ratesThat = (/** @type {string} */ verdict) => {
+    return valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
+  }
+  const lowestFail = Math.min(...ratesThat('fail'))
+  const highestPass = Math.max(...ratesThat('pass').filter((rate) => rate < lowestFail))
+  return { low_rps: finiteOrNull(highestPass), high_rps: finiteOrNull(lowestFail), trials: valid.length }
+}
+
+/** @param {Rung} rung @param {TrialOfRung[]} trials */
+function attempts(rung, trials) {
+  return trials.filter(({ load }) => load.rate_rps === rung.rate_rps && load.connections === rung.connections)
+}
+
+/** @param {Rung} rung @param {TrialOfRung[]} trials */
+function isAnswered(rung, trials) {
+  return attempts(rung, trials).some(({ outcome }) => outcome.verdict !== 'invalid')
+}
+
+/** 7432 -> 7400. @param {number} value */
+function roundTo2Digits(value) {
+  return Number(value.toPrecision(2))
+}
+
+/** @param {number} value */
+function finiteOrNull(value) {
+  return Number.isFinite(value) ? value : null
+}

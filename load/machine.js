@@ -1,0 +1,68 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** @returns {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} */
+export function describeMachine() {
+  return {
+    cpu_model: os.cpus()[0]?.model.trim() || 'unknown',
+    cores: os.cpus().length,
+    memory_bytes: os.totalmem(),
+    kernel: `${os.type()} ${os.release()}`,
+  }
+}
+
+/** @returns {Promise<string | null>} the commit of this checkout, with a + when files differ from it */
+export async function redlineCommit() {
+  const cwd = fileURLToPath(new URL('..', import.meta.url))
+  try {
+    const { stdout } = await run('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
+    return stdout.trim()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * One core for the API, the others for everything else. Null where that cannot be: one core, or no taskset.
+ *
+ * @returns {{ api: string, others: string } | null} lists as taskset takes them
+ */
+export function planCores() {
+  const allowed = coresOf('self')
+  const cores = allowed ? expandCores(allowed) : []
+  if (cores.length < 2 || spawnSync('taskset', ['--version']).status !== 0) return null
+  return { api: String(cores[0]), others: cores.slice(1).join(',') }
+}
+
+/** The cores a process may run on, as the kernel has it. @param {number | 'self'} pid @returns {string | null} */
+export function coresOf(pid) {
+  return procLine(pid, 'status', /^Cpus_allowed_list:\s*(\S+)$/m)
+}
+
+/** The hard limit of open files. @param {number} pid @returns {number | null} */
+export function nofileOf(pid) {
+  const limit = procLine(pid, 'limits', /^Max open files\s+\S+\s+(\d+)/m)
+  return limit === null ? null : Number(limit)
+}
+
+/** "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
+export function expandCores(list) {
+  return list.split(',').flatMap((part) => {
+    const [first, last = first] = part.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i)
+  })
+}
+
+/** @param {number | 'self'} pid @param {string} file @param {RegExp} pattern @returns {string | null} */
+function procLine(pid, file, pattern) {
+  try {
+    return pattern.exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'))?.[1] ?? null
+  } catch {
+    return null
+  }
+}

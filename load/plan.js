@@ -1,0 +1,129 @@
+import { randomInt } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { DRIVERS } from './drivers/index.js'
+import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
+
+const DEFAULTS = { connections: 64, warmup_ms: 1000, duration_ms: 10_000, timeout_ms: 10_000, slo_p99_ms: 100 }
+
+/** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
+const MAX_REQUESTS = 100_000_000
+const MAX_SEED = 2 ** 32 - 1
+
+const A_TIME = { value: 'TIME', parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
+
+/** The flags that say what load a run puts on what. @satisfies {Record<string, import('./flags.js').Flag>} */
+export const PLAN_FLAGS = {
+  rates: {
+    value: 'A,B,C',
+    about: 'offered rates in requests/s (default: ten around the plateau)',
+    ...wholeNumbers(1, 1_000_000),
+  },
+  driver: {
+    value: 'NAME',
+    about: 'paced (open loop, default), vegeta (open loop), autocannon (closed loop)',
+    ...oneOf(Object.keys(DRIVERS)),
+  },
+  connections: {
+    value: 'N',
+    about: `connections (default ${DEFAULTS.connections}); a list in a closed loop`,
+    ...wholeNumbers(1, 60_000),
+  },
+  duration: { ...A_TIME, about: `of each trial (default ${DEFAULTS.duration_ms / 1000}s)` },
+  warmup: { ...A_TIME, about: `before each trial (default ${DEFAULTS.warmup_ms / 1000}s)` },
+  timeout: { ...A_TIME, about: `longest wait for an answer (default ${DEFAULTS.timeout_ms / 1000}s)` },
+  'slo-p99': { ...A_TIME, about: `a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)` },
+  url: {
+    value: 'URL',
+    about: 'load a service that runs already; its database is not touched',
+    parse: (/** @type {string} */ text) =>
+      URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined,
+    expected: 'an http:// or https:// URL',
+  },
+  method: {
+    value: 'NAME',
+    about: 'HTTP method (default POST)',
+    parse: (/** @type {string} */ text) => (/^[A-Z]{3,10}$/.test(text) ? text : undefined),
+    expected: 'a method in capitals, such as POST',
+  },
+  header: {
+    value: "'NAME: VALUE'",
+    about: 'may be given more than once',
+    parse: header,
+    expected: 'Name: value',
+    multiple: true,
+  },
+  body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
+  seed: { value: 'N', about: 'the same seed sends the same requests (default: random)', ...wholeNumber(0, MAX_SEED) },
+}
+
+/**
+ * @param {Record<string, any>} flags parsed by PLAN_FLAGS
+ * @returns {import('./run.js').Plan}
+ * @throws {UsageError} where flags do not go together
+ */
+export function planOf(flags) {
+  const driver = DRIVERS[flags.driver ?? 'paced']
+  const connections = flags.connections ?? [DEFAULTS.connections]
+  const duration_s = (flags.duration ?? DEFAULTS.duration_ms) / 1000
+  refuseMisfits(driver, flags, connections, duration_s)
+  return {
+    url: flags.url ?? null,
+    driver: driver.name,
+    rates_rps: flags.rates ?? null,
+    connections,
+    mix: mixOf(flags),
+    slo: { p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms, success_ratio: 1 },
+    warmup_s: (flags.warmup ?? DEFAULTS.warmup_ms) / 1000,
+    duration_s,
+    timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
+  }
+}
+
+/**
+ * @param {import('./drivers/index.js').Driver} driver
+ * @param {Record<string, any>} flags
+ * @param {number[]} connections
+ * @param {number} duration_s
+ */
+function refuseMisfits(driver, flags, connections, duration_s) {
+  if (driver.loop === 'closed' && flags.rates) {
+    throw new UsageError(
+      `--rates: expected an open-loop driver (paced or vegeta), got ${driver.name}, which takes --connections`,
+    )
+  }
+  if (driver.loop === 'open' && connections.length > 1) {
+    throw new UsageError(
+      `--connections: expected one number for the open-loop driver ${driver.name}, got ${connections}`,
+    )
+  }
+  const most = Math.max(...(flags.rates ?? [0])) * duration_s
+  if (most > MAX_REQUESTS) {
+    throw new UsageError(`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`)
+  }
+}
+
+/** @param {Record<string, any>} flags @returns {import('./mix.js').MixPlan} */
+function mixOf(flags) {
+  const method = flags.method ?? 'POST'
+  const body = flags.body === undefined ? null : bodyOf(flags.body)
+  const bodiless = body === null && (method === 'GET' || method === 'HEAD')
+  const type = /** @type {[string, string]} */ (['Content-Type', 'application/json'])
+  const given = flags.header ?? []
+  const typed = bodiless || given.some((/** @type {string[]} */ [name]) => name.toLowerCase() === 'content-type')
+  return {
+    name: flags.body ?? (bodiless ? method.toLowerCase() : 'create-user'),
+    method,
+    headers: typed ? given : [type, ...given],
+    body_base64: bodiless ? '' : (body?.toString('base64') ?? null),
+    seed: flags.seed ?? randomInt(MAX_SEED + 1),
+  }
+}
+
+/** @param {string} file */
+function bodyOf(file) {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new UsageError(`--body: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
+  }
+}

@@ -1,0 +1,46 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { leashed } from '../sql/leash.js'
+
+/**
+ * Starts a program as a child that ends with us, on the cores it is given.
+ *
+ * @param {string[]} command program and arguments
+ * @param {object} options
+ * @param {string | null} options.cores list such as "0" or "1-3"; null: where we are
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {import('node:child_process').StdioOptions} options.stdio
+ * @returns {Child}
+ */
+export function startChild(command, { cores, env, stdio }) {
+  const pinned = cores === null ? command : ['taskset', '-c', cores, ...command]
+  const [program, ...args] = leashed(pinned, { signal: 'KILL' })
+  // A process group of its own: Ctrl-C on the terminal is for the lab, which stops its children in order.
+  const child = spawn(program, args, { env, stdio, detached: true })
+  const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
+  exited.catch(() => {})
+  return {
+    child,
+    exited,
+    stop: async (grace_ms) => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), grace_ms)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+/**
+ * @typedef {object} Child
+ * @property {import('node:child_process').ChildProcess} child
+ * @property {Promise<{ code: number | null, signal: string | null }>} exited rejects when it could not be started
+ * @property {(grace_ms: number) => Promise<void>} stop SIGTERM, and SIGKILL to what is left after the grace
+ */
+
+/** Puts this process, and with it every child it starts from now on, on these cores. @param {string} cores */
+export function pinSelf(cores) {
+  const { status } = spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)])
+  return status === 0
+}

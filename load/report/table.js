@@ -1,0 +1,80 @@
+import { markdownTable } from 'markdown-table'
+
+const HEAD = [
+  'offered',
+  'achieved',
+  'success',
+  'p50',
+  'p99',
+  'max',
+  '201',
+  'other answers',
+  'errors',
+  'API core',
+  'rows stored',
+  'outcome',
+]
+const NONE = '–'
+
+/**
+ * The trials of a run as a markdown table, a row each, in the order in which they ran.
+ *
+ * @param {import('../trial.js').TrialRecord[]} records
+ * @returns {string}
+ */
+export function trialTable(records) {
+  const align = [...HEAD.slice(0, -1).map(() => 'r'), 'l']
+  return markdownTable([HEAD, ...records.map(row)], { align })
+}
+
+/** @param {import('../trial.js').TrialRecord} record */
+function row({ load, traffic, probes, outcome }) {
+  const { 201: created = 0, ...others } = traffic.status
+  return [
+    offered(load),
+    `${count(Math.round(traffic.achieved_rps))}/s`,
+    percent(traffic.success_ratio),
+    milliseconds(traffic.latency_ms?.p50),
+    milliseconds(traffic.latency_ms?.p99),
+    milliseconds(traffic.latency_ms?.max),
+    count(created),
+    breakdown(others),
+    breakdown(traffic.errors),
+    probes.api.cpu_core_ratio === undefined ? NONE : `${Math.round(probes.api.cpu_core_ratio * 100)} %`,
+    traffic.rows_stored === null ? NONE : count(traffic.rows_stored),
+    outcome.verdict,
+  ]
+}
+
+/** What a load asks for: a rate, or connections that each send when they have their answer. @param {any} load */
+export function offered({ rate_rps, connections }) {
+  return rate_rps === null ? `${count(connections)} conn.` : `${count(rate_rps)}/s`
+}
+
+/** 12345.6 -> 12,345.6 @param {number} value */
+export function count(value) {
+  return value.toLocaleString('en-US')
+}
+
+/** Never rounded up to 100 %. @param {number} ratio */
+function percent(ratio) {
+  return ratio === 1 ? '100 %' : `${(Math.floor(ratio * 10_000) / 100).toFixed(2)} %`
+}
+
+/** Three digits, in the unit that reads best. @param {number | undefined} ms */
+function milliseconds(ms) {
+  if (ms === undefined) return NONE
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(ms < 100 ? 1 : 0)} ms`
+  return `${(ms / 1000).toFixed(2)} s`
+}
+
+/** @param {Record<string, number>} counts */
+function breakdown(counts) {
+  const parts = Object.entries(counts).map(([key, number]) => `${count(number)} × ${cell(key)}`)
+  return parts.join(', ') || '0'
+}
+
+/** Text from outside must not open a column of its own. @param {string} text */
+function cell(text) {
+  return text.replace(/[|\r\n]/g, ' ')
+}

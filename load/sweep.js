@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from 'node:util'
+import { DRIVERS } from './drivers/index.js'
+import { helpText, parseFlags, UsageError } from './flags.js'
+import { capacityOf, nextRung, ratesAround, unanswered } from './ladder.js'
+import { PLAN_FLAGS, planOf } from './plan.js'
+import { Results } from './results.js'
+import { runExperiment } from './run.js'
+
+const PLATEAU_MAX_DURATION_S = 5
+const PLATEAU_RATES = 10
+
+const FLAGS = {
+  ...PLAN_FLAGS,
+  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
+  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
+  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run sweep                     about two minutes: how much can the local API take?
+  npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
+  npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
+  npm run sweep -- --driver autocannon --connections 1,8,64
+  npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms`
+
+/**
+ * `npm run sweep`: how much can this take? Without rates, a short closed loop finds the plateau, and open-loop rates
+ * around it follow.
+ *
+ * @type {import('./cli.js').Verb}
+ */
+export const sweep = {
+  about: 'how much can this take?',
+  help: helpText('npm run sweep -- [flags]\n\nHow much can this take?', FLAGS, EXAMPLES),
+
+  async run(argv, io) {
+    const flags = parseFlags(FLAGS, argv)
+    const { results, run } = flags.resume ? reopen(flags.resume, argv) : begin(flags, argv)
+    const plan = /** @type {import('./run.js').Plan} */ (run.plan)
+    const next = (/** @type {Records} */ records) => nextStep(plan, records)
+    const answer = (/** @type {Records} */ records) => ({ capacity: capacity(plan, records), limit: null })
+    const ended = await runExperiment({ run, results, next, answer }, io)
+    return { ...ended, folder: results.folder, json: flags.json === true, problem: problemOf(plan, ended.records) }
+  },
+}
+
+/** @typedef {import('./trial.js').TrialRecord[]} Records */
+
+/** @param {Record<string, any>} flags @param {string[]} argv */
+function begin(flags, argv) {
+  const plan = planOf(flags)
+  checkDriver(plan)
+  const started_at = new Date().toISOString()
+  const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-sweep`
+  const results = Results.create(flags.out, run_id)
+  return { results, run: { run_id, verb: 'sweep', argv: withoutSecrets(argv), started_at, plan } }
+}
+
+/**
+ * The run in a folder, from where it was cut off. Flags beside --resume have to be those it was started with.
+ *
+ * @param {string} folder
+ * @param {string[]} argv
+ */
+function reopen(folder, argv) {
+  const results = Results.resume(folder)
+  const run = results.readRun()
+  const { resume, json, out, ...rest } = parseFlags(FLAGS, argv)
+  if (Object.keys(rest).length > 0) {
+    const wanted = planOf({ seed: run.plan.mix.seed, ...rest })
+    if (!isDeepStrictEqual(plain(wanted), run.plan)) {
+      throw new UsageError(`--resume: expected the flags of the run in ${folder} (${run.argv.join(' ')}) or none`)
+    }
+  }
+  checkDriver(run.plan)
+  return { results, run }
+}
+
+/** @param {import('./run.js').Plan} plan */
+function checkDriver(plan) {
+  DRIVERS[plan.driver].check?.({ url: plan.url ?? 'http://127.0.0.1' })
+}
+
+/**
+ * The next trial: the plateau if the rates hang on it, then the rungs in order, again where a trial was invalid.
+ *
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @returns {import('./run.js').Step | null}
+ */
+export function nextStep(plan, records) {
+  const per_s = plan.warmup_s + plan.duration_s
+  if (needsPlateau(plan)) {
+    const duration_s = Math.min(plan.duration_s, PLATEAU_MAX_DURATION_S)
+    const rung = nextRung(plateauRungs(plan), records)
+    const load = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), duration_s }
+    if (rung) return { experiment: 'plateau', left_s: PLATEAU_RATES * per_s, load: { ...load, ...rung } }
+  }
+  const rungs = rungsOf(plan, records)
+  const rung = nextRung(rungs, records)
+  if (!rung) return null
+  const { name: driver, loop } = DRIVERS[plan.driver]
+  const left_s = unanswered(rungs, records).length * per_s
+  return { experiment: 'sweep', left_s, load: { driver, loop, duration_s: plan.duration_s, ...rung } }
+}
+
+/** @param {import('./run.js').Plan} plan */
+function needsPlateau(plan) {
+  return DRIVERS[plan.driver].loop === 'open' && plan.rates_rps === null
+}
+
+/** @param {import('./run.js').Plan} plan */
+function plateauRungs({ connections }) {
+  return [{ rate_rps: null, connections: connections[0] }]
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records */
+function rungsOf(plan, records) {
+  if (DRIVERS[plan.driver].loop === 'closed')
+    return plan.connections.map((connections) => ({ rate_rps: null, connections }))
+  const rates = plan.rates_rps ?? ratesAround(plateau(records))
+  return rates.map((rate_rps) => ({ rate_rps, connections: plan.connections[0] }))
+}
+
+/** @param {Records} records @returns {number} goodput of the closed loop; 0: nothing to go by */
+function plateau(records) {
+  const found = records.find(({ experiment, outcome }) => experiment === 'plateau' && outcome.verdict !== 'invalid')
+  return found?.traffic.goodput_rps ?? 0
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records */
+function capacity(plan, records) {
+  const found = capacityOf(records)
+  return found && { ...found, slo: plan.slo }
+}
+
+/**
+ * Why a run that went to its end has no trustworthy answer.
+ *
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @returns {string | null}
+ */
+function problemOf(plan, records) {
+  if (needsPlateau(plan) && plateau(records) === 0) {
+    const last = records.at(-1)
+    return `no request succeeded in the closed loop that looks for the plateau: ${last?.outcome.because ?? 'no trial'}`
+  }
+  const open = unanswered(rungsOf(plan, records), records).length
+  return open === 0 ? null : `${open} of the loads asked for had no valid trial`
+}
+
+/** Credentials in headers stay out of the files. @param {string[]} argv */
+function withoutSecrets(argv) {
+  return argv.map((text) => text.replace(/^((?:--header=)?(?:authorization|cookie|x-api-key):).*/i, '$1 …'))
+}
+
+/** As it comes back from a file. @param {object} value */
+function plain(value) {
+  return JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,15 @@
+/**
+ * The service under test, all kinds of one shape.
+ *
+ * @typedef {object} Target
+ * @property {'local' | 'url'} kind
+ * @property {string} url of the endpoint that is loaded
+ * @property {number | null} pid
+ * @property {string | null} cores it may run on, read back from the kernel
+ * @property {Record<string, string | number | null>} settings read back from the running process
+ * @property {Promise<never>} died rejects when it ends without being told to
+ * @property {() => Promise<void>} stop
+ */
+
+export { openLocal } from './local.js'
+export { openUrl } from './url.js'
