@@ -1,12 +1,12 @@
 /** Shares of the plateau that are offered, close together where the answer is expected. */
 const SHARES = [0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.1]
 
-/** An invalid trial is repeated this often at the most. */
-const MAX_ATTEMPTS = 3
+/** So many invalid trials of one rung are enough to give it up. */
+const MAX_INVALID = 3
 
 /**
- * The next rung to measure, from the rungs wanted and the trials so far. Pure, so that a run that was cut off goes on
- * from its file.
+ * The next rung to measure, from the rungs wanted and the trials so far. A rung that is listed twice is measured twice.
+ * Pure, so that a run that was cut off goes on from its file.
  *
  * @param {Rung[]} rungs
  * @param {TrialOfRung[]} trials
@@ -16,12 +16,15 @@ const MAX_ATTEMPTS = 3
  * @typedef {Pick<import('./trial.js').TrialRecord, 'load' | 'outcome'>} TrialOfRung
  */
 export function nextRung(rungs, trials) {
-  return rungs.find((rung) => !isAnswered(rung, trials) && attempts(rung, trials).length < MAX_ATTEMPTS) ?? null
+  return unanswered(rungs, trials).find((rung) => trialsOf(rung, trials).filter(isInvalid).length < MAX_INVALID) ?? null
 }
 
-/** The rungs whose every attempt was invalid. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
+/** The rungs that have no valid trial, in order. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
 export function unanswered(rungs, trials) {
-  return rungs.filter((rung) => !isAnswered(rung, trials))
+  return rungs.filter((rung, i) => {
+    const wanted = rungs.slice(0, i + 1).filter((other) => isSame(other, rung)).length
+    return trialsOf(rung, trials).filter((trial) => !isInvalid(trial)).length < wanted
+  })
 }
 
 /**
@@ -44,7 +47,7 @@ export function ratesAround(plateau_rps) {
  *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
  */
 export function capacityOf(trials) {
-  const valid = trials.filter(({ load, outcome }) => load.loop === 'open' && outcome.verdict !== 'invalid')
+  const valid = trials.filter((trial) => trial.load.loop === 'open' && !isInvalid(trial))
   if (valid.length === 0) return null
   const ratesThat = (/** @type {string} */ verdict) => {
     return valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
@@ -55,13 +58,18 @@ export function capacityOf(trials) {
 }
 
 /** @param {Rung} rung @param {TrialOfRung[]} trials */
-function attempts(rung, trials) {
-  return trials.filter(({ load }) => load.rate_rps === rung.rate_rps && load.connections === rung.connections)
+function trialsOf(rung, trials) {
+  return trials.filter(({ load }) => isSame(load, rung))
 }
 
-/** @param {Rung} rung @param {TrialOfRung[]} trials */
-function isAnswered(rung, trials) {
-  return attempts(rung, trials).some(({ outcome }) => outcome.verdict !== 'invalid')
+/** @param {Rung} a @param {Rung} b */
+function isSame(a, b) {
+  return a.rate_rps === b.rate_rps && a.connections === b.connections
+}
+
+/** @param {TrialOfRung} trial */
+function isInvalid({ outcome }) {
+  return outcome.verdict === 'invalid'
 }
 
 /** 7432 -> 7400. @param {number} value */
