@@ -13,8 +13,9 @@ const STOP_GRACE_MS = 500
  * @returns {Promise<Generator>}
  */
 export async function startGenerator(load, signal, onCounts) {
+  signal.throwIfAborted()
   const command = [process.execPath, GENERATOR]
-  const { child, exited, stop } = startChild(command, { cores: null, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const { child, exited, stop } = startChild(command, { cores: null, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   const lost = exited.then(({ code, signal: by }) => {
@@ -29,7 +30,8 @@ export async function startGenerator(load, signal, onCounts) {
       const onMessage = (/** @type {any} */ reply) => {
         if (reply.counts) return onCounts(reply.counts)
         child.off('message', onMessage)
-        return reply.failed ? reject(new Error(reply.failed)) : resolve(reply.result)
+        if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
+        else resolve(reply.result)
       }
       child.on('message', onMessage)
       child.send(message, (error) => error && reject(error))

@@ -1,5 +1,8 @@
-/** Shares of the plateau that are offered, close together where the answer is expected. */
-const SHARES = [0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.1]
+/**
+ * Shares of the plateau that are offered. They go beyond it, since a closed loop with a few connections need not reach
+ * what an open loop can.
+ */
+const SHARES = [0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5]
 
 /** So many invalid trials of one rung are enough to give it up. */
 const MAX_INVALID = 3
@@ -34,7 +37,7 @@ export function unanswered(rungs, trials) {
  * @returns {number[]} requests/s, rising, no two the same
  */
 export function ratesAround(plateau_rps) {
-  const rates = SHARES.map((share) => Math.max(1, roundTo2Digits(plateau_rps * share)))
+  const rates = SHARES.map((share) => Math.max(1, Math.round(roundTo2Digits(plateau_rps * share))))
   return [...new Set(rates)]
 }
 

@@ -32,7 +32,7 @@ export async function runExperiment({ run, results, next, answer }, { signal, pr
     for (let step = next(records); step; step = next(records)) {
       signal.throwIfAborted()
       const trial = (records.at(-1)?.trial ?? 0) + 1
-      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, warmup_s: plan.warmup_s, ...step.load }
+      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...step.load }
       progress.trialStarted(trialPlan, step.left_s)
       const setup = { ...bench, slo: plan.slo, runId: state.run_id, experiment: step.experiment }
       const record = await runTrial(setup, trialPlan, signal, progress.tick)
@@ -73,7 +73,7 @@ export async function runExperiment({ run, results, next, answer }, { signal, pr
  * @typedef {object} Step
  * @property {string} experiment
  * @property {number} left_s expected time of this trial and those that will follow
- * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, duration_s: number }} load
+ * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number }} load
  */
 
 /**

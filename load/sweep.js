@@ -7,6 +7,9 @@ import { Results } from './results.js'
 import { runExperiment } from './run.js'
 
 const PLATEAU_MAX_DURATION_S = 5
+
+/** The first trial of a run also pays for a cold target: V8 has nothing compiled, no connection is open. */
+const PLATEAU_WARMUP_S = 3
 const PLATEAU_RATES = 10
 
 const FLAGS = {
@@ -93,7 +96,8 @@ export function nextStep(plan, records) {
   if (needsPlateau(plan)) {
     const duration_s = Math.min(plan.duration_s, PLATEAU_MAX_DURATION_S)
     const rung = nextRung(plateauRungs(plan), records)
-    const load = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), duration_s }
+    const warmup_s = Math.max(plan.warmup_s, Math.min(plan.duration_s, PLATEAU_WARMUP_S))
+    const load = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), warmup_s, duration_s }
     if (rung) return { experiment: 'plateau', left_s: PLATEAU_RATES * per_s, load: { ...load, ...rung } }
   }
   const rungs = rungsOf(plan, records)
@@ -101,7 +105,11 @@ export function nextStep(plan, records) {
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
   const left_s = unanswered(rungs, records).length * per_s
-  return { experiment: 'sweep', left_s, load: { driver, loop, duration_s: plan.duration_s, ...rung } }
+  return {
+    experiment: 'sweep',
+    left_s,
+    load: { driver, loop, warmup_s: plan.warmup_s, duration_s: plan.duration_s, ...rung },
+  }
 }
 
 /** @param {import('./run.js').Plan} plan */

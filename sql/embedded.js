@@ -17,7 +17,7 @@ const STOP_TIMEOUT_MS = 10_000
 const USER = 'redline'
 const DATABASE = 'postgres'
 
-/** Durable, reachable from this machine only, and no socket file outside its own folder. */
+/** The server is durable, reachable from this machine only, and no socket file outside its own folder. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -37,13 +37,14 @@ const SETTINGS = {
  *
  * @param {object} [options]
  * @param {string} [options.parent] folder for the run's folder; on a disk, since commits to memory are not durable
+ * @param {Record<string, string>} [options.settings] of Postgres, beside those that make it durable and private
  * @returns {Promise<Embedded>}
  * @throws {Error} when Postgres does not come up; its own words are in the message
  */
-export async function startEmbedded({ parent = dataParent() } = {}) {
+export async function startEmbedded({ parent = dataParent(), settings = {} } = {}) {
   const folder = await fs.mkdtemp(path.join(parent, 'redline-postgres-'))
   try {
-    return await startIn(folder)
+    return await startIn(folder, settings)
   } catch (error) {
     await fs.rm(folder, { recursive: true, force: true })
     throw error
@@ -53,47 +54,76 @@ export async function startEmbedded({ parent = dataParent() } = {}) {
 /**
  * @typedef {object} Embedded
  * @property {string} url for pg
- * @property {string} folder holds binaries and data, and goes with stop()
- * @property {number} pid the postmaster's
- * @property {() => Promise<void>} stop
+ * @property {string} folder holds binaries and data
+ * @property {() => number} pid the postmaster's
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} halt ends the server and keeps its data; SIGKILL is a crash
+ * @property {() => Promise<void>} start again after halt, on the same port and data
+ * @property {() => Promise<void>} stop ends the server and removes its folder
  */
 
 /**
  * @param {string} folder
+ * @param {Record<string, string>} settings
  * @returns {Promise<Embedded>}
  */
-async function startIn(folder) {
+async function startIn(folder, settings) {
   const user = await postgresUser()
   const password = randomBytes(24).toString('hex')
-  const data = path.join(folder, 'data')
   await copyBinaries(path.join(folder, 'native'))
   await fs.writeFile(path.join(folder, 'password'), password, { mode: 0o600 })
   if (user) await run('chown', ['-R', `${user.uid}:${user.gid}`, folder])
-  await initdb(folder, data, user)
+  await initdb(folder, user)
   await fs.rm(path.join(folder, 'password'))
 
+  const { port, child } = await startOnFreePort(folder, settings, user)
+  let server = child
+  return {
+    url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`,
+    folder,
+    pid: () => /** @type {number} */ (server.pid),
+    halt: (signal = 'SIGINT') => halt(server, signal),
+    start: async () => {
+      server = await startAgain(folder, port, settings, user)
+    },
+    stop: async () => {
+      await halt(server, 'SIGINT')
+      await fs.rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** @typedef {{ uid: number, gid: number } | undefined} User */
+
+/** @param {string} folder @param {Record<string, string>} settings @param {User} user */
+async function startOnFreePort(folder, settings, user) {
   for (let attempt = 1; ; attempt++) {
     const port = await getPort({ host: '127.0.0.1' })
-    const started = await startPostmaster(folder, data, port, user)
-    if (started.pid) {
-      const url = `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`
-      return { url, folder, pid: started.pid, stop: () => stop(started.child, folder) }
-    }
+    const { child, log } = await startPostmaster(folder, port, settings, user)
+    if (child) return { port, child }
     // Somebody took the port between our look and the start; the next one is as good.
-    const portTaken = /could not bind|in use/.test(started.log)
-    if (!portTaken || attempt === START_ATTEMPTS) throw new Error(`Postgres did not start: ${started.log.trim()}`)
+    const portTaken = /could not bind|in use/.test(log)
+    if (!portTaken || attempt === START_ATTEMPTS) throw new Error(`Postgres did not start: ${log.trim()}`)
   }
 }
 
 /**
- * @param {string} folder
- * @param {string} data
- * @param {{ uid: number, gid: number } | undefined} user
+ * After a crash the backends of the old postmaster need a moment to notice that it is gone, and hold its memory.
+ *
+ * @param {string} folder @param {number} port @param {Record<string, string>} settings @param {User} user
  */
-async function initdb(folder, data, user) {
+async function startAgain(folder, port, settings, user) {
+  for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
+    const { child, log } = await startPostmaster(folder, port, settings, user)
+    if (child) return child
+    if (Date.now() > until) throw new Error(`Postgres did not start again: ${log.trim()}`)
+  }
+}
+
+/** @param {string} folder @param {User} user */
+async function initdb(folder, user) {
   const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, `--username=${USER}`]
   // --no-sync spares initdb's own flush only: nothing of value is in the folder yet. The server flushes as ever.
-  const layout = [`--pgdata=${data}`, '--encoding=UTF8', '--no-locale', '--no-sync']
+  const layout = [`--pgdata=${dataOf(folder)}`, '--encoding=UTF8', '--no-locale', '--no-sync']
   const [program, ...args] = leashed([binary(folder, 'initdb'), ...layout, ...flags], { signal: 'KILL', user })
   try {
     await run(program, args, { cwd: folder, env: cleanEnv() })
@@ -103,28 +133,22 @@ async function initdb(folder, data, user) {
 }
 
 /**
- * @param {string} folder
- * @param {string} data
- * @param {number} port
- * @param {{ uid: number, gid: number } | undefined} user
+ * @param {string} folder @param {number} port @param {Record<string, string>} settings @param {User} user
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess | null, log: string }>} null: it did not start
  */
-async function startPostmaster(folder, data, port, user) {
-  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const command = [binary(folder, 'postgres'), '-D', data, '-p', String(port), ...settings]
+async function startPostmaster(folder, port, settings, user) {
+  const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const command = [binary(folder, 'postgres'), '-D', dataOf(folder), '-p', String(port), ...flags]
   const [program, ...args] = leashed(command, { signal: 'INT', user })
   const logFile = path.join(folder, 'postgres.log')
   const logHandle = await fs.open(logFile, 'w')
   // A process group of its own: Ctrl-C on the terminal is for us, who stop Postgres when its users are gone.
-  const stdio = /** @type {const} */ (['ignore', logHandle.fd, logHandle.fd])
-  const child = spawn(program, args, { cwd: folder, env: cleanEnv(), detached: true, stdio: [...stdio] })
+  const stdio = /** @type {('ignore' | number)[]} */ (['ignore', logHandle.fd, logHandle.fd])
+  const child = spawn(program, args, { cwd: folder, env: cleanEnv(), detached: true, stdio })
   await logHandle.close()
-  const ready = await untilReady(child, data)
-  if (ready) return { child, pid: child.pid, log: '' }
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGQUIT')
-    await once(child, 'exit')
-  }
-  return { child, pid: undefined, log: await fs.readFile(logFile, 'utf8') }
+  if (await untilReady(child, dataOf(folder))) return { child, log: '' }
+  await halt(child, 'SIGQUIT')
+  return { child: null, log: await fs.readFile(logFile, 'utf8') }
 }
 
 /**
@@ -148,20 +172,18 @@ async function untilReady(child, data) {
 }
 
 /**
- * Fast shutdown: ends sessions, writes a checkpoint. Where that hangs, quit at once: the folder goes anyway.
+ * SIGINT is Postgres' fast shutdown: it ends sessions and writes a checkpoint. Where that hangs, SIGQUIT ends it at once.
  *
  * @param {import('node:child_process').ChildProcess} child
- * @param {string} folder
+ * @param {NodeJS.Signals} signal
  */
-async function stop(child, folder) {
-  if (child.exitCode === null && child.signalCode === null) {
-    const exited = once(child, 'exit')
-    child.kill('SIGINT')
-    const timer = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
-    await exited
-    clearTimeout(timer)
-  }
-  await fs.rm(folder, { recursive: true, force: true })
+async function halt(child, signal) {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  const timer = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
+  await exited
+  clearTimeout(timer)
 }
 
 /** Copies the package's binaries and makes the links that its install script would make. @param {string} target */
@@ -207,6 +229,11 @@ async function postgresUser() {
 /** /tmp is in memory on many systems, /var/tmp is not. TMPDIR, where it is set, is somebody's wish. */
 function dataParent() {
   return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
+}
+
+/** @param {string} folder */
+function dataOf(folder) {
+  return path.join(folder, 'data')
 }
 
 /** @param {string} folder @param {string} name */

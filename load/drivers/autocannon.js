@@ -7,6 +7,7 @@ import { Recorder } from './recorder.js'
 
 /** autocannon looks this often whether it is at its end. */
 const END_CHECK_INTERVAL_MS = 100
+const RECONNECT_DELAY_MS = 10
 
 /**
  * Closed loop: each connection sends when its answer has come. Its rate option is not offered, since it sends in
@@ -60,7 +61,7 @@ async function drive(load, { duration_s, signal, onCounts }, mix, nextNumber) {
     duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
     setupClient: (/** @type {any} */ client) => {
       clients.push(client)
-      watch(client, recorder, { start_ms, timeout_ms: load.timeout_s * 1000 }, () =>
+      watch(client, recorder, { start_ms, timeout_ms: load.timeout_s * 1000, signal }, () =>
         client.setBody(mix.body(nextNumber())),
       )
     },
@@ -91,14 +92,14 @@ async function drive(load, { duration_s, signal, onCounts }, mix, nextNumber) {
  *
  * @param {any} client autocannon's, an event emitter
  * @param {Recorder} recorder
- * @param {{ start_ms: number, timeout_ms: number }} times
+ * @param {{ start_ms: number, timeout_ms: number, signal: AbortSignal }} run
  * @param {() => void} prepareNext sets the next request's body
  */
-function watch(client, recorder, { start_ms, timeout_ms }, prepareNext) {
+function watch(client, recorder, { start_ms, timeout_ms, signal }, prepareNext) {
   let sentAt_ms = 0
   let waiting = false
-  /** @type {unknown} */
-  let usedSocket = null
+  /** @type {{ sentOn: unknown, answeredOn: unknown }} connections: of the request on its way, and of the last answer */
+  const used = { sentOn: null, answeredOn: null }
 
   /** It goes on to the next request, or to its end, without an answer: the server closed, or the wait was too long. */
   function settleLost() {
@@ -106,26 +107,34 @@ function watch(client, recorder, { start_ms, timeout_ms }, prepareNext) {
     waiting = false
     const waited_ms = performance.now() - sentAt_ms
     if (waited_ms >= timeout_ms) recorder.error(TIMEOUT, waited_ms)
-    else recorder.error(sideOfEnd({ reused: usedSocket === client.conn, answerBegan: false }))
+    else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
   }
 
   prepareNext()
   client.on('request', () => {
     settleLost()
     waiting = true
+    used.sentOn = client.conn
     sentAt_ms = performance.now()
     recorder.sent++
   })
   client.on('response', (/** @type {number} */ status) => {
     const now_ms = performance.now()
     waiting = false
-    usedSocket = client.conn
+    used.answeredOn = used.sentOn
     recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
     prepareNext()
   })
   client.on('connError', (/** @type {Error} */ error) => {
     if (waiting) recorder.error(sideOfCode(error))
     waiting = false
+    // autocannon connects again at once, for ever within one tick where there is no descriptor. Destroyed, it waits.
+    client.destroyed = true
+    setTimeout(() => {
+      if (signal.aborted) return
+      client.destroyed = false
+      client._connect()
+    }, RECONNECT_DELAY_MS)
   })
   client.on('done', settleLost)
 }

@@ -4,6 +4,7 @@
  * @typedef {object} Target
  * @property {'local' | 'url'} kind
  * @property {string} url of the endpoint that is loaded
+ * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
  * @property {number | null} pid
  * @property {string | null} cores it may run on, read back from the kernel
  * @property {Record<string, string | number | null>} settings read back from the running process

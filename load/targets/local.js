@@ -49,15 +49,8 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
     await Promise.race([untilReady(adminUrl, logFile), died])
     const pid = /** @type {number} */ (child.pid)
     const settings = await readBack(adminUrl, pid)
-    return {
-      kind: 'local',
-      url: `http://127.0.0.1:${port}/user`,
-      pid,
-      cores: coresOf(pid),
-      settings,
-      died,
-      stop: stopNow,
-    }
+    const url = `http://127.0.0.1:${port}/user`
+    return { kind: 'local', url, adminUrl, pid, cores: coresOf(pid), settings, died, stop: stopNow }
   } catch (error) {
     await stopNow()
     throw error

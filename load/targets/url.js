@@ -5,5 +5,14 @@
  * @returns {import('./index.js').Target}
  */
 export function openUrl(url) {
-  return { kind: 'url', url, pid: null, cores: null, settings: {}, died: new Promise(() => {}), stop: async () => {} }
+  return {
+    kind: 'url',
+    url,
+    adminUrl: null,
+    pid: null,
+    cores: null,
+    settings: {},
+    died: new Promise(() => {}),
+    stop: async () => {},
+  }
 }

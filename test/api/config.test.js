@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { ConfigError, readConfig, SETTINGS } from '../../api/config.js'
+import { envExample } from '../../api/env-example.js'
+import { caught } from '../support/caught.js'
+
+const NO_FILE = '/no/such/file'
+
+t.test('without anything set, every setting has its default', async (t) => {
+  const config = readConfig({}, NO_FILE)
+  t.match(config, { port: 3000, host: '127.0.0.1', poolMax: 20, insertMode: 'prepared', bodyLimitBytes: 16_384 })
+  t.ok(Object.isFrozen(config))
+})
+
+t.test('a value that is not as expected stops with one line that says what was', async (t) => {
+  const rows = [
+    [{ POOL_MAX: '0' }, 'POOL_MAX: expected a whole number from 1 to 10000 (connections), got "0"'],
+    [{ POOL_MAX: 'abc' }, 'POOL_MAX: expected a whole number from 1 to 10000 (connections), got "abc"'],
+    [{ POOL_MAX: '1.5' }, /got "1\.5"/],
+    [{ POOL_MAX: '-1' }, /got "-1"/],
+    [{ POOL_MAX: '1e3' }, /got "1e3"/],
+    [{ POOL_MAX: ' 5' }, /got " 5"/],
+    [{ POOL_MAX: '0x10' }, /got "0x10"/],
+    [{ POOL_MAX: '99999999999999999999' }, /expected/],
+    [{ POOL_CONNECT_TIMEOUT_MS: '2s' }, /\(milliseconds\), got "2s"/],
+    [{ KEEP_ALIVE_TIMEOUT_MS: '5s' }, /\(milliseconds\), got "5s"/],
+    [{ BODY_LIMIT_BYTES: '16KiB' }, /\(bytes\), got "16KiB"/],
+    [{ PORT: '65536' }, /from 0 to 65535/],
+    [{ HOST: 'not a host' }, /HOST: expected an IP address or host name/],
+    [{ INSERT_MODE: 'batch' }, 'INSERT_MODE: expected one of single, prepared, got "batch"'],
+    [{ PASSWORD_STORAGE: 'md5' }, 'PASSWORD_STORAGE: expected one of plain, scrypt, got "md5"'],
+    [{ LOG_LEVEL: 'INFO' }, /LOG_LEVEL: expected one of/],
+    [{ DATABASE_URL: 'mysql://host/db' }, /DATABASE_URL: expected a URL such as postgres:/],
+    [{ DATABASE_URL: 'nonsense' }, /DATABASE_URL: expected/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmode=require' }, /sslmode in DATABASE_URL: expected verify-full/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmode=no-verify' }, /expected verify-full/],
+    [{ DATABASE_URL: 'postgres://h/d?ssl=no-verify' }, /expected verify-full/],
+    [{ PGSSLMODE: 'no-verify' }, /PGSSLMODE: expected verify-full/],
+    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /NODE_TLS_REJECT_UNAUTHORIZED: expected it unset/],
+  ]
+  for (const [env, message] of /** @type {[any, string | RegExp][]} */ (rows)) {
+    const error = caught(() => readConfig(env, NO_FILE))
+    t.type(error, ConfigError, JSON.stringify(env))
+    t.match(error.message, message)
+    t.notMatch(error.message, '\n')
+  }
+})
+
+t.test('a password in DATABASE_URL is not part of the error', async (t) => {
+  const { message } = caught(() => readConfig({ DATABASE_URL: 'mysql://me:hunter2@host/db' }, NO_FILE))
+  t.notMatch(message, 'hunter2')
+})
+
+t.test('the environment comes before .env, .env before the default, and empty means not set', async (t) => {
+  const file = `${t.testdir({ env: 'POOL_MAX=7\nBODY_LIMIT_BYTES=100\nLOG_LEVEL=\n' })}/env`
+  t.match(readConfig({ POOL_MAX: '8' }, file), { poolMax: 8, bodyLimitBytes: 100, logLevel: 'info' })
+})
+
+t.test('a name in .env that is no setting is refused', async (t) => {
+  const file = `${t.testdir({ env: 'POOL_MXA=7\n' })}/env`
+  t.match(caught(() => readConfig({}, file)).message, /expected only known settings .*, got "POOL_MXA"/)
+})
+
+t.test('.env.example lists every setting with its default, unit and range', async (t) => {
+  const example = readFileSync('.env.example', 'utf8')
+  t.equal(example, envExample(), 'it is up to date (npm run env-example)')
+  t.match(example, '# Expected: a whole number from 1 to 10000 (connections)\n#POOL_MAX=20\n')
+  t.equal(example.match(/^#[A-Z_]+=/gm)?.length, Object.keys(SETTINGS).length)
+  const file = `${t.testdir({ env: example.replace(/^#(?=[A-Z_]+=)/gm, '') })}/env`
+  t.strictSame(readConfig({}, file), readConfig({}, NO_FILE), 'as it stands, it changes nothing')
+})

@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { metric, newUser, post, postgres, startApi } from '../support/api.js'
+import { rows } from '../support/database.js'
+import { loadOnce } from '../support/load.js'
+import { answers, connect, rawPost } from '../support/socket.js'
+
+const database = await postgres(t)
+
+/** Statements on users wait until the returned function is called. @param {any} t */
+async function blockTable(t) {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ connectionString: database.url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('BEGIN; LOCK TABLE users')
+  const release = () => client.end()
+  t.teardown(release)
+  return release
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** @param {() => boolean | Promise<boolean>} isSo */
+async function until(isSo) {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+t.test('SIGTERM under load: what was sent is answered, every 201 is a row, and it exits', async (t) => {
+  await rows(database.url, 'TRUNCATE users')
+  const api = await startApi(t, database.url)
+  const load = loadOnce('paced', api.url, { rate_rps: 2000, duration_s: 2, connections: 32 })
+  setTimeout(() => process.kill(Number(api.pid), 'SIGTERM'), 1000)
+  const { status, errors } = await load
+  const [{ count }] = await rows(database.url, 'SELECT count(*)::int FROM users')
+  t.equal(count, status[201], 'rows and 201s')
+  t.strictSame(Object.keys(status), ['201'])
+  t.strictSame(Object.keys(errors), ['server:refused'], 'refused once it had stopped listening; none lost')
+  await until(() => !isAlive(Number(api.pid)))
+  t.match(readFileSync(api.logFile, 'utf8').trim().split('\n').at(-1), '"stopped"')
+})
+
+t.test('a request in flight at SIGTERM gets its answer, with Connection: close', async (t) => {
+  const api = await startApi(t, database.url)
+  const release = await blockTable(t)
+  const socket = await connect(api.url)
+  socket.write(rawPost(JSON.stringify(newUser())))
+  await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
+  process.kill(Number(api.pid), 'SIGTERM')
+  await until(async () => (await fetch(`${api.adminUrl}/readyz`)).status === 503)
+  await release()
+  t.strictSame(await answers(socket, 1), [201])
+  t.match(socket.text(), /^Connection: close\r$/m)
+  await until(() => !isAlive(Number(api.pid)))
+})
+
+t.test('a shutdown that takes longer than its bound is cut', async (t) => {
+  const api = await startApi(t, database.url, { SHUTDOWN_TIMEOUT_MS: '500' })
+  await blockTable(t)
+  const socket = await connect(api.url)
+  socket.write(rawPost(JSON.stringify(newUser())))
+  await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
+  const signalledAt_ms = performance.now()
+  process.kill(Number(api.pid), 'SIGTERM')
+  await until(() => !isAlive(Number(api.pid)))
+  t.ok(performance.now() - signalledAt_ms < 2500, 'within the bound and some slack for a busy machine')
+  t.match(readFileSync(api.logFile, 'utf8'), /shutdown took too long/)
+})
+
+t.test('a second signal ends it at once', async (t) => {
+  const api = await startApi(t, database.url)
+  await blockTable(t)
+  const socket = await connect(api.url)
+  socket.write(rawPost(JSON.stringify(newUser())))
+  await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
+  process.kill(Number(api.pid), 'SIGINT')
+  await until(async () => (await fetch(`${api.adminUrl}/readyz`)).status === 503)
+  process.kill(Number(api.pid), 'SIGINT')
+  await until(() => !isAlive(Number(api.pid)))
+  t.notMatch(readFileSync(api.logFile, 'utf8'), /"stopped"/)
+})
+
+t.test('no connection free in time: 503 with Retry-After, and 201 when one is', async (t) => {
+  const api = await startApi(t, database.url, { POOL_MAX: '1', POOL_CONNECT_TIMEOUT_MS: '200' })
+  const release = await blockTable(t)
+  const first = post(api.url, newUser())
+  await until(async () => (await metric(api, 'redline_pool_total')) === 1)
+  const second = await post(api.url, newUser())
+  t.equal(second.status, 503)
+  t.equal(second.headers.get('retry-after'), '1')
+  t.match(await second.json(), { code: 'no_database_slot' })
+  await release()
+  t.equal((await first).status, 201)
+  t.equal((await post(api.url, newUser())).status, 201)
+})
+
+t.test('a statement that hangs is bounded: 503, and the connection is used again', async (t) => {
+  const api = await startApi(t, database.url, { POOL_MAX: '1', STATEMENT_TIMEOUT_MS: '200' })
+  const release = await blockTable(t)
+  const answer = await post(api.url, newUser())
+  t.equal(answer.status, 503)
+  t.match(await answer.json(), { code: 'database_unavailable' })
+  await release()
+  t.equal((await post(api.url, newUser())).status, 201)
+})
+
+for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
+  t.test(`Postgres gone by ${signal} and back: 503s meanwhile, then 201s, by itself`, async (t) => {
+    const api = await startApi(t, database.url)
+    t.equal((await post(api.url, newUser())).status, 201)
+    await database.halt(signal)
+    for (let i = 0; i < 10; i++) {
+      const answer = await post(api.url, newUser())
+      t.equal(answer.status, 503)
+      t.equal(answer.headers.get('retry-after'), '1')
+      t.match(await answer.json(), { code: 'database_unavailable' })
+    }
+    t.equal((await fetch(`${api.adminUrl}/readyz`)).status, 503)
+    t.equal((await fetch(`${api.adminUrl}/healthz`)).status, 200)
+    await database.start()
+    await until(async () => (await post(api.url, newUser())).status === 201)
+    t.equal((await fetch(`${api.adminUrl}/readyz`)).status, 200)
+    const lines = readFileSync(api.logFile, 'utf8')
+    t.equal(lines.match(/"database unavailable/g)?.length, 1, 'said once, not once a request')
+    t.equal(lines.match(/"database available again"/g)?.length, 1)
+  })
+}
+
+t.test('started without its database, it answers 503 until the database is there', async (t) => {
+  const env = { ...process.env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', PORT: '0', ADMIN_PORT: '0' }
+  const child = spawn(process.execPath, ['api/server.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let log = ''
+  child.stdout.on('data', (chunk) => {
+    log += chunk
+  })
+  await until(() => log.includes('listening'))
+  const { url } = JSON.parse(log.split('\n').find((line) => line.includes('listening')) ?? '')
+  t.equal((await post(`${url}/user`, newUser())).status, 503)
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  t.equal(code, 0)
+})
+
+t.test('a configuration that is wrong stops the start with one line and exit code 2', async (t) => {
+  const child = spawn(process.execPath, ['api/server.js'], { env: { ...process.env, POOL_MAX: '0' } })
+  const [output, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
+  t.equal(code, 2)
+  t.equal(
+    Buffer.concat(output).toString(),
+    'redline: POOL_MAX: expected a whole number from 1 to 10000 (connections), got "0"\n',
+  )
+})
+
+t.test('a port that is taken stops the start with one line and exit code 2', async (t) => {
+  const api = await startApi(t, database.url)
+  const env = { ...process.env, DATABASE_URL: database.url, PORT: new URL(api.url).port, LOG_LEVEL: 'silent' }
+  const child = spawn(process.execPath, ['api/server.js'], { env })
+  const [output, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
+  t.equal(code, 2)
+  t.match(Buffer.concat(output).toString(), /^redline: cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*\n$/)
+})

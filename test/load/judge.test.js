@@ -1,0 +1,107 @@
+import t from 'tap'
+import { judge } from '../../load/judge.js'
+
+const SLO = { p99_ms: 100, success_ratio: 1 }
+
+/** A trial in which all went well, but for what is given. @param {object} traffic @param {number | null} lateness_p99_ms */
+function trial(traffic = {}, lateness_p99_ms = 1) {
+  const fine = {
+    planned: 1000,
+    sent: 1000,
+    completed: 1000,
+    ok: 1000,
+    rows_stored: 1000,
+    success_ratio: 1,
+    status: { 201: 1000 },
+    errors: {},
+    latency_ms: { p99: 20 },
+    ...traffic,
+  }
+  const lateness_ms = lateness_p99_ms === null ? null : { p99: lateness_p99_ms }
+  return /** @type {any} */ ({
+    traffic: fine,
+    probes: { api: {}, postgres: {}, generator: { lateness_ms }, kernel: {} },
+  })
+}
+
+const rows = [
+  ['pass', 'every answer in time and every row stored', trial()],
+  ['pass', 'a p99 of exactly the bound', trial({ latency_ms: { p99: 100 } })],
+  ['pass', 'a target whose rows are not ours to count', trial({ rows_stored: null })],
+  ['pass', 'a closed loop, which has no lateness', trial({}, null)],
+  ['pass', 'a late generator, since lateness only adds to latency', trial({}, 50)],
+  ['fail', 'p99 over the bound', trial({ latency_ms: { p99: 100.1 } })],
+  [
+    'fail',
+    'one answer of 1000 no success',
+    trial({ ok: 999, success_ratio: 0.999, status: { 201: 999, 503: 1 }, rows_stored: 999 }),
+  ],
+  [
+    'fail',
+    'success without a single answer',
+    trial({ ok: 0, success_ratio: 0, status: {}, rows_stored: 0, latency_ms: null, completed: 0 }),
+  ],
+  [
+    'fail',
+    'timeouts, whose rows may be stored or not',
+    trial({
+      completed: 990,
+      ok: 990,
+      success_ratio: 0.99,
+      status: { 201: 990 },
+      errors: { 'client:timeout': 10 },
+      rows_stored: 995,
+    }),
+  ],
+  [
+    'fail',
+    'a server that refuses',
+    trial({
+      completed: 990,
+      ok: 990,
+      success_ratio: 0.99,
+      status: { 201: 990 },
+      errors: { 'server:refused': 10 },
+      rows_stored: 990,
+    }),
+  ],
+  ['invalid', 'a 201 without its row', trial({ rows_stored: 999 })],
+  ['invalid', 'a row without its 201', trial({ rows_stored: 1001 })],
+  [
+    'invalid',
+    'more rows than even the unanswered requests explain',
+    trial({
+      completed: 990,
+      ok: 990,
+      success_ratio: 0.99,
+      status: { 201: 990 },
+      errors: { 'client:timeout': 10 },
+      rows_stored: 1001,
+    }),
+  ],
+  [
+    'invalid',
+    'a generator out of ports',
+    trial({
+      errors: { 'client:ports': 1 },
+      completed: 999,
+      ok: 999,
+      success_ratio: 0.999,
+      status: { 201: 999 },
+      rows_stored: 999,
+    }),
+  ],
+  ['invalid', 'a generator out of descriptors', trial({ errors: { 'client:nofile': 1 } })],
+  ['invalid', 'a fail of which a late generator may be the cause', trial({ latency_ms: { p99: 150 } }, 11)],
+]
+
+t.test('judge', async (t) => {
+  for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {
+    const outcome = judge(record, SLO)
+    t.equal(outcome.verdict, verdict, `${verdict}: ${about} (${outcome.because})`)
+  }
+})
+
+t.test('the reason of a pass names bound, answers and rows', async (t) => {
+  t.equal(judge(trial(), SLO).because, 'p99 20 ms <= 100 ms, 1000 of 1000 stored')
+})

@@ -1,0 +1,19 @@
+import pg from 'pg'
+
+/**
+ * Runs one statement on a connection of its own.
+ *
+ * @param {string} url
+ * @param {string} text
+ * @param {unknown[]} [values]
+ * @returns {Promise<any[]>}
+ */
+export async function rows(url, text, values) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text, values)).rows
+  } finally {
+    await client.end()
+  }
+}

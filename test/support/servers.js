@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+
+/**
+ * An HTTP server on a port of its own until the test ends.
+ *
+ * @param {any} t the test
+ * @param {http.RequestListener} handler
+ * @returns {Promise<string>} its URL
+ */
+export async function httpServer(t, handler) {
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, handler)
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return listening(server)
+}
+
+/**
+ * A TCP server that does as it likes.
+ *
+ * @param {any} t
+ * @param {(socket: net.Socket) => void} onConnection
+ */
+export async function tcpServer(t, onConnection) {
+  /** @type {Set<net.Socket>} */
+  const sockets = new Set()
+  const server = net.createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    onConnection(socket)
+  })
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return listening(server)
+}
+
+/** @param {net.Server} server */
+async function listening(server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${/** @type {net.AddressInfo} */ (server.address()).port}/user`
+}
+
+/** A URL on which nobody listens. @param {any} t */
+export async function refusingUrl(t) {
+  const server = net.createServer()
+  const url = await listening(server)
+  server.close()
+  await once(server, 'close')
+  t.comment(`nobody listens on ${url}`)
+  return url
+}
+
+/** Reads a request to its end, then answers 201. @type {http.RequestListener} */
+export function created(req, res) {
+  req.resume()
+  req.on('end', () => {
+    res.writeHead(201, { 'Content-Type': 'application/json', 'Content-Length': 2 })
+    res.end('{}')
+  })
+}
