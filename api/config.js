@@ -99,6 +99,28 @@ export function readConfig(env = process.env, dotenvFile = '.env') {
 }
 
 /**
+ * What works and is nevertheless not right, in words for the log.
+ *
+ * @param {Config} config
+ * @param {Record<string, string | undefined>} [env]
+ * @returns {string[]}
+ */
+export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) {
+  const warnings = []
+  if (passwordStorage === 'plain') {
+    warnings.push("PASSWORD_STORAGE=plain stores passwords as they come: the benchmark's workload, not for real users")
+  }
+  const { hostname, searchParams } = databaseUrl
+    ? new URL(databaseUrl)
+    : { hostname: env.PGHOST ?? '', searchParams: null }
+  const isHere = /^$|^\/|^%2f|^localhost$|^127\.|^\[?::1\]?$/i.test(searchParams?.get('host') ?? hostname)
+  if (!isHere && (searchParams?.get('sslmode') ?? env.PGSSLMODE) !== 'verify-full') {
+    warnings.push('the way to the database is not encrypted: set sslmode=verify-full and sslrootcert in DATABASE_URL')
+  }
+  return warnings
+}
+
+/**
  * @typedef {object} Config
  * @property {string} [databaseUrl]
  * @property {string} host
@@ -162,6 +184,12 @@ function refuseUnverifiedTls(env) {
     if (!mode || mode === 'disable' || mode === 'verify-full') continue
     throw new ConfigError(
       `${name}: expected verify-full (with a CA file in sslrootcert) or disable, got ${JSON.stringify(mode)}`,
+    )
+  }
+  const caFile = query.get('sslrootcert')
+  if (caFile && !existsSync(caFile)) {
+    throw new ConfigError(
+      `sslrootcert in DATABASE_URL: expected a file with CA certificates, got ${JSON.stringify(caFile)}`,
     )
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { constants } from 'node:os'
 import pino from 'pino'
 import { createApp } from './app.js'
-import { ConfigError, readConfig } from './config.js'
+import { ConfigError, readConfig, warningsOf } from './config.js'
 import { insertModes } from './insert.js'
 import { createAdminServer, createMetrics } from './metrics.js'
 import { passwordStorage } from './passwords.js'
@@ -22,7 +22,7 @@ const log = pino({ level: config.logLevel })
 await main()
 
 async function main() {
-  warnAboutSettings()
+  for (const warning of warningsOf(config)) log.warn(warning)
   const metrics = createMetrics(config)
   const pool = createPool(config, { log, observe: metrics.observeStatement })
   const insert = insertModes[config.insertMode](pool)
@@ -58,16 +58,6 @@ function configOrExit() {
     process.stderr.write(`redline: ${error.message}\n`)
     process.exit(2)
   }
-}
-
-function warnAboutSettings() {
-  if (config.passwordStorage === 'plain') {
-    log.warn("PASSWORD_STORAGE=plain stores passwords as they come: the benchmark's workload, not for real users")
-  }
-  const host = config.databaseUrl ? new URL(config.databaseUrl).hostname : (process.env.PGHOST ?? '')
-  const tls = /sslmode=verify-full/.test(config.databaseUrl ?? '') || process.env.PGSSLMODE === 'verify-full'
-  const local = /^($|\/|%2f|localhost$|127\.|\[?::1\]?$)/i.test(host)
-  if (!local && !tls) log.warn({ host }, 'the way to the database is not encrypted: set sslmode=verify-full')
 }
 
 /** @param {import('./app.js').App} app */

@@ -165,8 +165,9 @@ async function untilReady(child, data) {
   })
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; await pause(10)) {
     if (failed || child.exitCode !== null || child.signalCode !== null) return false
-    const lines = await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')
-    if (lines.split('\n')[7]?.trim() === 'ready') return true
+    const lines = (await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+    // A server that was killed has left its own file, which still says ready.
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true
   }
   return false
 }

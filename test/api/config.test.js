@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ConfigError, readConfig, SETTINGS } from '../../api/config.js'
+import { ConfigError, readConfig, SETTINGS, warningsOf } from '../../api/config.js'
 import { envExample } from '../../api/env-example.js'
 import { caught } from '../support/caught.js'
 
@@ -35,6 +35,7 @@ t.test('a value that is not as expected stops with one line that says what was',
     [{ DATABASE_URL: 'postgres://h/d?sslmode=require' }, /sslmode in DATABASE_URL: expected verify-full/],
     [{ DATABASE_URL: 'postgres://h/d?sslmode=no-verify' }, /expected verify-full/],
     [{ DATABASE_URL: 'postgres://h/d?ssl=no-verify' }, /expected verify-full/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmode=verify-full&sslrootcert=/no/such/ca' }, /sslrootcert .*expected a file/],
     [{ PGSSLMODE: 'no-verify' }, /PGSSLMODE: expected verify-full/],
     [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /NODE_TLS_REJECT_UNAUTHORIZED: expected it unset/],
   ]
@@ -49,6 +50,20 @@ t.test('a value that is not as expected stops with one line that says what was',
 t.test('a password in DATABASE_URL is not part of the error', async (t) => {
   const { message } = caught(() => readConfig({ DATABASE_URL: 'mysql://me:hunter2@host/db' }, NO_FILE))
   t.notMatch(message, 'hunter2')
+})
+
+t.test('a way to the database that others could read is warned of', async (t) => {
+  const warnings = (/** @type {Record<string, string>} */ env) => {
+    return warningsOf(readConfig({ PASSWORD_STORAGE: 'scrypt', ...env }, NO_FILE), env).length
+  }
+  t.equal(warnings({ DATABASE_URL: 'postgres://db.example.com/d' }), 1)
+  t.equal(warnings({ PGHOST: 'db.example.com' }), 1)
+  t.equal(warnings({ DATABASE_URL: 'postgres://db.example.com/d?sslmode=verify-full' }), 0)
+  t.equal(warnings({ PGHOST: 'db.example.com', PGSSLMODE: 'verify-full' }), 0)
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    t.equal(warnings({ DATABASE_URL: `postgres://${host}/d` }), 0, host)
+  t.equal(warnings({}), 0)
+  t.equal(warnings({ PASSWORD_STORAGE: 'plain' }), 1)
 })
 
 t.test('the environment comes before .env, .env before the default, and empty means not set', async (t) => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { metric, newUser, post, postgres, startApi } from '../support/api.js'
+import { metric, newUser, post, postgres, startApi, startUnready } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { loadOnce } from '../support/load.js'
 import { answers, connect, rawPost } from '../support/socket.js'
@@ -136,16 +136,8 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
 }
 
 t.test('started without its database, it answers 503 until the database is there', async (t) => {
-  const env = { ...process.env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', PORT: '0', ADMIN_PORT: '0' }
-  const child = spawn(process.execPath, ['api/server.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  let log = ''
-  child.stdout.on('data', (chunk) => {
-    log += chunk
-  })
-  await until(() => log.includes('listening'))
-  const { url } = JSON.parse(log.split('\n').find((line) => line.includes('listening')) ?? '')
-  t.equal((await post(`${url}/user`, newUser())).status, 503)
+  const { url, child } = await startUnready(t, 'postgres://nobody@127.0.0.1:1/none')
+  t.equal((await post(url, newUser())).status, 503)
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   t.equal(code, 0)

@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
 import { openLocal } from '../../load/targets/index.js'
 import { openDatabase } from '../../sql/database.js'
 import { startEmbedded } from '../../sql/embedded.js'
@@ -25,10 +30,31 @@ export async function postgres(t, settings) {
  * @returns {Promise<Api>}
  */
 export async function startApi(t, databaseUrl, env = {}) {
-  const logFile = `${t.testdir({})}/api.log`
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-test-'))
+  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
+  const logFile = path.join(folder, 'api.log')
   const target = await openLocal({ databaseUrl, cores: null, env: { ...process.env, ...env }, logFile })
   t.teardown(target.stop)
   return { ...target, origin: new URL(target.url).origin, logFile }
+}
+
+/**
+ * The API without waiting until it is ready, for a database that it cannot use.
+ *
+ * @param {any} t
+ * @param {string} databaseUrl
+ */
+export async function startUnready(t, databaseUrl) {
+  const env = { ...process.env, DATABASE_URL: databaseUrl, PORT: '0', ADMIN_PORT: '0' }
+  const child = spawn(process.execPath, ['api/server.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let log = ''
+  child.stdout.on('data', (chunk) => {
+    log += chunk
+  })
+  while (!log.includes('"listening"')) await once(child.stdout, 'data')
+  const { url } = JSON.parse(log.split('\n').find((line) => line.includes('"listening"')) ?? '')
+  return { url: `${url}/user`, child, log: () => log }
 }
 
 /** @typedef {import('../../load/targets/index.js').Target & { origin: string, logFile: string }} Api */

