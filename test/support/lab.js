@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+
+/**
+ * Runs a verb of the lab as a program.
+ *
+ * @param {string[]} argv
+ * @param {Record<string, string | undefined>} [env] undefined takes a variable away
+ * @returns {{ child: import('node:child_process').ChildProcess, ended: Promise<{ code: number | null, stdout: string, stderr: string }>, stderrHas: (text: string) => Promise<void> }}
+ */
+export function startLab(argv, env = {}) {
+  const merged = Object.entries({ ...process.env, DATABASE_URL: undefined, ...env }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const child = spawn(process.execPath, ['load/cli.js', ...argv], { env: Object.fromEntries(merged) })
+  const output = { stdout: '', stderr: '' }
+  for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
+    child[name].on('data', (chunk) => {
+      output[name] += chunk
+    })
+  }
+  const ended = new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output })))
+  return {
+    child,
+    ended: /** @type {any} */ (ended),
+    stderrHas: async (text) => {
+      while (!output.stderr.includes(text)) {
+        if (child.exitCode !== null) throw new Error(`ended before "${text}": ${output.stderr}`)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    },
+  }
+}
+
+/** A folder that everybody may enter, so that Postgres can run in it for root. @param {any} t */
+export function temporaryFolder(t) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-test-'))
+  fs.chmodSync(folder, 0o777)
+  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** @param {string} folder @returns {any[]} */
+export function readTrials(folder) {
+  const text = fs.readFileSync(path.join(folder, 'trials.ndjson'), 'utf8')
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+
+/** @param {string} folder @returns {any} */
+export function readRun(folder) {
+  return JSON.parse(fs.readFileSync(path.join(folder, 'run.json'), 'utf8'))
+}
+
+/** Ids of the processes whose command line or environment names the folder. @param {string} folder */
+export function processesOf(folder) {
+  return fs.readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false
+    try {
+      return ['cmdline', 'environ'].some((file) => fs.readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(folder))
+    } catch {
+      return false
+    }
+  })
+}
