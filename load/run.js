@@ -10,15 +10,15 @@ import { runTrial } from './trial.js'
  * Runs trials until `next` wants no more, and writes them down as they end. Every verb is this with a `next` of its own.
  *
  * @param {object} experiment
- * @param {any} experiment.run run.json so far: run_id, verb, argv, started_at, plan
+ * @param {any} experiment.run run.json so far: run_id, verb, argv, started_at, plan as it may be kept
+ * @param {Plan} experiment.plan
  * @param {import('./results.js').Results} experiment.results
  * @param {(trials: import('./trial.js').TrialRecord[]) => Step | null} experiment.next pure: the next trial, or the end
  * @param {(trials: import('./trial.js').TrialRecord[]) => { capacity: object | null, limit: object | null }} experiment.answer
  * @param {Io} io
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when interrupted: run.interrupted
  */
-export async function runExperiment({ run, results, next, answer }, { signal, progress, environment }) {
-  const plan = /** @type {Plan} */ (run.plan)
+export async function runExperiment({ run, plan, results, next, answer }, { signal, progress, environment }) {
   const records = results.readTrials()
   const state = { ...run, interrupted: false, finished_at: null, capacity: null, limit: null, warnings: [] }
   const write = () => {

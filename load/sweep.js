@@ -12,6 +12,9 @@ const PLATEAU_MAX_DURATION_S = 5
 const PLATEAU_WARMUP_S = 3
 const PLATEAU_RATES = 10
 
+/** Stands for a credential in what is written. */
+const WITHHELD = '(withheld)'
+
 const FLAGS = {
   ...PLAN_FLAGS,
   out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
@@ -38,11 +41,10 @@ export const sweep = {
 
   async run(argv, io) {
     const flags = parseFlags(FLAGS, argv)
-    const { results, run } = flags.resume ? reopen(flags.resume, argv) : begin(flags, argv)
-    const plan = /** @type {import('./run.js').Plan} */ (run.plan)
+    const { results, run, plan } = flags.resume ? reopen(flags) : begin(flags, argv)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
     const answer = (/** @type {Records} */ records) => ({ capacity: capacity(plan, records), limit: null })
-    const ended = await runExperiment({ run, results, next, answer }, io)
+    const ended = await runExperiment({ run, plan, results, next, answer }, io)
     return { ...ended, folder: results.folder, json: flags.json === true, problem: problemOf(plan, ended.records) }
   },
 }
@@ -56,27 +58,30 @@ function begin(flags, argv) {
   const started_at = new Date().toISOString()
   const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-sweep`
   const results = Results.create(flags.out, run_id)
-  return { results, run: { run_id, verb: 'sweep', argv: withoutSecrets(argv), started_at, plan } }
+  const run = { run_id, verb: 'sweep', argv: argv.map(withoutCredentials), started_at, plan: keptPlan(plan) }
+  return { results, run, plan }
 }
 
 /**
  * The run in a folder, from where it was cut off. Flags beside --resume have to be those it was started with.
  *
- * @param {string} folder
- * @param {string[]} argv
+ * @param {Record<string, any>} flags
  */
-function reopen(folder, argv) {
-  const results = Results.resume(folder)
+function reopen({ resume, json, out, ...given }) {
+  const results = Results.resume(resume)
   const run = results.readRun()
-  const { resume, json, out, ...rest } = parseFlags(FLAGS, argv)
-  if (Object.keys(rest).length > 0) {
-    const wanted = planOf({ seed: run.plan.mix.seed, ...rest })
-    if (!isDeepStrictEqual(plain(wanted), run.plan)) {
-      throw new UsageError(`--resume: expected the flags of the run in ${folder} (${run.argv.join(' ')}) or none`)
-    }
+  const repeated = Object.keys(given).length > 0
+  const plan = repeated ? planOf({ seed: run.plan.mix.seed, ...given }) : run.plan
+  if (!isDeepStrictEqual(keptPlan(plan), run.plan)) {
+    throw new UsageError(`--resume: expected the flags of the run in ${resume} (${run.argv.join(' ')}) or none`)
   }
-  checkDriver(run.plan)
-  return { results, run }
+  if (!repeated && JSON.stringify(run.plan).includes(WITHHELD)) {
+    throw new UsageError(
+      `--resume: expected the flags of the run in ${resume} again, since its credentials were not kept`,
+    )
+  }
+  checkDriver(plan)
+  return { results, run, plan }
 }
 
 /** @param {import('./run.js').Plan} plan */
@@ -158,12 +163,16 @@ function problemOf(plan, records) {
   return open === 0 ? null : `${open} of the loads asked for had no valid trial`
 }
 
-/** Credentials in headers stay out of the files. @param {string[]} argv */
-function withoutSecrets(argv) {
-  return argv.map((text) => text.replace(/^((?:--header=)?(?:authorization|cookie|x-api-key):).*/i, '$1 …'))
+/** A plan as it is kept in run.json, and comes back from there. @param {import('./run.js').Plan} plan */
+function keptPlan(plan) {
+  const headers = plan.mix.headers.map(([name, value]) => [
+    name,
+    withoutCredentials(`${name}:${value}`).slice(name.length + 1),
+  ])
+  return JSON.parse(JSON.stringify({ ...plan, mix: { ...plan.mix, headers } }))
 }
 
-/** As it comes back from a file. @param {object} value */
-function plain(value) {
-  return JSON.parse(JSON.stringify(value))
+/** Credentials stay out of the files. @param {string} header a flag or `name:value` */
+function withoutCredentials(header) {
+  return header.replace(/^((?:--header=)?(?:authorization|cookie|x-api-key):).*/i, `$1${WITHHELD}`)
 }

@@ -150,7 +150,11 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
     traffic: { rows_stored: null, status: { 200: 50 } },
     outcome: { verdict: 'pass' },
   })
-  t.notMatch(fs.readFileSync(`${out}/report.md`, 'utf8'), 'hunter2', 'credentials stay out of the report')
+  for (const file of fs.readdirSync(out)) {
+    t.notMatch(fs.readFileSync(`${out}/${file}`, 'utf8'), 'hunter2', `credentials stay out of ${file}`)
+  }
+  const resumed = await startLab(['sweep', '--resume', out]).ended
+  t.match(resumed, { code: 2, stderr: /credentials were not kept/ })
 })
 
 t.test('a rate that is not met fails, and the capacity lies below it', async (t) => {
