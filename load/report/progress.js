@@ -7,35 +7,39 @@ import { count, offered } from './table.js'
  * @param {NodeJS.WriteStream} stream
  */
 export function createProgress(stream) {
-  const bar = stream.isTTY
-    ? new cliProgress.SingleBar({ stream, format: FORMAT, hideCursor: true, clearOnComplete: true })
-    : null
+  const bar = stream.isTTY ? new cliProgress.SingleBar(BAR, cliProgress.Presets.shades_classic) : null
   let done_s = 0
-  let trial_s = 0
+  let left_s = 0
 
+  /** @param {number} passed_s of the trial that is on @param {object} texts */
+  function show(passed_s, texts) {
+    const total_s = done_s + left_s
+    bar?.setTotal(total_s)
+    bar?.update(Math.min(done_s + passed_s, total_s), { left_s: Math.max(0, Math.round(left_s - passed_s)), ...texts })
+  }
+
+  let trial_s = 0
   return {
     /** @param {string} text something that takes a while, before any trial */
     note: (text) => void stream.write(bar ? `${text}\r` : `${text}\n`),
 
-    /** @param {import('../trial.js').TrialPlan} plan @param {number} left_s expected time of this trial and all after it */
-    trialStarted(plan, left_s) {
+    /** @param {import('../trial.js').TrialPlan} plan @param {number} expected_s time of this trial and all after it */
+    trialStarted(plan, expected_s) {
       trial_s = 0
-      const label = `trial ${plan.trial}, ${offered(plan)}`
-      if (bar?.isActive) bar.setTotal(done_s + left_s)
-      else bar?.start(done_s + left_s, done_s, { label, counts: '' })
-      bar?.update(done_s, { label, counts: 'warming up' })
+      left_s = expected_s
+      if (!bar?.isActive) bar?.start(done_s + left_s, done_s, { left_s, label: '', counts: '' })
+      show(0, { label: `trial ${plan.trial}, ${offered(plan)}`, counts: 'warming up' })
     },
 
     /** About once a second. @param {{ sent: number, ok: number, failed: number }} counts */
     tick({ sent, ok, failed }) {
       trial_s++
-      bar?.update(done_s + trial_s, { counts: `${count(sent)} sent, ${count(ok)} ok, ${count(failed)} failed` })
+      show(trial_s, { counts: `${count(sent)} sent, ${count(ok)} ok, ${count(failed)} failed` })
     },
 
     /** @param {import('../trial.js').TrialRecord} record */
     trialEnded({ trial, load, traffic, outcome }) {
       done_s += load.warmup_s + load.duration_s
-      bar?.update(done_s)
       if (bar) return
       const achieved = `achieved ${count(Math.round(traffic.achieved_rps))}/s`
       stream.write(`trial ${trial}: offered ${offered(load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}\n`)
@@ -45,6 +49,11 @@ export function createProgress(stream) {
   }
 }
 
-const FORMAT = '{bar} {percentage} % | {label} | {counts} | {eta_formatted} left'
+const BAR = {
+  format: '{bar} {percentage} % | {label} | {counts} | {left_s} s left',
+  barsize: 24,
+  hideCursor: true,
+  clearOnComplete: true,
+}
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
