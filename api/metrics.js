@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { promisify } from 'node:util'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { send } from './http.js'
 
@@ -35,8 +36,11 @@ export function createMetrics(config) {
     /**
      * @param {import('./app.js').App} app
      * @param {import('./pool.js').Pool} pool
+     * @param {import('node:net').Server} server
      */
-    watch(app, pool) {
+    watch(app, pool, server) {
+      const connections = () => promisify(server.getConnections).call(server)
+      gauge(registry, 'redline_connections', 'Client connections open', connections)
       gauge(registry, 'redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight)
       gauge(registry, 'redline_pool_total', 'Database connections open', () => pool.stats().total)
       gauge(registry, 'redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle)
@@ -186,15 +190,15 @@ function countAnswers(registry, app) {
  * @param {Registry} registry
  * @param {string} name
  * @param {string} help
- * @param {() => number} read
+ * @param {() => number | Promise<number>} read
  */
 function gauge(registry, name, help, read) {
   new Gauge({
     name,
     help,
     registers: [registry],
-    collect() {
-      this.set(read())
+    async collect() {
+      this.set(await read())
     },
   })
 }

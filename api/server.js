@@ -28,10 +28,10 @@ async function main() {
   const insert = insertModes[config.insertMode](pool)
   const users = createUsers({ pool, insert, storePassword: passwordStorage[config.passwordStorage] })
   const app = createApp({ users, log, bodyLimitBytes: config.bodyLimitBytes })
-  metrics.watch(app, pool)
+  const server = createApiServer(app)
+  metrics.watch(app, pool, server)
 
   let draining = false
-  const server = createApiServer(app)
   const admin = createAdminServer({ registry: metrics.registry, pool, isDraining: () => draining })
   const url = await listen(server, config.port, config.host, config.listenBacklog)
   const adminUrl = await listen(admin, config.adminPort, config.adminHost)

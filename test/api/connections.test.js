@@ -137,15 +137,22 @@ t.test('a client that goes away in the middle of its body leaves no row', async 
   t.equal(after - before, 1)
 })
 
-t.test('when they are all gone, no descriptor and no request is left', async (t) => {
-  const idle = Array.from({ length: 50 }, () => connect(api.url))
-  const sockets = await Promise.all(idle)
-  const open = await metric(api, 'process_open_fds')
+t.test('when they are all gone, no connection, descriptor or request is left', async (t) => {
+  const descriptors = async () => (await metric(api, 'process_open_fds')) - (await metric(api, 'redline_pool_total'))
+  await untilMetric('redline_connections', 0)
+  const before = await descriptors()
+  const sockets = await Promise.all(Array.from({ length: 50 }, () => connect(api.url)))
   for (const socket of sockets) socket.write(rawPost(body()).slice(0, -1))
+  await untilMetric('redline_in_flight_requests', 50)
+  t.ok((await descriptors()) >= before + 50)
   await Promise.all(sockets.map((socket) => once(socket, 'end')))
   for (const socket of sockets) socket.destroy()
-  for (;;) {
-    if ((await metric(api, 'process_open_fds')) <= open - 50) break
-  }
-  t.equal(await metric(api, 'redline_in_flight_requests'), 0)
+  await untilMetric('redline_connections', 0)
+  await untilMetric('redline_in_flight_requests', 0)
+  t.equal(await descriptors(), before)
 })
+
+/** @param {string} name @param {number} value */
+async function untilMetric(name, value) {
+  while ((await metric(api, name)) !== value) await new Promise((resolve) => setTimeout(resolve, 20))
+}
