@@ -32,8 +32,8 @@ const SETTINGS = {
  * port, a random password. The package's own start and stop are not used: they take over the process' signals, cannot
  * run from a checkout that the Postgres user may not enter, and leave the server behind when this process is killed.
  *
- * Binaries are copied into the run's folder, symbolic links included that npm makes by an install script which it may
- * not run. So a checkout under a folder of mode 700, a read-only one, and any npm work alike.
+ * Where they lie they may be of no use: out of reach for the Postgres user (a checkout under a folder of mode 700), or
+ * without the symbolic links that npm makes by an install script which it may not run. Then a copy is made that works.
  *
  * @param {object} [options]
  * @param {string} [options.parent] folder for the run's folder; on a disk, since commits to memory are not durable
@@ -69,13 +69,15 @@ export async function startEmbedded({ parent = dataParent(), settings = {} } = {
 async function startIn(folder, settings) {
   const user = await postgresUser()
   const password = randomBytes(24).toString('hex')
-  await copyBinaries(path.join(folder, 'native'))
+  if (user) await fs.chown(folder, user.uid, user.gid)
+  const native = await usableBinaries(folder, user)
   await fs.writeFile(path.join(folder, 'password'), password, { mode: 0o600 })
-  if (user) await run('chown', ['-R', `${user.uid}:${user.gid}`, folder])
-  await initdb(folder, user)
+  if (user) await fs.chown(path.join(folder, 'password'), user.uid, user.gid)
+  await initdb(native, folder, user)
   await fs.rm(path.join(folder, 'password'))
 
-  const { port, child } = await startOnFreePort(folder, settings, user)
+  const cluster = { native, folder, settings, user }
+  const { port, child } = await startOnFreePort(cluster)
   let server = child
   return {
     url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`,
@@ -83,7 +85,7 @@ async function startIn(folder, settings) {
     pid: () => /** @type {number} */ (server.pid),
     halt: (signal = 'SIGINT') => halt(server, signal),
     start: async () => {
-      server = await startAgain(folder, port, settings, user)
+      server = await startAgain(cluster, port)
     },
     stop: async () => {
       await halt(server, 'SIGINT')
@@ -92,13 +94,16 @@ async function startIn(folder, settings) {
   }
 }
 
-/** @typedef {{ uid: number, gid: number } | undefined} User */
+/**
+ * @typedef {{ uid: number, gid: number } | undefined} User undefined: ourselves
+ * @typedef {{ native: string, folder: string, settings: Record<string, string>, user: User }} Cluster
+ */
 
-/** @param {string} folder @param {Record<string, string>} settings @param {User} user */
-async function startOnFreePort(folder, settings, user) {
+/** @param {Cluster} cluster */
+async function startOnFreePort(cluster) {
   for (let attempt = 1; ; attempt++) {
     const port = await getPort({ host: '127.0.0.1' })
-    const { child, log } = await startPostmaster(folder, port, settings, user)
+    const { child, log } = await startPostmaster(cluster, port)
     if (child) return { port, child }
     // Somebody took the port between our look and the start; the next one is as good.
     const portTaken = /could not bind|in use/.test(log)
@@ -109,22 +114,22 @@ async function startOnFreePort(folder, settings, user) {
 /**
  * After a crash the backends of the old postmaster need a moment to notice that it is gone, and hold its memory.
  *
- * @param {string} folder @param {number} port @param {Record<string, string>} settings @param {User} user
+ * @param {Cluster} cluster @param {number} port
  */
-async function startAgain(folder, port, settings, user) {
+async function startAgain(cluster, port) {
   for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
-    const { child, log } = await startPostmaster(folder, port, settings, user)
+    const { child, log } = await startPostmaster(cluster, port)
     if (child) return child
     if (Date.now() > until) throw new Error(`Postgres did not start again: ${log.trim()}`)
   }
 }
 
-/** @param {string} folder @param {User} user */
-async function initdb(folder, user) {
+/** @param {string} native @param {string} folder @param {User} user */
+async function initdb(native, folder, user) {
   const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, `--username=${USER}`]
   // --no-sync spares initdb's own flush only: nothing of value is in the folder yet. The server flushes as ever.
   const layout = [`--pgdata=${dataOf(folder)}`, '--encoding=UTF8', '--no-locale', '--no-sync']
-  const [program, ...args] = leashed([binary(folder, 'initdb'), ...layout, ...flags], { signal: 'KILL', user })
+  const [program, ...args] = leashed([binary(native, 'initdb'), ...layout, ...flags], { signal: 'KILL', user })
   try {
     await run(program, args, { cwd: folder, env: cleanEnv() })
   } catch (error) {
@@ -133,12 +138,12 @@ async function initdb(folder, user) {
 }
 
 /**
- * @param {string} folder @param {number} port @param {Record<string, string>} settings @param {User} user
+ * @param {Cluster} cluster @param {number} port
  * @returns {Promise<{ child: import('node:child_process').ChildProcess | null, log: string }>} null: it did not start
  */
-async function startPostmaster(folder, port, settings, user) {
+async function startPostmaster({ native, folder, settings, user }, port) {
   const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const command = [binary(folder, 'postgres'), '-D', dataOf(folder), '-p', String(port), ...flags]
+  const command = [binary(native, 'postgres'), '-D', dataOf(folder), '-p', String(port), ...flags]
   const [program, ...args] = leashed(command, { signal: 'INT', user })
   const logFile = path.join(folder, 'postgres.log')
   const logHandle = await fs.open(logFile, 'w')
@@ -187,18 +192,32 @@ async function halt(child, signal) {
   clearTimeout(timer)
 }
 
-/** Copies the package's binaries and makes the links that its install script would make. @param {string} target */
-async function copyBinaries(target) {
+/**
+ * @param {string} folder
+ * @param {User} user
+ * @returns {Promise<string>} the folder of binaries that this user can run: the package's own, else a copy in the folder
+ */
+async function usableBinaries(folder, user) {
   const source = path.join(platformPackage(), 'native')
-  // Static libraries are for building against: Postgres never opens them.
-  await fs.cp(source, target, { recursive: true, verbatimSymlinks: true, filter: (file) => !file.endsWith('.a') })
+  if (await canRun(source, user)) return source
+  const copy = path.join(folder, 'native')
+  await run('cp', ['-RP', source, copy])
   const links = JSON.parse(await fs.readFile(path.join(source, 'pg-symlinks.json'), 'utf8').catch(() => '[]'))
   for (const { source: real, target: link } of links) {
-    const file = path.join(target, '..', link)
-    await fs.symlink(path.basename(real), file).catch((error) => {
+    await fs.symlink(path.basename(real), path.join(folder, link)).catch((error) => {
       if (error.code !== 'EEXIST') throw error
     })
   }
+  return copy
+}
+
+/** Asking for the version loads every library. @param {string} native @param {User} user */
+async function canRun(native, user) {
+  const asked = ['postgres', 'initdb'].map((name) => {
+    const [program, ...args] = leashed([binary(native, name), '--version'], { signal: 'KILL', user })
+    return run(program, args, { cwd: '/' })
+  })
+  return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
 }
 
 /** @returns {string} the folder of the package with this platform's binaries */
@@ -237,9 +256,9 @@ function dataOf(folder) {
   return path.join(folder, 'data')
 }
 
-/** @param {string} folder @param {string} name */
-function binary(folder, name) {
-  return path.join(folder, 'native', 'bin', name)
+/** @param {string} native @param {string} name */
+function binary(native, name) {
+  return path.join(native, 'bin', name)
 }
 
 /** Without the PG variables of the caller: they are meant for another server. */

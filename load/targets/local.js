@@ -46,7 +46,7 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
   }
   const adminUrl = `http://127.0.0.1:${adminPort}`
   try {
-    await Promise.race([untilReady(adminUrl, logFile), died])
+    await Promise.race([untilReady(adminUrl, logFile, child), died])
     const pid = /** @type {number} */ (child.pid)
     const settings = await readBack(adminUrl, pid)
     const url = `http://127.0.0.1:${port}/user`
@@ -57,9 +57,10 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
   }
 }
 
-/** @param {string} adminUrl @param {string} logFile */
-async function untilReady(adminUrl, logFile) {
+/** @param {string} adminUrl @param {string} logFile @param {import('node:child_process').ChildProcess} child */
+async function untilReady(adminUrl, logFile, child) {
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; ) {
+    if (child.exitCode !== null || child.signalCode !== null) return
     const ready = await fetch(`${adminUrl}/readyz`).catch(() => null)
     if (ready?.status === 200) return
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))

@@ -106,7 +106,17 @@ t.test('a ladder of connections in a closed loop', async (t) => {
 })
 
 t.test('without rates: a closed loop finds the plateau, ten rates around it follow', async (t) => {
-  const { code, stderr, out } = await sweep('default', ['--duration', '500ms'])
+  const url = await httpServer(t, (req, res) => setTimeout(created, 20, req, res))
+  const { code, stderr, out } = await sweep('default', [
+    '--url',
+    url,
+    '--duration',
+    '200ms',
+    '--warmup',
+    '100ms',
+    '--timeout',
+    '1s',
+  ])
   t.equal(code, 0, stderr)
   const [first, ...others] = readTrials(out)
   t.match(first, { experiment: 'plateau', load: { driver: 'autocannon', loop: 'closed' } })
@@ -159,7 +169,16 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
 
 t.test('a rate that is not met fails, and the capacity lies below it', async (t) => {
   const url = await httpServer(t, (req, res) => setTimeout(created, 40, req, res))
-  const { code, stdout, out } = await sweep('fail', ['--url', url, '--rates', '20,400', '--connections', '2'])
+  const { code, stdout, out } = await sweep('fail', [
+    '--url',
+    url,
+    '--rates',
+    '20,400',
+    '--connections',
+    '2',
+    '--timeout',
+    '1s',
+  ])
   t.equal(code, 0, 'the run answered')
   t.strictSame(
     readTrials(out).map(({ outcome }) => outcome.verdict),
