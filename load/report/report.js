@@ -16,7 +16,7 @@ export function renderReport(run, records) {
     `## How it was measured`,
     method(run, records),
     `## Where`,
-    where(run),
+    whereAndWhen(run),
   ]
   return `${parts.filter(Boolean).join('\n\n')}\n`
 }
@@ -93,8 +93,12 @@ function generatorLine(records) {
   return late.length > 0 && `- The generator itself was late by at most ${Math.max(...late)} ms at p99 in any trial.`
 }
 
-/** @param {any} run */
-function where({ machine, versions, started_at, finished_at }) {
+/**
+ * Machine, versions and date, as a list.
+ *
+ * @param {any} run run.json
+ */
+export function whereAndWhen({ machine, versions, started_at, finished_at }) {
   const memory = `${(machine.memory_bytes / 2 ** 30).toFixed(0)} GiB`
   return [
     `- ${machine.cpu_model}, ${machine.cores} cores, ${memory}, ${machine.kernel}`,
