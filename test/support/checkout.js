@@ -39,7 +39,17 @@ await database.close()
 
 /** Starts and stops Postgres there. @param {string} folder @param {string[]} [as] command that runs the program as somebody */
 export function openDatabaseIn(folder, as = []) {
-  const [program, ...args] = [...as, process.execPath, '--input-type=module', '--eval', PROGRAM]
+  // tap loads a module of this checkout into every child by NODE_OPTIONS: out of reach for another user.
+  const [program, ...args] = [
+    'env',
+    '-u',
+    'NODE_OPTIONS',
+    ...as,
+    process.execPath,
+    '--input-type=module',
+    '--eval',
+    PROGRAM,
+  ]
   const env = { PATH: process.env.PATH, TMPDIR: '/var/tmp' }
   return spawnSync(program, args, { cwd: path.join(folder, 'checkout'), env, encoding: 'utf8' })
 }
