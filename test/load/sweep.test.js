@@ -10,7 +10,7 @@ import { withoutDriver } from '../support/skip.js'
 const SHORT = ['--duration', '1s', '--warmup', '300ms']
 const folder = temporaryFolder(t)
 const own = process.env.DATABASE_URL ? null : await postgres(t)
-const databaseUrl = process.env.DATABASE_URL ?? own?.url ?? ''
+const databaseUrl = own?.url ?? process.env.DATABASE_URL ?? ''
 
 /** @param {string} name @param {string[]} argv @param {Record<string, string | undefined>} [env] */
 async function sweep(name, argv, env) {
