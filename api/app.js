@@ -5,6 +5,10 @@ import { openapi } from './openapi.js'
 const JSON_HEADERS = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']
 const CREATED = '{"message":"User created"}'
 
+/** Said with the answer to the newest request of a connection, since Node drops what is behind it. */
+const LAST_ON_CONNECTION = ['Connection', 'close']
+const QUEUE = Symbol('queue')
+
 /** What Node's HTTP parser found wrong, as answers of ours; anything else it complains of is malformed_http. */
 const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemCode>} */ ({
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
@@ -70,15 +74,20 @@ export function createApp({ users, log, bodyLimitBytes }) {
    * @param {import('node:http').ServerResponse} res
    */
   async function handle(req, res) {
+    const queue = queueOf(req.socket)
+    const number = ++queue.received
+    queue.newest = req
+    const connection = () => (draining && number === queue.received ? LAST_ON_CONNECTION : [])
     stats.inFlight++
     try {
       const { status, headers, body } = await route(req)
       send(res, status, [...headers, ...connection()], body)
       count(status)
     } catch (error) {
-      answerError(error, req, res)
+      answerError(error, req, res, connection())
     } finally {
       stats.inFlight--
+      if (++queue.answered === queue.received) queue.onAllAnswered?.()
       log.debug({ method: req.method, url: req.url, status: res.statusCode }, 'request')
     }
   }
@@ -87,23 +96,19 @@ export function createApp({ users, log, bodyLimitBytes }) {
    * @param {unknown} error
    * @param {import('node:http').IncomingMessage} req
    * @param {import('node:http').ServerResponse} res
+   * @param {string[]} headers
    */
-  function answerError(error, req, res) {
+  function answerError(error, req, res, headers) {
     if (error instanceof ClientGone) return res.destroy()
     if (!(error instanceof ApiError)) log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
     const problem = error instanceof ApiError ? error : new ApiError('internal_error')
-    sendProblem(res, problem, connection())
+    sendProblem(res, problem, headers)
     count(problem.status)
   }
 
   /** @param {number} status */
   function count(status) {
     stats.answers[status] = (stats.answers[status] ?? 0) + 1
-  }
-
-  /** While draining, each answer is the last on its connection. */
-  function connection() {
-    return draining ? ['Connection', 'close'] : []
   }
 
   return {
@@ -113,7 +118,7 @@ export function createApp({ users, log, bodyLimitBytes }) {
     /** For the server's `checkExpectation`: an Expect header that is not 100-continue. */
     refuseExpectation: (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) => {
       const error = new ApiError('expectation_failed')
-      sendProblem(res, error, connection())
+      sendProblem(res, error, [])
       count(error.status)
     },
 
@@ -126,9 +131,18 @@ export function createApp({ users, log, bodyLimitBytes }) {
     clientError(error, socket) {
       // ECONNRESET and the like: nobody is there any more.
       if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(error.code ?? '')) return socket.destroy()
-      const problem = new ApiError(PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed_http')
-      count(problem.status)
-      return socket.end(rawProblem(problem), () => socket.destroy())
+      const code = PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed_http'
+      const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
+      const answer = () => {
+        count(problem.status)
+        socket.end(rawProblem(problem), () => socket.destroy())
+      }
+      const { newest, answered, received } = queueOf(socket)
+      // Broken in its body, a request has its own answer; broken before it was one, it is answered here, behind those
+      // that came before it.
+      if (newest && !newest.complete && newest.listenerCount('error') > 0) newest.emit('error', problem)
+      else if (answered === received) answer()
+      else queueOf(socket).onAllAnswered = () => setImmediate(answer)
     },
 
     drain() {
@@ -140,6 +154,17 @@ export function createApp({ users, log, bodyLimitBytes }) {
 /** @typedef {ReturnType<typeof createApp>} App */
 /** @typedef {{ status: number, headers: string[], body: string }} Answer */
 /** @typedef {(req: import('node:http').IncomingMessage) => Promise<Answer>} Handler */
+
+/**
+ * The requests of one connection, which may be pipelined: how many have come, how many are answered.
+ *
+ * @param {any} socket
+ * @returns {{ received: number, answered: number, newest?: import('node:http').IncomingMessage, onAllAnswered?: () => void }}
+ */
+function queueOf(socket) {
+  socket[QUEUE] ??= { received: 0, answered: 0 }
+  return socket[QUEUE]
+}
 
 /** The path of a request target: without its query, and without the origin of the absolute form (RFC 9112, 3.2.2). @param {string} target */
 function pathOf(target) {

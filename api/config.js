@@ -77,6 +77,12 @@ export const SETTINGS = {
   ),
 }
 
+/** What DATABASE_URL may carry behind its question mark. */
+const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'options', 'application_name']
+
+/** What pg itself reads from the environment, and `.env` may therefore hold. */
+const PG_VARIABLES = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'PGSSLMODE', 'PGOPTIONS', 'PGAPPNAME']
+
 /** A setting that is not as it has to be. The message is one line: what was expected and what came. */
 export class ConfigError extends Error {}
 
@@ -113,7 +119,9 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
   const { hostname, searchParams } = databaseUrl
     ? new URL(databaseUrl)
     : { hostname: env.PGHOST ?? '', searchParams: null }
-  const isHere = /^$|^\/|^%2f|^localhost$|^127\.|^\[?::1\]?$/i.test(searchParams?.get('host') ?? hostname)
+  const isHere = /^$|^\/|^%2f|^localhost$|^127(\.\d+){3}$|^\[?::1\]?$/i.test(
+    searchParams?.get('host') || hostname || env.PGHOST || '',
+  )
   if (!isHere && (searchParams?.get('sslmode') ?? env.PGSSLMODE) !== 'verify-full') {
     warnings.push('the way to the database is not encrypted: set sslmode=verify-full and sslrootcert in DATABASE_URL')
   }
@@ -146,7 +154,7 @@ function readDotenv(file) {
   if (!existsSync(file)) return {}
   const values = parseDotenv(readFileSync(file))
   for (const name of Object.keys(values)) {
-    if (name in SETTINGS || /^(PG|NODE_)/.test(name)) continue
+    if (Object.hasOwn(SETTINGS, name) || PG_VARIABLES.includes(name)) continue
     throw new ConfigError(`${file}: expected only known settings (see .env.example), got ${JSON.stringify(name)}`)
   }
   // pg reads its own variables from the environment, so those of the file have to be there.
@@ -169,28 +177,34 @@ function settingValue(name, setting, raw) {
 }
 
 /**
- * pg takes modes that encrypt without checking who answers. Those are refused, whichever way they are asked for.
+ * pg takes modes that encrypt without checking who answers. Those are refused, whichever way they are asked for; so is
+ * everything in the URL whose meaning for pg is not known here, and what stands there twice (pg takes the last).
  *
  * @param {Record<string, string | undefined>} env
  */
 function refuseUnverifiedTls(env) {
   const query = env.DATABASE_URL ? new URL(env.DATABASE_URL).searchParams : new URLSearchParams()
-  const modes = {
+  for (const name of query.keys()) {
+    if (URL_PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
+    throw new ConfigError(`DATABASE_URL: expected each of ${URL_PARAMETERS.join(', ')} at most once, got ${name}`)
+  }
+  for (const [name, mode] of Object.entries({
     PGSSLMODE: env.PGSSLMODE,
     'sslmode in DATABASE_URL': query.get('sslmode'),
-    'ssl in DATABASE_URL': query.get('ssl'),
-  }
-  for (const [name, mode] of Object.entries(modes)) {
-    if (!mode || mode === 'disable' || mode === 'verify-full') continue
+  })) {
+    if (mode === undefined || mode === null || mode === 'disable' || mode === 'verify-full') continue
     throw new ConfigError(
       `${name}: expected verify-full (with a CA file in sslrootcert) or disable, got ${JSON.stringify(mode)}`,
     )
   }
   const caFile = query.get('sslrootcert')
-  if (caFile && !existsSync(caFile)) {
+  if (caFile !== null && !existsSync(caFile)) {
     throw new ConfigError(
       `sslrootcert in DATABASE_URL: expected a file with CA certificates, got ${JSON.stringify(caFile)}`,
     )
+  }
+  if (caFile !== null && query.get('sslmode') !== 'verify-full') {
+    throw new ConfigError('DATABASE_URL: expected sslmode=verify-full with sslrootcert, got none')
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     throw new ConfigError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import { ApiError, problemBody } from './errors.js'
 
 /** application/json, with no parameter but charset=utf-8. Other JSON types are not what this service documents. */
+const JSON_TYPE_MAX_LENGTH = 100
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
 /**
@@ -15,7 +16,7 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  * @throws {ClientGone} when the client went away before its body was complete
  */
 export async function readJson(req, limitBytes) {
-  if (!JSON_TYPE.test(req.headers['content-type'] ?? '')) throw new ApiError('unsupported_media_type')
+  if (!isJson(req.headers['content-type'])) throw new ApiError('unsupported_media_type')
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
   return parseJson(await readBody(req, limitBytes))
 }
@@ -55,7 +56,7 @@ export function sendProblem(res, error, headers) {
  */
 export function rawProblem(error) {
   const body = problemBody(error)
-  const headers = [...problemHeaders(error), 'Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close']
+  const headers = [...problemHeaders(error), 'Content-Length', String(Buffer.byteLength(body))]
   const lines = headers.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
   return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines}\r\n${body}`
 }
@@ -85,9 +86,14 @@ function readBody(req, limitBytes) {
       else chunks.push(chunk)
     })
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-    req.on('error', () => reject(new ClientGone()))
+    req.on('error', (error) => reject(error instanceof ApiError ? error : new ClientGone()))
     req.on('close', () => reject(new ClientGone()))
   })
+}
+
+/** @param {string | undefined} type */
+function isJson(type = '') {
+  return type === 'application/json' || (type.length <= JSON_TYPE_MAX_LENGTH && JSON_TYPE.test(type))
 }
 
 /** @param {number} limitBytes */

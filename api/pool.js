@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { ConfigError } from './config.js'
 import { ApiError } from './errors.js'
 
 /**
@@ -7,12 +8,32 @@ import { ApiError } from './errors.js'
  */
 const PASSING = /^(08|53|58|40|57P0|57014|55P03|25006|XX)/
 
+/** After these the session is gone: connection exceptions, and a server that shuts down or has crashed. */
+const ENDS_SESSION = /^(08|57P0)/
+
 /** Errors without a SQLSTATE: sockets (by code) and pg's own (by their text, since pg gives them no code). */
 const SOCKET_ERROR = /^(E[A-Z]+|EAI_AGAIN)$/
 const PG_CLIENT_ERROR = /Connection terminated|Query read timeout|not queryable|connection error/
 
 /** pg-pool's text for "all connections were busy for connectionTimeoutMillis". */
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
+
+/**
+ * Refuses what pg would stumble over at every connection: it reads URL and PG variables only then.
+ *
+ * @param {import('./config.js').Config} config
+ * @throws {ConfigError}
+ */
+export function checkDatabaseSettings({ databaseUrl }) {
+  try {
+    const { port } = new pg.Client({ connectionString: databaseUrl })
+    if (!(port >= 1 && port <= 65_535)) throw new Error(`port ${port}`)
+  } catch (error) {
+    throw new ConfigError(
+      `DATABASE_URL or PG variables: expected what pg takes, got ${/** @type {Error} */ (error).message}`,
+    )
+  }
+}
 
 /**
  * The one place that speaks to pg: a pool whose errors are ApiErrors, and which tells the log once when the database goes
@@ -36,6 +57,8 @@ export function createPool(config, { log, observe = () => {} }) {
   })
   let away = false
 
+  // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
 
   /** @param {unknown} error */
@@ -74,7 +97,7 @@ export function createPool(config, { log, observe = () => {} }) {
         return result
       } catch (error) {
         // A statement that Postgres refused leaves the connection in order; anything else may have broken it.
-        client.release(!(error instanceof pg.DatabaseError) || error.severity !== 'ERROR')
+        client.release(!(error instanceof pg.DatabaseError) || ENDS_SESSION.test(error.code ?? ''))
         throw isPassing(error) ? lost(error) : error
       }
     },

@@ -8,7 +8,7 @@ import { ConfigError, readConfig, warningsOf } from './config.js'
 import { insertModes } from './insert.js'
 import { createAdminServer, createMetrics } from './metrics.js'
 import { passwordStorage } from './passwords.js'
-import { createPool } from './pool.js'
+import { checkDatabaseSettings, createPool } from './pool.js'
 import { createUsers } from './users.js'
 
 /** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
@@ -18,7 +18,11 @@ const DRAIN_GRACE_MS = 250
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
 const config = configOrExit()
-const log = pino({ level: config.logLevel })
+const log = pino({ level: config.logLevel, serializers: { err: describeError } })
+
+/** @type {Set<net.Socket>} */
+const sockets = new Set()
+
 await main()
 
 async function main() {
@@ -49,10 +53,17 @@ async function main() {
   }
 }
 
+/** Without what Postgres adds to an error: its detail quotes the row, password included. @param {any} error */
+function describeError({ name, code, message, stack }) {
+  return { type: name, code, message, stack }
+}
+
 /** @returns {import('./config.js').Config} */
 function configOrExit() {
   try {
-    return readConfig()
+    const read = readConfig()
+    checkDatabaseSettings(read)
+    return read
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`redline: ${error.message}\n`)
@@ -76,6 +87,10 @@ function createApiServer(app) {
   // A client that closes its side behind its request still gets its answer: the row is stored by then. (Node's own
   // property, in lib/_http_server.js since 0.x and without a page in the manual; by default it drops the answer.)
   Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   server.on('checkExpectation', app.refuseExpectation)
   server.on('clientError', app.clientError)
   return server
@@ -116,7 +131,11 @@ async function drain(server, app, pool) {
   // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
   // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
-  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_GRACE_MS)
+  const idle = setInterval(() => {
+    server.closeIdleConnections()
+    // Node does not count a connection as idle on which nothing has ever come.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }, DRAIN_GRACE_MS)
   await closed
   clearInterval(idle)
   await pool.end()

@@ -17,7 +17,6 @@ import { sweep } from './sweep.js'
  * @property {import('./trial.js').TrialRecord[]} records
  * @property {string} folder
  * @property {boolean} json
- * @property {string | null} problem why there is no trustworthy answer
  */
 
 /** @type {Record<string, Verb>} */
@@ -39,19 +38,22 @@ async function main([name, ...argv]) {
     process.stdout.write(verb.help)
     return EXIT.answered
   }
+  const signal = abortOnSignals()
   try {
-    const signal = abortOnSignals()
     const io = { signal, progress: createProgress(process.stderr), environment: readEnvironment() }
     return print(await verb.run(argv, io))
   } catch (error) {
-    const expected = error instanceof UsageError || error instanceof DatabaseError
-    process.stderr.write(`redline: ${expected ? error.message : /** @type {Error} */ (error).stack}\n`)
-    return expected ? EXIT.usage : EXIT.noAnswer
+    if (signal.aborted) return EXIT.interrupted
+    const isUsers = error instanceof UsageError || error instanceof DatabaseError
+    const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
+    // What the system refuses (a full disk, a folder that is gone) is said in its own words; a stack is for our mistakes.
+    process.stderr.write(`redline: ${isUsers || /^E[A-Z]+$/.test(code ?? '') ? message : stack}\n`)
+    return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }
 
 /** @param {Ended} ended */
-function print({ run, records, folder, json, problem }) {
+function print({ run, records, folder, json }) {
   if (json) process.stdout.write(`${JSON.stringify({ ...run, folder }, null, 2)}\n`)
   else if (records.length > 0)
     process.stdout.write(`\n${trialTable(records)}\n\n${answerText(run, records)}\n\n${folder}/report.md\n`)
@@ -59,8 +61,8 @@ function print({ run, records, folder, json, problem }) {
     process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
     return EXIT.interrupted
   }
-  if (problem) process.stderr.write(`redline: no trustworthy answer: ${problem}\n`)
-  return problem ? EXIT.noAnswer : EXIT.answered
+  if (run.problem) process.stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
+  return run.problem ? EXIT.noAnswer : EXIT.answered
 }
 
 /** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */

@@ -24,11 +24,12 @@ export async function startGenerator(load, signal, onCounts) {
   })
   lost.catch(() => {})
 
-  /** @param {object} message @returns {Promise<any>} */
-  function ask(message) {
+  /** @param {object} message @param {() => void} [onEnd] @returns {Promise<any>} */
+  function ask(message, onEnd = () => {}) {
     const answered = new Promise((resolve, reject) => {
       const onMessage = (/** @type {any} */ reply) => {
         if (reply.counts) return onCounts(reply.counts)
+        if (reply.ended) return onEnd()
         child.off('message', onMessage)
         if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
         else resolve(reply.result)
@@ -41,7 +42,9 @@ export async function startGenerator(load, signal, onCounts) {
 
   const generator = {
     pid: /** @type {number} */ (child.pid),
-    run: (/** @type {number} */ duration_s) => ask({ command: 'run', duration_s }),
+    run: (/** @type {number} */ duration_s, /** @type {() => void} */ onEnd = () => {}) => {
+      return ask({ command: 'run', duration_s }, onEnd)
+    },
     close: async () => {
       signal.removeEventListener('abort', abort)
       if (child.connected) child.send({ command: 'close' }, () => {})
@@ -61,6 +64,7 @@ export async function startGenerator(load, signal, onCounts) {
 /**
  * @typedef {object} Generator
  * @property {number} pid
- * @property {(duration_s: number) => Promise<import('./drivers/recorder.js').Traffic>} run one phase
+ * @property {(duration_s: number, onEnd?: () => void) => Promise<import('./drivers/recorder.js').Traffic>} run one phase;
+ *   onEnd: the last answer has come, and the generator sums up
  * @property {() => Promise<void>} close
  */

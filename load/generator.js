@@ -16,7 +16,8 @@ const commands = {
   },
   async run({ duration_s }) {
     const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
-    return session?.run({ duration_s, signal: abort.signal, onCounts })
+    const onEnd = () => void process.send?.({ ended: true })
+    return session?.run({ duration_s, signal: abort.signal, onCounts, onEnd })
   },
   async close() {
     await session?.close()

@@ -35,9 +35,8 @@ export const PLAN_FLAGS = {
   url: {
     value: 'URL',
     about: 'load a service that runs already; its database is not touched',
-    parse: (/** @type {string} */ text) =>
-      URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined,
-    expected: 'an http:// or https:// URL',
+    parse: httpUrl,
+    expected: 'an http:// or https:// URL without user and password (give --header "Authorization: …")',
   },
   method: {
     value: 'NAME',
@@ -96,10 +95,31 @@ function refuseMisfits(driver, flags, connections, duration_s) {
       `--connections: expected one number for the open-loop driver ${driver.name}, got ${connections}`,
     )
   }
+  const least = Math.min(...(flags.rates ?? [1 / duration_s])) * duration_s
+  if (least < 1) {
+    throw new UsageError(`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`)
+  }
+  refuseHeaders(flags.header ?? [])
   const most = Math.max(...(flags.rates ?? [0])) * duration_s
   if (most > MAX_REQUESTS) {
     throw new UsageError(`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`)
   }
+}
+
+/** These are the drivers' own, or would be sent differently by each. @param {[string, string][]} headers */
+function refuseHeaders(headers) {
+  const names = headers.map(([name]) => name.toLowerCase())
+  const framing = names.find((name) => ['host', 'content-length', 'transfer-encoding', 'connection'].includes(name))
+  if (framing) throw new UsageError(`--header: expected none that frames the request, got ${framing}`)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice) throw new UsageError(`--header: expected each name once, got ${twice} twice`)
+}
+
+/** @param {string} text @returns {string | undefined} as the URL standard writes it */
+function httpUrl(text) {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, username, password, href } = new URL(text)
+  return /^https?:$/.test(protocol) && !username && !password ? href : undefined
 }
 
 /** @param {Record<string, any>} flags @returns {import('./mix.js').MixPlan} */

@@ -2,6 +2,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from './flags.js'
 
+/** Says that a folder is taken, until the run has something to say. */
+const PLACEHOLDER = '{}\n'
+
 /**
  * A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived
  * from them.
@@ -18,17 +21,19 @@ export class Results {
    * @throws {UsageError} when the folder already holds a run
    */
   static create(out, runId) {
-    const folder = out ?? path.join('results', runId)
-    if (fs.existsSync(path.join(folder, 'run.json'))) {
-      throw new UsageError(`--out: expected a folder without a run, got ${folder}; --resume ${folder} goes on with it`)
-    }
     try {
+      const folder = out ?? newFolder(runId)
       fs.mkdirSync(folder, { recursive: true })
-      fs.accessSync(folder, fs.constants.W_OK)
+      // Taken in one step: of two runs that want the same folder, one gets it.
+      fs.writeFileSync(path.join(folder, 'run.json'), PLACEHOLDER, { flag: 'wx' })
+      return new Results(folder)
     } catch (error) {
-      throw new UsageError(`--out: expected a folder that can be written, got ${/** @type {Error} */ (error).message}`)
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
+      if (code === 'EEXIST' && out) {
+        throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
+      }
+      throw new UsageError(`--out: expected a folder that can be written, got ${message}`)
     }
-    return new Results(folder)
   }
 
   /**
@@ -44,9 +49,18 @@ export class Results {
     return results
   }
 
+  /** Leaves nothing of a run that never began, so that the same folder can be asked for again. */
+  releaseUnused() {
+    if (fs.readFileSync(this.file('run.json'), 'utf8') !== PLACEHOLDER) return
+    for (const name of ['run.json', 'api.log']) fs.rmSync(this.file(name), { force: true })
+    if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
+  }
+
   /** @returns {any} */
   readRun() {
-    return JSON.parse(fs.readFileSync(this.file('run.json'), 'utf8'))
+    const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
+    if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
+    return run
   }
 
   /** In one step, so that no reader ever meets half a file. @param {object} run */
@@ -58,7 +72,7 @@ export class Results {
 
   /** @returns {import('./trial.js').TrialRecord[]} */
   readTrials() {
-    return this.#lines().map((line) => JSON.parse(line))
+    return this.#lines().map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
   }
 
   /** @param {import('./trial.js').TrialRecord} record */
@@ -87,5 +101,28 @@ export class Results {
     if (!fs.existsSync(file)) return
     const whole = fs.readFileSync(file).lastIndexOf('\n') + 1
     fs.truncateSync(file, whole)
+  }
+}
+
+/** results/<run_id>, or with a number behind it where two runs start in the same second. @param {string} runId */
+function newFolder(runId) {
+  fs.mkdirSync('results', { recursive: true })
+  for (let i = 1; ; i++) {
+    const folder = path.join('results', i === 1 ? runId : `${runId}-${i}`)
+    try {
+      fs.mkdirSync(folder)
+      return folder
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+/** @param {string} text @param {string} where */
+function parsed(text, where) {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${where}: expected JSON, got ${/** @type {Error} */ (error).message}`)
   }
 }

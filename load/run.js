@@ -1,5 +1,6 @@
 import { openDatabase } from '../sql/database.js'
 import { DRIVERS } from './drivers/index.js'
+import { UsageError } from './flags.js'
 import { describeMachine, planCores, redlineCommit } from './machine.js'
 import { pinSelf } from './processes.js'
 import { renderReport } from './report/report.js'
@@ -14,20 +15,35 @@ import { runTrial } from './trial.js'
  * @param {Plan} experiment.plan
  * @param {import('./results.js').Results} experiment.results
  * @param {(trials: import('./trial.js').TrialRecord[]) => Step | null} experiment.next pure: the next trial, or the end
- * @param {(trials: import('./trial.js').TrialRecord[]) => { capacity: object | null, limit: object | null }} experiment.answer
+ * @param {(trials: import('./trial.js').TrialRecord[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
+ *   problem: why there is no trustworthy answer
  * @param {Io} io
- * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when interrupted: run.interrupted
+ * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
+ *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
 export async function runExperiment({ run, plan, results, next, answer }, { signal, progress, environment }) {
   const records = results.readTrials()
-  const state = { ...run, interrupted: false, finished_at: null, capacity: null, limit: null, warnings: [] }
+  const state = {
+    ...run,
+    interrupted: false,
+    finished_at: null,
+    capacity: null,
+    limit: null,
+    problem: null,
+    warnings: [],
+  }
   const write = () => {
     results.writeRun(state)
     results.writeReport(renderReport(state, records))
   }
-  const bench = await openBench(plan, results, environment, progress)
+  const bench = await openBench(plan, results, environment, progress).catch((error) => {
+    results.releaseUnused()
+    throw error
+  })
   try {
+    signal.throwIfAborted()
     Object.assign(state, await describeRun(plan, bench))
+    refuseOtherConditions(run, state, records, bench.target)
     write()
     for (let step = next(records); step; step = next(records)) {
       signal.throwIfAborted()
@@ -40,16 +56,17 @@ export async function runExperiment({ run, plan, results, next, answer }, { sign
       records.push(record)
       progress.trialEnded(record)
     }
+    Object.assign(state, answer(records))
   } catch (error) {
-    if (!signal.aborted) throw error
-    state.interrupted = true
+    if (error instanceof UsageError) throw error
+    Object.assign(state, answer(records), { problem: null, interrupted: signal.aborted })
+    if (!signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   } finally {
     progress.stop()
-    state.finished_at = new Date().toISOString()
-    Object.assign(state, answer(records))
-    write()
     await bench.close()
   }
+  state.finished_at = new Date().toISOString()
+  write()
   return { run: state, records }
 }
 
@@ -106,6 +123,23 @@ async function openBench(plan, results, environment, progress) {
     await database.close()
     throw error
   }
+}
+
+/**
+ * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
+ *
+ * @param {any} before run.json as it was
+ * @param {any} now
+ * @param {import('./trial.js').TrialRecord[]} records
+ * @param {import('./targets/index.js').Target} target
+ */
+function refuseOtherConditions(before, now, records, target) {
+  if (records.length === 0) return
+  const was = { ...before.machine, ...records[0].settings }
+  const is = { ...now.machine, ...target.settings }
+  const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
+  if (!changed) return
+  throw new UsageError(`--resume: expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
 }
 
 /** @param {Plan} plan @param {Awaited<ReturnType<typeof openBench>>} bench */

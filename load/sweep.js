@@ -6,6 +6,7 @@ import { PLAN_FLAGS, planOf } from './plan.js'
 import { Results } from './results.js'
 import { runExperiment } from './run.js'
 
+const PLATEAU_DRIVER = 'autocannon'
 const PLATEAU_MAX_DURATION_S = 5
 
 /** The first trial of a run also pays for a cold target: V8 has nothing compiled, no connection is open. */
@@ -43,9 +44,13 @@ export const sweep = {
     const flags = parseFlags(FLAGS, argv)
     const { results, run, plan } = flags.resume ? reopen(flags) : begin(flags, argv)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
-    const answer = (/** @type {Records} */ records) => ({ capacity: capacity(plan, records), limit: null })
+    const answer = (/** @type {Records} */ records) => ({
+      capacity: capacity(plan, records),
+      limit: null,
+      problem: problemOf(plan, records),
+    })
     const ended = await runExperiment({ run, plan, results, next, answer }, io)
-    return { ...ended, folder: results.folder, json: flags.json === true, problem: problemOf(plan, ended.records) }
+    return { ...ended, folder: results.folder, json: flags.json === true }
   },
 }
 
@@ -70,6 +75,7 @@ function begin(flags, argv) {
 function reopen({ resume, json, out, ...given }) {
   const results = Results.resume(resume)
   const run = results.readRun()
+  results.readTrials()
   const repeated = Object.keys(given).length > 0
   const plan = repeated ? planOf({ seed: run.plan.mix.seed, ...given }) : run.plan
   if (!isDeepStrictEqual(keptPlan(plan), run.plan)) {
@@ -86,7 +92,9 @@ function reopen({ resume, json, out, ...given }) {
 
 /** @param {import('./run.js').Plan} plan */
 function checkDriver(plan) {
-  DRIVERS[plan.driver].check?.({ url: plan.url ?? 'http://127.0.0.1' })
+  const { url, mix } = plan
+  const drivers = [DRIVERS[plan.driver], ...(needsPlateau(plan) ? [DRIVERS[PLATEAU_DRIVER]] : [])]
+  for (const { check } of drivers) check?.({ url: url ?? 'http://127.0.0.1', method: mix.method })
 }
 
 /**
@@ -102,9 +110,10 @@ export function nextStep(plan, records) {
     const duration_s = Math.min(plan.duration_s, PLATEAU_MAX_DURATION_S)
     const rung = nextRung(plateauRungs(plan), records)
     const warmup_s = Math.max(plan.warmup_s, Math.min(plan.duration_s, PLATEAU_WARMUP_S))
-    const load = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), warmup_s, duration_s }
+    const load = { driver: PLATEAU_DRIVER, loop: /** @type {const} */ ('closed'), warmup_s, duration_s }
     if (rung) return { experiment: 'plateau', left_s: PLATEAU_RATES * per_s, load: { ...load, ...rung } }
   }
+  if (needsPlateau(plan) && plateau(records) === 0) return null
   const rungs = rungsOf(plan, records)
   const rung = nextRung(rungs, records)
   if (!rung) return null
@@ -157,7 +166,10 @@ function capacity(plan, records) {
 function problemOf(plan, records) {
   if (needsPlateau(plan) && plateau(records) === 0) {
     const last = records.at(-1)
-    return `no request succeeded in the closed loop that looks for the plateau: ${last?.outcome.because ?? 'no trial'}`
+    return `the closed loop that looks for the plateau found none: ${last?.outcome.because ?? 'no trial'}`
+  }
+  if (records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)) {
+    return `not one request succeeded: ${records.at(-1)?.outcome.because}`
   }
   const open = unanswered(rungsOf(plan, records), records).length
   return open === 0 ? null : `${open} of the loads asked for had no valid trial`

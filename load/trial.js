@@ -22,19 +22,24 @@ export async function runTrial({ target, database, slo, runId, experiment }, pla
   await database?.reset()
   const generator = await startGenerator(load, signal, onCounts)
   try {
-    if (plan.warmup_s > 0) await orDied(target, generator.run(plan.warmup_s))
+    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : { sent: 0, completed: 0 }
     const rowsBefore = await database?.countRows()
     const apiUse = watchProcess(target.pid)
     const generatorUse = watchProcess(generator.pid)
-    const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s))
+    // Read when the last answer has come: what the generator computes afterwards is no part of the load.
+    const uses = { api: apiUse(), generator: generatorUse() }
+    const onEnd = () => Object.assign(uses, { api: apiUse(), generator: generatorUse() })
+    const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const probes = {
-      api: perRequest(apiUse(), traffic.completed),
+      api: perRequest(uses.api, traffic.completed),
       postgres: {},
-      generator: { ...perRequest(generatorUse(), traffic.sent), lateness_ms },
+      generator: { ...perRequest(uses.generator, traffic.sent), lateness_ms },
       kernel: {},
     }
     const rows_stored = database ? (await database.countRows()) - Number(rowsBefore) : null
-    const measured = { traffic: { planned, ok: countOk(traffic.status), rows_stored, ...traffic }, probes }
+    const warmup_unanswered = warmup.sent - warmup.completed
+    const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
+    const measured = { traffic: { ...counts, ...traffic }, probes }
     return {
       run_id: runId,
       trial: plan.trial,
@@ -65,7 +70,7 @@ export async function runTrial({ target, database, slo, runId, experiment }, pla
  * @property {number} duration_s
  * @property {number} timeout_s
  *
- * @typedef {Omit<import('./drivers/recorder.js').Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null }} TrialTraffic
+ * @typedef {Omit<import('./drivers/recorder.js').Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
  * @typedef {Partial<import('./probes/process.js').ProcessUse> & { cpu_us_per_request?: number }} Use
  *
  * @typedef {object} TrialRecord one line of trials.ndjson

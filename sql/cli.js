@@ -12,34 +12,46 @@ Example:
   DATABASE_URL=postgres://… npm start        in another
 `
 
-await main()
+const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 }
 
+process.exitCode = await main()
+
+/** @returns {Promise<number>} exit code */
 async function main() {
+  const controller = new AbortController()
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT.interrupted)
+      controller.abort()
+    })
+  }
   try {
     const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
-    if (values.help) return void process.stdout.write(HELP)
-    await serve()
+    if (values.help) process.stdout.write(HELP)
+    else if (process.env.DATABASE_URL) {
+      process.stderr.write(`schema applied to Postgres ${await applySchema(process.env.DATABASE_URL)}\n`)
+    } else await serve(controller.signal)
+    return controller.signal.aborted ? EXIT.interrupted : EXIT.done
   } catch (error) {
+    if (controller.signal.aborted) return EXIT.interrupted
     const { message, code } = /** @type {Error & { code?: string }} */ (error)
     process.stderr.write(`redline: ${message}\n`)
-    process.exitCode = error instanceof DatabaseError || code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1
+    return error instanceof DatabaseError || code?.startsWith('ERR_PARSE_ARGS') ? EXIT.usage : EXIT.failed
   }
 }
 
-async function serve() {
-  const stopped = new Promise((resolve) => {
-    process.once('SIGINT', () => resolve(130))
-    process.once('SIGTERM', () => resolve(0))
-  })
-  const given = process.env.DATABASE_URL
-  if (given) return process.stderr.write(`schema applied to Postgres ${await applySchema(given)}\n`)
-
+/** Until it is told to stop. @param {AbortSignal} signal @throws when Postgres ends by itself */
+async function serve(signal) {
   const embedded = await startEmbedded()
   try {
     const version = await applySchema(embedded.url)
     process.stdout.write(`${embedded.url}\n`)
     process.stderr.write(`Postgres ${version} is up until Ctrl-C\n`)
-    process.exitCode = await stopped
+    const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    const ended = embedded.exited().then(() => {
+      if (!signal.aborted) throw new Error('Postgres ended by itself')
+    })
+    if (!signal.aborted) await Promise.race([stopped, ended])
   } finally {
     await embedded.stop()
   }

@@ -9,6 +9,11 @@ const TMPFS = 0x01021994
 /** Any number will do, as long as every Redline asks for the same one. */
 const LOCK = 7_335_463
 
+const CONNECT_TIMEOUT_MS = 5000
+
+/** Longest wait for a table that somebody else has locked. */
+const LOCK_TIMEOUT_MS = 10_000
+
 const SCHEMA = statementsOf('schema.sql')
 const RESET = statementsOf('reset.sql')
 const MARK = "SELECT obj_description(to_regclass('users'), 'pg_class') AS mark"
@@ -22,11 +27,12 @@ export class DatabaseError extends Error {}
  * open. Applies the schema. One lab at a time: a second one would empty the table under the first.
  *
  * @param {string} [url] as pg takes it; without it, Postgres is started
+ * @param {NodeJS.ProcessEnv} [env] what pg reads beside it
  * @returns {Promise<Database>}
  * @throws {DatabaseError} not reachable, in use by another lab, or its table `users` holds rows that are not ours
  */
-export async function openDatabase(url) {
-  if (url) refuseUnverifiedTls(url)
+export async function openDatabase(url, env = process.env) {
+  if (url) refuseUnverifiedTls(url, env)
   const embedded = url ? undefined : await startEmbedded()
   try {
     return await openAt(url ?? /** @type {any} */ (embedded).url, embedded)
@@ -84,11 +90,8 @@ async function openAt(url, embedded) {
 
 /** @param {string} url */
 async function connect(url) {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'redline-lab',
-    connectionTimeoutMillis: 5000,
-  })
+  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, lock_timeout: LOCK_TIMEOUT_MS }
+  const client = new pg.Client({ connectionString: url, application_name: 'redline-lab', ...timeouts })
   // A lost connection makes the next query fail, which is where somebody waits for it.
   client.on('error', () => {})
   try {
@@ -108,7 +111,8 @@ async function takeLock(client) {
 }
 
 /**
- * The lab empties `users` before every trial. A table with rows that does not carry our mark is somebody's data.
+ * The lab empties `users` before every trial. A table that does not bear our mark is somebody's, unless it is empty and
+ * nobody has said a word about it.
  *
  * @param {pg.Client} client
  */
@@ -117,9 +121,9 @@ async function refuseForeignRows(client) {
   const [{ exists, mark }] = rows
   if (!exists || mark?.startsWith('redline:')) return
   const { rows: found } = await client.query(HAS_ROWS)
-  if (!found[0].has_rows) return
+  if (!found[0].has_rows && mark === null) return
   throw new DatabaseError(
-    'DATABASE_URL: its table "users" holds rows and does not bear Redline\'s mark; a run would empty it. ' +
+    'DATABASE_URL: its table "users" is in use and does not bear Redline\'s mark; a run would empty it. ' +
       "Use another database, or mark it: COMMENT ON TABLE users IS 'redline: emptied before every trial'",
   )
 }
@@ -148,16 +152,26 @@ async function show(client, ...names) {
   return (await client.query(`SELECT ${columns}`)).rows[0]
 }
 
-/** @param {string} url */
-function refuseUnverifiedTls(url) {
+/**
+ * The same rule that the API has (api/config.js), which this folder may not import: pg takes modes that encrypt without
+ * checking who answers, from URL and environment, and of a parameter that stands twice the last.
+ *
+ * @param {string} url
+ * @param {NodeJS.ProcessEnv} env
+ */
+function refuseUnverifiedTls(url, env) {
   if (!URL.canParse(url))
     throw new DatabaseError('DATABASE_URL: expected a URL such as postgres://user:password@host/db')
   const query = new URL(url).searchParams
-  for (const mode of [query.get('sslmode'), query.get('ssl')]) {
-    if (!mode || mode === 'disable' || mode === 'verify-full') continue
-    throw new DatabaseError(
-      `DATABASE_URL: expected sslmode=verify-full (with sslrootcert=FILE) or disable, got "${mode}"`,
-    )
+  if (query.has('ssl') || query.has('uselibpqcompat') || query.getAll('sslmode').length > 1) {
+    throw new DatabaseError('DATABASE_URL: expected no TLS parameter but one sslmode, and sslrootcert')
+  }
+  for (const [name, mode] of Object.entries({ DATABASE_URL: query.get('sslmode'), PGSSLMODE: env.PGSSLMODE })) {
+    if (mode === undefined || mode === null || mode === 'disable' || mode === 'verify-full') continue
+    throw new DatabaseError(`${name}: expected sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`)
+  }
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    throw new DatabaseError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')
   }
 }
 

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import os from 'node:os'
@@ -56,6 +57,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {} } = {
  * @property {string} url for pg
  * @property {string} folder holds binaries and data
  * @property {() => number} pid the postmaster's
+ * @property {() => Promise<any[]>} exited resolves when the server has ended, by itself or not
  * @property {(signal?: NodeJS.Signals) => Promise<void>} halt ends the server and keeps its data; SIGKILL is a crash
  * @property {() => Promise<void>} start again after halt, on the same port and data
  * @property {() => Promise<void>} stop ends the server and removes its folder
@@ -69,20 +71,32 @@ export async function startEmbedded({ parent = dataParent(), settings = {} } = {
 async function startIn(folder, settings) {
   const user = await postgresUser()
   const password = randomBytes(24).toString('hex')
-  if (user) await fs.chown(folder, user.uid, user.gid)
+  // The folder stays ours, so that nobody else can put anything into it; the Postgres user may pass through to its own.
+  if (user) await fs.chmod(folder, 0o711)
   const native = await usableBinaries(folder, user)
+  await fs.mkdir(dataOf(folder), { mode: 0o700 })
   await fs.writeFile(path.join(folder, 'password'), password, { mode: 0o600 })
-  if (user) await fs.chown(path.join(folder, 'password'), user.uid, user.gid)
+  if (user) {
+    for (const file of ['data', 'password']) await fs.chown(path.join(folder, file), user.uid, user.gid)
+  }
   await initdb(native, folder, user)
   await fs.rm(path.join(folder, 'password'))
 
   const cluster = { native, folder, settings, user }
   const { port, child } = await startOnFreePort(cluster)
   let server = child
+  // For an exit that nobody waits for: the leash would end the server, but nothing its folder.
+  const onExit = () => {
+    server.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', onExit)
   return {
-    url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`,
+    // Said in the URL, since PGSSLMODE of the environment may ask for what this server on loopback does not have.
+    url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}?sslmode=disable`,
     folder,
     pid: () => /** @type {number} */ (server.pid),
+    exited: () => (isRunning(server) ? once(server, 'exit') : Promise.resolve([])),
     halt: (signal = 'SIGINT') => halt(server, signal),
     start: async () => {
       server = await startAgain(cluster, port)
@@ -90,6 +104,7 @@ async function startIn(folder, settings) {
     stop: async () => {
       await halt(server, 'SIGINT')
       await fs.rm(folder, { recursive: true, force: true })
+      process.off('exit', onExit)
     },
   }
 }
@@ -169,12 +184,17 @@ async function untilReady(child, data) {
     failed = true
   })
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; await pause(10)) {
-    if (failed || child.exitCode !== null || child.signalCode !== null) return false
+    if (failed || !isRunning(child)) return false
     const lines = (await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
     // A server that was killed has left its own file, which still says ready.
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true
   }
   return false
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+function isRunning({ pid, exitCode, signalCode }) {
+  return pid !== undefined && exitCode === null && signalCode === null
 }
 
 /**
@@ -184,7 +204,7 @@ async function untilReady(child, data) {
  * @param {NodeJS.Signals} signal
  */
 async function halt(child, signal) {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  if (!isRunning(child)) return
   const exited = once(child, 'exit')
   child.kill(signal)
   const timer = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
@@ -202,6 +222,8 @@ async function usableBinaries(folder, user) {
   if (await canRun(source, user)) return source
   const copy = path.join(folder, 'native')
   await run('cp', ['-RP', source, copy])
+  // Where the umask keeps others out, the copy would be of no more use than the original.
+  await run('chmod', ['-R', 'a+rX', copy])
   const links = JSON.parse(await fs.readFile(path.join(source, 'pg-symlinks.json'), 'utf8').catch(() => '[]'))
   for (const { source: real, target: link } of links) {
     await fs.symlink(path.basename(real), path.join(folder, link)).catch((error) => {

@@ -22,7 +22,7 @@ const SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
 const drivers = Object.values(DRIVERS).filter(({ loop, check }) => {
   if (loop !== 'open') return false
   try {
-    check?.({ url: 'http://127.0.0.1' })
+    check?.({ url: 'http://127.0.0.1', method: 'POST' })
     return true
   } catch (error) {
     process.stderr.write(`left out: ${/** @type {Error} */ (error).message}\n`)
@@ -61,12 +61,12 @@ async function offer(driver) {
   try {
     await generator.run(WARMUP_S)
     const use = watchProcess(generator.pid)
-    const { lateness_ms, achieved_rps, sent } = await generator.run(DURATION_S)
-    return {
-      late_ms: lateness_ms?.p99 ?? Number.NaN,
-      achieved_rps,
-      cpu_us: ((use()?.cpu_s ?? Number.NaN) * 1e6) / sent,
+    let cpu_s = Number.NaN
+    const onEnd = () => {
+      cpu_s = use()?.cpu_s ?? Number.NaN
     }
+    const { lateness_ms, achieved_rps, sent } = await generator.run(DURATION_S, onEnd)
+    return { late_ms: lateness_ms?.p99 ?? Number.NaN, achieved_rps, cpu_us: (cpu_s * 1e6) / sent }
   } finally {
     await generator.close()
   }

@@ -33,12 +33,23 @@ export class Connection {
     this.#bodiless = bodiless
   }
 
-  /** Connects ahead of the first request. @returns {Promise<void>} also when it failed: the first request will tell */
-  open() {
+  /**
+   * Connects ahead of the first request.
+   *
+   * @param {number} timeout_ms
+   * @returns {Promise<void>} also when it failed, or took too long: the first request will tell
+   */
+  open(timeout_ms) {
     return new Promise((resolve) => {
       const socket = this.#connect()
-      socket.once(this.#target.secure ? 'secureConnect' : 'connect', resolve)
-      socket.once('close', resolve)
+      const timer = setTimeout(() => socket.destroy(), timeout_ms)
+      socket.once(this.#target.secure ? 'secureConnect' : 'connect', settle)
+      socket.once('close', settle)
+
+      function settle() {
+        clearTimeout(timer)
+        resolve()
+      }
     })
   }
 

@@ -9,7 +9,7 @@ import { vegeta } from './vegeta.js'
  * @property {string} name
  * @property {'open' | 'closed'} loop
  * @property {() => Promise<string>} version what it is built on, for the record
- * @property {(load: { url: string }) => void} [check] throws a UsageError for what this driver cannot do
+ * @property {(load: { url: string, method: string }) => void} [check] throws a UsageError for what this driver cannot do
  * @property {(load: Load) => Promise<Session>} open
  *
  * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
@@ -29,6 +29,7 @@ import { vegeta } from './vegeta.js'
  * @property {number} duration_s
  * @property {AbortSignal} signal stops the load at once; run() rejects with its reason
  * @property {(counts: { sent: number, completed: number, ok: number, failed: number }) => void} onCounts about once a second
+ * @property {() => void} onEnd the load is over; what follows is arithmetic
  */
 
 /** @type {Record<string, Driver>} */

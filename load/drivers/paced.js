@@ -28,7 +28,7 @@ export const paced = {
     const connections = Array.from({ length: load.connections }, () => {
       return new Connection(targetOf(load.url), { bodiless: mix.method === 'HEAD' })
     })
-    await Promise.all(connections.map((connection) => connection.open()))
+    await Promise.all(connections.map((connection) => connection.open(load.timeout_s * 1000)))
     let requests = 0
     return {
       async run(phase) {
@@ -57,7 +57,7 @@ export const paced = {
  * @param {import('./index.js').Phase} phase
  * @returns {Promise<import('./recorder.js').Traffic>}
  */
-function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal, onCounts }) {
+function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal, onCounts, onEnd }) {
   const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
@@ -94,8 +94,9 @@ function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal,
   return new Promise((resolve, reject) => {
     const pumping = setInterval(() => {
       pump()
-      if (recorder.completed + recorder.failed === schedule.total)
-        end(resolve, recorder.summary(schedule.total, duration_s))
+      if (recorder.completed + recorder.failed < schedule.total) return
+      onEnd()
+      end(resolve, recorder.summary(schedule.total, duration_s))
     }, PUMP_INTERVAL_MS)
     const expiring = setInterval(() => {
       for (const connection of connections) connection.expire(timeout_ms, performance.now())
@@ -121,7 +122,7 @@ function targetOf(url) {
 }
 
 /**
- * The head of a request but for the length of its body.
+ * The head of a request, ending in its empty line.
  *
  * @param {string} url
  * @param {import('../mix.js').Mix} mix
@@ -135,5 +136,7 @@ function headOf(url, mix) {
     ...mix.headers.map((pair) => pair.join(': ')),
   ]
   const start = `${lines.join('\r\n')}\r\n`
-  return (body) => (body.length === 0 ? `${start}\r\n` : `${start}Content-Length: ${body.length}\r\n\r\n`)
+  // Where a method is expected to carry a body, an empty one has a length too (RFC 9110, 8.6).
+  const bodiless = mix.method === 'GET' || mix.method === 'HEAD'
+  return (body) => (bodiless && body.length === 0 ? `${start}\r\n` : `${start}Content-Length: ${body.length}\r\n\r\n`)
 }

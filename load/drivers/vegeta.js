@@ -47,8 +47,9 @@ export const vegeta = {
         const schedule = constantRate(/** @type {number} */ (load.rate_rps), phase.duration_s)
         const results = path.join(folder, 'results.bin')
         await attack(program, load, phase, targets(load.url, mix, requests, schedule.total), results)
+        phase.onEnd()
         requests += schedule.total
-        return summarise(await hitsOf(program, results), schedule, load, phase)
+        return summarise(await hitsOf(program, results, phase.signal), schedule, load, phase)
       },
       close: () => fs.rm(folder, { recursive: true, force: true }),
     }
@@ -121,10 +122,12 @@ async function attack(program, { rate_rps, connections, timeout_s }, { duration_
 /**
  * @param {string} program
  * @param {string} results
+ * @param {AbortSignal} signal
  * @returns {Promise<Hit[]>} in the order of begin
  */
-async function hitsOf(program, results) {
-  const child = spawn(program, ['encode', '-to=csv', results], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function hitsOf(program, results, signal) {
+  const child = spawn(program, ['encode', '-to=csv', results], { stdio: ['ignore', 'pipe', 'inherit'], signal })
+  child.on('error', () => {})
   /** @type {Hit[]} */
   const hits = []
   let base = 0n
@@ -137,6 +140,7 @@ async function hitsOf(program, results) {
     const begin_ms = Number(BigInt(timestamp_ns) - base) / 1e6
     hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
   }
+  signal.throwIfAborted()
   return hits.sort((a, b) => a.begin_ms - b.begin_ms)
 }
 

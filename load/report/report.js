@@ -29,10 +29,8 @@ export function renderReport(run, records) {
  * @returns {string}
  */
 export function answerText(run, records) {
-  const sentences = [
-    capacitySentence(run, records),
-    ...run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`),
-  ]
+  const answer = run.problem ? `No trustworthy answer: ${run.problem}.` : capacitySentence(run, records)
+  const sentences = [answer, ...run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`)]
   return sentences.filter(Boolean).join('\n')
 }
 

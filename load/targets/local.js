@@ -8,6 +8,7 @@ import { startChild } from '../processes.js'
 const SERVER = fileURLToPath(new URL('../../api/server.js', import.meta.url))
 const START_TIMEOUT_MS = 10_000
 const POLL_MS = 20
+const POLL_TIMEOUT_MS = 2000
 const STOP_GRACE_MS = 12_000
 
 /** Exit code of the API for "the configuration is wrong". */
@@ -61,7 +62,7 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
 async function untilReady(adminUrl, logFile, child) {
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; ) {
     if (child.exitCode !== null || child.signalCode !== null) return
-    const ready = await fetch(`${adminUrl}/readyz`).catch(() => null)
+    const ready = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) }).catch(() => null)
     if (ready?.status === 200) return
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }

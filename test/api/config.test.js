@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ConfigError, readConfig, SETTINGS, warningsOf } from '../../api/config.js'
 import { envExample } from '../../api/env-example.js'
+import { checkDatabaseSettings } from '../../api/pool.js'
 import { caught } from '../support/caught.js'
 
 const NO_FILE = '/no/such/file'
@@ -34,7 +35,13 @@ t.test('a value that is not as expected stops with one line that says what was',
     [{ DATABASE_URL: 'nonsense' }, /DATABASE_URL: expected/],
     [{ DATABASE_URL: 'postgres://h/d?sslmode=require' }, /sslmode in DATABASE_URL: expected verify-full/],
     [{ DATABASE_URL: 'postgres://h/d?sslmode=no-verify' }, /expected verify-full/],
-    [{ DATABASE_URL: 'postgres://h/d?ssl=no-verify' }, /expected verify-full/],
+    [{ DATABASE_URL: 'postgres://h/d?ssl=no-verify' }, /expected each of sslmode, .* at most once, got ssl/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmode=verify-full&sslmode=no-verify' }, /at most once, got sslmode/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmode=&sslmode=no-verify' }, /at most once, got sslmode/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmode=' }, /expected verify-full/],
+    [{ DATABASE_URL: 'postgres://h/d?sslmod=verify-full' }, /got sslmod$/],
+    [{ DATABASE_URL: 'postgres://h/d?statement_timeout=1' }, /got statement_timeout/],
+    [{ DATABASE_URL: 'postgres://h/d?sslrootcert=package.json' }, /expected sslmode=verify-full with sslrootcert/],
     [{ DATABASE_URL: 'postgres://h/d?sslmode=verify-full&sslrootcert=/no/such/ca' }, /sslrootcert .*expected a file/],
     [{ PGSSLMODE: 'no-verify' }, /PGSSLMODE: expected verify-full/],
     [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /NODE_TLS_REJECT_UNAUTHORIZED: expected it unset/],
@@ -44,6 +51,14 @@ t.test('a value that is not as expected stops with one line that says what was',
     t.type(error, ConfigError, JSON.stringify(env))
     t.match(error.message, message)
     t.notMatch(error.message, '\n')
+  }
+})
+
+t.test('what pg would stumble over is refused at the start', async (t) => {
+  for (const databaseUrl of ['postgres://u:p%e9x@h/d', 'postgres://h:0/d']) {
+    const error = caught(() => checkDatabaseSettings(readConfig({ DATABASE_URL: databaseUrl }, NO_FILE)))
+    t.type(error, ConfigError, databaseUrl)
+    t.match(error.message, /expected what pg takes/)
   }
 })
 
@@ -63,6 +78,8 @@ t.test('a way to the database that others could read is warned of', async (t) =>
   for (const host of ['localhost', '127.0.0.1', '[::1]'])
     t.equal(warnings({ DATABASE_URL: `postgres://${host}/d` }), 0, host)
   t.equal(warnings({}), 0)
+  t.equal(warnings({ DATABASE_URL: 'postgres://127.evil.example/d' }), 1)
+  t.equal(warnings({ DATABASE_URL: 'postgres:///d', PGHOST: 'db.example.com' }), 1)
   t.equal(warnings({ PASSWORD_STORAGE: 'plain' }), 1)
 })
 
@@ -72,6 +89,10 @@ t.test('the environment comes before .env, .env before the default, and empty me
 })
 
 t.test('a name in .env that is no setting is refused', async (t) => {
+  for (const name of ['toString', 'PGHSOT', 'NODE_EXTRA_CA_CERTS', 'PGSSLROOTCERT']) {
+    const bad = `${t.testdir({ env: `${name}=1\n` })}/env`
+    t.match(caught(() => readConfig({}, bad)).message, `got "${name}"`)
+  }
   const file = `${t.testdir({ env: 'POOL_MXA=7\n' })}/env`
   t.match(caught(() => readConfig({}, file)).message, /expected only known settings .*, got "POOL_MXA"/)
 })

@@ -79,6 +79,12 @@ for (const [about, bytes] of Object.entries(malformed)) {
   })
 }
 
+t.test('what came before a broken request is answered before it', async (t) => {
+  const socket = await connect(api.url)
+  socket.write(`${rawPost(body())}${rawPost(body())}nonsense\r\n\r\n`)
+  t.strictSame(await answers(socket, 3), [201, 201, 400])
+})
+
 t.test('headers beyond what Node takes: 431', async (t) => {
   const socket = await connect(api.url)
   socket.write(`GET /user/1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)

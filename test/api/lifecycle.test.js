@@ -5,6 +5,7 @@ import t from 'tap'
 import { metric, newUser, post, postgres, startApi, startUnready } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { loadOnce } from '../support/load.js'
+import { tcpProxy } from '../support/servers.js'
 import { answers, connect, rawPost } from '../support/socket.js'
 
 const database = await postgres(t)
@@ -62,6 +63,24 @@ t.test('a request in flight at SIGTERM gets its answer, with Connection: close',
   t.match(socket.text(), /^Connection: close\r$/m)
   await until(() => !isAlive(Number(api.pid)))
 })
+
+t.test(
+  'pipelined requests that have arrived at SIGTERM are all answered; a silent connection holds nothing up',
+  async (t) => {
+    const api = await startApi(t, database.url)
+    const release = await blockTable(t)
+    await connect(api.url)
+    const socket = await connect(api.url)
+    socket.write(Array.from({ length: 3 }, () => rawPost(JSON.stringify(newUser()))).join(''))
+    await until(async () => (await metric(api, 'redline_in_flight_requests')) === 3)
+    process.kill(Number(api.pid), 'SIGTERM')
+    await until(async () => (await fetch(`${api.adminUrl}/readyz`)).status === 503)
+    await release()
+    t.strictSame(await answers(socket, 3), [201, 201, 201])
+    await until(() => !isAlive(Number(api.pid)))
+    t.notMatch(readFileSync(api.logFile, 'utf8'), /shutdown took too long/)
+  },
+)
 
 t.test('a shutdown that takes longer than its bound is cut', async (t) => {
   const api = await startApi(t, database.url, { SHUTDOWN_TIMEOUT_MS: '500' })
@@ -134,6 +153,27 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
     t.equal(lines.match(/"database available again"/g)?.length, 1)
   })
 }
+
+t.test('a connection that breaks under its statement is a 503, not the end of the process', async (t) => {
+  const proxy = await tcpProxy(t, database.url)
+  const api = await startApi(t, proxy.url)
+  const release = await blockTable(t)
+  const answer = post(api.url, newUser())
+  await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
+  proxy.reset()
+  t.equal((await answer).status, 503)
+  await release()
+  t.equal((await post(api.url, newUser())).status, 201)
+})
+
+t.test('an unforeseen error is logged without the row that Postgres quotes', async (t) => {
+  await rows(database.url, "ALTER TABLE users ADD CONSTRAINT no_ada CHECK (email NOT LIKE 'ada%')")
+  t.teardown(() => rows(database.url, 'ALTER TABLE users DROP CONSTRAINT no_ada'))
+  const api = await startApi(t, database.url)
+  t.equal((await post(api.url, { email: 'ada@example.com', password: 'hunter2' })).status, 500)
+  t.match(readFileSync(api.logFile, 'utf8'), /no_ada/)
+  t.notMatch(readFileSync(api.logFile, 'utf8'), /hunter2/)
+})
 
 t.test('started without its database, it answers 503 until the database is there', async (t) => {
   const { url, child } = await startUnready(t, 'postgres://nobody@127.0.0.1:1/none')

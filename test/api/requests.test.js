@@ -75,6 +75,12 @@ const wrong = [
     'a compressed body',
     () => post(api.url, user, { ...JSON_TYPE, 'Content-Encoding': 'gzip' }),
   ],
+  [
+    415,
+    'unsupported_media_type',
+    'a type of 16,000 characters',
+    () => post(api.url, user, { 'Content-Type': `application/json${' '.repeat(15_000)}x` }),
+  ],
   [404, 'not_found', 'an unknown path', () => fetch(`${api.origin}/users`)],
   [404, 'not_found', 'an unknown path with POST', () => post(`${api.origin}/`, user)],
   [404, 'not_found', 'an id that nobody has', () => fetch(`${api.url}/2147483647`)],

@@ -177,6 +177,23 @@ t.test(
   },
 )
 
+eachDriver('a server that closes after every answer is asked again, and blamed for nothing', async (t, driver) => {
+  const url = await httpServer(t, (req, res) => {
+    req.resume()
+    res.writeHead(201, { Connection: 'close', 'Content-Length': 0 }).end()
+  })
+  const { errors, status, sent } = await loadOnce(driver, url, { rate_rps: 50, connections: 2, duration_s: 0.5 })
+  t.strictSame(errors, {})
+  t.equal(sent, status[201])
+  t.ok(sent >= 20)
+})
+
+t.test('paced: a server that takes connections and never shakes hands is timed out', async (t) => {
+  const url = (await tcpServer(t, () => {})).replace('http:', 'https:')
+  const { errors } = await loadOnce('paced', url, { rate_rps: 10, connections: 2, duration_s: 0.3, timeout_s: 0.5 })
+  t.ok(errors['client:timeout'] > 0, JSON.stringify(errors))
+})
+
 t.test('paced: an answer that is no HTTP is the server’s error', async (t) => {
   const url = await tcpServer(t, (socket) => socket.on('data', () => socket.write('SSH-2.0-nonsense\r\n\r\n')))
   const { errors } = await loadOnce('paced', url, { rate_rps: 20 })
@@ -190,8 +207,11 @@ t.test('paced: what no connection was free for within the timeout was never sent
   t.ok(traffic.errors['client:unsent'] > 0)
 })
 
-t.test('autocannon: refuses https, whose certificates it would not check', async (t) => {
-  t.throws(() => DRIVERS.autocannon.check?.({ url: 'https://localhost' }), { message: /does not check certificates/ })
+t.test('autocannon: refuses https, whose certificates it would not check, and HEAD', async (t) => {
+  t.throws(() => DRIVERS.autocannon.check?.({ url: 'https://localhost', method: 'POST' }), {
+    message: /does not check certificates/,
+  })
+  t.throws(() => DRIVERS.autocannon.check?.({ url: 'http://localhost', method: 'HEAD' }), { message: /cannot do HEAD/ })
 })
 
 /** @param {string[]} command @param {object} options */

@@ -15,6 +15,7 @@ function trial(traffic = {}, lateness_p99_ms = 1) {
     status: { 201: 1000 },
     errors: {},
     latency_ms: { p99: 20 },
+    warmup_unanswered: 0,
     ...traffic,
   }
   const lateness_ms = lateness_p99_ms === null ? null : { p99: lateness_p99_ms }
@@ -91,9 +92,27 @@ const rows = [
       rows_stored: 999,
     }),
   ],
+  ['invalid', 'an error that nobody knows', trial({ errors: { 'unknown:EPERM': 1 } })],
+  ['invalid', 'a network that is not there', trial({ errors: { 'network:unreachable': 1 } })],
+  [
+    'pass',
+    'rows of warm-up requests that were given up and came late',
+    trial({ rows_stored: 1002, warmup_unanswered: 2 }),
+  ],
   ['invalid', 'a generator out of descriptors', trial({ errors: { 'client:nofile': 1 } })],
   ['invalid', 'a fail of which a late generator may be the cause', trial({ latency_ms: { p99: 150 } }, 11)],
 ]
+
+t.test('lateness counts in proportion to the SLO, and for the p99 alone', async (t) => {
+  const strict = { p99_ms: 5, success_ratio: 1 }
+  t.equal(
+    judge(trial({ latency_ms: { p99: 9 } }, 8.5), strict).verdict,
+    'invalid',
+    '8.5 ms late against an SLO of 5 ms',
+  )
+  const broken = trial({ ok: 0, success_ratio: 0, status: { 500: 1000 }, rows_stored: 0 }, 50)
+  t.equal(judge(broken, SLO).verdict, 'fail', 'a server that answers 500 is broken, however late it was asked')
+})
 
 t.test('judge', async (t) => {
   for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {

@@ -210,6 +210,31 @@ t.test('settings come from the environment and are read back from the process', 
   t.match(readTrials(out)[0].settings, { POOL_MAX: 3, INSERT_MODE: 'single' })
 })
 
+t.test('a service that answers nothing right has no capacity to speak of', async (t) => {
+  const url = await httpServer(t, (req, res) => {
+    req.resume()
+    res.writeHead(500, { 'Content-Length': 0 }).end()
+  })
+  const { code, stderr } = await sweep('no-success', ['--url', url, '--rates', '20'])
+  t.equal(code, 1)
+  t.match(stderr, /no trustworthy answer: not one request succeeded/)
+  const plateau = await sweep('no-plateau', ['--url', url])
+  t.equal(plateau.code, 1)
+  t.match(plateau.stderr, /the closed loop that looks for the plateau found none/)
+  t.equal(readTrials(plateau.out).length, 1, 'and no rate is made up')
+})
+
+t.test('an https service without rates is refused before anything is sent', async (t) => {
+  const { code, stderr } = await sweep('https', [
+    '--url',
+    'https://127.0.0.1:1/',
+    '--header',
+    'Authorization: Bearer x',
+  ])
+  t.equal(code, 2)
+  t.match(stderr, /does not check certificates: expected an open-loop --driver .* with --rates/)
+})
+
 t.test('what is wrong ends with exit code 2 and one line', async (t) => {
   fs.mkdirSync(`${folder}/taken`, { recursive: true })
   fs.writeFileSync(`${folder}/taken/run.json`, '{}')
@@ -236,7 +261,7 @@ t.test('what is wrong ends with exit code 2 and one line', async (t) => {
     const { code, stdout, stderr } = await sweep(`wrong-${about.replace(/\W/g, '-')}`, argv, env)
     t.equal(code, 2, about)
     t.match(stderr, message, about)
-    t.equal(stderr.trim().split('\n').length, 1, `${about}: ${stderr}`)
+    t.equal(stderr.replace('starting Postgres …\n', '').trim().split('\n').length, 1, `${about}: ${stderr}`)
     t.equal(stdout, '')
   }
   const { code, stderr } = await startLab(['swep']).ended
@@ -281,6 +306,10 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
     t.equal(wrong.code, 2)
     t.match(wrong.stderr, /--resume: expected the flags of the run in .* \(--duration 1s .*\) or none/)
 
+    const changed = await startLab(['sweep', '--resume', out], { ...env, POOL_MAX: '7' }).ended
+    t.equal(changed.code, 2)
+    t.match(changed.stderr, /--resume: expected POOL_MAX=20, as the run began, got POOL_MAX=7/)
+
     const resumed = await startLab(['sweep', ...argv.slice(1, -2), '--resume', out], env).ended
     t.equal(resumed.code, 0, resumed.stderr)
     t.strictSame(
@@ -302,6 +331,8 @@ t.test('a service that dies in mid-trial ends the run with its last words', asyn
   process.kill(readTrials(out)[0].target.pid, 'SIGKILL')
   const { code, stderr } = await lab.ended
   t.equal(code, 1)
-  t.match(stderr, /the API ended by itself \(SIGKILL\)/)
+  t.match(stderr, /no trustworthy answer: the run broke off: the API ended by itself \(SIGKILL\)/)
   t.equal(readTrials(out).length, 1)
+  t.match(readRun(out), { problem: /the run broke off/, interrupted: false })
+  t.match(fs.readFileSync(`${out}/report.md`, 'utf8'), /No trustworthy answer: the run broke off/)
 })

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import t from 'tap'
@@ -20,7 +20,10 @@ t.test('the embedded Postgres is durable, and reachable from this machine alone'
             current_setting('full_page_writes') AS pages, current_setting('listen_addresses') AS addresses`,
   )
   t.strictSame(settings, { fsync: 'on', commit: 'on', pages: 'on', addresses: '127.0.0.1' })
-  t.equal(fs.statSync(server.folder).mode & 0o077, 0, 'its folder is for its user alone')
+  t.equal(fs.statSync(`${server.folder}/data`).mode & 0o077, 0, 'its data is for its user alone')
+  const { uid, mode } = fs.statSync(server.folder)
+  t.equal(uid, process.getuid?.(), 'the folder around it is ours')
+  t.equal(mode & 0o022, 0, 'and nobody else may put anything into it')
 })
 
 t.test('its password is its own, and needed', async (t) => {
@@ -59,9 +62,12 @@ t.test("somebody's table is not emptied", async (t) => {
   const url = String(Object.assign(new URL(server.url), { pathname: '/theirs' }))
   await rows(url, 'CREATE TABLE users (id serial PRIMARY KEY, email text, password text)')
   await rows(url, "INSERT INTO users (email, password) VALUES ('ada', 'secret')")
-  await t.rejects(openDatabase(url), { message: /holds rows and does not bear Redline's mark/ })
+  await t.rejects(openDatabase(url), { message: /is in use and does not bear Redline's mark/ })
   t.strictSame(await rows(url, 'SELECT count(*)::int FROM users'), [{ count: 1 }])
   t.strictSame(await rows(url, "SELECT obj_description('users'::regclass) AS mark"), [{ mark: null }])
+
+  await rows(url, "TRUNCATE users; COMMENT ON TABLE users IS 'customers, ask Ada'")
+  await t.rejects(openDatabase(url), { message: /does not bear Redline's mark/ }, 'nor one that is empty for now')
 
   await rows(url, "COMMENT ON TABLE users IS 'redline: mine to empty'")
   await (await openDatabase(url)).close()
@@ -79,14 +85,49 @@ t.test('what cannot be opened is refused with what was expected', async (t) => {
   const wrongs = [
     ['postgres://nobody@127.0.0.1:1/none', /expected a Postgres that answers, got: .*ECONNREFUSED/],
     ['nonsense', /expected a URL/],
-    [`${server.url}?sslmode=no-verify`, /expected sslmode=verify-full .* got "no-verify"/],
-    [`${server.url}?sslmode=require`, /expected sslmode=verify-full/],
+    ['postgres://h/d?sslmode=no-verify', /DATABASE_URL: expected sslmode verify-full .* got "no-verify"/],
+    ['postgres://h/d?sslmode=require', /expected sslmode verify-full/],
+    ['postgres://h/d?sslmode=verify-full&sslmode=no-verify', /expected no TLS parameter but one sslmode/],
+    ['postgres://h/d?ssl=no-verify', /expected no TLS parameter/],
+    ['postgres://h/d?uselibpqcompat=true&sslmode=verify-full', /expected no TLS parameter/],
   ]
   for (const [url, message] of /** @type {[string, RegExp][]} */ (wrongs)) {
     const error = await openDatabase(url).catch((thrown) => thrown)
     t.type(error, DatabaseError, url)
     t.match(error.message, message)
   }
+})
+
+t.test('the environment does not loosen TLS either', async (t) => {
+  await t.rejects(openDatabase('postgres://h/d', { PGSSLMODE: 'no-verify' }), { message: /PGSSLMODE: expected/ })
+  await t.rejects(openDatabase('postgres://h/d', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }), {
+    message: /expected it unset/,
+  })
+})
+
+t.test('npm run database serves until it is told to stop, and leaves nothing', async (t) => {
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGHUP'])) {
+    const child = spawn(process.execPath, ['sql/cli.js'], { env: { ...process.env, DATABASE_URL: '' } })
+    const [url] = await once(child.stdout, 'data')
+    const [{ folder }] = await rows(String(url).trim(), "SELECT current_setting('data_directory') AS folder")
+    child.kill(signal)
+    const [code] = await once(child, 'exit')
+    t.equal(code, 130)
+    t.notOk(fs.existsSync(folder))
+  }
+})
+
+t.test('npm run database ends when Postgres does', async (t) => {
+  const child = spawn(process.execPath, ['sql/cli.js'], { env: { ...process.env, DATABASE_URL: '' } })
+  const [url] = await once(child.stdout, 'data')
+  const [{ pid }] = await rows(
+    String(url).trim(),
+    "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid",
+  )
+  process.kill(Number(pid), 'SIGINT')
+  const [said, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
+  t.equal(code, 1)
+  t.match(Buffer.concat(said).toString(), /Postgres ended by itself/)
 })
 
 t.test('data survives a crash of the server', async (t) => {
@@ -124,9 +165,10 @@ t.test('when its owner is killed, so is Postgres', { skip: without('setpriv', '-
   t.pass('it is gone')
 })
 
-t.test('as root, from a checkout under a folder of mode 700', { skip: withoutRoot() }, async (t) => {
+t.test('as root, from a checkout of mode 700 through and through', { skip: withoutRoot() }, async (t) => {
   const folder = copyCheckout(t)
   fs.chmodSync(folder, 0o700)
+  spawnSync('chmod', ['-R', 'go-rwx', folder])
   const { stdout, stderr } = openDatabaseIn(folder)
   t.match(stdout, OUTPUT, stderr)
 })

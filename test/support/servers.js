@@ -40,6 +40,33 @@ export async function tcpServer(t, onConnection) {
   return listening(server)
 }
 
+/**
+ * A way to a database that can be cut.
+ *
+ * @param {any} t
+ * @param {string} databaseUrl
+ * @returns {Promise<{ url: string, reset: () => void }>}
+ */
+export async function tcpProxy(t, databaseUrl) {
+  const target = new URL(databaseUrl)
+  const way = { host: target.hostname, port: Number(target.port) }
+  /** @type {net.Socket[]} */
+  const clients = []
+  const url = await tcpServer(t, (client) => {
+    clients.push(client)
+    const server = net.connect(way)
+    server.on('error', () => {})
+    client.pipe(server).pipe(client)
+  })
+  target.port = new URL(url).port
+  return {
+    url: String(target),
+    reset: () => {
+      for (const client of clients) client.resetAndDestroy()
+    },
+  }
+}
+
 /** @param {net.Server} server */
 async function listening(server) {
   server.listen(0, '127.0.0.1')

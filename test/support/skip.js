@@ -6,7 +6,7 @@ import { DRIVERS } from '../../load/drivers/index.js'
 /** @param {string} driver */
 export function withoutDriver(driver) {
   try {
-    DRIVERS[driver].check?.({ url: 'http://127.0.0.1' })
+    DRIVERS[driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
   } catch (error) {
     return /** @type {Error} */ (error).message
   }
