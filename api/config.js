@@ -44,10 +44,12 @@ export const SETTINGS = {
   ),
   STATEMENT_TIMEOUT_MS: integer('milliseconds', 10_000, 1, 600_000, 'Longest time for one statement'),
   INSERT_MODE: choice(
-    ['single', 'prepared'],
-    'prepared',
-    'How a row is stored: an unnamed statement each, or a prepared one',
+    ['single', 'prepared', 'batched'],
+    'batched',
+    'An unnamed statement per row, a prepared one, or one that requests at the same time share',
   ),
+  BATCH_SLOTS: integer('statements', 2, 1, 1000, 'batched: statements on their way at once'),
+  BATCH_MAX_ROWS: integer('rows', 500, 1, 10_000, 'batched: rows in one statement at the most'),
   PASSWORD_STORAGE: choice(
     ['plain', 'scrypt'],
     'plain',
@@ -139,7 +141,9 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  * @property {number} poolConnectTimeoutMs
  * @property {number} poolIdleTimeoutMs
  * @property {number} statementTimeoutMs
- * @property {'single' | 'prepared'} insertMode
+ * @property {'single' | 'prepared' | 'batched'} insertMode
+ * @property {number} batchSlots
+ * @property {number} batchMaxRows
  * @property {'plain' | 'scrypt'} passwordStorage
  * @property {number} keepAliveTimeoutMs
  * @property {number} requestTimeoutMs

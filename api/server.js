@@ -29,7 +29,7 @@ async function main() {
   for (const warning of warningsOf(config)) log.warn(warning)
   const metrics = createMetrics(config)
   const pool = createPool(config, { log, observe: metrics.observeStatement })
-  const insert = insertModes[config.insertMode](pool)
+  const insert = insertModes[config.insertMode](pool, config)
   const users = createUsers({ pool, insert, storePassword: passwordStorage[config.passwordStorage] })
   const app = createApp({ users, log, bodyLimitBytes: config.bodyLimitBytes })
   const server = createApiServer(app)

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { answerText, whereAndWhen } from '../load/report/report.js'
+import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
 import { trialTable } from '../load/report/table.js'
 import { Results } from '../load/results.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
-const SWEEP = fileURLToPath(new URL('evidence/sweep', import.meta.url))
+const EVIDENCE = new URL('evidence/', import.meta.url)
 
 /**
  * `npm run docs`: writes what README quotes from the evidence that is committed, so that no figure in it is typed by hand.
@@ -14,13 +14,16 @@ const SWEEP = fileURLToPath(new URL('evidence/sweep', import.meta.url))
  * @returns {string} README.md as it has to be
  */
 export function readme() {
-  return withBlock(readFileSync(README, 'utf8'), 'sweep', sweepBlock())
+  const blocks = ['sweep-batched', 'sweep-single']
+  return blocks.reduce((page, name) => withBlock(page, name, sweepBlock(name)), readFileSync(README, 'utf8'))
 }
 
-function sweepBlock() {
-  const results = new Results(SWEEP)
+/** @param {string} name folder of a sweep */
+function sweepBlock(name) {
+  const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
   const [run, records] = [results.readRun(), results.readTrials()]
-  return [answerText(run, records), trialTable(records), whereAndWhen(run)].join('\n\n')
+  const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
+  return [answerText(run, records), trialTable(records), conditions].join('\n\n')
 }
 
 /** Puts text between `<!-- name -->` and `<!-- /name -->`. @param {string} page @param {string} name @param {string} text */

@@ -71,6 +71,7 @@ function method(run, records) {
     `- Trials of ${plan.duration_s} s after ${plan.warmup_s} s of warm-up. ${table}; ${rows}.`,
     ...new Set(records.map(({ load }) => loopLine(load))),
     `- ${pinning}`,
+    ...[settingsLine(records)].filter(Boolean),
     '- p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
     ...[generatorLine(records)].filter(Boolean),
     `- Command: \`npm run ${run.verb} -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
@@ -83,6 +84,17 @@ function loopLine({ driver, loop, connections }) {
   return loop === 'open'
     ? `- Open loop (${driver}, ${connections} connections): requests leave on a schedule; latency counts from the intended send time.`
     : `- Closed loop (${driver}, ${connections} connections): each sends when its answer has come.`
+}
+
+/**
+ * What decides most about a local target, as it was read back from the process.
+ *
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function settingsLine([first]) {
+  const shown = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'PASSWORD_STORAGE', 'NOFILE']
+  const set = shown.filter((name) => first?.settings[name] !== undefined)
+  return set.length > 0 && `- Settings, read back: ${set.map((name) => `${name}=${first.settings[name]}`).join(', ')}.`
 }
 
 /** @param {import('../trial.js').TrialRecord[]} records */

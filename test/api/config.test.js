@@ -9,7 +9,7 @@ const NO_FILE = '/no/such/file'
 
 t.test('without anything set, every setting has its default', async (t) => {
   const config = readConfig({}, NO_FILE)
-  t.match(config, { port: 3000, host: '127.0.0.1', poolMax: 20, insertMode: 'prepared', bodyLimitBytes: 16_384 })
+  t.match(config, { port: 3000, host: '127.0.0.1', poolMax: 20, insertMode: 'batched', bodyLimitBytes: 16_384 })
   t.ok(Object.isFrozen(config))
 })
 
@@ -28,7 +28,7 @@ t.test('a value that is not as expected stops with one line that says what was',
     [{ BODY_LIMIT_BYTES: '16KiB' }, /\(bytes\), got "16KiB"/],
     [{ PORT: '65536' }, /from 0 to 65535/],
     [{ HOST: 'not a host' }, /HOST: expected an IP address or host name/],
-    [{ INSERT_MODE: 'batch' }, 'INSERT_MODE: expected one of single, prepared, got "batch"'],
+    [{ INSERT_MODE: 'batch' }, 'INSERT_MODE: expected one of single, prepared, batched, got "batch"'],
     [{ PASSWORD_STORAGE: 'md5' }, 'PASSWORD_STORAGE: expected one of plain, scrypt, got "md5"'],
     [{ LOG_LEVEL: 'INFO' }, /LOG_LEVEL: expected one of/],
     [{ DATABASE_URL: 'mysql://host/db' }, /DATABASE_URL: expected a URL such as postgres:/],

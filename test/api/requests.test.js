@@ -194,7 +194,7 @@ t.test('PASSWORD_STORAGE=plain warns at the start, and no line is logged per req
   t.equal(lines.length, 2, lines.map(({ msg }) => msg).join(' | '))
 })
 
-for (const mode of ['single', 'prepared']) {
+for (const mode of ['single', 'prepared', 'batched']) {
   t.test(`INSERT_MODE=${mode} with PASSWORD_STORAGE=scrypt stores a hash with a salt of its own`, async (t) => {
     const other = await startApi(t, database.url, { INSERT_MODE: mode, PASSWORD_STORAGE: 'scrypt' })
     const ids = []

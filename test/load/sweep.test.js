@@ -29,7 +29,7 @@ t.test('a ladder of rates: a record each, every 201 a row', async (t) => {
       trial: i + 1,
       experiment: 'sweep',
       cell: null,
-      settings: { POOL_MAX: 20, INSERT_MODE: 'prepared', NOFILE: Number },
+      settings: { POOL_MAX: 20, INSERT_MODE: 'batched', NOFILE: Number },
       target: { kind: 'local', url: /^http:\/\/127\.0\.0\.1:\d+\/user$/, pid: Number },
       load: {
         driver: 'paced',
