@@ -1,0 +1,68 @@
+import http from 'node:http'
+
+const WORKERS = 32
+const TIMEOUT_MS = 15_000
+
+/**
+ * Posts users, each worker one after the other, until it is told to stop, and writes down what became of each.
+ *
+ * @param {string} url
+ * @param {string} name makes the emails its own
+ * @returns {{ stop: () => Promise<import('./ledger.js').Entry[]>, acknowledged: () => number }}
+ */
+export function startClient(url, name) {
+  /** @type {import('./ledger.js').Entry[]} */
+  const ledger = []
+  const agent = new http.Agent({ keepAlive: true, maxSockets: WORKERS })
+  let stopping = false
+  let acknowledged = 0
+
+  /** @param {number} worker */
+  async function work(worker) {
+    for (let i = 0; !stopping; i++) {
+      const email = `${name}-${worker}-${i}@redline.test`
+      const entry = { email, ...(await post(url, agent, email)) }
+      ledger.push(entry)
+      if (entry.outcome === 'acknowledged') acknowledged++
+      // A service that refuses at once is not to be asked in a tight loop.
+      else await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker))
+  return {
+    acknowledged: () => acknowledged,
+    stop: async () => {
+      stopping = true
+      await Promise.all(workers)
+      agent.destroy()
+      return ledger
+    },
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {http.Agent} agent
+ * @param {string} email
+ * @returns {Promise<Pick<import('./ledger.js').Entry, 'outcome' | 'id'>>}
+ */
+function post(url, agent, email) {
+  return new Promise((resolve) => {
+    const headers = { 'Content-Type': 'application/json' }
+    const req = http.request(url, { method: 'POST', agent, headers, timeout: TIMEOUT_MS }, async (res) => {
+      const body = await res.toArray().catch(() => null)
+      if (res.statusCode === 201)
+        return resolve({ outcome: 'acknowledged', id: Number(res.headers.location?.split('/').pop()) })
+      // The status came, so the answer is known even where its body was cut off; only this one leaves the row open.
+      const open = body === null || Buffer.concat(body).includes('database_unavailable')
+      resolve({ outcome: open ? 'unknown' : 'refused' })
+    })
+    req.on('timeout', () => req.destroy())
+    // Where nobody listens, nothing was sent.
+    req.on('error', (error) =>
+      resolve({ outcome: Reflect.get(error, 'code') === 'ECONNREFUSED' ? 'refused' : 'unknown' }),
+    )
+    req.end(JSON.stringify({ email, password: 'secret' }))
+  })
+}
