@@ -76,7 +76,7 @@ export function createApp({ users, log, bodyLimitBytes }) {
   async function handle(req, res) {
     const queue = queueOf(req.socket)
     const number = ++queue.received
-    queue.newest = req
+    queue.unanswered.add(req)
     const connection = () => (draining && number === queue.received ? LAST_ON_CONNECTION : [])
     stats.inFlight++
     try {
@@ -87,7 +87,8 @@ export function createApp({ users, log, bodyLimitBytes }) {
       answerError(error, req, res, connection())
     } finally {
       stats.inFlight--
-      if (++queue.answered === queue.received) queue.onAllAnswered?.()
+      queue.unanswered.delete(req)
+      if (queue.unanswered.size === 0) queue.onAllAnswered?.()
       log.debug({ method: req.method, url: req.url, status: res.statusCode }, 'request')
     }
   }
@@ -137,12 +138,13 @@ export function createApp({ users, log, bodyLimitBytes }) {
         count(problem.status)
         socket.end(rawProblem(problem), () => socket.destroy())
       }
-      const { newest, answered, received } = queueOf(socket)
-      // Broken in its body, a request has its own answer; broken before it was one, it is answered here, behind those
-      // that came before it.
-      if (newest && !newest.complete && newest.listenerCount('error') > 0) newest.emit('error', problem)
-      else if (answered === received) answer()
-      else queueOf(socket).onAllAnswered = () => setImmediate(answer)
+      const queue = queueOf(socket)
+      const broken = [...queue.unanswered].find((req) => !req.complete && req.listenerCount('error') > 0)
+      // Broken in its body, a request has its own answer; broken before it was one, or behind its answer, it is answered
+      // here, after those that came before it.
+      if (broken) broken.emit('error', problem)
+      else if (queue.unanswered.size === 0) answer()
+      else queue.onAllAnswered = () => setImmediate(answer)
     },
 
     drain() {
@@ -156,13 +158,13 @@ export function createApp({ users, log, bodyLimitBytes }) {
 /** @typedef {(req: import('node:http').IncomingMessage) => Promise<Answer>} Handler */
 
 /**
- * The requests of one connection, which may be pipelined: how many have come, how many are answered.
+ * The requests of one connection, which may be pipelined: how many have come, and which have no answer yet.
  *
  * @param {any} socket
- * @returns {{ received: number, answered: number, newest?: import('node:http').IncomingMessage, onAllAnswered?: () => void }}
+ * @returns {{ received: number, unanswered: Set<import('node:http').IncomingMessage>, onAllAnswered?: () => void }}
  */
 function queueOf(socket) {
-  socket[QUEUE] ??= { received: 0, answered: 0 }
+  socket[QUEUE] ??= { received: 0, unanswered: new Set() }
   return socket[QUEUE]
 }
 

@@ -124,6 +124,18 @@ t.test('a client that drips a byte at a time is timed out all the same', async (
   socket.destroy()
 })
 
+t.test('a client that goes on dripping behind its 413 is timed out, too', async (t) => {
+  const socket = await connect(api.url)
+  const head = 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+  socket.write(`${rawPost(body())}${head}Transfer-Encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2000)}\r\n`)
+  const drip = setInterval(() => socket.write('1\r\nx\r\n'), 50)
+  t.strictSame(await answers(socket, 2), [201, 413])
+  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  clearInterval(drip)
+  t.pass('the server ended the connection')
+  socket.destroy()
+})
+
 t.test('a client that closes its side behind its request gets its answer', async (t) => {
   const socket = await connect(api.url)
   socket.end(rawPost(body()))
