@@ -193,7 +193,7 @@ function refuseUnverifiedTls(env) {
     throw new ConfigError(`DATABASE_URL: expected each of ${URL_PARAMETERS.join(', ')} at most once, got ${name}`)
   }
   for (const [name, mode] of Object.entries({
-    PGSSLMODE: env.PGSSLMODE,
+    PGSSLMODE: env.PGSSLMODE || undefined,
     'sslmode in DATABASE_URL': query.get('sslmode'),
   })) {
     if (mode === undefined || mode === null || mode === 'disable' || mode === 'verify-full') continue

@@ -166,7 +166,10 @@ function refuseUnverifiedTls(url, env) {
   if (query.has('ssl') || query.has('uselibpqcompat') || query.getAll('sslmode').length > 1) {
     throw new DatabaseError('DATABASE_URL: expected no TLS parameter but one sslmode, and sslrootcert')
   }
-  for (const [name, mode] of Object.entries({ DATABASE_URL: query.get('sslmode'), PGSSLMODE: env.PGSSLMODE })) {
+  for (const [name, mode] of Object.entries({
+    DATABASE_URL: query.get('sslmode'),
+    PGSSLMODE: env.PGSSLMODE || undefined,
+  })) {
     if (mode === undefined || mode === null || mode === 'disable' || mode === 'verify-full') continue
     throw new DatabaseError(`${name}: expected sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`)
   }

@@ -62,6 +62,10 @@ t.test('what pg would stumble over is refused at the start', async (t) => {
   }
 })
 
+t.test('an empty variable is not set, PGSSLMODE included', async (t) => {
+  t.equal(readConfig({ PGSSLMODE: '', POOL_MAX: '' }, NO_FILE).poolMax, 20)
+})
+
 t.test('a password in DATABASE_URL is not part of the error', async (t) => {
   const { message } = caught(() => readConfig({ DATABASE_URL: 'mysql://me:hunter2@host/db' }, NO_FILE))
   t.notMatch(message, 'hunter2')
