@@ -1,13 +1,12 @@
 import { ApiError } from './errors.js'
-import { ClientGone, rawProblem, readJson, send, sendProblem } from './http.js'
+import { ClientGone, json, problem, rawProblem, readJson, send } from './http.js'
 import { openapi } from './openapi.js'
 
-const JSON_HEADERS = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']
 const CREATED = '{"message":"User created"}'
 
 /** Said with the answer to the newest request of a connection, since Node drops what is behind it. */
 const LAST_ON_CONNECTION = ['Connection', 'close']
-const QUEUE = Symbol('queue')
+const LINE = Symbol('line')
 
 /** What Node's HTTP parser found wrong, as answers of ours; anything else it complains of is malformed_http. */
 const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemCode>} */ ({
@@ -26,13 +25,14 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
 export function createApp({ users, log, bodyLimitBytes }) {
   const description = JSON.stringify(openapi({ bodyLimitBytes }))
   const stats = { inFlight: 0, answers: /** @type {Record<string, number>} */ ({}) }
+  const logsRequests = log.isLevelEnabled('debug')
   let draining = false
 
   /** @type {Record<string, Handler>} */
   const userRoutes = {
     async POST(req) {
       const id = await users.create(await readJson(req, bodyLimitBytes))
-      return { status: 201, headers: [...JSON_HEADERS, 'Location', `/user/${id}`], body: CREATED }
+      return json(201, CREATED, ['Location', `/user/${id}`])
     },
   }
 
@@ -41,14 +41,14 @@ export function createApp({ users, log, bodyLimitBytes }) {
     async GET() {
       const user = await users.find(id)
       if (!user) throw new ApiError('not_found', 'there is no user with this id')
-      return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(user) }
+      return json(200, JSON.stringify(user), ['Cache-Control', 'no-store'])
     },
   })
 
   /** @type {Record<string, Handler>} */
   const openapiRoutes = {
     async GET() {
-      return { status: 200, headers: ['Content-Type', 'application/json'], body: description }
+      return json(200, description, [])
     },
   }
 
@@ -61,7 +61,7 @@ export function createApp({ users, log, bodyLimitBytes }) {
   }
 
   /** @type {Handler} */
-  async function route(req) {
+  function route(req) {
     const routes = routesOf(pathOf(req.url ?? '/'))
     // Node leaves out the body of an answer to HEAD.
     const handler = routes[req.method === 'HEAD' ? 'GET' : (req.method ?? '')]
@@ -74,37 +74,39 @@ export function createApp({ users, log, bodyLimitBytes }) {
    * @param {import('node:http').ServerResponse} res
    */
   async function handle(req, res) {
-    const queue = queueOf(req.socket)
-    const number = ++queue.received
-    queue.unanswered.add(req)
-    const connection = () => (draining && number === queue.received ? LAST_ON_CONNECTION : [])
+    const line = lineOf(req.socket)
+    const number = ++line.received
+    line.newest = req
     stats.inFlight++
+    let answer
     try {
-      const { status, headers, body } = await route(req)
-      send(res, status, [...headers, ...connection()], body)
-      count(status)
+      answer = await route(req)
     } catch (error) {
-      answerError(error, req, res, connection())
-    } finally {
-      stats.inFlight--
-      queue.unanswered.delete(req)
-      if (queue.unanswered.size === 0) queue.onAllAnswered?.()
-      log.debug({ method: req.method, url: req.url, status: res.statusCode }, 'request')
+      answer = answerTo(error, req)
     }
+    if (answer) {
+      if (draining && number === line.received) answer.headers.push(...LAST_ON_CONNECTION)
+      send(res, answer)
+      count(answer.status)
+    } else {
+      res.destroy()
+    }
+    stats.inFlight--
+    if (line.newest === req) line.newest = undefined
+    if (++line.answered === line.received) line.onAllAnswered?.()
+    if (logsRequests) log.debug({ method: req.method, url: req.url, status: res.statusCode }, 'request')
   }
 
   /**
    * @param {unknown} error
    * @param {import('node:http').IncomingMessage} req
-   * @param {import('node:http').ServerResponse} res
-   * @param {string[]} headers
+   * @returns {import('./http.js').Answer | null} null: there is nobody to answer
    */
-  function answerError(error, req, res, headers) {
-    if (error instanceof ClientGone) return res.destroy()
-    if (!(error instanceof ApiError)) log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
-    const problem = error instanceof ApiError ? error : new ApiError('internal_error')
-    sendProblem(res, problem, headers)
-    count(problem.status)
+  function answerTo(error, req) {
+    if (error instanceof ClientGone) return null
+    if (error instanceof ApiError) return problem(error)
+    log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
+    return problem(new ApiError('internal_error'))
   }
 
   /** @param {number} status */
@@ -119,7 +121,7 @@ export function createApp({ users, log, bodyLimitBytes }) {
     /** For the server's `checkExpectation`: an Expect header that is not 100-continue. */
     refuseExpectation: (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) => {
       const error = new ApiError('expectation_failed')
-      sendProblem(res, error, [])
+      send(res, problem(error))
       count(error.status)
     },
 
@@ -138,13 +140,13 @@ export function createApp({ users, log, bodyLimitBytes }) {
         count(problem.status)
         socket.end(rawProblem(problem), () => socket.destroy())
       }
-      const queue = queueOf(socket)
-      const broken = [...queue.unanswered].find((req) => !req.complete && req.listenerCount('error') > 0)
+      const line = lineOf(socket)
+      const { newest } = line
       // Broken in its body, a request has its own answer; broken before it was one, or behind its answer, it is answered
       // here, after those that came before it.
-      if (broken) broken.emit('error', problem)
-      else if (queue.unanswered.size === 0) answer()
-      else queue.onAllAnswered = () => setImmediate(answer)
+      if (newest && !newest.complete && newest.listenerCount('error') > 0) newest.emit('error', problem)
+      else if (line.answered === line.received) answer()
+      else line.onAllAnswered = () => setImmediate(answer)
     },
 
     drain() {
@@ -154,18 +156,18 @@ export function createApp({ users, log, bodyLimitBytes }) {
 }
 
 /** @typedef {ReturnType<typeof createApp>} App */
-/** @typedef {{ status: number, headers: string[], body: string }} Answer */
-/** @typedef {(req: import('node:http').IncomingMessage) => Promise<Answer>} Handler */
+/** @typedef {(req: import('node:http').IncomingMessage) => Promise<import('./http.js').Answer>} Handler */
 
 /**
- * The requests of one connection, which may be pipelined: how many have come, and which have no answer yet.
+ * The requests of one connection, which may be pipelined: how many have come and been answered, and the one that came
+ * last, while it has no answer.
  *
  * @param {any} socket
- * @returns {{ received: number, unanswered: Set<import('node:http').IncomingMessage>, onAllAnswered?: () => void }}
+ * @returns {{ received: number, answered: number, newest?: import('node:http').IncomingMessage, onAllAnswered?: () => void }}
  */
-function queueOf(socket) {
-  socket[QUEUE] ??= { received: 0, unanswered: new Set() }
-  return socket[QUEUE]
+function lineOf(socket) {
+  socket[LINE] ??= { received: 0, answered: 0, newest: undefined, onAllAnswered: undefined }
+  return socket[LINE]
 }
 
 /** The path of a request target: without its query, and without the origin of the absolute form (RFC 9112, 3.2.2). @param {string} target */

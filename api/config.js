@@ -44,11 +44,12 @@ export const SETTINGS = {
   ),
   STATEMENT_TIMEOUT_MS: integer('milliseconds', 10_000, 1, 600_000, 'Longest time for one statement'),
   INSERT_MODE: choice(
-    ['single', 'prepared', 'batched'],
+    ['single', 'prepared', 'pipelined', 'batched'],
     'batched',
-    'An unnamed statement per row, a prepared one, or one that requests at the same time share',
+    'A statement per row (unnamed, prepared, or prepared and sent without waiting), or one that requests share',
   ),
-  BATCH_SLOTS: integer('statements', 2, 1, 1000, 'batched: statements on their way at once'),
+  PIPELINE_CONNECTIONS: integer('connections', 4, 1, 1000, 'pipelined: connections that all requests share'),
+  BATCH_SLOTS: integer('statements', 4, 1, 1000, 'batched: statements on their way at once'),
   BATCH_MAX_ROWS: integer('rows', 500, 1, 10_000, 'batched: rows in one statement at the most'),
   PASSWORD_STORAGE: choice(
     ['plain', 'scrypt'],
@@ -141,7 +142,8 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  * @property {number} poolConnectTimeoutMs
  * @property {number} poolIdleTimeoutMs
  * @property {number} statementTimeoutMs
- * @property {'single' | 'prepared' | 'batched'} insertMode
+ * @property {'single' | 'prepared' | 'pipelined' | 'batched'} insertMode
+ * @property {number} pipelineConnections
  * @property {number} batchSlots
  * @property {number} batchMaxRows
  * @property {'plain' | 'scrypt'} passwordStorage

@@ -39,6 +39,17 @@ export class ApiError extends Error {
   }
 }
 
+/** Postgres refused a statement for what it asks: nothing of it is stored, and trying again is no use. */
+export class StatementRefused extends Error {
+  /** @param {Error & { code?: string }} cause */
+  constructor(cause) {
+    super(cause.message, { cause })
+    this.name = cause.name
+    /** SQLSTATE */
+    this.code = cause.code
+  }
+}
+
 /**
  * The answer's body as RFC 9457 (problem details) has it.
  *

@@ -7,7 +7,8 @@ const JSON_TYPE_MAX_LENGTH = 100
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
 /**
- * Reads a JSON body.
+ * Reads a JSON body. What comes beyond the limit is read and dropped by Node once the answer is out, so that the client
+ * gets to see its 413; the server's request timeout bounds how long that may go on.
  *
  * @param {import('node:http').IncomingMessage} req
  * @param {number} limitBytes
@@ -15,68 +16,11 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  * @throws {ApiError} unsupported_media_type, body_too_large, malformed_json
  * @throws {ClientGone} when the client went away before its body was complete
  */
-export async function readJson(req, limitBytes) {
-  if (!isJson(req.headers['content-type'])) throw new ApiError('unsupported_media_type')
-  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
-  return parseJson(await readBody(req, limitBytes))
-}
-
-/** The client closed its connection in the middle of a request: there is nobody to answer. */
-export class ClientGone extends Error {}
-
-/**
- * Writes an answer in one piece.
- *
- * @param {import('node:http').ServerResponse} res
- * @param {number} status
- * @param {string[]} headers flat list: name, value, name, value
- * @param {string | Buffer} body
- */
-export function send(res, status, headers, body) {
-  res.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))])
-  res.end(body)
-}
-
-/**
- * Answers with a problem (RFC 9457).
- *
- * @param {import('node:http').ServerResponse} res
- * @param {ApiError} error
- * @param {string[]} headers further headers
- */
-export function sendProblem(res, error, headers) {
-  send(res, error.status, [...problemHeaders(error), ...headers], problemBody(error))
-}
-
-/**
- * The same answer as bytes, for a connection on which Node could not make out a request.
- *
- * @param {ApiError} error
- * @returns {string}
- */
-export function rawProblem(error) {
-  const body = problemBody(error)
-  const headers = [...problemHeaders(error), 'Content-Length', String(Buffer.byteLength(body))]
-  const lines = headers.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
-  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines}\r\n${body}`
-}
-
-/** @param {ApiError} error */
-function problemHeaders(error) {
-  return ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
-}
-
-/**
- * Collects the body. What comes beyond the limit is read and dropped by Node once the answer is out, so that the client
- * gets to see its 413; the server's request timeout bounds how long that may go on.
- *
- * @param {import('node:http').IncomingMessage} req
- * @param {number} limitBytes
- * @returns {Promise<Buffer>}
- */
-function readBody(req, limitBytes) {
-  if (Number(req.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes))
+export function readJson(req, limitBytes) {
   return new Promise((resolve, reject) => {
+    const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = req.headers
+    if (!isJson(type) || (encoding ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
+    if (Number(length ?? 0) > limitBytes) throw tooLarge(limitBytes)
     /** @type {Buffer[]} */
     const chunks = []
     let bytes = 0
@@ -85,10 +29,60 @@ function readBody(req, limitBytes) {
       if (bytes > limitBytes) reject(tooLarge(limitBytes))
       else chunks.push(chunk)
     })
-    req.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+    req.on('end', () => {
+      try {
+        resolve(parseJson(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+      } catch (error) {
+        reject(error)
+      }
+    })
     req.on('error', (error) => reject(error instanceof ApiError ? error : new ClientGone()))
-    req.on('close', () => reject(new ClientGone()))
   })
+}
+
+/** The client closed its connection in the middle of a request: there is nobody to answer. */
+export class ClientGone extends Error {}
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {string[]} headers flat list: name, value, name, value
+ * @property {string} body
+ */
+
+/** @param {number} status @param {string} body JSON @param {string[]} headers further headers @returns {Answer} */
+export function json(status, body, headers) {
+  return { status, headers: ['Content-Type', 'application/json', ...headers], body }
+}
+
+/** An error as the answer it has: a problem (RFC 9457). @param {ApiError} error @returns {Answer} */
+export function problem(error) {
+  return { status: error.status, headers: problemHeaders(error), body: problemBody(error) }
+}
+
+/** Writes an answer in one piece. @param {import('node:http').ServerResponse} res @param {Answer} answer */
+export function send(res, { status, headers, body }) {
+  headers.push('Content-Length', String(Buffer.byteLength(body)))
+  res.writeHead(status, headers)
+  res.end(body)
+}
+
+/**
+ * A problem as bytes, for a connection on which Node could not make out a request.
+ *
+ * @param {ApiError} error
+ * @returns {string}
+ */
+export function rawProblem(error) {
+  const { status, headers, body } = problem(error)
+  headers.push('Content-Length', String(Buffer.byteLength(body)))
+  const lines = headers.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`
+}
+
+/** @param {ApiError} error */
+function problemHeaders(error) {
+  return ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
 }
 
 /** @param {string | undefined} type */

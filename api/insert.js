@@ -1,4 +1,4 @@
-import { ApiError } from './errors.js'
+import { StatementRefused } from './errors.js'
 
 /**
  * The ways to store one user. Each gives a function that resolves to the new id once the row is committed: a statement
@@ -12,123 +12,137 @@ const INSERT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id
 
 /**
  * Rows go in, and so take their ids, in the order of the arrays; in which order RETURNING gives the ids back is promised
- * by nobody.
+ * by nobody, so they are put in order. They come as one text: a row of an answer costs pg more than a number in a list.
  */
 const INSERT_MANY = `
-  INSERT INTO users (email, password)
-  SELECT email, password FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS u (email, password, place) ORDER BY place
-  RETURNING id`
+  WITH stored AS (
+    INSERT INTO users (email, password)
+    SELECT email, password FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS u (email, password, place) ORDER BY place
+    RETURNING id
+  )
+  SELECT string_agg(id::text, ',' ORDER BY id) AS ids FROM stored`
 
 /** @type {Record<string, (pool: import('./pool.js').Pool, config: import('./config.js').Config) => Insert>} */
 export const insertModes = {
   /** An unnamed statement per request: Postgres parses and plans it each time. The article's way. */
-  single: (pool) => async (user) => {
-    const { rows } = await pool.query({ text: INSERT, values: [user.email, user.password] })
-    return rows[0].id
-  },
+  single: (pool) => async (user) => idOf(await pool.query({ text: INSERT, values: [user.email, user.password] })),
 
   /** A named statement: parsed once per connection, then only bound and executed. */
-  prepared: (pool) => (user) => insertPrepared(pool, user),
+  prepared: (pool) => async (user) => idOf(await pool.query(prepared(user))),
 
-  batched: (pool, config) => createBatcher((users) => insertMany(pool, users), config),
+  /** The same, sent on a few connections without waiting for the answers before it. Each still commits alone. */
+  pipelined: (pool) => async (user) => idOf(await pool.pipe(prepared(user))),
+
+  batched: (pool, config) => {
+    const insertOne = insertModes.prepared(pool, config)
+    return createBatcher({ insertOne, insertMany: (users) => insertMany(pool, users) }, config)
+  },
 }
 
 /**
  * Group commit: requests that come while a statement is on its way share the next one. No timer is needed, and none is
  * set: an idle service stores a row at once, a busy one stores many for little more than the price of one.
  *
- * @param {(users: User[]) => Promise<Stored[]>} insert stores rows in one statement
+ * Up to `batchSlots` statements are on their way at once while each carries one row, as with few requests, where what
+ * counts is that none waits. Once rows share a statement it goes alone: a second one beside it would take the first of
+ * those that wait, on its own, and the more rows share a statement the less each costs.
+ *
+ * @param {object} statements
+ * @param {Insert} statements.insertOne
+ * @param {(users: User[]) => Promise<number[]>} statements.insertMany all of them or none; their ids, in their order
  * @param {{ batchSlots: number, batchMaxRows: number }} limits statements on their way at once, and rows in each
  * @returns {Insert}
  */
-export function createBatcher(insert, { batchSlots, batchMaxRows }) {
+export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxRows }) {
   /** @type {Waiting[]} */
   let waiting = []
-  let busySlots = 0
+  let statementsOnTheirWay = 0
+  let rowsOnTheirWay = 0
+  let isFlushing = false
+
+  const slotIsFree = () => statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay
+
+  /** Once all that has arrived has been read: Node runs an immediate before it waits for more. */
+  function flushSoon() {
+    if (isFlushing || waiting.length === 0 || !slotIsFree()) return
+    isFlushing = true
+    setImmediate(flush)
+  }
 
   function flush() {
-    if (busySlots === batchSlots || waiting.length === 0) return
-    busySlots++
+    isFlushing = false
     const batch = waiting.length <= batchMaxRows ? waiting : waiting.slice(0, batchMaxRows)
     waiting = waiting.slice(batch.length)
     store(batch)
+    flushSoon()
   }
 
   /** @param {Waiting[]} batch */
   async function store(batch) {
+    statementsOnTheirWay++
+    rowsOnTheirWay += batch.length
+    await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch))
+    statementsOnTheirWay--
+    rowsOnTheirWay -= batch.length
+    flushSoon()
+  }
+
+  /** @param {Waiting} row */
+  function storeAlone({ user, resolve, reject }) {
+    return insertOne(user).then(resolve, reject)
+  }
+
+  /** @param {Waiting[]} batch */
+  async function storeTogether(batch) {
     try {
-      const stored = await insert(batch.map(({ user }) => user))
-      for (const [i, { resolve, reject }] of batch.entries()) {
-        if ('id' in stored[i]) resolve(stored[i].id)
-        else reject(stored[i].error)
-      }
+      const ids = await insertMany(batch.map(({ user }) => user))
+      batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
-      for (const { reject } of batch) reject(error)
+      // Refused, nothing is stored, and a bad row must not fail its neighbours. After any other error nobody knows.
+      if (error instanceof StatementRefused) await Promise.all(batch.map(storeAlone))
+      else for (const { reject } of batch) reject(error)
     }
-    busySlots--
-    flush()
   }
 
   return (user) => {
     return new Promise((resolve, reject) => {
       waiting.push({ user, resolve, reject })
-      flush()
+      flushSoon()
     })
   }
 }
 
-/**
- * @typedef {{ user: User, resolve: (id: number) => void, reject: (error: unknown) => void }} Waiting
- * @typedef {{ id: number } | { error: unknown }} Stored what became of one row
- */
+/** @typedef {{ user: User, resolve: (id: number) => void, reject: (error: unknown) => void }} Waiting */
 
-/**
- * Stores rows in one statement, which takes all of them or none. Where Postgres refuses it, nothing is stored, and each
- * row is tried alone: a bad one does not fail its neighbours.
- *
- * @param {import('./pool.js').Pool} pool
- * @param {User[]} users
- * @returns {Promise<Stored[]>} in the order of the users
- * @throws {ApiError} what the pool throws for all of them: then it may not be known whether they are stored
- */
-async function insertMany(pool, users) {
-  if (users.length === 1) return [await settled(insertPrepared(pool, users[0]))]
-  const values = [textArray(users.map(({ email }) => email)), textArray(users.map(({ password }) => password))]
-  /** @type {{ id: number }[]} */
-  let rows
-  try {
-    rows = (await pool.query({ name: 'insert_users', text: INSERT_MANY, values })).rows
-  } catch (error) {
-    if (error instanceof ApiError) throw error
-    return oneByOne(pool, users)
-  }
-  if (rows.length !== users.length) throw new Error(`expected ${users.length} ids of as many rows, got ${rows.length}`)
-  return rows.sort((a, b) => a.id - b.id)
+/** @param {User} user */
+function prepared({ email, password }) {
+  return { name: 'insert_user', text: INSERT, values: [email, password] }
 }
 
-/** @param {import('./pool.js').Pool} pool @param {User[]} users */
-async function oneByOne(pool, users) {
-  const stored = []
-  for (const user of users) stored.push(await settled(insertPrepared(pool, user)))
-  return stored
-}
-
-/** @param {import('./pool.js').Pool} pool @param {User} user */
-async function insertPrepared(pool, user) {
-  const { rows } = await pool.query({ name: 'insert_user', text: INSERT, values: [user.email, user.password] })
+/** @param {import('pg').QueryResult} result @returns {number} */
+function idOf({ rows }) {
   return rows[0].id
 }
 
-/** @param {Promise<number>} insert @returns {Promise<Stored>} */
-function settled(insert) {
-  return insert.then(
-    (id) => ({ id }),
-    (error) => ({ error }),
-  )
+/**
+ * Stores rows in one statement.
+ *
+ * @param {import('./pool.js').Pool} pool
+ * @param {User[]} users
+ * @returns {Promise<number[]>} their ids, in their order
+ * @throws {StatementRefused} and nothing is stored
+ */
+async function insertMany(pool, users) {
+  const values = [textArray(users.map(({ email }) => email)), textArray(users.map(({ password }) => password))]
+  const { rows } = await pool.query({ name: 'insert_users', text: INSERT_MANY, values })
+  const ids = rows[0].ids?.split(',').map(Number) ?? []
+  if (ids.length !== users.length) throw new Error(`expected ${users.length} ids of as many rows, got ${ids.length}`)
+  return ids
 }
 
 const TEXT_OID = 25
 const HEADER_BYTES = 20
+const LENGTH_BYTES = 4
 
 /**
  * A text[] in Postgres' binary format (array_recv in arrayfuncs.c): dimensions, null flag, element type, then length and
@@ -139,13 +153,14 @@ const HEADER_BYTES = 20
  * @returns {Buffer}
  */
 export function textArray(texts) {
-  const lengths = texts.map((text) => Buffer.byteLength(text))
-  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + length, HEADER_BYTES))
+  let size = HEADER_BYTES
+  for (const text of texts) size += LENGTH_BYTES + Buffer.byteLength(text)
+  const bytes = Buffer.allocUnsafe(size)
   let at = 0
   for (const field of [1, 0, TEXT_OID, texts.length, 1]) at = bytes.writeInt32BE(field, at)
-  texts.forEach((text, i) => {
-    at = bytes.writeInt32BE(lengths[i], at)
-    at += bytes.write(text, at)
-  })
+  for (const text of texts) {
+    const length = bytes.write(text, at + LENGTH_BYTES)
+    at = bytes.writeInt32BE(length, at) + length
+  }
   return bytes
 }

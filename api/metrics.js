@@ -82,7 +82,7 @@ export function createAdminServer({ registry, pool, isDraining }) {
   return createServer(async (req, res) => {
     const page = (req.method === 'GET' && pages[(req.url ?? '').split('?')[0]]) || missing
     const [status, type, body] = await page()
-    send(res, status, ['Content-Type', type], body)
+    send(res, { status, headers: ['Content-Type', type], body })
   })
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { ConfigError } from './config.js'
-import { ApiError } from './errors.js'
+import { ApiError, StatementRefused } from './errors.js'
 
 /**
  * SQLSTATE classes and codes (Postgres manual, appendix A) after which the same request may succeed later: connection
@@ -44,22 +44,11 @@ export function checkDatabaseSettings({ databaseUrl }) {
  *   time on its connection, in seconds, without the wait for that connection
  */
 export function createPool(config, { log, observe = () => {} }) {
-  const pool = new pg.Pool({
-    connectionString: config.databaseUrl,
-    application_name: 'redline-api',
-    max: config.poolMax,
-    connectionTimeoutMillis: config.poolConnectTimeoutMs,
-    idleTimeoutMillis: config.poolIdleTimeoutMs,
-    statement_timeout: config.statementTimeoutMs,
-    // The server's own timeout answers first where there is an answer; this one is for a server that has gone silent.
-    query_timeout: config.statementTimeoutMs + 1000,
-    keepAlive: true,
-  })
+  const pool = openPool(config, log, { max: config.poolMax })
+  const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true })
+  /** @type {Lane[]} */
+  const lanes = Array.from({ length: config.pipelineConnections }, () => ({ client: null, inFlight: 0 }))
   let away = false
-
-  // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
-  pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
 
   /** @param {unknown} error */
   function lost(error) {
@@ -68,13 +57,52 @@ export function createPool(config, { log, observe = () => {} }) {
     return new ApiError('database_unavailable', undefined, { cause: error })
   }
 
-  async function connect() {
+  /** @param {pg.Pool} from */
+  async function connect(from) {
     try {
-      return await pool.connect()
+      return await from.connect()
     } catch (error) {
       const queued = error instanceof Error && error.message === QUEUE_TIMEOUT
       throw queued ? new ApiError('no_database_slot', undefined, { cause: error }) : lost(error)
     }
+  }
+
+  /**
+   * @param {import('pg').PoolClient} client
+   * @param {import('pg').QueryConfig} statement
+   * @param {(broken: boolean) => void} [release]
+   */
+  async function run(client, statement, release) {
+    const startedAt = performance.now()
+    try {
+      const result = await client.query(statement)
+      observe((performance.now() - startedAt) / 1000)
+      release?.(false)
+      if (away) log.info('database available again')
+      away = false
+      return result
+    } catch (error) {
+      // A statement that Postgres refused leaves the connection in order; anything else may have broken it.
+      release?.(!(error instanceof pg.DatabaseError) || ENDS_SESSION.test(error.code ?? ''))
+      if (isPassing(error)) throw lost(error)
+      throw error instanceof pg.DatabaseError ? new StatementRefused(error) : error
+    }
+  }
+
+  /** Connects a lane until its connection ends, by itself or by us. @param {Lane} lane */
+  function lease(lane) {
+    const leased = connect(shared)
+    const leave = () => {
+      if (lane.client === leased) lane.client = null
+    }
+    leased.then((client) => {
+      client.once('end', () => {
+        leave()
+        client.release(true)
+      })
+    }, leave)
+    lane.client = leased
+    return leased
   }
 
   return {
@@ -83,31 +111,76 @@ export function createPool(config, { log, observe = () => {} }) {
      *
      * @param {import('pg').QueryConfig} statement
      * @returns {Promise<import('pg').QueryResult>}
-     * @throws {ApiError} no_database_slot, database_unavailable; whatever else pg throws is passed on
+     * @throws {ApiError} no_database_slot, database_unavailable
+     * @throws {StatementRefused} nothing of it was stored
      */
     async query(statement) {
-      const client = await connect()
-      const startedAt = performance.now()
+      const client = await connect(pool)
+      return run(client, statement, (broken) => client.release(broken))
+    },
+
+    /**
+     * The same on a connection that many statements share: each is sent behind the others without waiting for their
+     * answers, and each commits alone.
+     *
+     * @param {import('pg').QueryConfig} statement
+     * @returns {Promise<import('pg').QueryResult>}
+     * @throws {ApiError} database_unavailable
+     * @throws {StatementRefused}
+     */
+    async pipe(statement) {
+      const lane = lanes.reduce((least, other) => (other.inFlight < least.inFlight ? other : least))
+      lane.inFlight++
       try {
-        const result = await client.query(statement)
-        observe((performance.now() - startedAt) / 1000)
-        client.release()
-        if (away) log.info('database available again')
-        away = false
-        return result
-      } catch (error) {
-        // A statement that Postgres refused leaves the connection in order; anything else may have broken it.
-        client.release(!(error instanceof pg.DatabaseError) || ENDS_SESSION.test(error.code ?? ''))
-        throw isPassing(error) ? lost(error) : error
+        return await run(await (lane.client ?? lease(lane)), statement)
+      } finally {
+        lane.inFlight--
       }
     },
 
     /** Connections open, idle, and requests waiting for one. */
-    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats: () => ({
+      total: pool.totalCount + shared.totalCount,
+      idle: pool.idleCount + lanes.filter(({ client, inFlight }) => client && inFlight === 0).length,
+      waiting: pool.waitingCount,
+    }),
 
     /** Closes every connection when its statement has ended. */
-    end: () => pool.end(),
+    async end() {
+      for (const { client } of lanes) {
+        client?.then(
+          (leased) => /** @type {any} */ (leased).end(),
+          () => {},
+        )
+      }
+      await Promise.all([pool.end(), shared.end()])
+    },
   }
+}
+
+/** @typedef {{ client: Promise<import('pg').PoolClient> | null, inFlight: number }} Lane */
+
+/**
+ * @param {import('./config.js').Config} config
+ * @param {import('pino').Logger} log
+ * @param {{ max: number, pipeline?: boolean }} options
+ */
+function openPool(config, log, options) {
+  const pool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    application_name: 'redline-api',
+    connectionTimeoutMillis: config.poolConnectTimeoutMs,
+    idleTimeoutMillis: config.poolIdleTimeoutMs,
+    statement_timeout: config.statementTimeoutMs,
+    // The server's own timeout answers first where there is an answer; this one is for a server that has gone silent.
+    query_timeout: config.statementTimeoutMs + 1000,
+    keepAlive: true,
+    ...options,
+  })
+  // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
+  return pool
 }
 
 /** @typedef {ReturnType<typeof createPool>} Pool */

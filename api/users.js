@@ -30,9 +30,12 @@ export function createUsers({ pool, insert, storePassword }) {
      * @returns {Promise<number>} the id of the committed row
      * @throws {ApiError} invalid_user, and what the pool throws
      */
-    async create(body) {
+    create(body) {
       const { email, password } = validUser(body)
-      return insert({ email, password: await storePassword(password) })
+      const stored = storePassword(password)
+      return typeof stored === 'string'
+        ? insert({ email, password: stored })
+        : stored.then((text) => insert({ email, password: text }))
     },
 
     /**

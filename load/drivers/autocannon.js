@@ -3,6 +3,7 @@ import runAutocannon from 'autocannon'
 import { UsageError } from '../flags.js'
 import { createMix } from '../mix.js'
 import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { headOf } from './head.js'
 import { Recorder } from './recorder.js'
 
 /** autocannon looks this often whether it is at its end. */
@@ -46,6 +47,7 @@ export const autocannon = {
  */
 async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
   const recorder = new Recorder()
+  const head = headOf(load.url, mix)
   /** @type {any[]} */
   const clients = []
   const start_ms = performance.now()
@@ -60,9 +62,9 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
     duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
     setupClient: (/** @type {any} */ client) => {
       clients.push(client)
-      watch(client, recorder, { start_ms, timeout_ms: load.timeout_s * 1000, signal }, () =>
-        client.setBody(mix.body(nextNumber())),
-      )
+      // Its setBody puts the whole request together anew, headers and defaults: 8 of 28 us a request.
+      client.getRequestBuffer = () => requestBytes(head, mix.body(nextNumber()))
+      watch(client, recorder, { start_ms, timeout_ms: load.timeout_s * 1000, signal })
     },
   })
   // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
@@ -93,9 +95,8 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
  * @param {any} client autocannon's, an event emitter
  * @param {Recorder} recorder
  * @param {{ start_ms: number, timeout_ms: number, signal: AbortSignal }} run
- * @param {() => void} prepareNext sets the next request's body
  */
-function watch(client, recorder, { start_ms, timeout_ms, signal }, prepareNext) {
+function watch(client, recorder, { start_ms, timeout_ms, signal }) {
   let sentAt_ms = 0
   let waiting = false
   let closing = false
@@ -113,7 +114,6 @@ function watch(client, recorder, { start_ms, timeout_ms, signal }, prepareNext) 
     else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
   }
 
-  prepareNext()
   client.on('request', () => {
     settleLost()
     waiting = true
@@ -130,7 +130,6 @@ function watch(client, recorder, { start_ms, timeout_ms, signal }, prepareNext) 
     waiting = false
     used.answeredOn = used.sentOn
     recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
-    prepareNext()
   })
   client.on('connError', (/** @type {Error} */ error) => {
     if (waiting) recorder.error(sideOfCode(error))
@@ -144,6 +143,12 @@ function watch(client, recorder, { start_ms, timeout_ms, signal }, prepareNext) 
     }, RECONNECT_DELAY_MS)
   })
   client.on('done', settleLost)
+}
+
+/** @param {(body: string | Buffer) => string} head @param {string | Buffer} body a string holds nothing but ASCII */
+function requestBytes(head, body) {
+  if (typeof body === 'string') return Buffer.from(head(body) + body, 'latin1')
+  return Buffer.concat([Buffer.from(head(body), 'latin1'), body])
 }
 
 /** @param {string} what @returns {never} */

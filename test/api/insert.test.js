@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StatementRefused } from '../../api/errors.js'
 import { createBatcher, textArray } from '../../api/insert.js'
 import { metric, newUser, post, postgres, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
@@ -43,39 +44,79 @@ t.test('one bad row fails alone', async (t) => {
   t.equal(count, 190, 'every 201 is one row, and nothing else is')
 })
 
-t.test('a batch holds as many rows as it may, and a slot one batch', async (t) => {
-  /** @type {number[]} */
-  const sizes = []
-  let atOnce = 0
-  let mostAtOnce = 0
-  let nextId = 1
+/** Statements that are answered when the test says so, in the order in which they left. @param {number} batchSlots */
+function heldBatcher(batchSlots) {
+  /** @type {{ rows: number, answer: (result: any) => void, fail: (error: Error) => void }[]} */
+  const statements = []
+  let lastId = 0
+  const held = (/** @type {number} */ rows) => new Promise((answer, fail) => statements.push({ rows, answer, fail }))
   const insert = createBatcher(
-    async (users) => {
-      sizes.push(users.length)
-      mostAtOnce = Math.max(mostAtOnce, ++atOnce)
-      await new Promise(setImmediate)
-      atOnce--
-      return users.map(() => ({ id: nextId++ }))
+    {
+      insertOne: async () => (await held(1)) ?? ++lastId,
+      insertMany: async (users) => (await held(users.length)) ?? users.map(() => ++lastId),
     },
-    { batchSlots: 2, batchMaxRows: 10 },
+    { batchSlots, batchMaxRows: 10 },
   )
-  const ids = await Promise.all(Array.from({ length: 25 }, () => insert(newUser())))
-  t.equal(new Set(ids).size, 25)
-  t.strictSame(sizes, [1, 1, 10, 10, 3], 'idle slots take a row at once; then those that have waited go together')
-  t.equal(mostAtOnce, 2)
+  return {
+    statements,
+    insert,
+    insertMany: (/** @type {number} */ n) => Array.from({ length: n }, () => insert(newUser())),
+  }
+}
+
+/** Long enough for an answer to be taken in, and for the next statement to leave. */
+async function turn() {
+  for (let i = 0; i < 3; i++) await new Promise(setImmediate)
+}
+
+t.test('one by one, rows take a slot each; once they share a statement, it goes alone', async (t) => {
+  const { statements, insertMany } = heldBatcher(3)
+  const rowsSent = () => statements.map(({ rows }) => rows)
+  const inserts = []
+  for (let i = 0; i < 4; i++) {
+    inserts.push(...insertMany(1))
+    await turn()
+  }
+  t.strictSame(rowsSent(), [1, 1, 1], 'a slot each, and the fourth waits')
+  inserts.push(...insertMany(4))
+  await turn()
+  statements[0].answer(undefined)
+  await turn()
+  t.strictSame(rowsSent(), [1, 1, 1, 5], 'those that have waited go together')
+  inserts.push(...insertMany(25))
+  statements[1].answer(undefined)
+  statements[2].answer(undefined)
+  await turn()
+  t.strictSame(rowsSent(), [1, 1, 1, 5], 'and nothing goes beside them')
+  for (let sent = 3; sent < statements.length; sent++) {
+    statements[sent].answer(undefined)
+    await turn()
+  }
+  t.strictSame(rowsSent(), [1, 1, 1, 5, 10, 10, 5], 'at most ten at once')
+  t.equal(new Set(await Promise.all(inserts)).size, 33, 'each has an id of its own')
 })
 
-t.test('a statement that fails as a whole fails its rows, and frees its slot', async (t) => {
-  let calls = 0
-  const insert = createBatcher(
-    async (users) => {
-      if (calls++ === 0) throw new Error('away')
-      return users.map(() => ({ id: 1 }))
-    },
-    { batchSlots: 1, batchMaxRows: 10 },
-  )
-  await t.rejects(insert(newUser()), { message: 'away' })
-  t.equal(await insert(newUser()), 1)
+t.test('refused together, each row is tried alone; after any other error none is tried again', async (t) => {
+  const { statements, insertMany } = heldBatcher(1)
+  const refused = insertMany(3).map((row) => row.catch((error) => error.message))
+  await turn()
+  statements[0].fail(new StatementRefused(new Error('one of them')))
+  await turn()
+  t.equal(statements.length, 4)
+  statements[1].answer(undefined)
+  statements[2].fail(new StatementRefused(new Error('this one')))
+  statements[3].answer(undefined)
+  t.strictSame(await Promise.all(refused), [1, 'this one', 2])
+
+  const lost = insertMany(3).map((row) => row.catch((error) => error.message))
+  await turn()
+  statements[4].fail(new Error('nobody knows'))
+  t.strictSame(await Promise.all(lost), ['nobody knows', 'nobody knows', 'nobody knows'])
+  t.equal(statements.length, 5)
+  const next = insertMany(1)
+  await turn()
+  statements[5].answer(undefined)
+  t.strictSame(await Promise.all(next), [3], 'and the slot is free again')
 })
 
 t.test('a row that vanished is an error for its batch, and is not stored twice', async (t) => {

@@ -1,6 +1,6 @@
 import http from 'node:http'
 
-/** Answers 201 to everything and does nothing: the floor under any service, and what a generator is measured against. */
+/** The floor: reads the body to its end, looks at none of it, and answers what the API answers. */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]
 
@@ -12,4 +12,4 @@ http
       res.end(BODY)
     })
   })
-  .listen(Number(process.argv[2]), '127.0.0.1')
+  .listen(Number(process.env.PORT), '127.0.0.1')

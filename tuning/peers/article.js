@@ -1,0 +1,25 @@
+import http from 'node:http'
+import pg from 'pg'
+
+/** The published design: raw node:http and a pg pool, one unnamed statement per request, and no more. */
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
+
+http
+  .createServer((req, res) => {
+    let body = ''
+    req.on('data', (chunk) => {
+      body += chunk
+    })
+    req.on('end', async () => {
+      try {
+        const { email, password } = JSON.parse(body)
+        await pool.query('INSERT INTO users (email, password) VALUES ($1, $2)', [email, password])
+        res.writeHead(201, { 'Content-Type': 'application/json' })
+        res.end(JSON.stringify({ message: 'User created' }))
+      } catch {
+        res.writeHead(500, { 'Content-Type': 'application/json' })
+        res.end(JSON.stringify({ error: 'Internal Server Error' }))
+      }
+    })
+  })
+  .listen(Number(process.env.PORT), '127.0.0.1')

@@ -1,0 +1,22 @@
+import express from 'express'
+import pg from 'pg'
+import { insertUser } from './statement.js'
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
+
+const app = express()
+app.disable('x-powered-by')
+app.disable('etag')
+app.use(express.json())
+app.post('/user', async (req, res) => {
+  const { email, password } = req.body
+  if (!isText(email) || !isText(password)) return void res.status(400).json({ message: 'invalid user' })
+  const { rows } = await pool.query(insertUser(email, password))
+  res.status(201).location(`/user/${rows[0].id}`).json({ message: 'User created' })
+})
+app.listen(Number(process.env.PORT), '127.0.0.1')
+
+/** @param {unknown} value */
+function isText(value) {
+  return typeof value === 'string' && value.length > 0 && value.length <= 255
+}

@@ -1,0 +1,20 @@
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import pg from 'pg'
+import { insertUser } from './statement.js'
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
+
+const app = new Hono()
+app.post('/user', async (c) => {
+  const { email, password } = await c.req.json()
+  if (!isText(email) || !isText(password)) return c.json({ message: 'invalid user' }, 400)
+  const { rows } = await pool.query(insertUser(email, password))
+  return c.json({ message: 'User created' }, 201, { Location: `/user/${rows[0].id}` })
+})
+serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT) })
+
+/** @param {unknown} value */
+function isText(value) {
+  return typeof value === 'string' && value.length > 0 && value.length <= 255
+}

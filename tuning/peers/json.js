@@ -1,0 +1,18 @@
+import http from 'node:http'
+
+/** The second floor: the body is collected, decoded and parsed, and that is all. */
+const BODY = '{"message":"User created"}'
+const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]
+
+http
+  .createServer((req, res) => {
+    /** @type {Buffer[]} */
+    const chunks = []
+    req.on('data', (chunk) => chunks.push(chunk))
+    req.on('end', () => {
+      const { email, password } = JSON.parse(Buffer.concat(chunks).toString())
+      res.writeHead(email && password ? 201 : 400, HEADERS)
+      res.end(BODY)
+    })
+  })
+  .listen(Number(process.env.PORT), '127.0.0.1')

@@ -1,0 +1,29 @@
+import http from 'node:http'
+import postgres from 'postgres'
+
+/** Raw node:http on the other driver. postgres.js prepares by itself, and puts a statement behind another on a busy connection. */
+const sql = postgres(/** @type {string} */ (process.env.DATABASE_URL), { max: Number(process.env.POOL_MAX) })
+const BODY = '{"message":"User created"}'
+
+http
+  .createServer((req, res) => {
+    /** @type {Buffer[]} */
+    const chunks = []
+    req.on('data', (chunk) => chunks.push(chunk))
+    req.on('end', async () => {
+      try {
+        const { email, password } = JSON.parse(Buffer.concat(chunks).toString())
+        const [{ id }] = await sql`INSERT INTO users (email, password) VALUES (${email}, ${password}) RETURNING id`
+        answer(res, 201, `/user/${id}`)
+      } catch {
+        answer(res, 500, '/')
+      }
+    })
+  })
+  .listen(Number(process.env.PORT), '127.0.0.1')
+
+/** @param {http.ServerResponse} res @param {number} status @param {string} location */
+function answer(res, status, location) {
+  res.writeHead(status, ['Content-Type', 'application/json', 'Location', location, 'Content-Length', `${BODY.length}`])
+  res.end(BODY)
+}

@@ -1,0 +1,7 @@
+/** What the peers on pg send: a prepared statement, named so that Postgres parses and plans it once per connection. */
+const TEXT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id'
+
+/** @param {string} email @param {string} password */
+export function insertUser(email, password) {
+  return { name: 'insert_user', text: TEXT, values: [email, password] }
+}
