@@ -17,11 +17,15 @@ import { runTrial } from './trial.js'
  * @param {(trials: import('./trial.js').TrialRecord[]) => Step | null} experiment.next pure: the next trial, or the end
  * @param {(trials: import('./trial.js').TrialRecord[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
  *   problem: why there is no trustworthy answer
+ * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
+ *   of a cell, the local API or the plan's URL unless told otherwise; it stays open while the steps ask for the same cell
+ * @param {(run: any, records: import('./trial.js').TrialRecord[]) => string} [experiment.report] report.md
  * @param {Io} io
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
  *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
-export async function runExperiment({ run, plan, results, next, answer }, { signal, progress, environment }) {
+export async function runExperiment(experiment, { signal, progress, environment }) {
+  const { run, plan, results, next, answer, open = openPlanned(plan), report = renderReport } = experiment
   const records = results.readTrials()
   const state = {
     ...run,
@@ -34,23 +38,37 @@ export async function runExperiment({ run, plan, results, next, answer }, { sign
   }
   const write = () => {
     results.writeRun(state)
-    results.writeReport(renderReport(state, records))
+    results.writeReport(report(state, records))
   }
   const bench = await openBench(plan, results, environment, progress).catch((error) => {
     results.releaseUnused()
     throw error
   })
+  let opened = /** @type {Opened | null} */ (null)
   try {
-    signal.throwIfAborted()
     Object.assign(state, await describeRun(plan, bench))
-    refuseOtherConditions(run, state, records, bench.target)
-    write()
     for (let step = next(records); step; step = next(records)) {
       signal.throwIfAborted()
+      if (opened?.cell !== step.cell) {
+        await opened?.target.stop()
+        opened = null
+        opened = { cell: step.cell, target: await open(step.cell, bench.place) }
+        refuseOtherConditions(run, state, records, opened)
+        if (!state.pinning) state.pinning = pinningText(plan, bench, opened.target)
+        write()
+      }
       const trial = (records.at(-1)?.trial ?? 0) + 1
       const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...step.load }
-      progress.trialStarted(trialPlan, step.left_s)
-      const setup = { ...bench, slo: plan.slo, runId: state.run_id, experiment: step.experiment }
+      progress.trialStarted(trialPlan, step.left_s, step.cell)
+      const { target } = opened
+      const setup = {
+        target,
+        database: target.countsRows ? bench.database : null,
+        slo: plan.slo,
+        runId: state.run_id,
+        experiment: step.experiment,
+        cell: step.cell,
+      }
       const record = await runTrial(setup, trialPlan, signal, progress.tick)
       results.appendTrial(record)
       records.push(record)
@@ -58,11 +76,14 @@ export async function runExperiment({ run, plan, results, next, answer }, { sign
     }
     Object.assign(state, answer(records))
   } catch (error) {
+    if (records.length === 0) results.releaseUnused()
     if (error instanceof UsageError) throw error
+    if (!state.pinning && !signal.aborted) throw error
     Object.assign(state, answer(records), { problem: null, interrupted: signal.aborted })
     if (!signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   } finally {
     progress.stop()
+    await opened?.target.stop()
     await bench.close()
   }
   state.finished_at = new Date().toISOString()
@@ -89,12 +110,19 @@ export async function runExperiment({ run, plan, results, next, answer }, { sign
  *
  * @typedef {object} Step
  * @property {string} experiment
+ * @property {string | null} cell null where there is one target only
  * @property {number} left_s expected time of this trial and those that will follow
  * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number }} load
  */
 
+/** What the steps load where nothing else is said. @param {Plan} plan */
+function openPlanned({ url }) {
+  return async (/** @type {string | null} */ _cell, /** @type {Place} */ place) =>
+    url ? openUrl(url) : openLocal(place)
+}
+
 /**
- * Database and target, on their cores.
+ * The database, and the cores for it and the target.
  *
  * @param {Plan} plan
  * @param {import('./results.js').Results} results
@@ -102,28 +130,24 @@ export async function runExperiment({ run, plan, results, next, answer }, { sign
  * @param {import('./report/progress.js').Progress} progress
  */
 async function openBench(plan, results, environment, progress) {
-  if (plan.url) return { target: openUrl(plan.url), database: null, cores: null, close: async () => {} }
-  const cores = planCores()
-  const pinned = cores !== null && pinSelf(cores.others)
+  const logFile = results.file('api.log')
+  if (plan.url) {
+    const place = { databaseUrl: '', cores: null, env: environment.forApi, logFile }
+    return { database: null, cores: null, place, close: async () => {} }
+  }
+  const planned = planCores()
+  const cores = planned !== null && pinSelf(planned.others) ? planned : null
   if (!environment.databaseUrl) progress.note('starting Postgres …')
   const database = await openDatabase(environment.databaseUrl)
-  try {
-    const target = await openLocal({
-      databaseUrl: database.url,
-      cores: pinned ? cores.api : null,
-      env: environment.forApi,
-      logFile: results.file('api.log'),
-    })
-    const close = async () => {
-      await target.stop()
-      await database.close()
-    }
-    return { target, database, cores: pinned ? cores : null, close }
-  } catch (error) {
-    await database.close()
-    throw error
-  }
+  const place = { databaseUrl: database.url, cores: cores?.api ?? null, env: environment.forApi, logFile }
+  return { database, cores, place, close: () => database.close() }
 }
+
+/**
+ * @typedef {Awaited<ReturnType<typeof openBench>>} Bench
+ * @typedef {Parameters<typeof openLocal>[0]} Place where a target is to run
+ * @typedef {{ cell: string | null, target: import('./targets/index.js').Target }} Opened
+ */
 
 /**
  * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
@@ -131,19 +155,20 @@ async function openBench(plan, results, environment, progress) {
  * @param {any} before run.json as it was
  * @param {any} now
  * @param {import('./trial.js').TrialRecord[]} records
- * @param {import('./targets/index.js').Target} target
+ * @param {Opened} opened
  */
-function refuseOtherConditions(before, now, records, target) {
-  if (records.length === 0) return
-  const was = { ...before.machine, ...records[0].settings }
+function refuseOtherConditions(before, now, records, { cell, target }) {
+  const first = records.find((record) => record.cell === cell)
+  if (!first) return
+  const was = { ...before.machine, ...first.settings }
   const is = { ...now.machine, ...target.settings }
   const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
   if (!changed) return
   throw new UsageError(`--resume: expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
 }
 
-/** @param {Plan} plan @param {Awaited<ReturnType<typeof openBench>>} bench */
-async function describeRun(plan, { database, target, cores }) {
+/** @param {Plan} plan @param {Bench} bench */
+async function describeRun(plan, { database, cores }) {
   const driver = DRIVERS[plan.driver]
   const warnings = [...(database?.warnings ?? [])]
   if (!plan.url && !cores)
@@ -157,18 +182,16 @@ async function describeRun(plan, { database, target, cores }) {
       driver: `${driver.name} (${await driver.version()})`,
     },
     slo: plan.slo,
-    pinning: pinningText(plan, database, target, cores),
     warnings,
   }
 }
 
 /**
  * @param {Plan} plan
- * @param {import('../sql/database.js').Database | null} database
+ * @param {Bench} bench
  * @param {import('./targets/index.js').Target} target
- * @param {{ api: string, others: string } | null} cores
  */
-function pinningText(plan, database, target, cores) {
+function pinningText(plan, { database, cores }, target) {
   if (plan.url) return 'Nothing was pinned: the service ran already.'
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
   const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'

@@ -3,6 +3,8 @@ import { DRIVERS } from './drivers/index.js'
 import { helpText, parseFlags, UsageError } from './flags.js'
 import { capacityOf, nextRung, ratesAround, unanswered } from './ladder.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
+import { answerText } from './report/report.js'
+import { trialTable } from './report/table.js'
 import { Results } from './results.js'
 import { runExperiment } from './run.js'
 
@@ -34,7 +36,7 @@ const EXAMPLES = `  npm run sweep                     about two minutes: how muc
  * `npm run sweep`: how much can this take? Without rates, a short closed loop finds the plateau, and open-loop rates
  * around it follow.
  *
- * @type {import('./cli.js').Verb}
+ * @type {import('./verb.js').Verb}
  */
 export const sweep = {
   about: 'how much can this take?',
@@ -50,7 +52,8 @@ export const sweep = {
       problem: problemOf(plan, records),
     })
     const ended = await runExperiment({ run, plan, results, next, answer }, io)
-    return { ...ended, folder: results.folder, json: flags.json === true }
+    const text = [trialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
+    return { ...ended, text, folder: results.folder, json: flags.json === true }
   },
 }
 
@@ -111,7 +114,7 @@ export function nextStep(plan, records) {
     const rung = nextRung(plateauRungs(plan), records)
     const warmup_s = Math.max(plan.warmup_s, Math.min(plan.duration_s, PLATEAU_WARMUP_S))
     const load = { driver: PLATEAU_DRIVER, loop: /** @type {const} */ ('closed'), warmup_s, duration_s }
-    if (rung) return { experiment: 'plateau', left_s: PLATEAU_RATES * per_s, load: { ...load, ...rung } }
+    if (rung) return { experiment: 'plateau', cell: null, left_s: PLATEAU_RATES * per_s, load: { ...load, ...rung } }
   }
   if (needsPlateau(plan) && plateau(records) === 0) return null
   const rungs = rungsOf(plan, records)
@@ -121,6 +124,7 @@ export function nextStep(plan, records) {
   const left_s = unanswered(rungs, records).length * per_s
   return {
     experiment: 'sweep',
+    cell: null,
     left_s,
     load: { driver, loop, warmup_s: plan.warmup_s, duration_s: plan.duration_s, ...rung },
   }

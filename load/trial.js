@@ -11,12 +11,13 @@ import { watchProcess } from './probes/process.js'
  * @param {import('./judge.js').Slo} setup.slo
  * @param {string} setup.runId
  * @param {string} setup.experiment
+ * @param {string | null} setup.cell
  * @param {TrialPlan} plan
  * @param {AbortSignal} signal
  * @param {(counts: any) => void} onCounts while the load is on
  * @returns {Promise<TrialRecord>}
  */
-export async function runTrial({ target, database, slo, runId, experiment }, plan, signal, onCounts) {
+export async function runTrial({ target, database, slo, runId, experiment, cell }, plan, signal, onCounts) {
   const started_at = new Date().toISOString()
   const load = { ...plan, url: target.url, connections: plan.connections }
   await database?.reset()
@@ -45,7 +46,7 @@ export async function runTrial({ target, database, slo, runId, experiment }, pla
       trial: plan.trial,
       started_at,
       experiment,
-      cell: null,
+      cell,
       settings: target.settings,
       target: { kind: target.kind, url: target.url, pid: target.pid, cores: target.cores },
       load: describeLoad(plan),
@@ -78,7 +79,7 @@ export async function runTrial({ target, database, slo, runId, experiment }, pla
  * @property {number} trial
  * @property {string} started_at
  * @property {string} experiment
- * @property {null} cell
+ * @property {string | null} cell
  * @property {Record<string, string | number | null>} settings
  * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
  * @property {ReturnType<typeof describeLoad>} load

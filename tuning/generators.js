@@ -1,3 +1,4 @@
+import { env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import getPort from 'get-port'
 import { markdownTable } from 'markdown-table'
@@ -6,6 +7,7 @@ import { DRIVERS } from '../load/drivers/index.js'
 import { planCores } from '../load/machine.js'
 import { watchProcess } from '../load/probes/process.js'
 import { pinSelf, startChild } from '../load/processes.js'
+import { median, spread } from './bench/tables.js'
 
 /**
  * `npm run bench:generators`: what does an open-loop generator itself cost, and how late is it? Each offers the same rate
@@ -17,7 +19,7 @@ const DURATION_S = 10
 const WARMUP_S = 2
 const CONNECTIONS = 64
 const ROUNDS = 3
-const SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
+const SERVER = fileURLToPath(new URL('peers/no-op.js', import.meta.url))
 
 const drivers = Object.values(DRIVERS).filter(({ loop, check }) => {
   if (loop !== 'open') return false
@@ -33,8 +35,9 @@ const drivers = Object.values(DRIVERS).filter(({ loop, check }) => {
 const cores = planCores()
 if (cores) pinSelf(cores.others)
 const port = await getPort({ host: '127.0.0.1' })
-const server = startChild([process.execPath, SERVER, String(port)], {
+const server = startChild([process.execPath, SERVER], {
   cores: cores?.api ?? null,
+  env: { ...env, PORT: String(port) },
   stdio: ['ignore', 'ignore', 'inherit'],
 })
 try {
@@ -79,7 +82,7 @@ function print(runs) {
     const cpu = results.map(({ cpu_us }) => cpu_us)
     const late = results.map(({ late_ms }) => late_ms)
     const rate = results.map(({ achieved_rps }) => achieved_rps)
-    return [name, range(rate, 0), range(late, 2), range(cpu, 1), `${(median(cpu) / reference).toFixed(2)}x`]
+    return [name, spread(rate, 0), spread(late, 2), spread(cpu, 1), `${(median(cpu) / reference).toFixed(2)}x`]
   })
   const head = ['generator', 'achieved/s', 'late at p99, ms', 'CPU per request, us', 'ratio']
   process.stdout.write(
@@ -88,15 +91,4 @@ function print(runs) {
   process.stdout.write(
     `median [least–most]\n\n${markdownTable([head, ...rows], { align: ['l', 'r', 'r', 'r', 'r'] })}\n`,
   )
-}
-
-/** @param {number[]} values @param {number} digits */
-function range(values, digits) {
-  const [least, most] = [Math.min(...values), Math.max(...values)]
-  return `${median(values).toFixed(digits)} [${least.toFixed(digits)}–${most.toFixed(digits)}]`
-}
-
-/** @param {number[]} values */
-function median(values) {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 }

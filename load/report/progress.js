@@ -23,12 +23,16 @@ export function createProgress(stream) {
     /** @param {string} text something that takes a while, before any trial */
     note: (text) => void stream.write(bar ? `${text}\r` : `${text}\n`),
 
-    /** @param {import('../trial.js').TrialPlan} plan @param {number} expected_s time of this trial and all after it */
-    trialStarted(plan, expected_s) {
+    /**
+     * @param {import('../trial.js').TrialPlan} plan
+     * @param {number} expected_s time of this trial and all after it
+     * @param {string | null} cell
+     */
+    trialStarted(plan, expected_s, cell) {
       trial_s = 0
       left_s = expected_s
       if (!bar?.isActive) bar?.start(done_s + left_s, done_s, { left_s, label: '', counts: '' })
-      show(0, { label: `trial ${plan.trial}, ${offered(plan)}`, counts: 'warming up' })
+      show(0, { label: `trial ${plan.trial}, ${labelOf(cell, plan)}`, counts: 'warming up' })
     },
 
     /** About once a second. @param {{ sent: number, ok: number, failed: number }} counts */
@@ -38,15 +42,20 @@ export function createProgress(stream) {
     },
 
     /** @param {import('../trial.js').TrialRecord} record */
-    trialEnded({ trial, load, traffic, outcome }) {
+    trialEnded({ trial, cell, load, traffic, outcome }) {
       done_s += load.warmup_s + load.duration_s
       if (bar) return
       const achieved = `achieved ${count(Math.round(traffic.achieved_rps))}/s`
-      stream.write(`trial ${trial}: offered ${offered(load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}\n`)
+      stream.write(`trial ${trial}: ${labelOf(cell, load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}\n`)
     },
 
     stop: () => bar?.stop(),
   }
+}
+
+/** @param {string | null} cell @param {any} load */
+function labelOf(cell, load) {
+  return `${cell ? `${cell}, ` : ''}offered ${offered(load)}`
 }
 
 const BAR = {

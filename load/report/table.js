@@ -14,7 +14,7 @@ const HEAD = [
   'rows stored',
   'outcome',
 ]
-const NONE = '–'
+export const NONE = '–'
 
 /**
  * The trials of a run as a markdown table, a row each, in the order in which they ran.
@@ -62,8 +62,8 @@ function percent(ratio) {
 }
 
 /** Three digits, in the unit that reads best. @param {number | undefined} ms */
-function milliseconds(ms) {
-  if (ms === undefined) return NONE
+export function milliseconds(ms) {
+  if (ms === undefined || Number.isNaN(ms)) return NONE
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(ms < 100 ? 1 : 0)} ms`
   return `${(ms / 1000).toFixed(2)} s`
 }

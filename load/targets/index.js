@@ -3,6 +3,7 @@
  *
  * @typedef {object} Target
  * @property {'local' | 'url'} kind
+ * @property {boolean} countsRows whether what it stores is in the run's database
  * @property {string} url of the endpoint that is loaded
  * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
  * @property {number | null} pid

@@ -51,7 +51,7 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
     const pid = /** @type {number} */ (child.pid)
     const settings = await readBack(adminUrl, pid)
     const url = `http://127.0.0.1:${port}/user`
-    return { kind: 'local', url, adminUrl, pid, cores: coresOf(pid), settings, died, stop: stopNow }
+    return { kind: 'local', countsRows: true, url, adminUrl, pid, cores: coresOf(pid), settings, died, stop: stopNow }
   } catch (error) {
     await stopNow()
     throw error

@@ -7,6 +7,7 @@
 export function openUrl(url) {
   return {
     kind: 'url',
+    countsRows: false,
     url,
     adminUrl: null,
     pid: null,

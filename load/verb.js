@@ -1,0 +1,76 @@
+import { DatabaseError } from '../sql/database.js'
+import { readEnvironment } from './environment.js'
+import { UsageError } from './flags.js'
+import { createProgress } from './report/progress.js'
+
+/**
+ * @typedef {object} Verb
+ * @property {string} about one line
+ * @property {string} help
+ * @property {(argv: string[], io: import('./run.js').Io) => Promise<Ended>} run
+ *
+ * @typedef {object} Ended
+ * @property {any} run run.json
+ * @property {import('./trial.js').TrialRecord[]} records
+ * @property {string} text for the terminal
+ * @property {string} folder
+ * @property {boolean} json
+ */
+
+const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
+
+/**
+ * Runs the verb that a command line names.
+ *
+ * @param {Record<string, Verb>} verbs
+ * @param {string[]} argv
+ * @returns {Promise<number>} exit code
+ */
+export async function main(verbs, [name, ...argv]) {
+  const verb = verbs[name]
+  if (!verb) {
+    const known = Object.entries(verbs).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
+    process.stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
+    return EXIT.usage
+  }
+  if (argv.includes('--help')) {
+    process.stdout.write(verb.help)
+    return EXIT.answered
+  }
+  const signal = abortOnSignals()
+  try {
+    const io = { signal, progress: createProgress(process.stderr), environment: readEnvironment() }
+    return print(await verb.run(argv, io))
+  } catch (error) {
+    if (signal.aborted) return EXIT.interrupted
+    const isUsers = error instanceof UsageError || error instanceof DatabaseError
+    const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
+    // What the system refuses (a full disk, a folder that is gone) is said in its own words; a stack is for our mistakes.
+    process.stderr.write(`redline: ${isUsers || /^E[A-Z]+$/.test(code ?? '') ? message : stack}\n`)
+    return isUsers ? EXIT.usage : EXIT.noAnswer
+  }
+}
+
+/** @param {Ended} ended */
+function print({ run, records, text, folder, json }) {
+  if (json) process.stdout.write(`${JSON.stringify({ ...run, folder }, null, 2)}\n`)
+  else if (records.length > 0) process.stdout.write(`\n${text}\n\n${folder}/report.md\n`)
+  if (run.interrupted) {
+    process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
+    return EXIT.interrupted
+  }
+  if (run.problem) process.stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
+  return run.problem ? EXIT.noAnswer : EXIT.answered
+}
+
+/** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */
+function abortOnSignals() {
+  const controller = new AbortController()
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT.interrupted)
+      controller.abort(new Error(name))
+    })
+  }
+  return controller.signal
+}

@@ -1,0 +1,146 @@
+import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../../load/flags.js'
+import { whereAndWhen } from '../../load/report/report.js'
+import { Results } from '../../load/results.js'
+import { runExperiment } from '../../load/run.js'
+import { CONTENDERS } from './contenders.js'
+import { nextStep, visitsOf } from './steps.js'
+import { benchTables } from './tables.js'
+import { openContender } from './target.js'
+
+/** @type {Record<string, any>} */
+const DEFAULTS = { repeats: 5, duration: 3000, seed: 1 }
+const TIMEOUT_S = 10
+const NAMES = CONTENDERS.map(({ name }) => name)
+
+const FLAGS = {
+  repeats: {
+    value: 'N',
+    about: `blocks, each with every server once (default ${DEFAULTS.repeats})`,
+    ...wholeNumber(1, 100),
+  },
+  duration: {
+    value: 'TIME',
+    about: `of each trial (default ${DEFAULTS.duration / 1000}s)`,
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
+  only: {
+    value: 'A,B,C',
+    about: `some of ${NAMES.join(', ')}`,
+    parse: (/** @type {string} */ text) => {
+      const names = text.split(',')
+      return names.every((name) => NAMES.includes(name)) ? names : undefined
+    },
+    expected: `some of ${NAMES.join(',')}`,
+  },
+  seed: {
+    value: 'N',
+    about: `of the order and of the users (default ${DEFAULTS.seed})`,
+    ...wholeNumber(0, 2 ** 32 - 1),
+  },
+  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
+  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
+  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run bench                     about 15 minutes
+  npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`
+
+/**
+ * `npm run bench`: what does one insert cost here, and in other people's ways to write the same service?
+ *
+ * @type {import('../../load/verb.js').Verb}
+ */
+export const bench = {
+  about: 'what does an insert cost here, and elsewhere?',
+  help: helpText('npm run bench -- [flags]\n\nWhat does an insert cost here, and elsewhere?', FLAGS, EXAMPLES),
+
+  async run(argv, io) {
+    const { resume, json, out, help, ...given } = parseFlags(FLAGS, argv)
+    if (resume && Object.keys(given).length > 0) {
+      throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
+    }
+    const { results, run } = resume ? reopen(resume) : begin(given, out, argv)
+    const { plan } = run
+    const ended = await runExperiment(
+      {
+        run,
+        plan,
+        results,
+        next: (records) => nextStep(plan, records),
+        answer: (records) => ({ capacity: null, limit: null, problem: problemOf(plan, records) }),
+        open: (cell, place) => openContender(/** @type {any} */ (CONTENDERS.find(({ name }) => name === cell)), place),
+        report,
+      },
+      io,
+    )
+    return { ...ended, text: benchTables(ended.records), folder: results.folder, json: json === true }
+  },
+}
+
+/** @param {Record<string, any>} flags @param {string | undefined} out @param {string[]} argv */
+function begin(flags, out, argv) {
+  const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
+  const started_at = new Date().toISOString()
+  const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-bench`
+  const headers = /** @type {[string, string][]} */ ([['Content-Type', 'application/json']])
+  /** @type {import('./steps.js').BenchPlan} */
+  const plan = {
+    url: null,
+    driver: 'paced',
+    rates_rps: null,
+    connections: [],
+    mix: { name: 'create-user', method: 'POST', headers, body_base64: null, seed },
+    // A rate is offered to all, whatever becomes of their latency: that is what is measured.
+    slo: { p99_ms: TIMEOUT_S * 1000, success_ratio: 1 },
+    warmup_s: 0,
+    duration_s: duration_ms / 1000,
+    timeout_s: TIMEOUT_S,
+    repeats,
+    contenders: NAMES.filter((name) => only.includes(name)),
+  }
+  return { results: Results.create(out, run_id), run: { run_id, verb: 'bench', argv, started_at, plan } }
+}
+
+/** @param {string} folder */
+function reopen(folder) {
+  const results = Results.resume(folder)
+  const run = results.readRun()
+  if (run.verb !== 'bench') throw new UsageError(`--resume: expected a bench in ${folder}, got a ${run.verb}`)
+  return { results, run }
+}
+
+/**
+ * @param {import('./steps.js').BenchPlan} plan
+ * @param {import('../../load/trial.js').TrialRecord[]} records
+ */
+function problemOf(plan, records) {
+  const wanted = visitsOf(plan).length
+  const found = records.filter(
+    ({ experiment, outcome }) => experiment.startsWith('saturation') && outcome.verdict !== 'invalid',
+  ).length
+  return found >= wanted ? null : `${wanted - found} of ${wanted} closed loops had no valid trial`
+}
+
+/** @param {any} run @param {import('../../load/trial.js').TrialRecord[]} records */
+function report(run, records) {
+  const failed = records.filter(({ outcome }) => outcome.verdict !== 'pass')
+  const { repeats, duration_s } = run.plan
+  return `${[
+    `# Redline bench: ${run.run_id}`,
+    ...(run.problem ? [`No trustworthy answer: ${run.problem}.`] : []),
+    benchTables(records),
+    '## How it was measured',
+    `- ${repeats} blocks, each with every server once, in an order of its own; trials of ${duration_s} s on a process of its own.`,
+    '- Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
+    '- The stored rows are counted after each trial: every 201 is a row, or the trial does not count.',
+    '- ≥: the generator was the limit, the server takes more.',
+    `- ${run.pinning}`,
+    ...failed.map(
+      ({ trial, cell, outcome }) => `- trial ${trial}, ${cell}: **${outcome.verdict}**, ${outcome.because}`,
+    ),
+    '## Where',
+    whereAndWhen(run),
+  ].join('\n\n')}\n`
+}
