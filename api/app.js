@@ -19,10 +19,11 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
  *
  * @param {object} parts
  * @param {import('./users.js').Users} parts.users
+ * @param {import('./gate.js').Gate} parts.gate
  * @param {import('pino').Logger} parts.log
  * @param {number} parts.bodyLimitBytes
  */
-export function createApp({ users, log, bodyLimitBytes }) {
+export function createApp({ users, gate, log, bodyLimitBytes }) {
   const description = JSON.stringify(openapi({ bodyLimitBytes }))
   const stats = { inFlight: 0, answers: /** @type {Record<string, number>} */ ({}) }
   const logsRequests = log.isLevelEnabled('debug')
@@ -79,10 +80,15 @@ export function createApp({ users, log, bodyLimitBytes }) {
     line.newest = req
     stats.inFlight++
     let answer
-    try {
-      answer = await route(req)
-    } catch (error) {
-      answer = answerTo(error, req)
+    if (gate.lets()) {
+      try {
+        answer = await route(req)
+      } catch (error) {
+        answer = answerTo(error, req)
+      }
+      gate.answered()
+    } else {
+      answer = overloaded()
     }
     if (answer) {
       if (draining && number === line.received) answer.headers.push(...LAST_ON_CONNECTION)
@@ -154,6 +160,11 @@ export function createApp({ users, log, bodyLimitBytes }) {
     },
   }
 }
+
+const OVERLOADED = problem(new ApiError('overloaded'))
+
+/** Made once: to turn somebody away has to cost next to nothing. Its body, if any, is dropped unread. */
+const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 
 /** @typedef {ReturnType<typeof createApp>} App */
 /** @typedef {(req: import('node:http').IncomingMessage) => Promise<import('./http.js').Answer>} Handler */

@@ -1,84 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { parse as parseDotenv } from 'dotenv'
-
-/**
- * @typedef {object} Setting one environment variable
- * @property {string | number | undefined} default
- * @property {string} expected what a value has to look like, with unit and range: completes "expected …"
- * @property {string} about one line for .env.example
- * @property {(text: string) => any} parse gives undefined for a value that is not as expected
- */
-
-/**
- * Everything that can be set, in the order of .env.example. Units stand last in every name; a value carries none.
- *
- * @satisfies {Record<string, Setting>}
- */
-export const SETTINGS = {
-  DATABASE_URL: text('a URL such as postgres://user:password@host:5432/database', undefined, {
-    about:
-      'Postgres. Without it, the variables of pg (PGHOST, PGUSER, …) count. Over a network: ?sslmode=verify-full&sslrootcert=FILE',
-    accepts: isDatabaseUrl,
-  }),
-  HOST: text('an IP address or host name', '127.0.0.1', { about: 'Address that the API binds; 0.0.0.0 for all' }),
-  PORT: integer('port number', 3000, 0, 65535, 'Port of the API; 0 takes a free one'),
-  ADMIN_HOST: text('an IP address or host name', '127.0.0.1', {
-    about: 'Address that /metrics, /healthz and /readyz bind',
-  }),
-  ADMIN_PORT: integer('port number', 3001, 0, 65535, 'Port of /metrics, /healthz and /readyz; 0 takes a free one'),
-  POOL_MAX: integer('connections', 20, 1, 10_000, 'Database connections at the most'),
-  POOL_CONNECT_TIMEOUT_MS: integer(
-    'milliseconds',
-    2000,
-    1,
-    600_000,
-    'Longest wait for a database connection, queue included',
-  ),
-  POOL_IDLE_TIMEOUT_MS: integer(
-    'milliseconds',
-    30_000,
-    0,
-    86_400_000,
-    'An idle database connection is closed after this; 0 never',
-  ),
-  STATEMENT_TIMEOUT_MS: integer('milliseconds', 10_000, 1, 600_000, 'Longest time for one statement'),
-  INSERT_MODE: choice(
-    ['single', 'prepared', 'pipelined', 'batched'],
-    'batched',
-    'A statement per row (unnamed, prepared, or prepared and sent without waiting), or one that requests share',
-  ),
-  PIPELINE_CONNECTIONS: integer('connections', 4, 1, 1000, 'pipelined: connections that all requests share'),
-  BATCH_SLOTS: integer('statements', 4, 1, 1000, 'batched: statements on their way at once'),
-  BATCH_MAX_ROWS: integer('rows', 500, 1, 10_000, 'batched: rows in one statement at the most'),
-  PASSWORD_STORAGE: choice(
-    ['plain', 'scrypt'],
-    'plain',
-    "plain is the benchmark's workload, not for real passwords; scrypt hashes",
-  ),
-  KEEP_ALIVE_TIMEOUT_MS: integer(
-    'milliseconds',
-    65_000,
-    1,
-    3_600_000,
-    'An idle client connection is closed after this',
-  ),
-  REQUEST_TIMEOUT_MS: integer(
-    'milliseconds',
-    10_000,
-    100,
-    600_000,
-    'Longest time for a request, head and body, to arrive',
-  ),
-  SHUTDOWN_TIMEOUT_MS: integer('milliseconds', 10_000, 1, 600_000, 'After SIGTERM, what is unfinished by then is cut'),
-  LISTEN_BACKLOG: integer('connections', 511, 1, 65_535, 'Accept queue; the kernel caps it at net.core.somaxconn'),
-  BODY_LIMIT_BYTES: integer('bytes', 16_384, 1, 104_857_600, 'Largest request body'),
-  LOG_LEVEL: choice(
-    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    'info',
-    'debug writes a line per request',
-  ),
-}
+import { SETTINGS } from './settings.js'
 
 /** What DATABASE_URL may carry behind its question mark. */
 const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'options', 'application_name']
@@ -150,6 +72,10 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  * @property {number} keepAliveTimeoutMs
  * @property {number} requestTimeoutMs
  * @property {number} shutdownTimeoutMs
+ * @property {number} maxQueueMs
+ * @property {number} maxQueueRequests
+ * @property {number} maxLoopDelayMs
+ * @property {number} maxConnections
  * @property {number} listenBacklog
  * @property {number} bodyLimitBytes
  * @property {string} logLevel
@@ -170,7 +96,7 @@ function readDotenv(file) {
 
 /**
  * @param {string} name
- * @param {Setting} setting
+ * @param {import('./settings.js').Setting} setting
  * @param {string | undefined} raw
  */
 function settingValue(name, setting, raw) {
@@ -215,61 +141,6 @@ function refuseUnverifiedTls(env) {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     throw new ConfigError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')
   }
-}
-
-/**
- * @param {string} unit
- * @param {number} byDefault
- * @param {number} min
- * @param {number} max
- * @param {string} about
- * @returns {Setting}
- */
-function integer(unit, byDefault, min, max, about) {
-  return {
-    default: byDefault,
-    expected: `a whole number from ${min} to ${max} (${unit})`,
-    about,
-    parse: (raw) => {
-      const value = /^\d{1,15}$/.test(raw) ? Number(raw) : Number.NaN
-      return value >= min && value <= max ? value : undefined
-    },
-  }
-}
-
-/**
- * @param {string[]} values
- * @param {string} byDefault
- * @param {string} about
- * @returns {Setting}
- */
-function choice(values, byDefault, about) {
-  return {
-    default: byDefault,
-    expected: `one of ${values.join(', ')}`,
-    about,
-    parse: (raw) => (values.includes(raw) ? raw : undefined),
-  }
-}
-
-/**
- * @param {string} expected
- * @param {string | undefined} byDefault
- * @param {{ about: string, accepts?: (raw: string) => boolean }} options
- * @returns {Setting}
- */
-function text(expected, byDefault, { about, accepts = isHost }) {
-  return { default: byDefault, expected, about, parse: (raw) => (accepts(raw) ? raw : undefined) }
-}
-
-/** @param {string} raw */
-function isHost(raw) {
-  return isIP(raw) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(raw)
-}
-
-/** @param {string} raw */
-function isDatabaseUrl(raw) {
-  return URL.canParse(raw) && /^postgres(ql)?:$/.test(new URL(raw).protocol)
 }
 
 /** POOL_MAX -> poolMax. @param {string} name */

@@ -1,6 +1,6 @@
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { SETTINGS } from './config.js'
+import { SETTINGS } from './settings.js'
 
 const HEAD = `# Settings of the API. Copy to .env and take away the # of what you change; the environment comes before .env.
 # A value carries no unit: its name does. This file is made by \`npm run env-example\`.

@@ -16,6 +16,7 @@ export const PROBLEMS = /** @type {const} */ ({
   expectation_failed: { status: 417, title: 'The only expectation known is 100-continue' },
   headers_too_large: { status: 431, title: 'The header section is larger than this service takes' },
   internal_error: { status: 500, title: 'Something went wrong that nobody foresaw' },
+  overloaded: { status: 503, title: 'More is asked of this service than it gets done' },
   no_database_slot: { status: 503, title: 'No database connection became free in time' },
   database_unavailable: { status: 503, title: 'The database does not take this request now' },
 })

@@ -5,7 +5,8 @@ import { StatementRefused } from './errors.js'
  * outside a transaction block is answered after its commit.
  *
  * @typedef {{ email: string, password: string }} User
- * @typedef {(user: User) => Promise<number>} Insert
+ * @typedef {((user: User) => Promise<number>) & { waiting?: () => number }} Insert `waiting`: users that wait here and not in
+ *   the pool
  */
 
 const INSERT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id'
@@ -51,7 +52,7 @@ export const insertModes = {
  * @param {Insert} statements.insertOne
  * @param {(users: User[]) => Promise<number[]>} statements.insertMany all of them or none; their ids, in their order
  * @param {{ batchSlots: number, batchMaxRows: number }} limits statements on their way at once, and rows in each
- * @returns {Insert}
+ * @returns {Insert & { waiting: () => number }}
  */
 export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxRows }) {
   /** @type {Waiting[]} */
@@ -104,12 +105,14 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
     }
   }
 
-  return (user) => {
+  /** @type {Insert} */
+  const insert = (user) => {
     return new Promise((resolve, reject) => {
       waiting.push({ user, resolve, reject })
       flushSoon()
     })
   }
+  return Object.assign(insert, { waiting: () => waiting.length })
 }
 
 /** @typedef {{ user: User, resolve: (id: number) => void, reject: (error: unknown) => void }} Waiting */

@@ -34,23 +34,30 @@ export function createMetrics(config) {
     observeStatement: (seconds) => statementSeconds.observe(seconds),
 
     /**
-     * @param {import('./app.js').App} app
-     * @param {import('./pool.js').Pool} pool
-     * @param {import('node:net').Server} server
+     * @param {object} parts
+     * @param {import('./app.js').App} parts.app
+     * @param {import('./pool.js').Pool} parts.pool
+     * @param {import('./gate.js').Gate} parts.gate
+     * @param {import('node:net').Server} parts.server
+     * @param {() => number} parts.dropped connections closed since there were too many
      */
-    watch(app, pool, server) {
+    watch({ app, pool, gate, server, dropped }) {
       const connections = () => promisify(server.getConnections).call(server)
-      gauge(registry, 'redline_connections', 'Client connections open', connections)
-      gauge(registry, 'redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight)
-      gauge(registry, 'redline_pool_total', 'Database connections open', () => pool.stats().total)
-      gauge(registry, 'redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle)
-      gauge(
-        registry,
-        'redline_pool_waiting',
-        'Requests that wait for a database connection',
-        () => pool.stats().waiting,
-      )
-      countAnswers(registry, app)
+      const add = (/** @type {[string, string, () => number | Promise<number>]} */ ...args) => gauge(registry, ...args)
+      add('redline_connections', 'Client connections open', connections)
+      add('redline_connections_max', 'Client connections at the most', () => server.maxConnections)
+      add('redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight)
+      add('redline_waiting_requests', 'Requests that wait for their turn', () => gate.signals().waiting)
+      add('redline_service_rate_rps', 'Requests done per second, as far as known', () => gate.signals().rate_rps)
+      add('redline_pool_total', 'Database connections open', () => pool.stats().total)
+      add('redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle)
+      add('redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting())
+      counts(registry, 'redline_answers_total', 'Answers by HTTP status', 'status', () => app.stats.answers)
+      counts(registry, 'redline_shed_total', 'Requests answered 503 at once', 'limit', () => gate.stats.shed)
+      counts(registry, 'redline_dropped_connections_total', 'Beyond redline_connections_max', 'limit', () => ({
+        connections: dropped(),
+      }))
+      values(registry, 'redline_shed_value', 'What was over the limit, the last time', 'limit', () => gate.stats.value)
     },
 
     stop: stopLoop,
@@ -168,18 +175,36 @@ function lateness(periodNs) {
 }
 
 /**
+ * Numbers by one label, read when they are scraped: counters, and gauges.
+ *
  * @param {Registry} registry
- * @param {import('./app.js').App} app
+ * @param {string} name
+ * @param {string} help
+ * @param {string} label
+ * @param {() => Record<string, number>} read
  */
-function countAnswers(registry, app) {
+function counts(registry, name, help, label, read) {
   new Counter({
-    name: 'redline_answers_total',
-    help: 'Answers by HTTP status',
-    labelNames: ['status'],
+    name,
+    help,
+    labelNames: [label],
     registers: [registry],
     collect() {
       this.reset()
-      for (const [status, count] of Object.entries(app.stats.answers)) this.inc({ status }, count)
+      for (const [key, count] of Object.entries(read())) this.inc({ [label]: key }, count)
+    },
+  })
+}
+
+/** @type {typeof counts} */
+function values(registry, name, help, label, read) {
+  new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      for (const [key, value] of Object.entries(read())) this.set({ [label]: key }, value)
     },
   })
 }

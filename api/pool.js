@@ -48,7 +48,11 @@ export function createPool(config, { log, observe = () => {} }) {
   const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true })
   /** @type {Lane[]} */
   const lanes = Array.from({ length: config.pipelineConnections }, () => ({ client: null, inFlight: 0 }))
+  let piped = 0
   let away = false
+
+  /** Statements that wait for a connection, or behind others on one: Postgres works on the first of each. */
+  const waiting = () => pool.waitingCount + Math.max(0, piped - lanes.length)
 
   /** @param {unknown} error */
   function lost(error) {
@@ -131,10 +135,12 @@ export function createPool(config, { log, observe = () => {} }) {
     async pipe(statement) {
       const lane = lanes.reduce((least, other) => (other.inFlight < least.inFlight ? other : least))
       lane.inFlight++
+      piped++
       try {
         return await run(await (lane.client ?? lease(lane)), statement)
       } finally {
         lane.inFlight--
+        piped--
       }
     },
 
@@ -142,8 +148,10 @@ export function createPool(config, { log, observe = () => {} }) {
     stats: () => ({
       total: pool.totalCount + shared.totalCount,
       idle: pool.idleCount + lanes.filter(({ client, inFlight }) => client && inFlight === 0).length,
-      waiting: pool.waitingCount,
+      waiting: waiting(),
     }),
+
+    waiting,
 
     /** Closes every connection when its statement has ended. */
     async end() {

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { constants } from 'node:os'
 import pino from 'pino'
 import { createApp } from './app.js'
 import { ConfigError, readConfig, warningsOf } from './config.js'
+import { createGate } from './gate.js'
 import { insertModes } from './insert.js'
 import { createAdminServer, createMetrics } from './metrics.js'
 import { passwordStorage } from './passwords.js'
@@ -14,6 +16,9 @@ import { createUsers } from './users.js'
 /** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
 const DRAIN_GRACE_MS = 250
 
+/** Files that are neither client nor database connections: the admin listener's, the log, Node's own. */
+const OTHER_FILES = 48
+
 /** How often Node looks for requests that take too long; its default of 30 s would make the timeouts a fiction. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
@@ -22,6 +27,7 @@ const log = pino({ level: config.logLevel, serializers: { err: describeError } }
 
 /** @type {Set<net.Socket>} */
 const sockets = new Set()
+let dropped = 0
 
 await main()
 
@@ -31,9 +37,10 @@ async function main() {
   const pool = createPool(config, { log, observe: metrics.observeStatement })
   const insert = insertModes[config.insertMode](pool, config)
   const users = createUsers({ pool, insert, storePassword: passwordStorage[config.passwordStorage] })
-  const app = createApp({ users, log, bodyLimitBytes: config.bodyLimitBytes })
+  const gate = createGate({ waiting: () => (insert.waiting?.() ?? 0) + pool.waiting(), limits: config })
+  const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })
   const server = createApiServer(app)
-  metrics.watch(app, pool, server)
+  metrics.watch({ app, pool, gate, server, dropped: () => dropped })
 
   let draining = false
   const admin = createAdminServer({ registry: metrics.registry, pool, isDraining: () => draining })
@@ -87,6 +94,9 @@ function createApiServer(app) {
   // A client that closes its side behind its request still gets its answer: the row is stored by then. (Node's own
   // property, in lib/_http_server.js since 0.x and without a page in the manual; by default it drops the answer.)
   Object.assign(server, { httpAllowHalfOpen: true })
+  // At the limit of open files the kernel would go on taking connections, which Node then closes without a word to anyone.
+  server.maxConnections = Math.min(config.maxConnections, openFiles() - OTHER_FILES - config.poolMax)
+  server.on('drop', () => dropped++)
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -94,6 +104,15 @@ function createApiServer(app) {
   server.on('checkExpectation', app.refuseExpectation)
   server.on('clientError', app.clientError)
   return server
+}
+
+/** The hard limit of open files, to which Node raises the soft one at its start; Infinity where there is no /proc. */
+function openFiles() {
+  try {
+    return Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 /**

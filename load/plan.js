@@ -147,3 +147,30 @@ function bodyOf(file) {
     throw new UsageError(`--body: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
   }
 }
+
+/**
+ * A plan that puts one load after another on services of our own and judges none by its latency: what becomes of it is
+ * what is measured.
+ *
+ * @param {{ seed: number, duration_s: number, timeout_s: number }} options
+ * @returns {import('./run.js').Plan}
+ */
+export function localPlan({ seed, duration_s, timeout_s }) {
+  return {
+    url: null,
+    driver: 'paced',
+    rates_rps: null,
+    connections: [],
+    mix: {
+      name: 'create-user',
+      method: 'POST',
+      headers: [['Content-Type', 'application/json']],
+      body_base64: null,
+      seed,
+    },
+    slo: { p99_ms: timeout_s * 1000, success_ratio: 1 },
+    warmup_s: 0,
+    duration_s,
+    timeout_s,
+  }
+}

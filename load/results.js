@@ -6,6 +6,34 @@ import { UsageError } from './flags.js'
 const PLACEHOLDER = '{}\n'
 
 /**
+ * A new run: its folder, and run.json as it begins.
+ *
+ * @template P
+ * @param {string} verb
+ * @param {{ argv: string[], out: string | undefined, plan: P }} options out: folder; by default results/<run_id>
+ * @throws {UsageError} when the folder already holds a run
+ */
+export function beginRun(verb, { argv, out, plan }) {
+  const started_at = new Date().toISOString()
+  const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-${verb}`
+  return { results: Results.create(out, run_id), run: { run_id, verb, argv, started_at, plan } }
+}
+
+/**
+ * A run that was cut off.
+ *
+ * @param {string} verb
+ * @param {string} folder
+ * @throws {UsageError} when there is none of this verb
+ */
+export function resumeRun(verb, folder) {
+  const results = Results.resume(folder)
+  const run = results.readRun()
+  if (run.verb !== verb) throw new UsageError(`--resume: expected a ${verb} in ${folder}, got a ${run.verb}`)
+  return { results, run }
+}
+
+/**
  * A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived
  * from them.
  */

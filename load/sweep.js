@@ -5,7 +5,7 @@ import { capacityOf, nextRung, ratesAround, unanswered } from './ladder.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
 import { answerText } from './report/report.js'
 import { trialTable } from './report/table.js'
-import { Results } from './results.js'
+import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
 
 const PLATEAU_DRIVER = 'autocannon'
@@ -63,11 +63,7 @@ export const sweep = {
 function begin(flags, argv) {
   const plan = planOf(flags)
   checkDriver(plan)
-  const started_at = new Date().toISOString()
-  const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-sweep`
-  const results = Results.create(flags.out, run_id)
-  const run = { run_id, verb: 'sweep', argv: argv.map(withoutCredentials), started_at, plan: keptPlan(plan) }
-  return { results, run, plan }
+  return { ...beginRun('sweep', { argv: argv.map(withoutCredentials), out: flags.out, plan: keptPlan(plan) }), plan }
 }
 
 /**
@@ -76,8 +72,7 @@ function begin(flags, argv) {
  * @param {Record<string, any>} flags
  */
 function reopen({ resume, json, out, ...given }) {
-  const results = Results.resume(resume)
-  const run = results.readRun()
+  const { results, run } = resumeRun('sweep', resume)
   results.readTrials()
   const repeated = Object.keys(given).length > 0
   const plan = repeated ? planOf({ seed: run.plan.mix.seed, ...given }) : run.plan

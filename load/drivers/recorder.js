@@ -5,6 +5,7 @@ const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999:
  */
 export class Recorder {
   #latencies = new Samples()
+  #okLatencies = new Samples()
   #lateness = new Samples()
   /** @type {Record<string, number>} */
   #status = {}
@@ -36,6 +37,7 @@ export class Recorder {
     if (ok) {
       this.ok++
       second.ok++
+      this.#okLatencies.add(latency_ms)
     }
     this.#status[status] = (this.#status[status] ?? 0) + 1
     this.#latencies.add(latency_ms)
@@ -76,6 +78,7 @@ export class Recorder {
       status: this.#status,
       errors: this.#errors,
       latency_ms: this.#latencies.distribution(),
+      ok_latency_ms: this.#okLatencies.distribution(),
       lateness_ms: this.#lateness.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
     }
@@ -99,7 +102,8 @@ export class Recorder {
  * @property {number} success_ratio
  * @property {Record<string, number>} status
  * @property {Record<string, number>} errors
- * @property {Distribution | null} latency_ms
+ * @property {Distribution | null} latency_ms of every request that was answered or timed out
+ * @property {Distribution | null} ok_latency_ms of the successes alone
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {{ completed: number, ok: number }[]} per_second
  *

@@ -92,7 +92,7 @@ function loopLine({ driver, loop, connections }) {
  * @param {import('../trial.js').TrialRecord[]} records
  */
 export function settingsLine([first]) {
-  const shown = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'PASSWORD_STORAGE', 'NOFILE']
+  const shown = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_MS', 'PASSWORD_STORAGE', 'NOFILE']
   const set = shown.filter((name) => first?.settings[name] !== undefined)
   return set.length > 0 && `- Settings, read back: ${set.map((name) => `${name}=${first.settings[name]}`).join(', ')}.`
 }

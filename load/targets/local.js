@@ -5,7 +5,14 @@ import { UsageError } from '../flags.js'
 import { coresOf, nofileOf } from '../machine.js'
 import { startChild } from '../processes.js'
 
-const SERVER = fileURLToPath(new URL('../../api/server.js', import.meta.url))
+const ROOT = new URL('../../', import.meta.url)
+const SERVER = fileURLToPath(new URL('api/server.js', ROOT))
+
+/** Node's own flags for the API, as `npm start` has them. */
+const NODE_FLAGS = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))
+  .scripts.start.split(' ')
+  .filter((/** @type {string} */ word) => word.startsWith('--'))
+
 const START_TIMEOUT_MS = 10_000
 const POLL_MS = 20
 const POLL_TIMEOUT_MS = 2000
@@ -31,7 +38,7 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
   const addresses = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const log = openSync(logFile, 'a')
-  const command = [process.execPath, SERVER]
+  const command = [process.execPath, ...NODE_FLAGS, SERVER]
   const { child, exited, stop } = startChild(command, { cores, env: childEnv, stdio: ['ignore', log, log] })
   closeSync(log)
 

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ConfigError, readConfig, SETTINGS, warningsOf } from '../../api/config.js'
+import { ConfigError, readConfig, warningsOf } from '../../api/config.js'
 import { envExample } from '../../api/env-example.js'
 import { checkDatabaseSettings } from '../../api/pool.js'
+import { SETTINGS } from '../../api/settings.js'
 import { caught } from '../support/caught.js'
 
 const NO_FILE = '/no/such/file'

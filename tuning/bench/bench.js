@@ -1,6 +1,7 @@
 import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../../load/flags.js'
+import { localPlan } from '../../load/plan.js'
 import { whereAndWhen } from '../../load/report/report.js'
-import { Results } from '../../load/results.js'
+import { beginRun, resumeRun } from '../../load/results.js'
 import { runExperiment } from '../../load/run.js'
 import { CONTENDERS } from './contenders.js'
 import { nextStep, visitsOf } from './steps.js'
@@ -61,7 +62,7 @@ export const bench = {
     if (resume && Object.keys(given).length > 0) {
       throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
     }
-    const { results, run } = resume ? reopen(resume) : begin(given, out, argv)
+    const { results, run } = resume ? resumeRun('bench', resume) : beginRun('bench', { argv, out, plan: planOf(given) })
     const { plan } = run
     const ended = await runExperiment(
       {
@@ -79,36 +80,11 @@ export const bench = {
   },
 }
 
-/** @param {Record<string, any>} flags @param {string | undefined} out @param {string[]} argv */
-function begin(flags, out, argv) {
+/** @param {Record<string, any>} flags @returns {import('./steps.js').BenchPlan} */
+function planOf(flags) {
   const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
-  const started_at = new Date().toISOString()
-  const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-bench`
-  const headers = /** @type {[string, string][]} */ ([['Content-Type', 'application/json']])
-  /** @type {import('./steps.js').BenchPlan} */
-  const plan = {
-    url: null,
-    driver: 'paced',
-    rates_rps: null,
-    connections: [],
-    mix: { name: 'create-user', method: 'POST', headers, body_base64: null, seed },
-    // A rate is offered to all, whatever becomes of their latency: that is what is measured.
-    slo: { p99_ms: TIMEOUT_S * 1000, success_ratio: 1 },
-    warmup_s: 0,
-    duration_s: duration_ms / 1000,
-    timeout_s: TIMEOUT_S,
-    repeats,
-    contenders: NAMES.filter((name) => only.includes(name)),
-  }
-  return { results: Results.create(out, run_id), run: { run_id, verb: 'bench', argv, started_at, plan } }
-}
-
-/** @param {string} folder */
-function reopen(folder) {
-  const results = Results.resume(folder)
-  const run = results.readRun()
-  if (run.verb !== 'bench') throw new UsageError(`--resume: expected a bench in ${folder}, got a ${run.verb}`)
-  return { results, run }
+  const contenders = NAMES.filter((name) => only.includes(name))
+  return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), repeats, contenders }
 }
 
 /**

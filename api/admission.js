@@ -1,0 +1,80 @@
+/**
+ * Whether a request is let in. Pure.
+ *
+ * A queue is bounded by what it does to those in it: by Little's law (L = lambda W) the last of `waiting` requests waits
+ * waiting / rate. A bound on their number alone is seconds for a slow service and nothing for a fast one, so it only
+ * guards the memory.
+ *
+ * Turning away is work, too: read, parsed, answered and written, a refusal costs this service half of an insert. A
+ * service whose core is full gains nothing by it and could spend all its time on refusals, so there are only so many;
+ * whoever comes beyond them is let in, and waits.
+ *
+ * @param {Signals} signals
+ * @param {Limits} limits
+ * @returns {Decision}
+ *
+ * @typedef {object} Signals
+ * @property {number} waiting requests that wait for their turn; those that are being served do not count
+ * @property {number} rate_rps what the service gets done per second; Infinity: not known yet
+ * @property {number} loop_delay_ms
+ * @property {number} refusals how many more the service can afford for now
+ *
+ * @typedef {object} Limits
+ * @property {number} maxQueueRequests
+ * @property {number} maxQueueMs 0: none
+ * @property {number} maxLoopDelayMs 0: none
+ *
+ * @typedef {{ shed: false } | { shed: true, limit: Limit, value: number }} Decision value: what the signal was, in the
+ *   unit of the limit
+ * @typedef {'queue_requests' | 'queue_ms' | 'loop_delay_ms'} Limit
+ */
+export function admit(
+  { waiting, rate_rps, loop_delay_ms, refusals },
+  { maxQueueRequests, maxQueueMs, maxLoopDelayMs },
+) {
+  if (waiting >= maxQueueRequests) return { shed: true, limit: 'queue_requests', value: waiting }
+  if (refusals <= 0) return ACCEPT
+  if (maxLoopDelayMs > 0 && loop_delay_ms > maxLoopDelayMs) {
+    return { shed: true, limit: 'loop_delay_ms', value: loop_delay_ms }
+  }
+  const wait_ms = (waiting / rate_rps) * 1000
+  if (maxQueueMs > 0 && wait_ms > maxQueueMs) return { shed: true, limit: 'queue_ms', value: wait_ms }
+  return ACCEPT
+}
+
+const ACCEPT = Object.freeze({ shed: false })
+
+/** CPU time of a refusal, measured at saturation (`npm run overload` says what it is here). */
+const REFUSAL_COST_S = 15e-6
+
+/** Of the core, for refusals, whatever else there is to do. */
+const REFUSAL_SHARE = 0.1
+
+/**
+ * The refusals that a service can afford in a window: those that fit into the time in which it was idle in the last one,
+ * and into a small share of the rest. Pure.
+ *
+ * @param {{ seconds: number, utilization: number }} window utilization of the event loop, 1: it never waited
+ * @returns {number}
+ */
+export function affordableRefusals({ seconds, utilization }) {
+  return Math.floor(((1 - utilization + REFUSAL_SHARE) * seconds) / REFUSAL_COST_S)
+}
+
+/** Weight of the newest window in the rate: after five windows, two thirds of what is known is from them. */
+const NEWEST_WEIGHT = 0.2
+
+/**
+ * The rate at which a service gets things done, from one window to the next. A window in which nothing waited at some
+ * moment shows what was asked for, not what could be done: it can only prove that more can be done than was known. Pure.
+ *
+ * @param {number} known_rps Infinity: nothing is known
+ * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window
+ * @returns {number}
+ */
+export function serviceRate(known_rps, { done, seconds, alwaysBusy }) {
+  const seen_rps = done / seconds
+  if (!alwaysBusy) return Math.max(known_rps, seen_rps)
+  if (known_rps === Number.POSITIVE_INFINITY) return seen_rps
+  return known_rps + NEWEST_WEIGHT * (seen_rps - known_rps)
+}

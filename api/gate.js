@@ -1,0 +1,64 @@
+import { performance } from 'node:perf_hooks'
+import { admit, affordableRefusals, serviceRate } from './admission.js'
+
+/** Long enough to see some answers, short against any wait that is worth a limit. */
+const WINDOW_MS = 50
+
+/**
+ * Watches what the service gets done, and decides for each request on its arrival whether it is let in.
+ *
+ * @param {object} parts
+ * @param {() => number} parts.waiting requests that wait for their turn at the database
+ * @param {import('./admission.js').Limits} parts.limits
+ */
+export function createGate({ waiting, limits }) {
+  const signals = { waiting: 0, rate_rps: Number.POSITIVE_INFINITY, loop_delay_ms: 0, refusals: 0 }
+  const stats = { shed: counters(), value: counters() }
+  let done = 0
+  let alwaysBusy = false
+  let windowStart_ms = performance.now()
+  let loop = performance.eventLoopUtilization()
+
+  setInterval(() => {
+    const now_ms = performance.now()
+    const seconds = (now_ms - windowStart_ms) / 1000
+    // A timer that is late tells how long the event loop had no time for it.
+    signals.loop_delay_ms = Math.max(0, now_ms - windowStart_ms - WINDOW_MS)
+    signals.rate_rps = serviceRate(signals.rate_rps, { done, seconds, alwaysBusy })
+    const { utilization } = performance.eventLoopUtilization(loop)
+    signals.refusals = affordableRefusals({ seconds: WINDOW_MS / 1000, utilization })
+    loop = performance.eventLoopUtilization()
+    windowStart_ms = now_ms
+    done = 0
+    alwaysBusy = waiting() > 0
+  }, WINDOW_MS).unref()
+
+  return {
+    stats,
+    signals: () => ({ ...signals, waiting: waiting() }),
+
+    /** On a request's arrival. @returns {boolean} whether it is let in */
+    lets() {
+      signals.waiting = waiting()
+      if (signals.waiting === 0) alwaysBusy = false
+      const decision = admit(signals, limits)
+      if (!decision.shed) return true
+      signals.refusals--
+      stats.shed[decision.limit]++
+      stats.value[decision.limit] = decision.value
+      return false
+    },
+
+    /** When a request that was let in has its answer. */
+    answered() {
+      done++
+    },
+  }
+}
+
+/** @typedef {ReturnType<typeof createGate>} Gate */
+
+/** @returns {Record<import('./admission.js').Limit, number>} */
+function counters() {
+  return { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
+}

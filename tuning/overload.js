@@ -1,0 +1,150 @@
+import { markdownTable } from 'markdown-table'
+import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../load/flags.js'
+import { nextRung } from '../load/ladder.js'
+import { localPlan } from '../load/plan.js'
+import { settingsLine, whereAndWhen } from '../load/report/report.js'
+import { count, milliseconds, NONE, offered } from '../load/report/table.js'
+import { beginRun, resumeRun } from '../load/results.js'
+import { runExperiment } from '../load/run.js'
+
+const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
+const TIMEOUT_S = 5
+const PEAK = { connections: 128, warmup_s: 3, duration_s: 5 }
+const HALF = { warmup_s: 2, duration_s: 5 }
+
+/** What is offered, as shares of the peak, in this order. */
+const SHARES = [0.5, 2, 0.5, 3, 0.5]
+
+const FLAGS = {
+  duration: {
+    value: 'TIME',
+    about: `of each overload (default ${DEFAULTS.duration / 1000}s)`,
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
+  connections: { value: 'N', about: `of the open loop (default ${DEFAULTS.connections})`, ...wholeNumber(1, 15_000) },
+  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
+  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
+  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run overload                  about 2.5 minutes
+  MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`
+
+/**
+ * `npm run overload`: what is left of the peak at two and three times of it, and how soon is it normal again?
+ *
+ * @type {import('../load/verb.js').Verb}
+ */
+export const overload = {
+  about: 'what is left when more is asked than can be done?',
+  help: helpText(
+    'npm run overload -- [flags]\n\nWhat is left of the peak at two and three times of it?',
+    FLAGS,
+    EXAMPLES,
+  ),
+
+  async run(argv, io) {
+    const { resume, json, out, help, ...given } = parseFlags(FLAGS, argv)
+    if (resume && Object.keys(given).length > 0) {
+      throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
+    }
+    const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...given }
+    const fresh = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
+    const { results, run } = resume ? resumeRun('overload', resume) : beginRun('overload', { argv, out, plan: fresh })
+    const { plan } = run
+    const next = (/** @type {Records} */ records) => nextStep(plan, records)
+    const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
+    const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
+    return { ...ended, text: overloadTable(ended.records), folder: results.folder, json: json === true }
+  },
+}
+
+/** @typedef {import('../load/trial.js').TrialRecord[]} Records */
+
+/**
+ * The peak in a closed loop, then shares of it in an open one. Pure.
+ *
+ * @param {import('../load/run.js').Plan & { open: number }} plan
+ * @param {Records} records
+ * @returns {import('../load/run.js').Step | null}
+ */
+export function nextStep({ duration_s, open }, records) {
+  const peak_rps = peakOf(records)
+  const steps = [
+    { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, ...PEAK },
+    ...SHARES.map((share) => ({
+      driver: 'paced',
+      loop: /** @type {const} */ ('open'),
+      rate_rps: Math.max(1, Math.round(peak_rps * share)),
+      connections: open,
+      ...(share < 1 ? HALF : { warmup_s: 0.5, duration_s }),
+    })),
+  ]
+  for (const [i, load] of steps.entries()) {
+    const experiment = i === 0 ? 'peak' : `${SHARES[i - 1]}x/${i}`
+    const trials = records.filter((record) => record.experiment === experiment)
+    const left_s = steps.slice(i).reduce((sum, step) => sum + step.warmup_s + step.duration_s, 0)
+    if (nextRung([load], trials)) return { experiment, cell: null, left_s, load }
+    if (i === 0 && peak_rps === 0) return null
+  }
+  return null
+}
+
+/** @param {Records} records */
+function peakOf(records) {
+  const peak = records.find(({ experiment, outcome }) => experiment === 'peak' && outcome.verdict !== 'invalid')
+  return peak?.traffic.goodput_rps ?? 0
+}
+
+/** @param {Records} records */
+function problemOf(records) {
+  const invalid = records.filter(({ outcome }) => outcome.verdict === 'invalid').length
+  const wanted = SHARES.length + 1
+  return records.length - invalid === wanted ? null : `${records.length - invalid} of ${wanted} loads had a valid trial`
+}
+
+/** @param {Records} records */
+export function overloadTable(records) {
+  const peak_rps = peakOf(records)
+  const head = [
+    'load',
+    'offered',
+    'goodput/s',
+    'of the peak',
+    'accepted p50',
+    'p99',
+    '503',
+    'errors',
+    'API core',
+    'RSS',
+  ]
+  const rows = records.map(({ experiment, load, traffic, probes }) => [
+    experiment.split('/')[0],
+    offered(load),
+    count(Math.round(traffic.goodput_rps)),
+    `${Math.round((traffic.goodput_rps / peak_rps) * 100)} %`,
+    milliseconds(traffic.ok_latency_ms?.p50),
+    milliseconds(traffic.ok_latency_ms?.p99),
+    count(traffic.status[503] ?? 0),
+    Object.entries(traffic.errors)
+      .map(([key, number]) => `${count(number)} × ${key}`)
+      .join(', ') || '0',
+    probes.api.cpu_core_ratio === undefined ? NONE : `${Math.round(probes.api.cpu_core_ratio * 100)} %`,
+    probes.api.rss_bytes === undefined ? NONE : `${Math.round(probes.api.rss_bytes / 2 ** 20)} MiB`,
+  ])
+  return markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] })
+}
+
+/** @param {any} run @param {Records} records */
+function report(run, records) {
+  return `${[
+    `# Redline overload: ${run.run_id}`,
+    ...(run.problem ? [`No trustworthy answer: ${run.problem}.`] : []),
+    overloadTable(records),
+    `Open loop over ${run.plan.open} connections: latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Half a load begins 2 s after the overload before it.`,
+    ...[settingsLine(records)].filter(Boolean),
+    whereAndWhen(run),
+  ].join('\n\n')}\n`
+}
