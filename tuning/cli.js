@@ -1,5 +1,6 @@
 import { main } from '../load/verb.js'
 import { bench } from './bench/bench.js'
 import { overload } from './overload.js'
+import { soak } from './soak.js'
 
-process.exitCode = await main({ bench, overload }, process.argv.slice(2))
+process.exitCode = await main({ bench, overload, soak }, process.argv.slice(2))

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** USER_HZ: the unit of times in /proc/PID/stat (proc(5)), 100 on every Linux that Node runs on. */
 const TICKS_PER_S = 100
@@ -17,11 +17,25 @@ export function watchProcess(pid) {
     const now = pid === null ? null : readStat(pid)
     if (!before || !now) return null
     const cpu_s = now.cpu_s - before.cpu_s
-    return { cpu_s, cpu_core_ratio: cpu_s / ((performance.now() - started_ms) / 1000), rss_bytes: now.rss_bytes }
+    return {
+      cpu_s,
+      cpu_core_ratio: cpu_s / ((performance.now() - started_ms) / 1000),
+      rss_bytes: now.rss_bytes,
+      open_files: openFiles(Number(pid)),
+    }
   }
 }
 
-/** @typedef {{ cpu_s: number, cpu_core_ratio: number, rss_bytes: number }} ProcessUse cpu_core_ratio 1: one whole core */
+/** @typedef {{ cpu_s: number, cpu_core_ratio: number, rss_bytes: number, open_files: number | null }} ProcessUse cpu_core_ratio 1: one whole core */
+
+/** @param {number} pid @returns {number | null} null for a process of somebody else's */
+function openFiles(pid) {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length
+  } catch {
+    return null
+  }
+}
 
 /** @param {number} pid */
 function readStat(pid) {

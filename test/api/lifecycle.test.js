@@ -3,24 +3,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { metric, newUser, post, postgres, startApi, startUnready } from '../support/api.js'
-import { rows } from '../support/database.js'
+import { blockTable, rows } from '../support/database.js'
 import { loadOnce } from '../support/load.js'
 import { tcpProxy } from '../support/servers.js'
 import { answers, connect, rawPost } from '../support/socket.js'
 
 const database = await postgres(t)
-
-/** Statements on users wait until the returned function is called. @param {any} t */
-async function blockTable(t) {
-  const { default: pg } = await import('pg')
-  const client = new pg.Client({ connectionString: database.url })
-  client.on('error', () => {})
-  await client.connect()
-  await client.query('BEGIN; LOCK TABLE users')
-  const release = () => client.end()
-  t.teardown(release)
-  return release
-}
 
 /** @param {number} pid */
 function isAlive(pid) {
@@ -52,7 +40,7 @@ t.test('SIGTERM under load: what was sent is answered, every 201 is a row, and i
 
 t.test('a request in flight at SIGTERM gets its answer, with Connection: close', async (t) => {
   const api = await startApi(t, database.url)
-  const release = await blockTable(t)
+  const release = await blockTable(t, database.url)
   const socket = await connect(api.url)
   socket.write(rawPost(JSON.stringify(newUser())))
   await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
@@ -68,7 +56,7 @@ t.test(
   'pipelined requests that have arrived at SIGTERM are all answered; a silent connection holds nothing up',
   async (t) => {
     const api = await startApi(t, database.url)
-    const release = await blockTable(t)
+    const release = await blockTable(t, database.url)
     await connect(api.url)
     const socket = await connect(api.url)
     socket.write(Array.from({ length: 3 }, () => rawPost(JSON.stringify(newUser()))).join(''))
@@ -84,7 +72,7 @@ t.test(
 
 t.test('a shutdown that takes longer than its bound is cut', async (t) => {
   const api = await startApi(t, database.url, { SHUTDOWN_TIMEOUT_MS: '500' })
-  await blockTable(t)
+  await blockTable(t, database.url)
   const socket = await connect(api.url)
   socket.write(rawPost(JSON.stringify(newUser())))
   await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
@@ -97,7 +85,7 @@ t.test('a shutdown that takes longer than its bound is cut', async (t) => {
 
 t.test('a second signal ends it at once', async (t) => {
   const api = await startApi(t, database.url)
-  await blockTable(t)
+  await blockTable(t, database.url)
   const socket = await connect(api.url)
   socket.write(rawPost(JSON.stringify(newUser())))
   await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
@@ -110,7 +98,7 @@ t.test('a second signal ends it at once', async (t) => {
 
 t.test('no connection free in time: 503 with Retry-After, and 201 when one is', async (t) => {
   const api = await startApi(t, database.url, { POOL_MAX: '1', POOL_CONNECT_TIMEOUT_MS: '200' })
-  const release = await blockTable(t)
+  const release = await blockTable(t, database.url)
   const first = post(api.url, newUser())
   await until(async () => (await metric(api, 'redline_pool_total')) === 1)
   const second = await post(api.url, newUser())
@@ -124,7 +112,7 @@ t.test('no connection free in time: 503 with Retry-After, and 201 when one is', 
 
 t.test('a statement that hangs is bounded: 503, and the connection is used again', async (t) => {
   const api = await startApi(t, database.url, { POOL_MAX: '1', STATEMENT_TIMEOUT_MS: '200' })
-  const release = await blockTable(t)
+  const release = await blockTable(t, database.url)
   const answer = await post(api.url, newUser())
   t.equal(answer.status, 503)
   t.match(await answer.json(), { code: 'database_unavailable' })
@@ -157,7 +145,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
 t.test('a connection that breaks under its statement is a 503, not the end of the process', async (t) => {
   const proxy = await tcpProxy(t, database.url)
   const api = await startApi(t, proxy.url)
-  const release = await blockTable(t)
+  const release = await blockTable(t, database.url)
   const answer = post(api.url, newUser())
   await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
   proxy.reset()

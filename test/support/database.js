@@ -17,3 +17,19 @@ export async function rows(url, text, values) {
     await client.end()
   }
 }
+
+/**
+ * Statements on users wait until the returned function is called.
+ *
+ * @param {any} t
+ * @param {string} url
+ */
+export async function blockTable(t, url) {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('BEGIN; LOCK TABLE users')
+  const release = () => client.end()
+  t.teardown(release)
+  return release
+}

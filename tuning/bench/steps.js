@@ -86,14 +86,23 @@ function loadOf(kind, { duration_s }, own) {
 /** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed @returns {T[]} */
 function shuffled(values, seed) {
   const order = [...values]
-  let state = seed
+  const random = mulberry32(seed)
   for (let i = order.length - 1; i > 0; i--) {
-    // Numerical Recipes' linear congruential generator; the high bits are the better ones.
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    const j = Math.floor((state / 2 ** 32) * (i + 1))
+    const j = Math.floor(random() * (i + 1))
     const held = order[i]
     order[i] = order[j]
     order[j] = held
   }
   return order
+}
+
+/** Tommy Ettinger's generator of 32 bits, in [0, 1). @param {number} seed */
+function mulberry32(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
 }

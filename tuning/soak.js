@@ -1,0 +1,145 @@
+import { markdownTable } from 'markdown-table'
+import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../load/flags.js'
+import { nextRung } from '../load/ladder.js'
+import { localPlan } from '../load/plan.js'
+import { settingsLine, whereAndWhen } from '../load/report/report.js'
+import { count, milliseconds } from '../load/report/table.js'
+import { beginRun, resumeRun } from '../load/results.js'
+import { runExperiment } from '../load/run.js'
+
+const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
+const TIMEOUT_S = 10
+
+/** The load is cut into so many trials, each a sample. Those of the first fifth are the start, and no part of the slope. */
+const SAMPLES = 30
+const START_SHARE = 0.2
+const MIN_SAMPLES = 4
+const SECONDS_PER_HOUR = 3600
+
+const FLAGS = {
+  duration: {
+    value: 'TIME',
+    about: `of the whole load (default ${DEFAULTS.duration / 60_000}m)`,
+    parse: duration,
+    expected: 'a time such as 30s, 10m or 90m',
+  },
+  rate: { value: 'N', about: `requests/s, open loop (default ${DEFAULTS.rate})`, ...wholeNumber(1, 100_000) },
+  connections: { value: 'N', about: `connections (default ${DEFAULTS.connections})`, ...wholeNumber(1, 10_000) },
+  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
+  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
+  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run soak                      half an hour
+  npm run soak -- --duration 5m --rate 5000`
+
+/**
+ * `npm run soak`: does anything grow that should not? Memory and open files under a steady load, and their slope.
+ *
+ * @type {import('../load/verb.js').Verb}
+ */
+export const soak = {
+  about: 'does memory or the number of open files grow under a steady load?',
+  help: helpText('npm run soak -- [flags]\n\nDo memory or open files grow under a steady load?', FLAGS, EXAMPLES),
+
+  async run(argv, io) {
+    const { resume, json, out, help, ...given } = parseFlags(FLAGS, argv)
+    if (resume && Object.keys(given).length > 0) {
+      throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
+    }
+    const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...given }
+    const fresh = {
+      ...localPlan({ seed, duration_s: duration_ms / 1000 / SAMPLES, timeout_s: TIMEOUT_S }),
+      rates_rps: [rate],
+      connections: [connections],
+    }
+    const { results, run } = resume ? resumeRun('soak', resume) : beginRun('soak', { argv, out, plan: fresh })
+    const { plan } = run
+    const next = (/** @type {Records} */ records) => nextStep(plan, records)
+    const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
+    const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
+    const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
+    return { ...ended, text, folder: results.folder, json: json === true }
+  },
+}
+
+/** @typedef {import('../load/trial.js').TrialRecord[]} Records */
+
+/** @param {import('../load/run.js').Plan} plan @param {Records} records @returns {import('../load/run.js').Step | null} */
+function nextStep({ duration_s, rates_rps, connections: [connections] }, records) {
+  const rung = { rate_rps: rates_rps?.[0] ?? 1, connections }
+  if (!nextRung(Array(SAMPLES).fill(rung), records)) return null
+  const load = { driver: 'paced', loop: /** @type {const} */ ('open'), warmup_s: 0, duration_s, ...rung }
+  return { experiment: 'soak', cell: null, left_s: (SAMPLES - records.length) * duration_s, load }
+}
+
+/** @param {Records} records */
+function problemOf(records) {
+  const bad = records.find(({ outcome }) => outcome.verdict !== 'pass')
+  if (bad) return `trial ${bad.trial} was no success: ${bad.outcome.because}`
+  return records.length < SAMPLES ? `${records.length} of ${SAMPLES} samples were taken` : null
+}
+
+/**
+ * Least squares through what follows the start.
+ *
+ * @param {{ at_s: number, value: number }[]} samples
+ * @returns {number | null} per second; null: too few
+ */
+export function slopeOf(samples) {
+  const steady = samples.slice(Math.floor(samples.length * START_SHARE))
+  if (steady.length < MIN_SAMPLES) return null
+  const mean = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const [at, value] = [mean(steady.map((sample) => sample.at_s)), mean(steady.map((sample) => sample.value))]
+  const above = steady.reduce((sum, sample) => sum + (sample.at_s - at) * (sample.value - value), 0)
+  const below = steady.reduce((sum, sample) => sum + (sample.at_s - at) ** 2, 0)
+  return below === 0 ? null : above / below
+}
+
+/** @param {Records} records */
+function slopes(records) {
+  const lines = [
+    slopeLine('Memory (RSS)', records, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20, 'MiB'),
+    slopeLine('Open files', records, ({ probes }) => Number(probes.api.open_files), ''),
+  ]
+  return lines.join('\n')
+}
+
+/** @param {string} name @param {Records} records @param {(record: Records[0]) => number} value @param {string} unit */
+function slopeLine(name, records, value, unit) {
+  const samples = records.map((record) => ({ at_s: Date.parse(record.started_at) / 1000, value: value(record) }))
+  const slope = slopeOf(samples)
+  const values = samples.map((sample) => Math.round(sample.value))
+  const range = `${Math.min(...values)} to ${Math.max(...values)}${unit && ` ${unit}`}`
+  const text =
+    slope === null ? 'too few samples for a slope' : `${(slope * SECONDS_PER_HOUR).toFixed(1)} ${unit} per hour`
+  return `- ${name}: ${range}, ${text.replace('  ', ' ')}`
+}
+
+/** @param {Records} records */
+function soakTable(records) {
+  const head = ['sample', 'answered', 'p50', 'p99', 'API core', 'RSS', 'open files']
+  const rows = records.map(({ trial, traffic, probes }) => [
+    String(trial),
+    count(traffic.completed),
+    milliseconds(traffic.latency_ms?.p50),
+    milliseconds(traffic.latency_ms?.p99),
+    `${Math.round(Number(probes.api.cpu_core_ratio) * 100)} %`,
+    `${Math.round(Number(probes.api.rss_bytes) / 2 ** 20)} MiB`,
+    String(probes.api.open_files),
+  ])
+  return markdownTable([head, ...rows], { align: head.map(() => 'r') })
+}
+
+/** @param {any} run @param {Records} records */
+function report(run, records) {
+  return `${[
+    `# Redline soak: ${run.run_id}`,
+    ...(run.problem ? [`No trustworthy answer: ${run.problem}.`] : []),
+    slopes(records),
+    soakTable(records),
+    ...[settingsLine(records)].filter(Boolean),
+    whereAndWhen(run),
+  ].join('\n\n')}\n`
+}
