@@ -10,10 +10,10 @@ import { runExperiment } from '../load/run.js'
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
 const TIMEOUT_S = 10
 
-/** The load is cut into so many trials, each a sample. Those of the first fifth are the start, and no part of the slope. */
-const SAMPLES = 30
+/** The load is cut into trials, each a sample. Those of the first fifth are the start, and no part of the slope. */
+const SAMPLE_S = 30
+const MIN_SAMPLES = 5
 const START_SHARE = 0.2
-const MIN_SAMPLES = 4
 const SECONDS_PER_HOUR = 3600
 
 const FLAGS = {
@@ -49,15 +49,21 @@ export const soak = {
       throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
     }
     const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...given }
+    const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / SAMPLE_S))
     const fresh = {
-      ...localPlan({ seed, duration_s: duration_ms / 1000 / SAMPLES, timeout_s: TIMEOUT_S }),
+      ...localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S }),
       rates_rps: [rate],
       connections: [connections],
+      samples,
     }
     const { results, run } = resume ? resumeRun('soak', resume) : beginRun('soak', { argv, out, plan: fresh })
     const { plan } = run
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
-    const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
+    const answer = (/** @type {Records} */ records) => ({
+      capacity: null,
+      limit: null,
+      problem: problemOf(plan, records),
+    })
     const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
     const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json: json === true }
@@ -66,19 +72,21 @@ export const soak = {
 
 /** @typedef {import('../load/trial.js').TrialRecord[]} Records */
 
-/** @param {import('../load/run.js').Plan} plan @param {Records} records @returns {import('../load/run.js').Step | null} */
-function nextStep({ duration_s, rates_rps, connections: [connections] }, records) {
+/** @typedef {import('../load/run.js').Plan & { samples: number }} SoakPlan */
+
+/** @param {SoakPlan} plan @param {Records} records @returns {import('../load/run.js').Step | null} */
+function nextStep({ duration_s, rates_rps, connections: [connections], samples }, records) {
   const rung = { rate_rps: rates_rps?.[0] ?? 1, connections }
-  if (!nextRung(Array(SAMPLES).fill(rung), records)) return null
+  if (!nextRung(Array(samples).fill(rung), records)) return null
   const load = { driver: 'paced', loop: /** @type {const} */ ('open'), warmup_s: 0, duration_s, ...rung }
-  return { experiment: 'soak', cell: null, left_s: (SAMPLES - records.length) * duration_s, load }
+  return { experiment: 'soak', cell: null, left_s: (samples - records.length) * duration_s, load }
 }
 
-/** @param {Records} records */
-function problemOf(records) {
+/** @param {SoakPlan} plan @param {Records} records */
+function problemOf({ samples }, records) {
   const bad = records.find(({ outcome }) => outcome.verdict !== 'pass')
   if (bad) return `trial ${bad.trial} was no success: ${bad.outcome.because}`
-  return records.length < SAMPLES ? `${records.length} of ${SAMPLES} samples were taken` : null
+  return records.length < samples ? `${records.length} of ${samples} samples were taken` : null
 }
 
 /**
@@ -89,7 +97,7 @@ function problemOf(records) {
  */
 export function slopeOf(samples) {
   const steady = samples.slice(Math.floor(samples.length * START_SHARE))
-  if (steady.length < MIN_SAMPLES) return null
+  if (steady.length < MIN_SAMPLES - 1) return null
   const mean = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [at, value] = [mean(steady.map((sample) => sample.at_s)), mean(steady.map((sample) => sample.value))]
   const above = steady.reduce((sum, sample) => sum + (sample.at_s - at) * (sample.value - value), 0)
