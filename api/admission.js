@@ -44,7 +44,7 @@ export function admit(
 
 const ACCEPT = Object.freeze({ shed: false })
 
-/** CPU time of a refusal, measured at saturation (`npm run overload` says what it is here). */
+/** CPU time of a refusal: what `npm run bench` has for a server that answers at once and does nothing else. */
 const REFUSAL_COST_S = 15e-6
 
 /** Of the core, for refusals, whatever else there is to do. */

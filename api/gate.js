@@ -52,6 +52,7 @@ export function createGate({ waiting, limits }) {
     /** When a request that was let in has its answer. */
     answered() {
       done++
+      if (alwaysBusy && waiting() === 0) alwaysBusy = false
     },
   }
 }

@@ -95,7 +95,8 @@ function createApiServer(app) {
   // property, in lib/_http_server.js since 0.x and without a page in the manual; by default it drops the answer.)
   Object.assign(server, { httpAllowHalfOpen: true })
   // At the limit of open files the kernel would go on taking connections, which Node then closes without a word to anyone.
-  server.maxConnections = Math.min(config.maxConnections, openFiles() - OTHER_FILES - config.poolMax)
+  const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
+  server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
   server.on('drop', () => dropped++)
   server.on('connection', (socket) => {
     sockets.add(socket)

@@ -152,7 +152,7 @@ async function openBench(plan, results, environment, progress) {
 /**
  * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
  *
- * @param {any} before run.json as it was
+ * @param {any} before run.json as it was; a run that has just begun has no machine in it
  * @param {any} now
  * @param {import('./trial.js').TrialRecord[]} records
  * @param {Opened} opened
@@ -160,7 +160,7 @@ async function openBench(plan, results, environment, progress) {
 function refuseOtherConditions(before, now, records, { cell, target }) {
   const first = records.find((record) => record.cell === cell)
   if (!first) return
-  const was = { ...before.machine, ...first.settings }
+  const was = { ...(before.machine ?? now.machine), ...first.settings }
   const is = { ...now.machine, ...target.settings }
   const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
   if (!changed) return

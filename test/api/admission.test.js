@@ -4,6 +4,8 @@ import { answerStatus, connectionsUntilRefused } from '../support/admission.js'
 import { metric, newUser, post, postgres, startApi } from '../support/api.js'
 import { blockTable } from '../support/database.js'
 
+const database = await postgres(t)
+
 const LIMITS = { maxQueueRequests: 100, maxQueueMs: 50, maxLoopDelayMs: 200 }
 const IDLE = { waiting: 0, rate_rps: 1000, loop_delay_ms: 0, refusals: 10 }
 
@@ -52,7 +54,6 @@ t.test('refusals fit into the time that was idle, and into a tenth of the rest',
 })
 
 t.test('who would wait too long gets a 503 at once on the same connection, and is counted', async (t) => {
-  const database = await postgres(t)
   for (const mode of ['single', 'pipelined', 'batched']) {
     const settings = { INSERT_MODE: mode, POOL_MAX: '1', PIPELINE_CONNECTIONS: '1', BATCH_SLOTS: '1' }
     const api = await startApi(t, database.url, { ...settings, MAX_QUEUE_REQUESTS: '5' })
@@ -78,7 +79,6 @@ t.test('who would wait too long gets a 503 at once on the same connection, and i
 })
 
 t.test('connections beyond the limit are closed and counted, the others served', async (t) => {
-  const database = await postgres(t)
   const api = await startApi(t, database.url, { MAX_CONNECTIONS: '3' })
   const { kept, refused } = await connectionsUntilRefused(t, api.url, 5)
   t.equal(kept.length, 3)

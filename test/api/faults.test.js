@@ -7,6 +7,8 @@ import { metric, newUser, post, postgres, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { temporaryFolder } from '../support/lab.js'
 
+const database = await postgres(t, { max_connections: '24' })
+
 /** Posts until the answer is not a 201 any more. @param {string} url @param {number} atMost */
 async function fill(url, atMost) {
   let stored = 0
@@ -20,8 +22,37 @@ async function fill(url, atMost) {
   throw new Error(`${stored} rows were stored, and the disk is not full`)
 }
 
+t.test('a database that takes no writes: 503, then 201 when it does', async (t) => {
+  const api = await startApi(t, database.url)
+  await rows(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = on')
+  await endSessions(database.url)
+  await untilAnswered(api.url, 503)
+  t.match(await statusesOf(api.url, 20), [503])
+  await inWritableSession(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = off')
+  await endSessions(database.url)
+  await untilAnswered(api.url, 201)
+  t.match(await statusesOf(api.url, 20), [201])
+})
+
+t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {
+  const api = await startApi(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '4' })
+  await endSessions(database.url)
+  const taken = await fillConnections(database.url)
+  await untilAnswered(api.url, 503)
+  t.match(await statusesOf(api.url, 20), [503])
+  for (const client of taken) await client.end()
+  await untilAnswered(api.url, 201)
+  t.match(await statusesOf(api.url, 20), [201])
+  t.ok((await metric(api, 'redline_pool_total')) <= 4, 'the pool holds no more than it may')
+  const held = await rows(
+    database.url,
+    "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'redline-api'",
+  )
+  t.ok(held[0].count <= 4, 'and Postgres says the same')
+})
+
+// The last: its table is gone with its file system.
 t.test('a full disk: 503s that say so to nobody, every 201 a row, and 201s again when there is room', async (t) => {
-  const database = await postgres(t)
   const makeRoom = await limitDisk(t, database)
   const api = await startApi(t, database.url)
   const { stored, statuses, answers } = await fill(api.url, 50_000)
@@ -38,47 +69,15 @@ t.test('a full disk: 503s that say so to nobody, every 201 a row, and 201s again
   t.equal((await post(api.url, newUser())).status, 201)
 })
 
-t.test('a database that takes no writes: 503, then 201 when it does', async (t) => {
-  const database = await postgres(t)
-  const api = await startApi(t, database.url)
-  await rows(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = on')
-  await endSessions(database.url)
-  t.match(await statusesOf(api.url, 20), [503])
-  await rows(database.url, 'SET default_transaction_read_only = off').catch(() => {})
-  await inWritableSession(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = off')
-  await endSessions(database.url)
-  t.match(await statusesOf(api.url, 20), [201])
-})
-
-t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {
-  const database = await postgres(t, { max_connections: '6', superuser_reserved_connections: '1' })
-  const api = await startApi(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '4' })
-  const others = await Promise.all(
-    Array.from({ length: 4 }, async () => {
-      const client = new pg.Client({ connectionString: database.url })
-      client.on('error', () => {})
-      await client.connect()
-      return client
-    }),
-  )
-  await endSessions(database.url, 'redline-api')
-  const taken = await fillConnections(database.url)
-  t.match(await statusesOf(api.url, 20), [503])
-  for (const client of [...others, ...taken]) await client.end()
-  while ((await post(api.url, newUser())).status !== 201) await new Promise((resolve) => setTimeout(resolve, 20))
-  t.match(await statusesOf(api.url, 20), [201])
-  t.ok((await metric(api, 'redline_pool_total')) <= 4, 'the pool holds no more than it may')
-  const held = await rows(
-    database.url,
-    "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'redline-api'",
-  )
-  t.ok(held[0].count <= 4, 'and Postgres says the same')
-})
-
 /** Statuses of so many requests at once, each once. @param {string} url @param {number} count */
 async function statusesOf(url, count) {
   const answers = await Promise.all(Array.from({ length: count }, () => post(url, newUser())))
   return [...new Set(answers.map(({ status }) => status))]
+}
+
+/** Sessions end, and connections come free, a moment after the statement that asks for it. @param {string} url @param {number} status */
+async function untilAnswered(url, status) {
+  while ((await post(url, newUser())).status !== status) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 /** Takes what connections are left. @param {string} url */
@@ -96,9 +95,9 @@ async function fillConnections(url) {
   }
 }
 
-/** So that the API connects anew. @param {string} url @param {string} [name] */
-function endSessions(url, name = 'redline-api') {
-  return rows(url, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [name])
+/** So that the API connects anew. @param {string} url */
+function endSessions(url) {
+  return rows(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'redline-api'")
 }
 
 /** @param {string} url @param {string} statement */
@@ -121,7 +120,7 @@ async function inWritableSession(url, statement) {
 async function limitDisk(t, { url, pid }) {
   const folder = temporaryFolder(t)
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=755', 'tmpfs', folder]).status !== 0) {
-    await rows(url, 'SELECT 1')
+    await rows(url, 'TRUNCATE users')
     const limit = (/** @type {string} */ bytes) =>
       spawnSync('prlimit', ['--pid', String(pid()), `--fsize=${bytes}:unlimited`])
     limit('1000000')
@@ -132,6 +131,7 @@ async function limitDisk(t, { url, pid }) {
   fs.mkdirSync(tablespace)
   const [, uid] = /^Uid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid()}/status`, 'utf8')) ?? []
   fs.chownSync(tablespace, Number(uid), -1)
+  await rows(url, 'TRUNCATE users')
   await rows(url, `CREATE TABLESPACE small LOCATION '${tablespace}'`)
   await rows(url, 'ALTER TABLE users SET TABLESPACE small')
   return async () => spawnSync('mount', ['-o', 'remount,size=16m', folder])
