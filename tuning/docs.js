@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
 import { trialTable } from '../load/report/table.js'
 import { Results } from '../load/results.js'
+import { benchTables } from './bench/tables.js'
+import { overloadTable } from './overload.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
 const EVIDENCE = new URL('evidence/', import.meta.url)
@@ -14,16 +16,44 @@ const EVIDENCE = new URL('evidence/', import.meta.url)
  * @returns {string} README.md as it has to be
  */
 export function readme() {
-  const blocks = ['sweep-batched', 'sweep-single']
-  return blocks.reduce((page, name) => withBlock(page, name, sweepBlock(name)), readFileSync(README, 'utf8'))
+  return Object.entries(BLOCKS).reduce(
+    (page, [name, block]) => withBlock(page, name, block(name)),
+    readFileSync(README, 'utf8'),
+  )
+}
+
+/** What stands between `<!-- name -->` and `<!-- /name -->`, from the run in the folder of that name. */
+const BLOCKS = {
+  bench: benchBlock,
+  'sweep-batched': sweepBlock,
+  'sweep-single': sweepBlock,
+  overload: overloadBlock,
+  'overload-far': overloadBlock,
+}
+
+/** @param {string} name */
+function benchBlock(name) {
+  const { run, records } = evidence(name)
+  return [benchTables(records), whereAndWhen(run)].join('\n\n')
+}
+
+/** @param {string} name */
+function overloadBlock(name) {
+  const { run, records } = evidence(name)
+  return [overloadTable(records), [settingsLine(records), whereAndWhen(run)].join('\n')].join('\n\n')
 }
 
 /** @param {string} name folder of a sweep */
 function sweepBlock(name) {
-  const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
-  const [run, records] = [results.readRun(), results.readTrials()]
+  const { run, records } = evidence(name)
   const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
   return [answerText(run, records), trialTable(records), conditions].join('\n\n')
+}
+
+/** @param {string} name */
+function evidence(name) {
+  const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
+  return { run: results.readRun(), records: results.readTrials() }
 }
 
 /** Puts text between `<!-- name -->` and `<!-- /name -->`. @param {string} page @param {string} name @param {string} text */
