@@ -1,5 +1,5 @@
 import { PROBLEMS } from './errors.js'
-import { EMAIL_PATTERN, MAX_FIELD_CHARACTERS } from './users.js'
+import { EMAIL_PATTERN, MAX_FIELD_CHARACTERS, PASSWORD_PATTERN } from './users.js'
 
 /**
  * The API's description (OpenAPI 3.1), made from the same tables and limits that the code uses.
@@ -30,8 +30,8 @@ const userSchema = {
   type: 'object',
   required: ['email', 'password'],
   properties: {
-    email: { ...text, pattern: EMAIL_PATTERN, description: 'Without NUL characters and lone surrogates.' },
-    password: { ...text, description: 'Without NUL characters and lone surrogates.' },
+    email: { ...text, pattern: EMAIL_PATTERN, description: 'Without lone surrogates.' },
+    password: { ...text, pattern: PASSWORD_PATTERN, description: 'Without lone surrogates.' },
   },
 }
 

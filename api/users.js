@@ -4,7 +4,10 @@ import { ApiError } from './errors.js'
 export const MAX_FIELD_CHARACTERS = 255
 
 /** One @ with something on both sides. Whether mail arrives there is not for a pattern to say. */
-export const EMAIL_PATTERN = '^[^@\\s]+@[^@\\s]+$'
+export const EMAIL_PATTERN = '^[^@\\s\\u0000]+@[^@\\s\\u0000]+$'
+
+/** Postgres' text takes no NUL. */
+export const PASSWORD_PATTERN = '^[^\\u0000]+$'
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 
 /** The largest `serial`: no greater id was ever given. */

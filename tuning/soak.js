@@ -12,8 +12,11 @@ const TIMEOUT_S = 10
 
 /** The load is cut into trials, each a sample. Those of the first fifth are the start, and no part of the slope. */
 const SAMPLE_S = 30
-const MIN_SAMPLES = 5
+const MIN_SAMPLES = 3
 const START_SHARE = 0.2
+
+/** A line through fewer says nothing. */
+const MIN_STEADY_SAMPLES = 4
 const SECONDS_PER_HOUR = 3600
 
 const FLAGS = {
@@ -97,7 +100,7 @@ function problemOf({ samples }, records) {
  */
 export function slopeOf(samples) {
   const steady = samples.slice(Math.floor(samples.length * START_SHARE))
-  if (steady.length < MIN_SAMPLES - 1) return null
+  if (steady.length < MIN_STEADY_SAMPLES) return null
   const mean = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [at, value] = [mean(steady.map((sample) => sample.at_s)), mean(steady.map((sample) => sample.value))]
   const above = steady.reduce((sum, sample) => sum + (sample.at_s - at) * (sample.value - value), 0)

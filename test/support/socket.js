@@ -23,7 +23,12 @@ export async function connect(url) {
 export async function answers(socket, count) {
   const statuses = () => [...socket.text().matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   while (statuses().length < count && !socket.destroyed && !socket.readableEnded) {
-    await Promise.race([once(socket, 'data'), once(socket, 'close'), once(socket, 'end')])
+    const waiting = new AbortController()
+    const { signal } = waiting
+    const changed = ['data', 'close', 'end'].map((event) => once(socket, event, { signal }))
+    await Promise.race(changed)
+    waiting.abort()
+    await Promise.allSettled(changed)
   }
   return statuses()
 }
