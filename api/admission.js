@@ -75,6 +75,6 @@ const NEWEST_WEIGHT = 0.2
 export function serviceRate(known_rps, { done, seconds, alwaysBusy }) {
   const seen_rps = done / seconds
   if (!alwaysBusy) return Math.max(known_rps, seen_rps)
-  if (known_rps === Number.POSITIVE_INFINITY) return seen_rps
+  if (known_rps === Number.POSITIVE_INFINITY) return done > 0 ? seen_rps : known_rps
   return known_rps + NEWEST_WEIGHT * (seen_rps - known_rps)
 }

@@ -32,7 +32,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /** @type {Record<string, Handler>} */
   const userRoutes = {
     async POST(req) {
-      const id = await users.create(await readJson(req, bodyLimitBytes))
+      const id = await served(users.create(await readJson(req, bodyLimitBytes)))
       return json(201, CREATED, ['Location', `/user/${id}`])
     },
   }
@@ -40,7 +40,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /** @param {string} id @returns {Record<string, Handler>} */
   const oneUserRoutes = (id) => ({
     async GET() {
-      const user = await users.find(id)
+      const user = await served(users.find(id))
       if (!user) throw new ApiError('not_found', 'there is no user with this id')
       return json(200, JSON.stringify(user), ['Cache-Control', 'no-store'])
     },
@@ -51,6 +51,15 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     async GET() {
       return json(200, description, [])
     },
+  }
+
+  /** Only what has been to the database tells what the service gets done. @template T @param {Promise<T>} work */
+  async function served(work) {
+    try {
+      return await work
+    } finally {
+      gate.served()
+    }
   }
 
   /** @param {string} path */
@@ -86,7 +95,6 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
       } catch (error) {
         answer = answerTo(error, req)
       }
-      gate.answered()
     } else {
       answer = overloaded()
     }

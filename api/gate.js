@@ -4,6 +4,9 @@ import { admit, affordableRefusals, serviceRate } from './admission.js'
 /** Long enough to see some answers, short against any wait that is worth a limit. */
 const WINDOW_MS = 50
 
+/** A service that has just begun connects and compiles: its first rate is taken from more. */
+const FIRST_WINDOW_MS = 500
+
 /**
  * Watches what the service gets done, and decides for each request on its arrival whether it is let in.
  *
@@ -17,17 +20,22 @@ export function createGate({ waiting, limits }) {
   let done = 0
   let alwaysBusy = false
   let windowStart_ms = performance.now()
+  let tick_ms = windowStart_ms
   let loop = performance.eventLoopUtilization()
 
   setInterval(() => {
     const now_ms = performance.now()
-    const seconds = (now_ms - windowStart_ms) / 1000
     // A timer that is late tells how long the event loop had no time for it.
-    signals.loop_delay_ms = Math.max(0, now_ms - windowStart_ms - WINDOW_MS)
-    signals.rate_rps = serviceRate(signals.rate_rps, { done, seconds, alwaysBusy })
+    signals.loop_delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
+    tick_ms = now_ms
     const { utilization } = performance.eventLoopUtilization(loop)
     signals.refusals = affordableRefusals({ seconds: WINDOW_MS / 1000, utilization })
     loop = performance.eventLoopUtilization()
+
+    const isFirst = signals.rate_rps === Number.POSITIVE_INFINITY
+    if (isFirst && alwaysBusy && now_ms - windowStart_ms < FIRST_WINDOW_MS) return
+    const seconds = (now_ms - windowStart_ms) / 1000
+    signals.rate_rps = serviceRate(signals.rate_rps, { done, seconds, alwaysBusy })
     windowStart_ms = now_ms
     done = 0
     alwaysBusy = waiting() > 0
@@ -49,8 +57,8 @@ export function createGate({ waiting, limits }) {
       return false
     },
 
-    /** When a request that was let in has its answer. */
-    answered() {
+    /** When a request that was let in has been at the database. */
+    served() {
       done++
       if (alwaysBusy && waiting() === 0) alwaysBusy = false
     },

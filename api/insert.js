@@ -40,6 +40,9 @@ export const insertModes = {
   },
 }
 
+/** So long a statement that several rows share goes alone. */
+const PATIENCE_MS = 1000
+
 /**
  * Group commit: requests that come while a statement is on its way share the next one. No timer is needed, and none is
  * set: an idle service stores a row at once, a busy one stores many for little more than the price of one.
@@ -80,11 +83,19 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
 
   /** @param {Waiting[]} batch */
   async function store(batch) {
+    let rows = batch.length
     statementsOnTheirWay++
-    rowsOnTheirWay += batch.length
+    rowsOnTheirWay += rows
+    // One that gets no answer, as on a connection that died in silence, must not hold up those behind it.
+    const patience = setTimeout(() => {
+      rowsOnTheirWay -= rows - 1
+      rows = 1
+      flushSoon()
+    }, PATIENCE_MS)
     await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch))
+    clearTimeout(patience)
     statementsOnTheirWay--
-    rowsOnTheirWay -= batch.length
+    rowsOnTheirWay -= rows
     flushSoon()
   }
 

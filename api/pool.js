@@ -4,9 +4,10 @@ import { ApiError, StatementRefused } from './errors.js'
 
 /**
  * SQLSTATE classes and codes (Postgres manual, appendix A) after which the same request may succeed later: connection
- * trouble, lost leader, out of disk, memory or connections, shut down, cancelled, lock or serialisation trouble.
+ * trouble, lost leader, out of disk, memory or connections, shut down, cancelled, lock or serialisation trouble; and a
+ * prepared statement that is not there since the one before it in the pipeline failed, or is there already.
  */
-const PASSING = /^(08|53|58|40|57P0|57014|55P03|25006|XX)/
+const PASSING = /^(08|53|58|40|57P0|57014|55P03|25006|26000|42P05|XX)/
 
 /** After these the session is gone: connection exceptions, and a server that shuts down or has crashed. */
 const ENDS_SESSION = /^(08|57P0)/

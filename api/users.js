@@ -14,6 +14,9 @@ const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 const MAX_ID = 2 ** 31 - 1
 const ID = /^[1-9]\d{0,9}$/
 
+/** libuv's pool of threads, unless it is told otherwise. */
+const HASHING_THREADS = 4
+
 const FIND = 'SELECT id FROM users WHERE id = $1'
 
 /**
@@ -25,6 +28,15 @@ const FIND = 'SELECT id FROM users WHERE id = $1'
  * @param {(password: string) => string | Promise<string>} parts.storePassword
  */
 export function createUsers({ pool, insert, storePassword }) {
+  let hashing = 0
+
+  /** @param {string} email @param {Promise<string>} hash */
+  async function insertHashed(email, hash) {
+    hashing++
+    const password = await hash.finally(() => hashing--)
+    return insert({ email, password })
+  }
+
   return {
     /**
      * Stores a user.
@@ -36,10 +48,11 @@ export function createUsers({ pool, insert, storePassword }) {
     create(body) {
       const { email, password } = validUser(body)
       const stored = storePassword(password)
-      return typeof stored === 'string'
-        ? insert({ email, password: stored })
-        : stored.then((text) => insert({ email, password: text }))
+      return typeof stored === 'string' ? insert({ email, password: stored }) : insertHashed(email, stored)
     },
+
+    /** Passwords that wait for a thread to be hashed on. */
+    waiting: () => Math.max(0, hashing - HASHING_THREADS),
 
     /**
      * Tells whether a user exists. Gives the id and no more: ids can be counted up, addresses must not be had that way.

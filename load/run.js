@@ -78,7 +78,8 @@ export async function runExperiment(experiment, { signal, progress, environment 
   } catch (error) {
     if (records.length === 0) results.releaseUnused()
     if (error instanceof UsageError) throw error
-    if (!state.pinning && !signal.aborted) throw error
+    // Nothing has been written yet, and there is nothing to write.
+    if (!state.pinning) throw error
     Object.assign(state, answer(records), { problem: null, interrupted: signal.aborted })
     if (!signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   } finally {

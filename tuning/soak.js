@@ -119,7 +119,9 @@ function slopes(records) {
 
 /** @param {string} name @param {Records} records @param {(record: Records[0]) => number} value @param {string} unit */
 function slopeLine(name, records, value, unit) {
-  const samples = records.map((record) => ({ at_s: Date.parse(record.started_at) / 1000, value: value(record) }))
+  // A run that was resumed has a new process, which starts from below.
+  const own = records.filter(({ target }) => target.pid === records.at(-1)?.target.pid)
+  const samples = own.map((record) => ({ at_s: Date.parse(record.started_at) / 1000, value: value(record) }))
   const slope = slopeOf(samples)
   const values = samples.map((sample) => Math.round(sample.value))
   const range = `${Math.min(...values)} to ${Math.max(...values)}${unit && ` ${unit}`}`

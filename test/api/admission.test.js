@@ -40,6 +40,7 @@ t.test('who is let in', async (t) => {
 t.test('the rate is what is done while somebody waits; an idle window only shows that more can be done', async (t) => {
   const window = { done: 50, seconds: 0.05, alwaysBusy: true }
   t.equal(serviceRate(Infinity, window), 1000, 'the first that is known')
+  t.equal(serviceRate(Infinity, { ...window, done: 0 }), Infinity, 'a stall before anything was done tells nothing')
   t.equal(serviceRate(2000, window), 1800, 'then a fifth of the way to what was seen')
   t.equal(serviceRate(2000, { ...window, alwaysBusy: false }), 2000, 'little was asked for')
   t.equal(serviceRate(500, { ...window, alwaysBusy: false }), 1000, 'and more was done')
@@ -76,6 +77,16 @@ t.test('who would wait too long gets a 503 at once on the same connection, and i
     t.equal((await post(api.url, newUser())).status, 201, 'and so is everybody, again')
     await api.stop()
   }
+})
+
+t.test('passwords that wait to be hashed count, requests that never get to the database do not', async (t) => {
+  const api = await startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt', MAX_QUEUE_REQUESTS: '5' })
+  const answers = await Promise.all(Array.from({ length: 40 }, () => post(api.url, newUser())))
+  const statuses = answers.map(({ status }) => status)
+  t.ok(statuses.includes(201) && statuses.includes(503), statuses.join(' '))
+  const shed = await metric(api, 'redline_shed_total{limit="queue_requests"}')
+  t.equal(statuses.filter((status) => status === 503).length, shed)
+  t.equal(await metric(api, 'redline_waiting_requests'), 0)
 })
 
 t.test('connections beyond the limit are closed and counted, the others served', async (t) => {

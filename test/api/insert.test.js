@@ -96,6 +96,24 @@ t.test('one by one, rows take a slot each; once they share a statement, it goes 
   t.equal(new Set(await Promise.all(inserts)).size, 33, 'each has an id of its own')
 })
 
+t.test('a statement that gets no answer holds up nobody for long', async (t) => {
+  const { statements, insertMany } = heldBatcher(2)
+  const lost = insertMany(3)
+  await turn()
+  const next = insertMany(2)
+  await turn()
+  t.equal(statements.length, 1, 'it goes alone')
+  while (statements.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+  statements[1].answer(undefined)
+  t.strictSame(await Promise.all(next), [1, 2])
+  statements[0].answer(undefined)
+  t.strictSame(await Promise.all(lost), [3, 4, 5])
+  const after = insertMany(2)
+  await turn()
+  statements[2].answer(undefined)
+  t.strictSame(await Promise.all(after), [6, 7], 'and the counts are right again')
+})
+
 t.test('refused together, each row is tried alone; after any other error none is tried again', async (t) => {
   const { statements, insertMany } = heldBatcher(1)
   const refused = insertMany(3).map((row) => row.catch((error) => error.message))
