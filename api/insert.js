@@ -40,12 +40,12 @@ export const insertModes = {
   },
 }
 
-/** So long a statement that several rows share goes alone. */
+/** So long a statement that several rows share goes alone; on a connection that died in silence it gets no answer. */
 const PATIENCE_MS = 1000
 
 /**
- * Group commit: requests that come while a statement is on its way share the next one. No timer is needed, and none is
- * set: an idle service stores a row at once, a busy one stores many for little more than the price of one.
+ * Group commit: requests that come while a statement is on its way share the next one. It leaves when there is room, not
+ * when a timer says so: an idle service stores a row at once, a busy one stores many for little more than the price of one.
  *
  * Up to `batchSlots` statements are on their way at once while each carries one row, as with few requests, where what
  * counts is that none waits. Once rows share a statement it goes alone: a second one beside it would take the first of
@@ -86,7 +86,7 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
     let rows = batch.length
     statementsOnTheirWay++
     rowsOnTheirWay += rows
-    // One that gets no answer, as on a connection that died in silence, must not hold up those behind it.
+    // One that gets no answer must not hold up those behind it for long: it then counts as one that is not shared.
     const patience = setTimeout(() => {
       rowsOnTheirWay -= rows - 1
       rows = 1

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { ConfigError } from './config.js'
 import { ApiError, StatementRefused } from './errors.js'
+import { createPipeline } from './pipeline.js'
 
 /**
  * SQLSTATE classes and codes (Postgres manual, appendix A) after which the same request may succeed later: connection
@@ -46,14 +47,9 @@ export function checkDatabaseSettings({ databaseUrl }) {
  */
 export function createPool(config, { log, observe = () => {} }) {
   const pool = openPool(config, log, { max: config.poolMax })
-  const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true })
-  /** @type {Lane[]} */
-  const lanes = Array.from({ length: config.pipelineConnections }, () => ({ client: null, inFlight: 0 }))
-  let piped = 0
+  // Its timer for a silent server runs from the sending, and so counts the wait behind others: the pipeline has its own.
+  const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
   let away = false
-
-  /** Statements that wait for a connection, or behind others on one: Postgres works on the first of each. */
-  const waiting = () => pool.waitingCount + Math.max(0, piped - lanes.length)
 
   /** @param {unknown} error */
   function lost(error) {
@@ -94,21 +90,12 @@ export function createPool(config, { log, observe = () => {} }) {
     }
   }
 
-  /** Connects a lane until its connection ends, by itself or by us. @param {Lane} lane */
-  function lease(lane) {
-    const leased = connect(shared)
-    const leave = () => {
-      if (lane.client === leased) lane.client = null
-    }
-    leased.then((client) => {
-      client.once('end', () => {
-        leave()
-        client.release(true)
-      })
-    }, leave)
-    lane.client = leased
-    return leased
-  }
+  const pipeline = createPipeline({
+    width: config.pipelineConnections,
+    silence_ms: silenceOf(config),
+    connect: () => connect(shared),
+    run,
+  })
 
   return {
     /**
@@ -133,46 +120,34 @@ export function createPool(config, { log, observe = () => {} }) {
      * @throws {ApiError} database_unavailable
      * @throws {StatementRefused}
      */
-    async pipe(statement) {
-      const lane = lanes.reduce((least, other) => (other.inFlight < least.inFlight ? other : least))
-      lane.inFlight++
-      piped++
-      try {
-        return await run(await (lane.client ?? lease(lane)), statement)
-      } finally {
-        lane.inFlight--
-        piped--
-      }
-    },
+    pipe: (/** @type {import('pg').QueryConfig} */ statement) => pipeline.query(statement),
 
-    /** Connections open, idle, and requests waiting for one. */
+    /** Connections open and idle. */
     stats: () => ({
       total: pool.totalCount + shared.totalCount,
-      idle: pool.idleCount + lanes.filter(({ client, inFlight }) => client && inFlight === 0).length,
-      waiting: waiting(),
+      idle: pool.idleCount + pipeline.idle(),
     }),
 
-    waiting,
+    /** Statements that wait for a connection, or behind others on one. */
+    waiting: () => pool.waitingCount + pipeline.waiting(),
 
     /** Closes every connection when its statement has ended. */
     async end() {
-      for (const { client } of lanes) {
-        client?.then(
-          (leased) => /** @type {any} */ (leased).end(),
-          () => {},
-        )
-      }
+      await pipeline.end()
       await Promise.all([pool.end(), shared.end()])
     },
   }
 }
 
-/** @typedef {{ client: Promise<import('pg').PoolClient> | null, inFlight: number }} Lane */
+/** The server's own timeout answers first where there is an answer; this one is for a server that has gone silent. @param {import('./config.js').Config} config */
+function silenceOf({ statementTimeoutMs }) {
+  return statementTimeoutMs + 1000
+}
 
 /**
  * @param {import('./config.js').Config} config
  * @param {import('pino').Logger} log
- * @param {{ max: number, pipeline?: boolean }} options
+ * @param {{ max: number, pipeline?: boolean, query_timeout?: number }} options
  */
 function openPool(config, log, options) {
   const pool = new pg.Pool({
@@ -181,8 +156,7 @@ function openPool(config, log, options) {
     connectionTimeoutMillis: config.poolConnectTimeoutMs,
     idleTimeoutMillis: config.poolIdleTimeoutMs,
     statement_timeout: config.statementTimeoutMs,
-    // The server's own timeout answers first where there is an answer; this one is for a server that has gone silent.
-    query_timeout: config.statementTimeoutMs + 1000,
+    query_timeout: silenceOf(config),
     keepAlive: true,
     ...options,
   })

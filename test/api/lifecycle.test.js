@@ -154,6 +154,60 @@ t.test('a connection that breaks under its statement is a 503, not the end of th
   t.equal((await post(api.url, newUser())).status, 201)
 })
 
+for (const mode of ['prepared', 'pipelined', 'batched']) {
+  t.test(`${mode}: a server that falls silent is a 503 in time, and does not hold up the others`, async (t) => {
+    const proxy = await tcpProxy(t, database.url)
+    const api = await startApi(t, proxy.url, { INSERT_MODE: mode, STATEMENT_TIMEOUT_MS: '200', POOL_MAX: '1' })
+    t.equal((await post(api.url, newUser())).status, 201)
+    proxy.silence()
+    t.equal((await post(api.url, newUser())).status, 503)
+    t.equal((await post(api.url, newUser())).status, 201)
+  })
+}
+
+t.test('pipelined: behind statements that time out, who is served gets a 201 and nobody else a row', async (t) => {
+  await rows(database.url, 'TRUNCATE users')
+  const settings = {
+    INSERT_MODE: 'pipelined',
+    PIPELINE_CONNECTIONS: '1',
+    STATEMENT_TIMEOUT_MS: '500',
+    MAX_QUEUE_MS: '0',
+  }
+  const api = await startApi(t, database.url, settings)
+  t.equal((await post(api.url, newUser())).status, 201)
+  const release = await blockTable(t, database.url)
+  setTimeout(release, 2200)
+  const answers = await Promise.all(Array.from({ length: 12 }, () => post(api.url, newUser())))
+  const stored = answers.filter(({ status }) => status === 201).length
+  t.ok(
+    answers.every(({ status }) => status === 201 || status === 503),
+    'and no other answers',
+  )
+  t.ok(stored > 0 && stored < 12, `${stored} of 12 came late enough`)
+  const [{ count }] = await rows(database.url, 'SELECT count(*)::int FROM users')
+  t.equal(count, stored + 1, 'rows and 201s')
+})
+
+t.test('pipelined: a connection that cannot be had again leaves the work to the others', async (t) => {
+  const proxy = await tcpProxy(t, database.url)
+  const url = `${proxy.url}&application_name=lanes`
+  const api = await startApi(t, url, { INSERT_MODE: 'pipelined', PIPELINE_CONNECTIONS: '3' })
+  const total = () => metric(api, 'redline_pool_total')
+  await until(async () => {
+    await Promise.all(Array.from({ length: 30 }, () => post(api.url, newUser())))
+    return (await total()) === 4
+  })
+  proxy.refuse()
+  await rows(
+    database.url,
+    `SELECT pg_terminate_backend(pid) FROM (
+       SELECT pid FROM pg_stat_activity WHERE application_name = 'lanes' AND query <> 'SELECT 1'
+       ORDER BY backend_start LIMIT 2) AS two`,
+  )
+  await until(async () => (await total()) === 2)
+  for (let i = 0; i < 20; i++) t.equal((await post(api.url, newUser())).status, 201)
+})
+
 t.test('an unforeseen error is logged without the row that Postgres quotes', async (t) => {
   await rows(database.url, "ALTER TABLE users ADD CONSTRAINT no_ada CHECK (email NOT LIKE 'ada%')")
   t.teardown(() => rows(database.url, 'ALTER TABLE users DROP CONSTRAINT no_ada'))

@@ -45,16 +45,21 @@ export async function tcpServer(t, onConnection) {
  *
  * @param {any} t
  * @param {string} databaseUrl
- * @returns {Promise<{ url: string, reset: () => void }>}
+ * @returns {Promise<{ url: string, reset: () => void, refuse: () => void, silence: () => void }>}
  */
 export async function tcpProxy(t, databaseUrl) {
   const target = new URL(databaseUrl)
   const way = { host: target.hostname, port: Number(target.port) }
   /** @type {net.Socket[]} */
   const clients = []
+  /** @type {net.Socket[]} */
+  const servers = []
+  let refusing = false
   const url = await tcpServer(t, (client) => {
+    if (refusing) return void client.resetAndDestroy()
     clients.push(client)
     const server = net.connect(way)
+    servers.push(server)
     server.on('error', () => {})
     client.pipe(server).pipe(client)
   })
@@ -63,6 +68,14 @@ export async function tcpProxy(t, databaseUrl) {
     url: String(target),
     reset: () => {
       for (const client of clients) client.resetAndDestroy()
+    },
+    /** No new connection gets through from now on. */
+    refuse: () => {
+      refusing = true
+    },
+    /** What goes through is lost from now on, as on a network that has gone; new connections get through. */
+    silence: () => {
+      for (const socket of [...clients, ...servers]) socket.unpipe().resume()
     },
   }
 }
