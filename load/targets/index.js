@@ -13,5 +13,5 @@
  * @property {() => Promise<void>} stop
  */
 
-export { openLocal } from './local.js'
+export { NODE_FLAGS, openLocal } from './local.js'
 export { openUrl } from './url.js'

@@ -1,0 +1,67 @@
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { startChild } from './processes.js'
+
+const START_TIMEOUT_MS = 10_000
+const POLL_MS = 20
+
+/**
+ * Starts a server as a process of its own, and waits until it can be loaded.
+ *
+ * @param {string} name for messages
+ * @param {string[]} command
+ * @param {object} options
+ * @param {string | null} options.cores for it alone; null: not pinned
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {string} options.logFile takes what it prints
+ * @param {() => Promise<boolean>} options.isReady asked again and again
+ * @param {number} options.stopGrace_ms from SIGTERM to SIGKILL
+ * @returns {Promise<{ pid: number, died: Promise<never>, stop: () => Promise<void> }>} died rejects when it ends by itself
+ * @throws {ServiceEnded} when it ends before it is ready
+ * @throws {Error} when it is not ready in time
+ */
+export async function startService(name, command, { cores, env, logFile, isReady, stopGrace_ms }) {
+  const log = openSync(logFile, 'a')
+  const { child, exited, stop } = startChild(command, { cores, env, stdio: ['ignore', log, log] })
+  closeSync(log)
+  let stopping = false
+  const died = exited.then(({ code, signal }) => {
+    if (stopping) return /** @type {Promise<never>} */ (new Promise(() => {}))
+    throw new ServiceEnded(name, code, signal, lastWords(logFile))
+  })
+  died.catch(() => {})
+  const stopNow = async () => {
+    stopping = true
+    await stop(stopGrace_ms)
+  }
+  try {
+    await Promise.race([untilReady(), died])
+  } catch (error) {
+    await stopNow()
+    throw error
+  }
+  return { pid: /** @type {number} */ (child.pid), died, stop: stopNow }
+
+  async function untilReady() {
+    for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until && !stopping; ) {
+      if (await isReady()) return
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+    const words = lastWords(logFile)
+    throw new Error(`${name} was not ready within ${START_TIMEOUT_MS / 1000} s; its last words: ${words}`)
+  }
+}
+
+/** A server ended without being told to. */
+export class ServiceEnded extends Error {
+  /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last ones */
+  constructor(name, code, signal, words) {
+    super(`${name} ended by itself (${signal ?? `code ${code}`}); its last words: ${words}`)
+    this.code = code
+    this.words = words
+  }
+}
+
+/** @param {string} logFile */
+function lastWords(logFile) {
+  return readFileSync(logFile, 'utf8').trim().split('\n').at(-1) || '(none)'
+}
