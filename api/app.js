@@ -25,7 +25,7 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
  */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
   const description = JSON.stringify(openapi({ bodyLimitBytes }))
-  const stats = { inFlight: 0, answers: /** @type {Record<string, number>} */ ({}) }
+  const stats = { inFlight: 0, answers: counters(), problems: counters() }
   const logsRequests = log.isLevelEnabled('debug')
   let draining = false
 
@@ -97,6 +97,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
       }
     } else {
       answer = overloaded()
+      countProblem('overloaded')
     }
     if (answer) {
       if (draining && number === line.received) answer.headers.push(...LAST_ON_CONNECTION)
@@ -118,14 +119,20 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
    */
   function answerTo(error, req) {
     if (error instanceof ClientGone) return null
-    if (error instanceof ApiError) return problem(error)
-    log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
-    return problem(new ApiError('internal_error'))
+    const known = error instanceof ApiError ? error : new ApiError('internal_error')
+    if (known !== error) log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
+    countProblem(known.code)
+    return problem(known)
   }
 
   /** @param {number} status */
   function count(status) {
     stats.answers[status] = (stats.answers[status] ?? 0) + 1
+  }
+
+  /** @param {import('./errors.js').ProblemCode} code */
+  function countProblem(code) {
+    stats.problems[code] = (stats.problems[code] ?? 0) + 1
   }
 
   return {
@@ -137,6 +144,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
       const error = new ApiError('expectation_failed')
       send(res, problem(error))
       count(error.status)
+      countProblem(error.code)
     },
 
     /**
@@ -152,6 +160,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
       const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
       const answer = () => {
         count(problem.status)
+        countProblem(problem.code)
         socket.end(rawProblem(problem), () => socket.destroy())
       }
       const line = lineOf(socket)
@@ -173,6 +182,9 @@ const OVERLOADED = problem(new ApiError('overloaded'))
 
 /** Made once: to turn somebody away has to cost next to nothing. Its body, if any, is dropped unread. */
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
+
+/** @returns {Record<string, number>} */
+const counters = () => ({})
 
 /** @typedef {ReturnType<typeof createApp>} App */
 /** @typedef {(req: import('node:http').IncomingMessage) => Promise<import('./http.js').Answer>} Handler */

@@ -37,11 +37,12 @@ export function createMetrics(config) {
      * @param {object} parts
      * @param {import('./app.js').App} parts.app
      * @param {import('./pool.js').Pool} parts.pool
+     * @param {import('./users.js').Users} parts.users
      * @param {import('./gate.js').Gate} parts.gate
      * @param {import('node:net').Server} parts.server
      * @param {() => number} parts.dropped connections closed since there were too many
      */
-    watch({ app, pool, gate, server, dropped }) {
+    watch({ app, pool, users, gate, server, dropped }) {
       const connections = () => promisify(server.getConnections).call(server)
       const add = (/** @type {[string, string, () => number | Promise<number>]} */ ...args) => gauge(registry, ...args)
       add('redline_connections', 'Client connections open', connections)
@@ -52,7 +53,15 @@ export function createMetrics(config) {
       add('redline_pool_total', 'Database connections open', () => pool.stats().total)
       add('redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle)
       add('redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting())
+      add('redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing())
       counts(registry, 'redline_answers_total', 'Answers by HTTP status', 'status', () => app.stats.answers)
+      counts(
+        registry,
+        'redline_problems_total',
+        'Answers with a problem, by its code',
+        'code',
+        () => app.stats.problems,
+      )
       counts(registry, 'redline_shed_total', 'Requests answered 503 at once', 'limit', () => gate.stats.shed)
       counts(registry, 'redline_dropped_connections_total', 'Beyond redline_connections_max', 'limit', () => ({
         connections: dropped(),

@@ -7,8 +7,8 @@ const RETRY_MS = 1000
  * @param {object} options
  * @param {number} options.width connections
  * @param {number} options.silence_ms a connection with statements on it that gives no answer for so long is cut
- * @param {() => Promise<import('pg').PoolClient>} options.connect
- * @param {(client: import('pg').PoolClient, statement: import('pg').QueryConfig) => Promise<import('pg').QueryResult>} options.run
+ * @param {() => Promise<import('./pool.js').Client>} options.connect
+ * @param {(client: import('./pool.js').Client, statement: import('./pool.js').Statement) => Promise<import('./pool.js').Result>} options.run
  */
 export function createPipeline({ width, silence_ms, connect, run }) {
   /** @type {Lane[]} */
@@ -54,7 +54,7 @@ export function createPipeline({ width, silence_ms, connect, run }) {
   }
 
   return {
-    /** @param {import('pg').QueryConfig} statement */
+    /** @param {import('./pool.js').Statement} statement */
     async query(statement) {
       inFlight++
       try {
@@ -77,12 +77,12 @@ export function createPipeline({ width, silence_ms, connect, run }) {
     },
   }
 
-  /** @param {Lane} lane @param {import('pg').QueryConfig} statement */
+  /** @param {Lane} lane @param {import('./pool.js').Statement} statement */
   async function send(lane, statement) {
     const { client, watchdog } = lane
     if (lane.inFlight++ === 0) watchdog?.refresh()
     try {
-      return await run(/** @type {import('pg').PoolClient} */ (client), statement)
+      return await run(/** @type {import('./pool.js').Client} */ (client), statement)
     } finally {
       lane.inFlight--
       watchdog?.refresh()
@@ -92,7 +92,7 @@ export function createPipeline({ width, silence_ms, connect, run }) {
 
 /**
  * @typedef {object} Lane
- * @property {import('pg').PoolClient | null} client
+ * @property {import('./pool.js').Client | null} client
  * @property {Promise<Lane> | null} opening
  * @property {NodeJS.Timeout} [watchdog]
  * @property {number} retryAt_ms

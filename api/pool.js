@@ -166,7 +166,12 @@ function openPool(config, log, options) {
   return pool
 }
 
-/** @typedef {ReturnType<typeof createPool>} Pool */
+/**
+ * @typedef {ReturnType<typeof createPool>} Pool
+ * @typedef {import('pg').PoolClient} Client
+ * @typedef {import('pg').QueryConfig} Statement
+ * @typedef {import('pg').QueryResult} Result
+ */
 
 /** @param {any} error */
 function isPassing(error) {

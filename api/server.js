@@ -41,7 +41,7 @@ async function main() {
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })
   const server = createApiServer(app)
-  metrics.watch({ app, pool, gate, server, dropped: () => dropped })
+  metrics.watch({ app, pool, users, gate, server, dropped: () => dropped })
 
   let draining = false
   const admin = createAdminServer({ registry: metrics.registry, pool, isDraining: () => draining })

@@ -51,7 +51,10 @@ export function createUsers({ pool, insert, storePassword }) {
       return typeof stored === 'string' ? insert({ email, password: stored }) : insertHashed(email, stored)
     },
 
-    /** Passwords that wait for a thread to be hashed on. */
+    /** Passwords that are being hashed, or wait for a thread to be hashed on. */
+    hashing: () => hashing,
+
+    /** Those that wait. */
     waiting: () => Math.max(0, hashing - HASHING_THREADS),
 
     /**
