@@ -1,4 +1,5 @@
 import { nextRung } from '../../load/ladder.js'
+import { seededRandom } from '../../load/random.js'
 
 /**
  * What each contender goes through in each block: a closed loop to saturation, then open loops at rates that are the same
@@ -86,7 +87,7 @@ function loadOf(kind, { duration_s }, own) {
 /** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed @returns {T[]} */
 function shuffled(values, seed) {
   const order = [...values]
-  const random = mulberry32(seed)
+  const random = seededRandom(seed)
   for (let i = order.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1))
     const held = order[i]
@@ -94,15 +95,4 @@ function shuffled(values, seed) {
     order[j] = held
   }
   return order
-}
-
-/** Tommy Ettinger's generator of 32 bits, in [0, 1). @param {number} seed */
-function mulberry32(seed) {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

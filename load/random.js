@@ -1,0 +1,15 @@
+/**
+ * Numbers that look random and are the same for the same seed: mulberry32, Tommy Ettinger's generator of 32 bits.
+ *
+ * @param {number} seed
+ * @returns {() => number} the next one, in [0, 1)
+ */
+export function seededRandom(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
