@@ -1,4 +1,5 @@
+import { doctor } from './doctor.js'
 import { sweep } from './sweep.js'
 import { main } from './verb.js'
 
-process.exitCode = await main({ sweep }, process.argv.slice(2))
+process.exitCode = await main({ sweep, doctor }, process.argv.slice(2))

@@ -10,12 +10,14 @@ const STOP_GRACE_MS = 500
  * @param {import('./drivers/index.js').Load} load
  * @param {AbortSignal} signal stops it within a second
  * @param {(counts: any) => void} onCounts
+ * @param {{ nofile?: number | null }} [limits] of its process
  * @returns {Promise<Generator>}
  */
-export async function startGenerator(load, signal, onCounts) {
+export async function startGenerator(load, signal, onCounts, { nofile = null } = {}) {
   signal.throwIfAborted()
   const command = [process.execPath, GENERATOR]
-  const { child, exited, stop } = startChild(command, { cores: null, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
+  const { child, exited, stop } = startChild(command, { cores: null, nofile, stdio })
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   const lost = exited.then(({ code, signal: by }) => {

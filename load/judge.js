@@ -1,47 +1,71 @@
+import { generatorCpu, machineNoise } from './detectors/generator.js'
 import { TIMEOUT, UNSENT } from './drivers/errors.js'
-
-/** A generator that is later than this share of the SLO's p99 has a part in the latencies that is not the target's. */
-const MAX_LATENESS_SHARE = 0.1
 
 /**
  * Judges a trial. Pure.
  *
- * `invalid` says nothing about the target: its rows are not those it acknowledged, or the generator was the limit. A
- * generator's lateness only ever adds to latency, so what passes with it passes; a p99 that fails with it may be its
- * fault; answers that are no success are not.
+ * `invalid` says nothing about the target: its rows are not those it acknowledged, or the generator was the limit, or
+ * somebody else had its core. A generator's lateness and a neighbour only ever add to latency, so what passes beside them
+ * passes; what is too late beside them may be their fault; answers that are no success are not.
  *
- * @param {Pick<import('./trial.js').TrialRecord, 'traffic' | 'probes'>} record
+ * @param {Pick<import('./trial.js').TrialRecord, 'target' | 'load' | 'traffic' | 'probes'>} trial
  * @param {Slo} slo
- * @returns {{ verdict: 'pass' | 'fail' | 'invalid', because: string }}
+ * @returns {Outcome}
  */
-export function judge({ traffic, probes }, slo) {
+export function judge(trial, slo) {
+  const { traffic } = trial
   const mismatch = rowMismatch(traffic)
-  if (mismatch) return { verdict: 'invalid', because: mismatch }
+  if (mismatch) return { verdict: 'invalid', because: mismatch, blame: 'rows' }
 
   const foreign = Object.entries(traffic.errors).filter(([key]) => !isTargets(key))
   if (foreign.length > 0) {
-    const list = foreign.map(([key, count]) => `${count} ${key}`).join(', ')
-    return { verdict: 'invalid', because: `errors that are not the target's: ${list}` }
+    const list = foreign.map(([key, number]) => `${number} ${key}`).join(', ')
+    const blame = foreign.some(([key]) => key.startsWith('client:')) ? 'generator' : 'unknown'
+    return { verdict: 'invalid', because: `errors that are not the target's: ${list}`, blame }
   }
 
+  const failure = failureOf(traffic, slo)
+  if (failure === null) {
+    const stored = traffic.rows_stored === null ? 'answered' : 'stored'
+    const because = `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms, ${traffic.ok} of ${traffic.planned} ${stored}`
+    return { verdict: 'pass', because }
+  }
+  const excuse = isOfTime(traffic) ? excuseOf(trial, slo) : null
+  if (excuse) return { verdict: 'invalid', because: `${excuse.text} (${failure})`, blame: excuse.blame }
+  return { verdict: 'fail', because: failure }
+}
+
+/**
+ * @typedef {object} Outcome
+ * @property {'pass' | 'fail' | 'invalid'} verdict
+ * @property {string} because
+ * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
+ */
+
+/** @param {import('./trial.js').TrialTraffic} traffic @param {Slo} slo @returns {string | null} */
+function failureOf(traffic, slo) {
   if (traffic.success_ratio < slo.success_ratio) {
-    const because = `${traffic.ok} of ${traffic.planned} succeeded, ${percent(slo.success_ratio)} expected`
-    return { verdict: 'fail', because }
+    return `${traffic.ok} of ${traffic.planned} succeeded, ${percent(slo.success_ratio)} expected`
   }
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
-  if (p99_ms <= slo.p99_ms) {
-    const stored = traffic.rows_stored === null ? 'answered' : 'stored'
-    return {
-      verdict: 'pass',
-      because: `p99 ${p99_ms} ms <= ${slo.p99_ms} ms, ${traffic.ok} of ${traffic.planned} ${stored}`,
-    }
-  }
-  const failure = `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
-  const lateness_ms = probes.generator.lateness_ms?.p99 ?? 0
-  if (lateness_ms > slo.p99_ms * MAX_LATENESS_SHARE) {
-    return { verdict: 'invalid', because: `the generator was ${lateness_ms} ms late at p99 (${failure})` }
-  }
-  return { verdict: 'fail', because: failure }
+  return p99_ms <= slo.p99_ms ? null : `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
+}
+
+/** Whether all that went wrong is that answers came too late, or not in time. @param {import('./trial.js').TrialTraffic} traffic */
+function isOfTime({ status, errors }) {
+  return (
+    Object.keys(status).every((code) => code[0] === '2') &&
+    Object.keys(errors).every((key) => key === TIMEOUT || key === UNSENT)
+  )
+}
+
+/** @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
+function excuseOf(trial, slo) {
+  const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
+  if (generator && generator.reach >= 1)
+    return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
+  const noise = machineNoise(trial)
+  return noise.reach >= 1 ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
 }
 
 /** @typedef {{ p99_ms: number, success_ratio: number }} Slo */

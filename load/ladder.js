@@ -1,9 +1,3 @@
-/**
- * Shares of the plateau that are offered. They go beyond it, since a closed loop with a few connections need not reach
- * what an open loop can.
- */
-const SHARES = [0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5]
-
 /** So many invalid trials of one rung are enough to give it up. */
 const MAX_INVALID = 3
 
@@ -28,17 +22,6 @@ export function unanswered(rungs, trials) {
     const wanted = rungs.slice(0, i + 1).filter((other) => isSame(other, rung)).length
     return trialsOf(rung, trials).filter((trial) => !isInvalid(trial)).length < wanted
   })
-}
-
-/**
- * Open-loop rates around the plateau of a closed loop, in round figures.
- *
- * @param {number} plateau_rps goodput with every connection busy
- * @returns {number[]} requests/s, rising, no two the same
- */
-export function ratesAround(plateau_rps) {
-  const rates = SHARES.map((share) => Math.max(1, Math.round(roundTo2Digits(plateau_rps * share))))
-  return [...new Set(rates)]
 }
 
 /**
@@ -73,11 +56,6 @@ function isSame(a, b) {
 /** @param {TrialOfRung} trial */
 function isInvalid({ outcome }) {
   return outcome.verdict === 'invalid'
-}
-
-/** 7432 -> 7400. @param {number} value */
-function roundTo2Digits(value) {
-  return Number(value.toPrecision(2))
 }
 
 /** @param {number} value */

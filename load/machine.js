@@ -35,8 +35,12 @@ export async function redlineCommit() {
 export function planCores() {
   const allowed = coresOf('self')
   const cores = allowed ? expandCores(allowed) : []
-  if (cores.length < 2 || spawnSync('taskset', ['--version']).status !== 0) return null
+  if (cores.length < 2 || !hasTaskset()) return null
   return { api: String(cores[0]), others: cores.slice(1).join(',') }
+}
+
+export function hasTaskset() {
+  return spawnSync('taskset', ['--version']).status === 0
 }
 
 /** The cores a process may run on, as the kernel has it. @param {number | 'self'} pid @returns {string | null} */
@@ -44,13 +48,19 @@ export function coresOf(pid) {
   return procLine(pid, 'status', /^Cpus_allowed_list:\s*(\S+)$/m)
 }
 
-/** The hard limit of open files. @param {number} pid @returns {number | null} */
+/** The hard limit of open files. @param {number | 'self'} pid @returns {number | null} */
 export function nofileOf(pid) {
   const limit = procLine(pid, 'limits', /^Max open files\s+\S+\s+(\d+)/m)
   return limit === null ? null : Number(limit)
 }
 
-/** "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
+/** The soft one, which a process may raise itself. @param {number | 'self'} pid @returns {number | null} */
+export function softNofileOf(pid) {
+  const limit = procLine(pid, 'limits', /^Max open files\s+(\d+)/m)
+  return limit === null ? null : Number(limit)
+}
+
+/** A list as the kernel writes it: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
 export function expandCores(list) {
   return list.split(',').flatMap((part) => {
     const [first, last = first] = part.split('-').map(Number)
@@ -60,8 +70,13 @@ export function expandCores(list) {
 
 /** @param {number | 'self'} pid @param {string} file @param {RegExp} pattern @returns {string | null} */
 function procLine(pid, file, pattern) {
+  return pattern.exec(textOf(`/proc/${pid}/${file}`) ?? '')?.[1] ?? null
+}
+
+/** @param {string} file @returns {string | null} null where there is no such file, or it is not ours to read */
+export function textOf(file) {
   try {
-    return pattern.exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'))?.[1] ?? null
+    return readFileSync(file, 'utf8')
   } catch {
     return null
   }

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs'
 import { DRIVERS } from './drivers/index.js'
 import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
 
-const DEFAULTS = { connections: 64, warmup_ms: 1000, duration_ms: 10_000, timeout_ms: 10_000, slo_p99_ms: 100 }
+const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
+
+/** Of a trial that was asked for, and of one of the many of a search. */
+const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
+const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
 
 /** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
 const MAX_REQUESTS = 100_000_000
@@ -15,7 +19,7 @@ const A_TIME = { value: 'TIME', parse: duration, expected: 'a time such as 500ms
 export const PLAN_FLAGS = {
   rates: {
     value: 'A,B,C',
-    about: 'offered rates in requests/s (default: ten around the plateau)',
+    about: 'offered rates in requests/s (default: the capacity is searched for)',
     ...wholeNumbers(1, 1_000_000),
   },
   driver: {
@@ -28,15 +32,36 @@ export const PLAN_FLAGS = {
     about: `connections (default ${DEFAULTS.connections}); a list in a closed loop`,
     ...wholeNumbers(1, 60_000),
   },
-  duration: { ...A_TIME, about: `of each trial (default ${DEFAULTS.duration_ms / 1000}s)` },
-  warmup: { ...A_TIME, about: `before each trial (default ${DEFAULTS.warmup_ms / 1000}s)` },
+  duration: {
+    ...A_TIME,
+    about: `of each trial (default ${seconds(LADDER.duration_ms)}, ${seconds(SEARCH.duration_ms)} in a search)`,
+  },
+  warmup: {
+    ...A_TIME,
+    about: `before each trial (default ${seconds(LADDER.warmup_ms)}, ${seconds(SEARCH.warmup_ms)} in a search)`,
+  },
   timeout: { ...A_TIME, about: `longest wait for an answer (default ${DEFAULTS.timeout_ms / 1000}s)` },
   'slo-p99': { ...A_TIME, about: `a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)` },
+  'slo-success': {
+    value: 'PERCENT',
+    about: `and with so many successes (default ${DEFAULTS.slo_success_percent})`,
+    parse: percentage,
+    expected: 'a percentage above 0, at most 100, such as 99.9',
+  },
+  'no-confirm': { value: '', about: 'do not relax the limit that was found to see whether the capacity moves' },
+  'no-keep-alive': { value: '', about: 'a connection for each request' },
+  unbounded: { value: '', about: 'vegeta with its own defaults: no bound on workers and connections' },
   url: {
     value: 'URL',
     about: 'load a service that runs already; its database is not touched',
     parse: httpUrl,
     expected: 'an http:// or https:// URL without user and password (give --header "Authorization: …")',
+  },
+  'metrics-url': {
+    value: 'URL',
+    about: "what that service tells of itself, in Prometheus' text format",
+    parse: httpUrl,
+    expected: 'an http:// or https:// URL without user and password',
   },
   method: {
     value: 'NAME',
@@ -63,16 +88,26 @@ export const PLAN_FLAGS = {
 export function planOf(flags) {
   const driver = DRIVERS[flags.driver ?? 'paced']
   const connections = flags.connections ?? [DEFAULTS.connections]
-  const duration_s = (flags.duration ?? DEFAULTS.duration_ms) / 1000
+  const searches = driver.loop === 'open' && !flags.rates
+  const times = searches ? SEARCH : LADDER
+  const duration_s = (flags.duration ?? times.duration_ms) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
   return {
     url: flags.url ?? null,
+    metrics_url: flags['metrics-url'] ?? null,
     driver: driver.name,
     rates_rps: flags.rates ?? null,
     connections,
+    fresh_connections: flags['no-keep-alive'] === true,
+    unbounded: flags.unbounded === true,
+    searches,
+    confirms: searches && flags['no-confirm'] !== true,
     mix: mixOf(flags),
-    slo: { p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms, success_ratio: 1 },
-    warmup_s: (flags.warmup ?? DEFAULTS.warmup_ms) / 1000,
+    slo: {
+      p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms,
+      success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100,
+    },
+    warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
     timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
   }
@@ -95,6 +130,12 @@ function refuseMisfits(driver, flags, connections, duration_s) {
       `--connections: expected one number for the open-loop driver ${driver.name}, got ${connections}`,
     )
   }
+  if (flags.unbounded && driver.name !== 'vegeta') {
+    throw new UsageError(`--unbounded: expected --driver vegeta, got ${driver.name}, whose connections are a fixed set`)
+  }
+  if (flags['metrics-url'] && !flags.url) {
+    throw new UsageError("--metrics-url: expected --url beside it; the local API's own page is always read")
+  }
   const least = Math.min(...(flags.rates ?? [1 / duration_s])) * duration_s
   if (least < 1) {
     throw new UsageError(`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`)
@@ -113,6 +154,17 @@ function refuseHeaders(headers) {
   if (framing) throw new UsageError(`--header: expected none that frames the request, got ${framing}`)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) throw new UsageError(`--header: expected each name once, got ${twice} twice`)
+}
+
+/** @param {string} text */
+function percentage(text) {
+  const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
+  return value > 0 && value <= 100 ? value : undefined
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${ms / 1000}s`
 }
 
 /** @param {string} text @returns {string | undefined} as the URL standard writes it */
@@ -158,9 +210,14 @@ function bodyOf(file) {
 export function localPlan({ seed, duration_s, timeout_s }) {
   return {
     url: null,
+    metrics_url: null,
     driver: 'paced',
     rates_rps: null,
     connections: [],
+    fresh_connections: false,
+    unbounded: false,
+    searches: false,
+    confirms: false,
     mix: {
       name: 'create-user',
       method: 'POST',

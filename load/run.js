@@ -2,7 +2,10 @@ import { openDatabase } from '../sql/database.js'
 import { DRIVERS } from './drivers/index.js'
 import { UsageError } from './flags.js'
 import { describeMachine, planCores, redlineCommit } from './machine.js'
+import { sentenceOf } from './preflight/preflight.js'
+import { runPreflight } from './preflight/run.js'
 import { pinSelf } from './processes.js'
+import { relaxed } from './relax.js'
 import { renderReport } from './report/report.js'
 import { openLocal, openUrl } from './targets/index.js'
 import { runTrial } from './trial.js'
@@ -54,7 +57,10 @@ export async function runExperiment(experiment, { signal, progress, environment 
         opened = null
         opened = { cell: step.cell, target: await open(step.cell, bench.place) }
         refuseOtherConditions(run, state, records, opened)
-        if (!state.pinning) state.pinning = pinningText(plan, bench, opened.target)
+        if (!state.pinning) {
+          state.pinning = pinningText(plan, bench, opened.target)
+          state.warnings.push(...(await spoilers(step, plan, bench, opened.target, { signal, progress })))
+        }
         write()
       }
       const trial = (records.at(-1)?.trial ?? 0) + 1
@@ -100,9 +106,14 @@ export async function runExperiment(experiment, { signal, progress, environment 
  *
  * @typedef {object} Plan what a run is about; plain data, kept in run.json so that --resume can tell whether it is the same
  * @property {string | null} url null: the local API
+ * @property {string | null} metrics_url of a service behind a URL
  * @property {string} driver
- * @property {number[] | null} rates_rps null: found by a closed-loop plateau
+ * @property {number[] | null} rates_rps null: the capacity is searched for
  * @property {number[]} connections
+ * @property {boolean} fresh_connections a connection for each request
+ * @property {boolean} unbounded vegeta with its own defaults
+ * @property {boolean} searches for the capacity, instead of the loads that were asked for
+ * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
  * @property {import('./mix.js').MixPlan} mix
  * @property {import('./judge.js').Slo} slo
  * @property {number} warmup_s
@@ -113,13 +124,40 @@ export async function runExperiment(experiment, { signal, progress, environment 
  * @property {string} experiment
  * @property {string | null} cell null where there is one target only
  * @property {number} left_s expected time of this trial and those that will follow
- * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number }} load
+ * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number, fresh_connections?: boolean, unbounded?: boolean, nofile?: number | null }} load
  */
 
-/** What the steps load where nothing else is said. @param {Plan} plan */
-function openPlanned({ url }) {
-  return async (/** @type {string | null} */ _cell, /** @type {Place} */ place) =>
-    url ? openUrl(url) : openLocal(place)
+/** What the steps load where nothing else is said; a cell is a limit relaxed. @param {Plan} plan */
+function openPlanned({ url, metrics_url }) {
+  return async (/** @type {string | null} */ cell, /** @type {Place} */ place) =>
+    url ? openUrl(url, metrics_url) : openLocal(relaxed(place, cell))
+}
+
+/**
+ * What on this machine would spoil the run. What the generator can do is measured where the answer hangs on it.
+ *
+ * @param {Step} step the first
+ * @param {Plan} plan
+ * @param {Bench} bench
+ * @param {import('./targets/index.js').Target} target
+ * @param {Pick<Io, 'signal' | 'progress'>} io
+ * @returns {Promise<string[]>} warnings
+ */
+async function spoilers({ load }, plan, { database, cores }, { settings }, { signal, progress }) {
+  const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
+  const planned = {
+    connections: Math.max(load.connections, ...plan.connections),
+    pool_max: settings.POOL_MAX === undefined ? null : Number(settings.POOL_MAX),
+    processes: 1,
+    rate_rps: rates.length > 0 ? Math.max(...rates) : null,
+    backlog: Number(settings.LISTEN_BACKLOG ?? 0),
+    fresh_connections: plan.fresh_connections,
+    timeout_s: plan.timeout_s,
+    loopback: plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname),
+  }
+  const { note } = progress
+  const found = await runPreflight({ plan: planned, database, cores, measuresCeiling: plan.searches, signal, note })
+  return found.findings.filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
 }
 
 /**
@@ -133,20 +171,21 @@ function openPlanned({ url }) {
 async function openBench(plan, results, environment, progress) {
   const logFile = results.file('api.log')
   if (plan.url) {
-    const place = { databaseUrl: '', cores: null, env: environment.forApi, logFile }
+    const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
     return { database: null, cores: null, place, close: async () => {} }
   }
   const planned = planCores()
   const cores = planned !== null && pinSelf(planned.others) ? planned : null
   if (!environment.databaseUrl) progress.note('starting Postgres …')
   const database = await openDatabase(environment.databaseUrl)
-  const place = { databaseUrl: database.url, cores: cores?.api ?? null, env: environment.forApi, logFile }
+  const allCores = cores && `${cores.api},${cores.others}`
+  const place = { databaseUrl: database.url, cores: cores?.api ?? null, allCores, env: environment.forApi, logFile }
   return { database, cores, place, close: () => database.close() }
 }
 
 /**
  * @typedef {Awaited<ReturnType<typeof openBench>>} Bench
- * @typedef {Parameters<typeof openLocal>[0]} Place where a target is to run
+ * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null }} Place where a target is to run
  * @typedef {{ cell: string | null, target: import('./targets/index.js').Target }} Opened
  */
 

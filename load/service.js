@@ -11,6 +11,7 @@ const POLL_MS = 20
  * @param {string[]} command
  * @param {object} options
  * @param {string | null} options.cores for it alone; null: not pinned
+ * @param {number | null} [options.nofile] limit of open files, soft and hard
  * @param {NodeJS.ProcessEnv} options.env
  * @param {string} options.logFile takes what it prints
  * @param {() => Promise<boolean>} options.isReady asked again and again
@@ -19,9 +20,9 @@ const POLL_MS = 20
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
  */
-export async function startService(name, command, { cores, env, logFile, isReady, stopGrace_ms }) {
+export async function startService(name, command, { cores, nofile, env, logFile, isReady, stopGrace_ms }) {
   const log = openSync(logFile, 'a')
-  const { child, exited, stop } = startChild(command, { cores, env, stdio: ['ignore', log, log] })
+  const { child, exited, stop } = startChild(command, { cores, nofile, env, stdio: ['ignore', log, log] })
   closeSync(log)
   let stopping = false
   const died = exited.then(({ code, signal }) => {

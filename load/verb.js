@@ -13,7 +13,7 @@ import { createProgress } from './report/progress.js'
  * @property {any} run run.json
  * @property {import('./trial.js').TrialRecord[]} records
  * @property {string} text for the terminal
- * @property {string} folder
+ * @property {string | null} folder null: nothing was kept
  * @property {boolean} json
  */
 
@@ -53,7 +53,8 @@ export async function main(verbs, [name, ...argv]) {
 
 /** @param {Ended} ended */
 function print({ run, records, text, folder, json }) {
-  if (json) process.stdout.write(`${JSON.stringify({ ...run, folder }, null, 2)}\n`)
+  if (json) process.stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
+  else if (folder === null) process.stdout.write(`\n${text}\n`)
   else if (records.length > 0) process.stdout.write(`\n${text}\n\n${folder}/report.md\n`)
   if (run.interrupted) {
     process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)

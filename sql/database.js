@@ -50,6 +50,7 @@ export async function openDatabase(url, env = process.env) {
  * @property {string[]} warnings what makes its commits less than durable
  * @property {() => Promise<void>} reset empties the table
  * @property {() => Promise<number>} countRows
+ * @property {(text: string) => Promise<any[]>} query for a look at the server
  * @property {() => Promise<void>} close and stop what was started
  */
 
@@ -77,6 +78,7 @@ async function openAt(url, embedded) {
         const { rows } = await client.query('SELECT count(*)::int8 AS rows FROM users')
         return Number(rows[0].rows)
       },
+      query: async (text) => (await client.query(text)).rows,
       close: async () => {
         await client.end()
         await embedded?.stop()

@@ -1,10 +1,10 @@
 import { markdownTable } from 'markdown-table'
-import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../load/flags.js'
+import { duration, helpText, wholeNumber } from '../load/flags.js'
 import { nextRung } from '../load/ladder.js'
+import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { settingsLine, whereAndWhen } from '../load/report/report.js'
 import { count, milliseconds, NONE, offered } from '../load/report/table.js'
-import { beginRun, resumeRun } from '../load/results.js'
 import { runExperiment } from '../load/run.js'
 
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
@@ -23,10 +23,7 @@ const FLAGS = {
     expected: 'a time such as 500ms, 10s or 2m',
   },
   connections: { value: 'N', about: `of the open loop (default ${DEFAULTS.connections})`, ...wholeNumber(1, 15_000) },
-  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
-  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
-  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
-  help: { value: '', about: 'this text' },
+  ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run overload                  about 2.5 minutes
@@ -46,22 +43,21 @@ export const overload = {
   ),
 
   async run(argv, io) {
-    const { resume, json, out, help, ...given } = parseFlags(FLAGS, argv)
-    if (resume && Object.keys(given).length > 0) {
-      throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
-    }
-    const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...given }
-    const fresh = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
-    const { results, run } = resume ? resumeRun('overload', resume) : beginRun('overload', { argv, out, plan: fresh })
-    const { plan } = run
+    const { results, run, plan, json } = openRun('overload', FLAGS, argv, planOf)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
     const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
     const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
-    return { ...ended, text: overloadTable(ended.records), folder: results.folder, json: json === true }
+    return { ...ended, text: overloadTable(ended.records), folder: results.folder, json }
   },
 }
 
 /** @typedef {import('../load/trial.js').TrialRecord[]} Records */
+
+/** @param {Record<string, any>} flags */
+function planOf(flags) {
+  const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...flags }
+  return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
+}
 
 /**
  * The peak in a closed loop, then shares of it in an open one. Pure.

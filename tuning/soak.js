@@ -1,10 +1,10 @@
 import { markdownTable } from 'markdown-table'
-import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../load/flags.js'
+import { duration, helpText, wholeNumber } from '../load/flags.js'
 import { nextRung } from '../load/ladder.js'
+import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { settingsLine, whereAndWhen } from '../load/report/report.js'
 import { count, milliseconds } from '../load/report/table.js'
-import { beginRun, resumeRun } from '../load/results.js'
 import { runExperiment } from '../load/run.js'
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
@@ -28,10 +28,7 @@ const FLAGS = {
   },
   rate: { value: 'N', about: `requests/s, open loop (default ${DEFAULTS.rate})`, ...wholeNumber(1, 100_000) },
   connections: { value: 'N', about: `connections (default ${DEFAULTS.connections})`, ...wholeNumber(1, 10_000) },
-  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
-  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
-  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
-  help: { value: '', about: 'this text' },
+  ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run soak                      half an hour
@@ -47,20 +44,7 @@ export const soak = {
   help: helpText('npm run soak -- [flags]\n\nDo memory or open files grow under a steady load?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
-    const { resume, json, out, help, ...given } = parseFlags(FLAGS, argv)
-    if (resume && Object.keys(given).length > 0) {
-      throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
-    }
-    const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...given }
-    const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / SAMPLE_S))
-    const fresh = {
-      ...localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S }),
-      rates_rps: [rate],
-      connections: [connections],
-      samples,
-    }
-    const { results, run } = resume ? resumeRun('soak', resume) : beginRun('soak', { argv, out, plan: fresh })
-    const { plan } = run
+    const { results, run, plan, json } = openRun('soak', FLAGS, argv, planOf)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
     const answer = (/** @type {Records} */ records) => ({
       capacity: null,
@@ -69,13 +53,21 @@ export const soak = {
     })
     const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
     const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
-    return { ...ended, text, folder: results.folder, json: json === true }
+    return { ...ended, text, folder: results.folder, json }
   },
 }
 
 /** @typedef {import('../load/trial.js').TrialRecord[]} Records */
 
 /** @typedef {import('../load/run.js').Plan & { samples: number }} SoakPlan */
+
+/** @param {Record<string, any>} flags @returns {SoakPlan} */
+function planOf(flags) {
+  const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...flags }
+  const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / SAMPLE_S))
+  const plan = localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S })
+  return { ...plan, rates_rps: [rate], connections: [connections], samples }
+}
 
 /** @param {SoakPlan} plan @param {Records} records @returns {import('../load/run.js').Step | null} */
 function nextStep({ duration_s, rates_rps, connections: [connections], samples }, records) {

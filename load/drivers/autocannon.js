@@ -47,7 +47,7 @@ export const autocannon = {
  */
 async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
   const recorder = new Recorder()
-  const head = headOf(load.url, mix)
+  const head = headOf(load.url, mix, { last: load.fresh_connections })
   /** @type {any[]} */
   const clients = []
   const start_ms = performance.now()

@@ -24,6 +24,8 @@ import { vegeta } from './vegeta.js'
  * @property {number | null} rate_rps null in a closed loop
  * @property {number} connections
  * @property {number} timeout_s
+ * @property {boolean} [fresh_connections] a connection for each request
+ * @property {boolean} [unbounded] vegeta with its own defaults: no bound on workers and connections
  *
  * @typedef {object} Phase
  * @property {number} duration_s

@@ -25,11 +25,11 @@ export const paced = {
 
   async open(load) {
     const mix = createMix(load.mix, load.trial)
-    const head = headOf(load.url, mix)
+    const head = headOf(load.url, mix, { last: load.fresh_connections })
     const connections = Array.from({ length: load.connections }, () => {
       return new Connection(targetOf(load.url), { bodiless: mix.method === 'HEAD' })
     })
-    await Promise.all(connections.map((connection) => connection.open(load.timeout_s * 1000)))
+    if (!load.fresh_connections) await Promise.all(connections.map((one) => one.open(load.timeout_s * 1000)))
     let requests = 0
     return {
       async run(phase) {
@@ -82,6 +82,7 @@ function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal,
   /** @param {Connection} connection @param {number} i */
   function dispatch(connection, i) {
     recorder.sent++
+    recorder.queued(performance.now() - start_ms - schedule.dueAt_ms(i))
     write(connection, i, (status, error) => {
       const at_ms = performance.now() - start_ms
       const latency_ms = at_ms - schedule.dueAt_ms(i)

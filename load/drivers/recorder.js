@@ -7,6 +7,7 @@ export class Recorder {
   #latencies = new Samples()
   #okLatencies = new Samples()
   #lateness = new Samples()
+  #queued = new Samples()
   /** @type {Record<string, number>} */
   #status = {}
   /** @type {Record<string, number>} */
@@ -22,6 +23,11 @@ export class Recorder {
   /** @param {number} lateness_ms how long after its time the generator turned to a request; its own fault alone */
   late(lateness_ms) {
     this.#lateness.add(lateness_ms)
+  }
+
+  /** @param {number} queued_ms from the intended send time to the sending: lateness, and the wait for a connection */
+  queued(queued_ms) {
+    this.#queued.add(queued_ms)
   }
 
   /**
@@ -80,6 +86,7 @@ export class Recorder {
       latency_ms: this.#latencies.distribution(),
       ok_latency_ms: this.#okLatencies.distribution(),
       lateness_ms: this.#lateness.distribution(),
+      queued_ms: this.#queued.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
     }
   }
@@ -105,6 +112,7 @@ export class Recorder {
  * @property {Distribution | null} latency_ms of every request that was answered or timed out
  * @property {Distribution | null} ok_latency_ms of the successes alone
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
+ * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
  *
  * @typedef {Record<'min' | 'mean' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms

@@ -25,8 +25,8 @@ const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,[^,]*,(
 const NO_TARGETS = 'no targets to attack'
 
 /**
- * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults it opens
- * sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a request
+ * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults, which
+ * `unbounded` leaves, it opens sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a request
  * up; here it is counted from the time at which the schedule wanted it.
  *
  * @type {import('./index.js').Driver}
@@ -83,8 +83,10 @@ function* targets(url, mix, first, count) {
  * @param {Iterable<string>} lines targets
  * @param {string} output file for the results
  */
-async function attack(program, { rate_rps, connections, timeout_s }, { duration_s, signal }, lines, output) {
-  const bound = ['-workers', '-max-workers', '-connections', '-max-connections'].map((flag) => `${flag}=${connections}`)
+async function attack(program, load, { duration_s, signal }, lines, output) {
+  const { rate_rps, connections, unbounded = false, fresh_connections = false, timeout_s } = load
+  const bounds = unbounded ? [] : ['-workers', '-max-workers', '-connections', '-max-connections']
+  const bound = bounds.map((flag) => `${flag}=${connections}`)
   // The attack ends with its targets. Ended by time, it drops the last requests whenever it wakes a little late.
   const time = [`-rate=${rate_rps}/1s`, `-duration=${duration_s + timeout_s}s`, `-timeout=${timeout_s}s`]
   const args = [
@@ -94,6 +96,7 @@ async function attack(program, { rate_rps, connections, timeout_s }, { duration_
     '-max-body=0',
     '-redirects=-1',
     '-http2=false',
+    `-keepalive=${!fresh_connections}`,
     ...bound,
     ...time,
     `-output=${output}`,
@@ -150,7 +153,7 @@ async function hitsOf(program, results, signal) {
  * @param {import('./index.js').Load} load
  * @param {import('./index.js').Phase} phase
  */
-function summarise(hits, schedule, { connections }, { duration_s }) {
+function summarise(hits, schedule, { connections, unbounded }, { duration_s }) {
   const recorder = new Recorder()
   // vegeta does not tell when it started: the earliest start that makes no request early is the best there is.
   const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - schedule.dueAt_ms(hit.seq)), 0)
@@ -158,8 +161,9 @@ function summarise(hits, schedule, { connections }, { duration_s }) {
   hits.forEach((hit, i) => {
     const slip_ms = hit.begin_ms - start_ms - schedule.dueAt_ms(hit.seq)
     // With all workers waiting for answers, a late start is the target's doing; with one free, it is vegeta's.
-    recorder.late(busy[i] >= connections ? 0 : slip_ms)
+    recorder.late(busy[i] >= connections && !unbounded ? 0 : slip_ms)
     recorder.sent++
+    recorder.queued(slip_ms)
     const latency_ms = slip_ms + hit.latency_ms
     if (hit.status > 0) recorder.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
     else recordError(recorder, hit.error, latency_ms)

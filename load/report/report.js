@@ -1,3 +1,4 @@
+import { RESOURCES } from './resources.js'
 import { count, offered, trialTable } from './table.js'
 
 /**
@@ -29,34 +30,65 @@ export function renderReport(run, records) {
  * @returns {string}
  */
 export function answerText(run, records) {
-  const answer = run.problem ? `No trustworthy answer: ${run.problem}.` : capacitySentence(run, records)
-  const sentences = [answer, ...run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`)]
-  return sentences.filter(Boolean).join('\n')
+  const cut = run.interrupted ? ['The run was interrupted; --resume with its folder goes on from here.'] : []
+  const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
+  const warnings = run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`)
+  return [...cut, ...problem, capacitySentence(run, records), ...limitSentences(run), ...warnings].join('\n')
 }
 
 /** @param {any} run @param {import('../trial.js').TrialRecord[]} records */
-function capacitySentence({ capacity, slo, interrupted }, records) {
-  const cut = interrupted ? 'The run was interrupted; --resume with its folder goes on from here. ' : ''
+function capacitySentence({ capacity, slo }, records) {
   if (!capacity) {
-    const best = Math.max(
-      0,
-      ...records.filter((r) => r.outcome.verdict !== 'invalid').map((r) => r.traffic.goodput_rps),
-    )
-    return `${cut}No open-loop rate was judged. Highest goodput seen: ${count(Math.round(best))}/s.`
+    const valid = records.filter((record) => record.outcome.verdict !== 'invalid')
+    const best = Math.max(0, ...valid.map(({ traffic }) => traffic.goodput_rps))
+    return `No open-loop rate was judged. Highest goodput seen: ${count(Math.round(best))}/s.`
   }
-  const goal = `every answer a success, p99 <= ${slo.p99_ms} ms`
-  const { low_rps, high_rps } = capacity
-  if (low_rps === null)
-    return `${cut}The SLO (${goal}) was not met at ${count(high_rps)}/s, nor at any rate below that was tried.`
-  if (high_rps === null) return `${cut}The SLO (${goal}) was met up to ${count(low_rps)}/s, the highest rate offered.`
-  return `${cut}The SLO (${goal}) was met up to ${count(low_rps)}/s and no longer at ${count(high_rps)}/s.`
+  const { low_rps, high_rps, trials, confidence } = capacity
+  const goal = `${slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`} a success, p99 <= ${slo.p99_ms} ms`
+  const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
+  const basis = `(${goal}; ${trials} trials, ${loadSeconds(records)} s of load${sure})`
+  if (low_rps === null) return `Capacity: below ${count(high_rps)}/s, the lowest rate tried ${basis}.`
+  if (high_rps === null) return `Capacity: at least ${count(low_rps)}/s; no valid trial failed ${basis}.`
+  const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
+  return `Capacity: ${count(low_rps)} to ${count(high_rps)}/s, +-${width.toFixed(1)} % ${basis}.`
+}
+
+/** @param {import('../trial.js').TrialRecord[]} records */
+function loadSeconds(records) {
+  return Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
+}
+
+/** @param {any} run */
+function limitSentences({ limit, plan }) {
+  if (!limit) return []
+  const { is, turn } = RESOURCES[limit.resource] ?? { is: 'unknown', turn: '' }
+  const runnerUp = limit.runner_up ? ` Runner-up: ${limit.runner_up}.` : ''
+  const seen = plan.url && !plan.metrics_url ? [FROM_OUTSIDE] : []
+  return [
+    `Limit: ${limit.resource}: ${is}.${runnerUp}`,
+    ...limit.evidence.map((/** @type {string} */ text) => `  - ${text}`),
+    ...(limit.resource === 'none-reached' ? [] : [CONFIRMED[String(limit.confirmed)], `Next to turn: ${turn}.`]),
+    ...seen,
+  ]
+}
+
+const FROM_OUTSIDE = 'Seen from outside only: what happens within the service is not known (--metrics-url tells more).'
+
+/** @type {Record<string, string>} */
+const CONFIRMED = {
+  true: 'Confirmed: relaxed, it let more through.',
+  false: 'Not confirmed: what was relaxed did not let more through.',
+  null: 'Not confirmed: not relaxed, or not ours to relax.',
 }
 
 /** Every verdict but a pass, with its reason. @param {import('../trial.js').TrialRecord[]} records */
 function reasons(records) {
   return records
     .filter(({ outcome }) => outcome.verdict !== 'pass')
-    .map(({ load, outcome }) => `- ${offered(load)}: **${outcome.verdict}**, ${outcome.because}`)
+    .map(({ trial, cell, load, outcome }) => {
+      const where = `trial ${trial}, ${cell ? `${cell}, ` : ''}${offered(load)}`
+      return `- ${where}: **${outcome.verdict}**, ${outcome.because}`
+    })
     .join('\n')
 }
 
@@ -67,9 +99,11 @@ function method(run, records) {
     ? 'rows are not counted: the database behind a URL is not ours'
     : 'the stored rows are counted after it'
   const table = plan.url ? 'The service ran already and was left as it is' : 'The table is emptied before each trial'
+  const lengths = [...new Set(records.map(({ load }) => load.duration_s))].sort((a, b) => a - b)
+  const times = lengths.length > 1 ? `${lengths[0]} to ${lengths.at(-1)}` : (lengths[0] ?? plan.duration_s)
   const lines = [
-    `- Trials of ${plan.duration_s} s after ${plan.warmup_s} s of warm-up. ${table}; ${rows}.`,
-    ...new Set(records.map(({ load }) => loopLine(load))),
+    `- Trials of ${times} s after ${plan.warmup_s} s of warm-up or more. ${table}; ${rows}.`,
+    ...loopLines(records),
     `- ${pinning}`,
     ...[settingsLine(records)].filter(Boolean),
     '- p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
@@ -79,11 +113,16 @@ function method(run, records) {
   return lines.join('\n')
 }
 
-/** @param {any} load */
-function loopLine({ driver, loop, connections }) {
-  return loop === 'open'
-    ? `- Open loop (${driver}, ${connections} connections): requests leave on a schedule; latency counts from the intended send time.`
-    : `- Closed loop (${driver}, ${connections} connections): each sends when its answer has come.`
+/** @param {import('../trial.js').TrialRecord[]} records */
+function loopLines(records) {
+  const loops = [...new Set(records.map(({ load }) => `${load.loop} ${load.driver}`))]
+  return loops.map((name) => {
+    const own = records.map(({ load }) => load).filter((load) => `${load.loop} ${load.driver}` === name)
+    const connections = [...new Set(own.map((load) => load.connections))].join(', ')
+    return own[0].loop === 'open'
+      ? `- Open loop (${own[0].driver}, ${connections} connections${own[0].fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
+      : `- Closed loop (${own[0].driver}, ${connections} connections): each sends when its answer has come.`
+  })
 }
 
 /**

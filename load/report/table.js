@@ -28,10 +28,10 @@ export function trialTable(records) {
 }
 
 /** @param {import('../trial.js').TrialRecord} record */
-function row({ load, traffic, probes, outcome }) {
+function row({ load, traffic, probes, outcome, limit, cell: place }) {
   const { 201: created = 0, ...others } = traffic.status
   return [
-    offered(load),
+    `${place ? `${cell(place)}: ` : ''}${offered(load)}`,
     `${count(Math.round(traffic.achieved_rps))}/s`,
     percent(traffic.success_ratio),
     milliseconds(traffic.latency_ms?.p50),
@@ -42,8 +42,14 @@ function row({ load, traffic, probes, outcome }) {
     breakdown(traffic.errors),
     probes.api.cpu_core_ratio === undefined ? NONE : `${Math.round(probes.api.cpu_core_ratio * 100)} %`,
     traffic.rows_stored === null ? NONE : count(traffic.rows_stored),
-    outcome.verdict,
+    outcomeOf(outcome, limit),
   ]
+}
+
+/** @param {import('../judge.js').Outcome} outcome @param {import('../limit.js').Limit | null} limit */
+function outcomeOf({ verdict, blame }, limit) {
+  const why = verdict === 'fail' ? limit?.resource : blame
+  return why ? `${verdict}: ${why}` : verdict
 }
 
 /** What a load asks for: a rate, or connections that each send when they have their answer. @param {any} load */

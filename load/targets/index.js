@@ -6,11 +6,14 @@
  * @property {boolean} countsRows whether what it stores is in the run's database
  * @property {string} url of the endpoint that is loaded
  * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
+ * @property {string | null} metricsUrl page in Prometheus' text format
  * @property {number | null} pid
  * @property {string | null} cores it may run on, read back from the kernel
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
+ * @property {(generator: { pid: number }) => Promise<() => Promise<void>>} [disturb] for the length of a trial; what it
+ *   returns ends the disturbance
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

@@ -28,16 +28,19 @@ const CONFIG_EXIT_CODE = 2
  * @param {string | null} options.cores for the API alone; null: not pinned
  * @param {NodeJS.ProcessEnv} options.env
  * @param {string} options.logFile takes what it prints
+ * @param {string[]} [options.nodeFlags] of Node, beside those of `npm start`
+ * @param {number | null} [options.nofile] its limit of open files; null: ours
  * @returns {Promise<import('./index.js').Target>}
  * @throws {UsageError} when it refuses its configuration
  */
-export async function openLocal({ databaseUrl, cores, env, logFile }) {
+export async function openLocal({ databaseUrl, cores, env, logFile, nodeFlags = [], nofile = null }) {
   const [port, adminPort] = [await getPort({ host: '127.0.0.1' }), await getPort({ host: '127.0.0.1' })]
   const addresses = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  const service = await startService('the API', [process.execPath, ...NODE_FLAGS, SERVER], {
+  const service = await startService('the API', [process.execPath, ...NODE_FLAGS, ...nodeFlags, SERVER], {
     cores,
+    nofile,
     env: childEnv,
     logFile,
     isReady: () => isReady(adminUrl),
@@ -50,7 +53,8 @@ export async function openLocal({ databaseUrl, cores, env, logFile }) {
   try {
     const settings = await readBack(adminUrl, pid)
     const url = `http://127.0.0.1:${port}/user`
-    return { kind: 'local', countsRows: true, url, adminUrl, cores: coresOf(pid), settings, ...service }
+    const metricsUrl = `${adminUrl}/metrics`
+    return { kind: 'local', countsRows: true, url, adminUrl, metricsUrl, cores: coresOf(pid), settings, ...service }
   } catch (error) {
     await service.stop()
     throw error

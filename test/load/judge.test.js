@@ -3,8 +3,14 @@ import { judge } from '../../load/judge.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
-/** A trial in which all went well, but for what is given. @param {object} traffic @param {number | null} lateness_p99_ms */
-function trial(traffic = {}, lateness_p99_ms = 1) {
+/**
+ * A trial in which all went well, but for what is given.
+ *
+ * @param {object} [traffic]
+ * @param {number | null} [lateness_p99_ms] null: a closed loop
+ * @param {{ others?: number, steal?: number, shared?: boolean }} [core] of the service
+ */
+function trial(traffic = {}, lateness_p99_ms = 1, { others = 0, steal = 0, shared = false } = {}) {
   const fine = {
     planned: 1000,
     sent: 1000,
@@ -19,9 +25,17 @@ function trial(traffic = {}, lateness_p99_ms = 1) {
     ...traffic,
   }
   const lateness_ms = lateness_p99_ms === null ? null : { p99: lateness_p99_ms }
+  const cores = { 0: { busy_ratio: 0.5 + others, interrupts_ratio: 0, steal_ratio: steal } }
   return /** @type {any} */ ({
+    target: { cores: '0' },
+    load: { loop: lateness_ms ? 'open' : 'closed' },
     traffic: fine,
-    probes: { api: {}, postgres: {}, generator: { lateness_ms }, kernel: {} },
+    probes: {
+      api: { cpu_core_ratio: 0.5 },
+      postgres: {},
+      generator: { lateness_ms, cores: shared ? '0' : '1' },
+      kernel: { cores },
+    },
   })
 }
 
@@ -101,7 +115,39 @@ const rows = [
   ],
   ['invalid', 'a generator out of descriptors', trial({ errors: { 'client:nofile': 1 } })],
   ['invalid', 'a fail of which a late generator may be the cause', trial({ latency_ms: { p99: 150 } }, 11)],
+  [
+    'invalid',
+    'timeouts of a generator that was late',
+    trial(
+      {
+        ok: 990,
+        success_ratio: 0.99,
+        completed: 990,
+        status: { 201: 990 },
+        errors: { 'client:unsent': 10 },
+        rows_stored: 990,
+      },
+      500,
+    ),
+  ],
+  ['invalid', 'a neighbour on the core of the service', trial({ latency_ms: { p99: 150 } }, 1, { others: 0.2 })],
+  ['invalid', 'a host that takes the core away', trial({ latency_ms: { p99: 150 } }, 1, { steal: 0.2 })],
+  ['pass', 'what is in time beside a neighbour', trial({}, 1, { others: 0.2 })],
+  [
+    'fail',
+    'a core that is shared with the generator anyway',
+    trial({ latency_ms: { p99: 150 } }, 1, { others: 0.4, shared: true }),
+  ],
 ]
+
+t.test('what is invalid says whose doing it was', async (t) => {
+  const late = { latency_ms: { p99: 150 } }
+  t.equal(judge(trial(late, 11), SLO).blame, 'generator')
+  t.equal(judge(trial(late, 1, { others: 0.2 }), SLO).blame, 'noise')
+  t.equal(judge(trial({ rows_stored: 999 }), SLO).blame, 'rows')
+  t.equal(judge(trial({ errors: { 'client:ports': 1 } }), SLO).blame, 'generator')
+  t.equal(judge(trial(late), SLO).blame, undefined, 'a fail is nobody else’s')
+})
 
 t.test('lateness counts in proportion to the SLO, and for the p99 alone', async (t) => {
   const strict = { p99_ms: 5, success_ratio: 1 }

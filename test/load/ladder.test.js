@@ -1,5 +1,5 @@
 import t from 'tap'
-import { capacityOf, nextRung, ratesAround, unanswered } from '../../load/ladder.js'
+import { capacityOf, nextRung, unanswered } from '../../load/ladder.js'
 
 /** @param {number | null} rate_rps @param {string} verdict */
 function trial(rate_rps, verdict) {
@@ -26,12 +26,6 @@ t.test('nextRung repeats an invalid trial, three times at the most', async (t) =
 t.test('a rung that is listed twice is measured twice', async (t) => {
   t.strictSame(nextRung([rung(1), rung(1)], [trial(1, 'pass')]), rung(1))
   t.equal(nextRung([rung(1), rung(1)], [trial(1, 'pass'), trial(1, 'fail')]), null)
-})
-
-t.test('ratesAround rises, goes past the plateau, and offers nothing twice', async (t) => {
-  const rates = ratesAround(7432)
-  t.strictSame(rates, [2200, 3700, 5200, 5900, 6700, 7400, 8200, 8900, 10_000, 11_000])
-  t.strictSame(ratesAround(2), [1, 2, 3], 'a slow target has fewer rates')
 })
 
 t.test('capacityOf gives the highest pass below the lowest fail', async (t) => {

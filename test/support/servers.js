@@ -105,3 +105,24 @@ export function created(req, res) {
     res.end('{}')
   })
 }
+
+/** Serves four requests at a time, each for so long; the others wait. @param {number} each_ms @returns {http.RequestListener} */
+export function fourAtATime(each_ms) {
+  /** @type {(() => void)[]} */
+  const waiting = []
+  let busy = 0
+  const serve = (/** @type {() => void} */ answer) => {
+    busy++
+    setTimeout(() => {
+      answer()
+      busy--
+      const next = waiting.shift()
+      if (next) serve(next)
+    }, each_ms)
+  }
+  return (req, res) => {
+    const answer = () => created(req, res)
+    if (busy < 4) serve(answer)
+    else waiting.push(answer)
+  }
+}

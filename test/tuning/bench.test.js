@@ -14,7 +14,7 @@ const embedded = await postgres(t)
 
 t.test('each contender answers 201, and stores a row unless it is a floor', async (t) => {
   const logFile = path.join(temporaryFolder(t), 'api.log')
-  const place = { databaseUrl: embedded.url, cores: null, env: process.env, logFile }
+  const place = { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile }
   await Promise.all(
     CONTENDERS.map(async (contender) => {
       const target = await openContender(contender, place)

@@ -1,7 +1,7 @@
-import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../../load/flags.js'
+import { duration, helpText, wholeNumber } from '../../load/flags.js'
+import { openRun, RUN_FLAGS } from '../../load/open-run.js'
 import { localPlan } from '../../load/plan.js'
 import { whereAndWhen } from '../../load/report/report.js'
-import { beginRun, resumeRun } from '../../load/results.js'
 import { runExperiment } from '../../load/run.js'
 import { CONTENDERS } from './contenders.js'
 import { nextStep, visitsOf } from './steps.js'
@@ -39,10 +39,7 @@ const FLAGS = {
     about: `of the order and of the users (default ${DEFAULTS.seed})`,
     ...wholeNumber(0, 2 ** 32 - 1),
   },
-  out: { value: 'DIR', about: 'folder for the results (default results/<run_id>)' },
-  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
-  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
-  help: { value: '', about: 'this text' },
+  ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run bench                     about 15 minutes
@@ -58,12 +55,7 @@ export const bench = {
   help: helpText('npm run bench -- [flags]\n\nWhat does an insert cost here, and elsewhere?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
-    const { resume, json, out, help, ...given } = parseFlags(FLAGS, argv)
-    if (resume && Object.keys(given).length > 0) {
-      throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
-    }
-    const { results, run } = resume ? resumeRun('bench', resume) : beginRun('bench', { argv, out, plan: planOf(given) })
-    const { plan } = run
+    const { results, run, plan, json } = openRun('bench', FLAGS, argv, planOf)
     const ended = await runExperiment(
       {
         run,
@@ -76,7 +68,7 @@ export const bench = {
       },
       io,
     )
-    return { ...ended, text: benchTables(ended.records), folder: results.folder, json: json === true }
+    return { ...ended, text: benchTables(ended.records), folder: results.folder, json }
   },
 }
 

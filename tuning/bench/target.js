@@ -48,6 +48,7 @@ async function openPeer(file, countsRows, { databaseUrl, cores, env, logFile }) 
     countsRows,
     url: `http://127.0.0.1:${port}/user`,
     adminUrl: null,
+    metricsUrl: null,
     cores: coresOf(service.pid),
     settings: { POOL_MAX: countsRows ? Number(POOL_MAX) : null, NOFILE: nofileOf(service.pid) },
     ...service,

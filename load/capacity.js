@@ -1,0 +1,264 @@
+import { DRIVERS } from './drivers/index.js'
+import { limitOfRun } from './limit.js'
+import { moved, relaxedCell } from './relax.js'
+import { scoreOf } from './search/score.js'
+import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from './search/search.js'
+
+/** The closed loop that gives a first guess; it has no schedule to keep, so its driver is always the same. */
+export const PLATEAU_DRIVER = 'autocannon'
+const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
+const PLATEAU_DURATION_S = 1
+const PLATEAU_WARMUP_S = 0.25
+
+/** The first trial of a run also pays for a cold target: V8 has nothing compiled, no connection is open. */
+const FIRST_WARMUP_S = 2
+
+/** A rung that brings less than this is the last: the gain is below the noise. */
+const PLATEAU_GAIN = 1.1
+
+/** So many invalid trials of one rung are enough to give it up. */
+const MAX_INVALID = 3
+
+/** Above the rate that failed, so that a capacity that moved is told from one that wandered. */
+const EDGE_SHARE = 1.1
+const RELAXED_TRIALS = 2
+
+/** Two limits may be accused, one after the other. */
+const ACCUSATIONS = ['relax', 'relax-runner-up']
+
+/** The last word has the long trial: so many times as long as the others. */
+const CONFIRM_TIMES = 4
+
+/** For the bar: as many trials as a search takes as a rule. */
+const USUAL_TRIALS = 14
+const BETWEEN_TRIALS_S = 1
+
+/**
+ * The next trial of a run that looks for the capacity: a plateau by a short closed-loop ladder, the search around it in
+ * an open loop, and the edge once more with the accused limit relaxed. Pure.
+ *
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @returns {import('./run.js').Step | null}
+ */
+export function nextStep(plan, records) {
+  return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records)
+}
+
+/** @typedef {import('./trial.js').TrialRecord[]} Records */
+
+/**
+ * What the trials so far answer. Pure.
+ *
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ */
+export function answerOf(plan, records) {
+  const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
+  return {
+    capacity: found && { ...found, slo: plan.slo },
+    limit: limitOf(plan, records),
+    problem: problemOf(plan, records, found),
+  }
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records @returns {import('./run.js').Step | null} */
+function plateauStep(plan, records) {
+  const own = of(records, 'plateau')
+  for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
+    const trials = own.filter(({ load }) => load.connections === connections)
+    const valid = trials.find(({ outcome }) => outcome.verdict !== 'invalid')
+    if (!valid && trials.length < MAX_INVALID) {
+      const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
+      return step(plan, records, 'plateau', null, {
+        driver: PLATEAU_DRIVER,
+        loop: 'closed',
+        rate_rps: null,
+        connections,
+        warmup_s,
+        duration_s: PLATEAU_DURATION_S,
+      })
+    }
+    const before = plateauOf(own.filter(({ load }) => load.connections < connections))
+    if (i > 0 && plateauOf(own) < PLATEAU_GAIN * before) return null
+  }
+  return null
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records @returns {import('./run.js').Step | null} */
+function searchStep(plan, records) {
+  if (plateauOf(records) === 0) return null
+  const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
+  return next && openStep(plan, records, 'search', null, next)
+}
+
+/**
+ * The edge as it is, then twice with the accused limit relaxed.
+ *
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @returns {import('./run.js').Step | null}
+ */
+function relaxStep(plan, records) {
+  const edge_rps = edgeOf(plan, records)
+  if (!plan.confirms || edge_rps === null) return null
+  for (const { experiment, cell } of accusations(records)) {
+    const own = of(records, experiment)
+    const wanted = [null, ...Array(RELAXED_TRIALS).fill(cell)]
+    for (const place of [null, cell]) {
+      const trials = own.filter((record) => record.cell === place)
+      const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
+      const count = wanted.filter((other) => other === place).length
+      if (valid.length >= count || trials.length - valid.length >= MAX_INVALID) continue
+      return openStep(plan, records, experiment, place, { rate_rps: edge_rps, duration_s: plan.duration_s })
+    }
+    if (moved(own)) return null
+  }
+  return null
+}
+
+/**
+ * Whom to accuse, with the cell in which that limit is relaxed: the limit, then its runner-up.
+ *
+ * @param {Records} records
+ */
+function accusations(records) {
+  const limit = limitOfRun(of(records, 'search'))
+  const settings = records.at(-1)?.settings ?? {}
+  return [limit?.resource, limit?.runner_up ?? undefined].flatMap((resource, i) => {
+    const cell = relaxedCell(resource, settings)
+    return cell ? [{ resource: String(resource), experiment: ACCUSATIONS[i], cell }] : []
+  })
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records @returns {import('./limit.js').Limit | null} */
+function limitOf(plan, records) {
+  const limit = limitOfRun(of(records, 'search'))
+  if (!limit) return null
+  const said = []
+  for (const { resource, experiment, cell } of accusations(records)) {
+    const did = moved(of(records, experiment))
+    if (did === null) continue
+    const edge = `at ${edgeOf(plan, records)}/s`
+    if (did)
+      return {
+        ...limit,
+        resource,
+        runner_up: resource === limit.resource ? limit.runner_up : limit.resource,
+        evidence: [...limit.evidence, ...said, `with ${cell} the SLO was met ${edge}, where it was not before`],
+        confirmed: true,
+      }
+    said.push(`${cell} did not help ${edge}`)
+    if (resource === limit.resource && limit.runner_up)
+      Object.assign(limit, { resource: limit.runner_up, runner_up: resource })
+  }
+  return { ...limit, evidence: [...limit.evidence, ...said], confirmed: said.length > 0 ? false : null }
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records @returns {number | null} where the relaxed limit is tried */
+function edgeOf(plan, records) {
+  const found = intervalOf(trialsOf(records, plan), searchPlan(plan, records))
+  return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
+}
+
+/**
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @param {ReturnType<typeof intervalOf>} found
+ * @returns {string | null}
+ */
+function problemOf(plan, records, found) {
+  if (plateauOf(records) === 0) {
+    return `the closed loop that looks for the plateau found none: ${records.at(-1)?.outcome.because ?? 'no trial'}`
+  }
+  const trials = of(records, 'search')
+  if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
+    return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
+  }
+  return searchProblem(trialsOf(records, plan), searchPlan(plan, records)) ?? boundProblem(trials, found)
+}
+
+/**
+ * A search that ends at rates whose trials were all invalid has found what the generator or the machine could do.
+ *
+ * @param {Records} trials
+ * @param {ReturnType<typeof intervalOf>} found
+ */
+function boundProblem(trials, found) {
+  const low_rps = found?.low_rps ?? 0
+  const last = trials.findLast(({ outcome, load }) => outcome.verdict === 'invalid' && Number(load.rate_rps) > low_rps)
+  if (!found || found.high_rps !== null || !last) return null
+  return `above ${low_rps}/s no trial was valid, so this is a lower bound: ${last.outcome.because}`
+}
+
+/** @param {import('./run.js').Plan} plan @param {Records} records */
+function searchPlan(plan, records) {
+  const max_duration_s = Math.max(plan.duration_s, SEARCH_DEFAULTS.max_duration_s)
+  const confirm_s = CONFIRM_TIMES * plan.duration_s
+  return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s: plan.duration_s, max_duration_s, confirm_s }
+}
+
+/** @param {Records} records @param {import('./run.js').Plan} plan */
+function trialsOf(records, { slo }) {
+  return of(records, 'search').map((record) => ({
+    rate_rps: Number(record.load.rate_rps),
+    duration_s: record.load.duration_s,
+    verdict: record.outcome.verdict,
+    score: scoreOf(record, slo),
+  }))
+}
+
+/** @param {Records} records @returns {number} goodput of the best closed loop; 0: nothing to go by */
+function plateauOf(records) {
+  const own = of(records, 'plateau').filter(({ outcome }) => outcome.verdict !== 'invalid')
+  return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))
+}
+
+/** @param {Records} records @param {string} experiment */
+function of(records, experiment) {
+  return records.filter((record) => record.experiment === experiment)
+}
+
+/**
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @param {string} experiment
+ * @param {string | null} cell
+ * @param {{ rate_rps: number, duration_s: number }} trial
+ */
+function openStep(plan, records, experiment, cell, { rate_rps, duration_s }) {
+  const { name: driver, loop } = DRIVERS[plan.driver]
+  const {
+    warmup_s,
+    fresh_connections,
+    unbounded,
+    connections: [connections],
+  } = plan
+  return step(plan, records, experiment, cell, {
+    driver,
+    loop,
+    rate_rps,
+    connections,
+    warmup_s,
+    duration_s,
+    fresh_connections,
+    unbounded,
+  })
+}
+
+/**
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @param {string} experiment
+ * @param {string | null} cell
+ * @param {import('./run.js').Step['load']} load
+ * @returns {import('./run.js').Step}
+ */
+function step(plan, records, experiment, cell, load) {
+  const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
+  const left_s =
+    experiment === 'plateau' || experiment === 'search'
+      ? trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
+      : load.warmup_s + load.duration_s
+  return { experiment, cell, left_s, load }
+}

@@ -1,0 +1,80 @@
+import { DETECTORS } from './detectors/index.js'
+
+/** So many trials beyond the capacity vote on a run's limit. */
+const MAJORITY_OF = 5
+
+/** A resource below this share of its threshold was not near its limit, and no runner-up. */
+const NEAR_SHARE = 0.6
+
+/**
+ * Names the resource that stopped a target from taking more, from the record of one trial. Pure.
+ *
+ * Each resource has a detector that says how far it was to the point at which it limits (1: there). Of those that are
+ * there, the one that explains the others counts: a full accept queue of a service whose core is full is no cause, nor is
+ * a pool whose connections all wait for a lock. The detectors therefore stand in the order in which they explain.
+ *
+ * @param {Pick<import('./trial.js').TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record
+ * @param {import('./judge.js').Slo} slo
+ * @returns {Limit}
+ */
+export function limitOf(record, slo) {
+  const found = DETECTORS.map(({ resource, detect }) => ({ resource, ...detect(record, slo) })).filter(
+    ({ reach }) => reach > 0,
+  )
+  const reached = found.filter(({ reach }) => reach >= 1)
+  const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
+  if (record.outcome.verdict === 'pass' || reached.length === 0) {
+    const [runnerUp] = nearest
+    const evidence =
+      record.outcome.verdict === 'pass' ? ['the SLO was met'] : ['nothing that was looked at was at its limit']
+    return {
+      resource: 'none-reached',
+      evidence: [...evidence, ...(runnerUp?.evidence ?? [])],
+      runner_up: runnerUp?.resource ?? null,
+      confirmed: null,
+    }
+  }
+  const [accused] = reached
+  const runnerUp = reached[1] ?? nearest.find(({ resource }) => resource !== accused.resource)
+  return {
+    resource: accused.resource,
+    evidence: accused.evidence,
+    runner_up: runnerUp?.resource ?? null,
+    confirmed: null,
+  }
+}
+
+/**
+ * @typedef {object} Limit
+ * @property {string} resource
+ * @property {string[]} evidence sentences with their figures
+ * @property {string | null} runner_up
+ * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
+ */
+
+/**
+ * The limit of a run: that of the trials that did not meet the SLO, nearest above the capacity first, by their majority.
+ *
+ * @param {import('./trial.js').TrialRecord[]} records
+ * @returns {Limit | null} null: no trial
+ */
+export function limitOfRun(records) {
+  const beyond = records.filter(({ outcome, load }) => outcome.verdict !== 'pass' && load.loop === 'open')
+  const edge = beyond.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).slice(0, MAJORITY_OF)
+  const votes = (edge.length > 0 ? edge : records.slice(-1)).flatMap(({ limit }) => limit ?? [])
+  if (votes.length === 0) return null
+  const [[winner]] = tally(votes.map(({ resource }) => resource))
+  const others = tally(
+    votes.flatMap(({ resource, runner_up }) => [resource, runner_up]).filter((name) => name !== winner),
+  )
+  const named = votes.find(({ resource }) => resource === winner)
+  return named ? { ...named, runner_up: others[0]?.[0] ?? null } : null
+}
+
+/** Names by how often they come, the most frequent first. @param {(string | null)[]} names @returns {[string, number][]} */
+function tally(names) {
+  /** @type {Map<string, number>} */
+  const counts = new Map()
+  for (const name of names) if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a)
+}

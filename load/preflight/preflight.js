@@ -1,0 +1,69 @@
+import { apiFiles, backlog, freshPorts, generatorFiles, pool, ports } from './limits.js'
+import { ceiling, cores, otherProcesses, pressure, quota, steal } from './machine.js'
+
+/**
+ * Would this machine spoil the measurement that is planned? Pure.
+ *
+ * @param {Facts} facts
+ * @param {Planned} plan
+ * @returns {Finding[]} one for each thing that was looked at
+ */
+export function preflight(facts, plan) {
+  return [
+    generatorFiles(facts, plan),
+    apiFiles(facts, plan),
+    ports(facts, plan),
+    ...(plan.fresh_connections ? [freshPorts(facts, plan)] : []),
+    backlog(facts, plan),
+    pool(facts, plan),
+    cores(facts),
+    quota(facts),
+    steal(facts),
+    otherProcesses(facts),
+    pressure(facts),
+    ceiling(facts, plan),
+  ]
+}
+
+/** A finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
+export function sentenceOf({ what, value, why, mend }) {
+  return `${what}: ${value}; ${why}; ${mend}`
+}
+
+/**
+ * @typedef {object} Finding
+ * @property {string} check stable name
+ * @property {'ok' | 'warn' | 'bad' | 'unseen'} level bad: what is measured would not be the target
+ * @property {string} what was looked at
+ * @property {string} value what came, and what was expected
+ * @property {string} why it matters
+ * @property {string} mend what to do about it
+ *
+ * @typedef {object} Planned
+ * @property {number} connections
+ * @property {number | null} pool_max of each process of the service; null: the service is not ours to look at
+ * @property {number} processes of the service
+ * @property {number | null} rate_rps the highest; null: not known yet
+ * @property {number} backlog
+ * @property {boolean} fresh_connections a connection per request
+ * @property {number} timeout_s
+ * @property {boolean} [loopback] the service is on this machine (default true)
+ *
+ * @typedef {object} Facts what the machine is like; null: it cannot be seen here
+ * @property {Limits | null} generator_nofile
+ * @property {Limits | null} api_nofile
+ * @property {number | null} ephemeral_ports that connect() may take
+ * @property {number | null} time_wait sockets now
+ * @property {boolean | null} tw_reuse_loopback whether connect() takes ports in TIME_WAIT again, to this machine
+ * @property {boolean | null} tw_reuse_remote the same, to any other
+ * @property {number | null} somaxconn
+ * @property {{ max: number, reserved: number, used: number } | null} database_connections
+ * @property {{ allowed: number, taskset: boolean, pinned: { api: string, others: string } | null } | null} cores
+ * @property {number | null} cpu_quota_cores Infinity: none
+ * @property {number | null} steal_ratio of all cores' time
+ * @property {{ core: string, ratio: number }[] | null} busy each core with what others run
+ * @property {number | null} pressure_ratio of the last 10 s: somebody waited for a core
+ * @property {import('./ceiling.js').Ceiling | { failed: string } | null} ceiling
+ *
+ * @typedef {{ soft: number, hard: number }} Limits
+ */

@@ -1,0 +1,110 @@
+import { readMetrics } from './metrics.js'
+import { watchProcess } from './process.js'
+
+const SCRAPE_TIMEOUT_MS = 2000
+
+/** At the end of a trial an event loop that was blocked gets the time to answer. */
+const LAST_SCRAPE_TIMEOUT_MS = 5000
+
+/**
+ * What the service uses, as the kernel has it, and what it tells of itself on its metrics page: gauges sampled, counters
+ * as the difference over the trial.
+ *
+ * @param {{ pid: number | null, metricsUrl: string | null }} target
+ * @returns {Promise<import('./index.js').Probe>}
+ */
+export async function watchApi({ pid, metricsUrl }) {
+  const use = watchProcess(pid)
+  const started_ms = performance.now()
+  const first = metricsUrl ? await readMetrics(metricsUrl, SCRAPE_TIMEOUT_MS) : null
+  /** @type {import('./metrics.js').Metrics[]} */
+  const samples = []
+  return {
+    async sample() {
+      const metrics = first && (await readMetrics(/** @type {string} */ (metricsUrl), SCRAPE_TIMEOUT_MS))
+      if (metrics) samples.push(metrics)
+    },
+
+    end() {
+      const own = use()
+      const wall_s = (performance.now() - started_ms) / 1000
+      return async ({ completed }) => {
+        const last = first && (await readMetrics(/** @type {string} */ (metricsUrl), LAST_SCRAPE_TIMEOUT_MS))
+        const told = first && last ? tell(first, samples, last, wall_s) : {}
+        return { ...told, ...used(own, completed) }
+      }
+    },
+  }
+}
+
+/** @param {import('./process.js').ProcessUse | null} use @param {number} completed */
+function used(use, completed) {
+  if (!use) return {}
+  return completed > 0 ? { ...use, cpu_us_per_request: (use.cpu_s * 1e6) / completed } : use
+}
+
+/**
+ * @param {import('./metrics.js').Metrics} first
+ * @param {import('./metrics.js').Metrics[]} samples
+ * @param {import('./metrics.js').Metrics} last
+ * @param {number} wall_s
+ */
+function tell(first, samples, last, wall_s) {
+  const grown = (/** @type {string} */ name) => difference(first.sum(name), last.sum(name))
+  const seen = (/** @type {string} */ name) => {
+    return samples.map((metrics) => metrics.sum(name)).filter((value) => value !== null)
+  }
+  const share = (/** @type {number | null} */ seconds) => (seconds === null ? null : seconds / wall_s)
+  const statements = grown('redline_statement_seconds_count')
+  const statement_s = grown('redline_statement_seconds_sum')
+  const idle = seen('redline_pool_idle')
+  const used = seen('redline_pool_total').map((total, i) => total - idle[i])
+  return {
+    cpu_core_ratio: share(grown('process_cpu_seconds_total')),
+    rss_bytes: last.sum('process_resident_memory_bytes'),
+    open_files: last.sum('process_open_fds'),
+    open_files_max: last.sum('process_max_fds'),
+    gc_ratio: share(grown('nodejs_gc_duration_seconds_sum')),
+    elu_ratio: mean(seen('redline_event_loop_utilization_ratio')),
+    loop_delay_p99_ms: milliseconds(most(seen('redline_event_loop_delay_p99_seconds'))),
+    loop_delay_max_ms: milliseconds(most(seen('redline_event_loop_delay_max_seconds'))),
+    in_flight_mean: mean(seen('redline_in_flight_requests')),
+    waiting_mean: mean(seen('redline_waiting_requests')),
+    pool_used_mean: mean(used),
+    pool_waiting_mean: mean(seen('redline_pool_waiting')),
+    hashing_mean: mean(seen('redline_hashing_passwords')),
+    statements,
+    statement_mean_ms: statements && statement_s !== null ? (statement_s / statements) * 1000 : null,
+    connections_max: last.sum('redline_connections_max'),
+    dropped_connections: grown('redline_dropped_connections_total'),
+    problems: growth(first, last, 'redline_problems_total', 'code'),
+    shed: growth(first, last, 'redline_shed_total', 'limit'),
+  }
+}
+
+/** @param {import('./metrics.js').Metrics} first @param {import('./metrics.js').Metrics} last @param {string} name @param {string} label */
+function growth(first, last, name, label) {
+  const before = first.by(name, label)
+  const rows = Object.entries(last.by(name, label)).map(([key, count]) => [key, count - (before[key] ?? 0)])
+  return Object.fromEntries(rows.filter(([, count]) => Number(count) > 0))
+}
+
+/** @param {number | null} before @param {number | null} now */
+function difference(before, now) {
+  return now === null ? null : now - (before ?? 0)
+}
+
+/** @param {number[]} values */
+function mean(values) {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** @param {number[]} values */
+function most(values) {
+  return values.length === 0 ? null : Math.max(...values)
+}
+
+/** @param {number | null} seconds */
+function milliseconds(seconds) {
+  return seconds === null ? null : seconds * 1000
+}

@@ -1,0 +1,75 @@
+import { watchApi } from './api.js'
+import { watchGenerator } from './generator.js'
+import { watchKernel } from './kernel.js'
+import { watchPostgres } from './postgres.js'
+
+/** Wait events and queues come and go within milliseconds: 10 looks a second. The page of the service costs it a millisecond. */
+const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000 }
+
+/**
+ * Probes, all of one shape: begun beside a load, sampled while it is on, ended when the last answer has come.
+ *
+ * @typedef {object} Probe
+ * @property {() => Promise<void>} sample
+ * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any }) => Promise<any>} end takes what has to
+ *   be taken at this moment; what it returns gives the findings
+ *
+ * @typedef {{ api: any, postgres: any, generator: any, kernel: any }} Findings
+ */
+
+/**
+ * @param {object} parts
+ * @param {import('../targets/index.js').Target} parts.target
+ * @param {import('../../sql/database.js').Database | null} parts.database
+ * @param {{ pid: number }} parts.generator
+ */
+export async function startProbes({ target, database, generator }) {
+  const probes = Object.entries({
+    api: await watchApi(target),
+    postgres: await watchPostgres(database),
+    generator: watchGenerator(generator),
+    kernel: watchKernel({ url: target.url, ours: target.pid !== null }),
+  })
+  const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
+  const stop = () => {
+    for (const timer of timers) timer.stop()
+  }
+  return {
+    stop,
+
+    /** When the last answer has come. @returns {(traffic: { sent: number, completed: number, lateness_ms: any }) => Promise<Findings>} */
+    end() {
+      stop()
+      const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))
+      return async (/** @type {any} */ traffic) => {
+        await Promise.all(timers.map(({ idle }) => idle()))
+        const found = ended.map(async ({ name, findings }) => [name, rounded((await findings?.(traffic)) ?? {})])
+        return Object.fromEntries(await Promise.all(found))
+      }
+    },
+  }
+}
+
+/** Samples again and again, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
+function every(interval_ms, probe) {
+  let sampling = Promise.resolve()
+  let busy = false
+  const timer = setInterval(() => {
+    if (busy) return
+    busy = true
+    // What cannot be looked at once is looked at the next time; a trial does not end by it.
+    sampling = Promise.resolve(probe?.sample()).then(done, done)
+  }, interval_ms)
+  function done() {
+    busy = false
+  }
+  return { stop: () => clearInterval(timer), idle: () => sampling }
+}
+
+/** Without what is unknown, and to four digits behind the point: more is noise. @param {any} value @returns {any} */
+function rounded(value) {
+  if (typeof value === 'number') return Number(value.toFixed(4))
+  if (value === null || typeof value !== 'object') return value
+  const known = Object.entries(value).filter(([, part]) => part !== null && part !== undefined)
+  return Object.fromEntries(known.map(([name, part]) => [name, rounded(part)]))
+}

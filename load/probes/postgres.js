@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { coresOf } from '../machine.js'
+import { familyCpu_s, statFields } from './process.js'
+
+/**
+ * What every session but the lab's own does, and on what it waits. A statement that is active and waits for nothing is
+ * on a core or in line for one.
+ */
+const ACTIVITY = `
+  SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') AS wait, count(*)::int AS sessions
+  FROM pg_stat_activity
+  WHERE state = 'active' AND backend_type = 'client backend' AND application_name NOT LIKE 'redline-lab%'
+  GROUP BY 1`
+
+const COUNTERS = `
+  SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address,
+    (SELECT sum(xact_commit)::float8 FROM pg_stat_database) AS commits,
+    pg_current_wal_lsn() - '0/0' AS wal_bytes,
+    (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+    current_setting('max_connections')::int AS connections_max`
+
+/**
+ * What Postgres does while the load is on: wait events of the sessions, sampled; CPU of all its processes, where it runs
+ * on this machine; commits, WAL, connections.
+ *
+ * @param {import('../../sql/database.js').Database | null} database
+ * @returns {Promise<import('./index.js').Probe | null>}
+ */
+export async function watchPostgres(database) {
+  if (!database) return null
+  const started_ms = performance.now()
+  const first = await counters(database)
+  const postmaster = postmasterOf(first)
+  const cpu_s = familyCpu_s(postmaster)
+  /** @type {Record<string, number>} */
+  const waits = {}
+  let samples = 0
+  let connections_max_seen = first.connections
+  return {
+    async sample() {
+      const rows = await database.query(ACTIVITY)
+      samples++
+      for (const { wait, sessions } of rows) waits[wait] = (waits[wait] ?? 0) + sessions
+    },
+
+    end() {
+      const wall_s = (performance.now() - started_ms) / 1000
+      const cpu_now_s = familyCpu_s(postmaster)
+      return async () => {
+        const last = await counters(database)
+        connections_max_seen = Math.max(connections_max_seen, last.connections)
+        const active = Object.values(waits).reduce((sum, count) => sum + count, 0)
+        const shares = Object.entries(waits).map(([wait, count]) => [wait, count / active])
+        return {
+          samples,
+          active_mean: samples === 0 ? null : active / samples,
+          waits: Object.fromEntries(shares.sort(([, a], [, b]) => Number(b) - Number(a))),
+          cpu_core_ratio: cpu_s === null || cpu_now_s === null ? null : (cpu_now_s - cpu_s) / wall_s,
+          cores: postmaster === null ? null : coresOf(postmaster),
+          commits: last.commits - first.commits,
+          wal_bytes: last.wal_bytes - first.wal_bytes,
+          connections: connections_max_seen,
+          connections_max: last.connections_max,
+        }
+      }
+    },
+  }
+}
+
+/** @param {import('../../sql/database.js').Database} database */
+async function counters(database) {
+  const [row] = await database.query(COUNTERS)
+  return { ...row, wal_bytes: Number(row.wal_bytes) }
+}
+
+/**
+ * The parent of our own backend: the postmaster, if it runs here, where its numbers are those of our /proc.
+ *
+ * @param {{ pid: number, address: string | null }} backend
+ * @returns {number | null}
+ */
+function postmasterOf({ pid, address }) {
+  if (address !== null && !/^(127\.|::1)/.test(address)) return null
+  try {
+    if (!readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres')) return null
+    return Number(statFields(pid)?.[1])
+  } catch {
+    return null
+  }
+}
