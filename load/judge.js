@@ -30,7 +30,7 @@ export function judge(trial, slo) {
     const because = `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms, ${traffic.ok} of ${traffic.planned} ${stored}`
     return { verdict: 'pass', because }
   }
-  const excuse = isOfTime(traffic) ? excuseOf(trial, slo) : null
+  const excuse = excuseOf(trial, slo)
   if (excuse) return { verdict: 'invalid', because: `${excuse.text} (${failure})`, blame: excuse.blame }
   return { verdict: 'fail', because: failure }
 }
@@ -51,22 +51,32 @@ function failureOf(traffic, slo) {
   return p99_ms <= slo.p99_ms ? null : `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
 }
 
-/** Whether all that went wrong is that answers came too late, or not in time. @param {import('./trial.js').TrialTraffic} traffic */
-function isOfTime({ status, errors }) {
-  return (
-    Object.keys(status).every((code) => code[0] === '2') &&
-    Object.keys(errors).every((key) => key === TIMEOUT || key === UNSENT)
-  )
+/**
+ * Who may be to blame instead of the target: for answers that came too late or not in time, a late generator and a
+ * neighbour. For connections that broke and requests that the target gave up waiting for, a generator that was so late
+ * that they aged in its hands. For what the target answered, nobody else.
+ *
+ * @param {Parameters<typeof judge>[0]} trial
+ * @param {Slo} slo
+ */
+function excuseOf(trial, slo) {
+  const { status, errors } = trial.traffic
+  const refused = Object.keys(status).some((code) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
+  if (refused) return null
+  const broke = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
+  const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
+  if (generator && generator.reach >= (broke ? AGED_REACH : 1)) {
+    return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
+  }
+  const noise = machineNoise(trial)
+  return noise.reach >= 1 && !broke ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
 }
 
-/** @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
-function excuseOf(trial, slo) {
-  const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
-  if (generator && generator.reach >= 1)
-    return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
-  const noise = machineNoise(trial)
-  return noise.reach >= 1 ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
-}
+/** The target's word for a request that did not arrive in time. */
+const REQUEST_TIMEOUT = '408'
+
+/** Times the lateness that is allowed. */
+const AGED_REACH = 100
 
 /** @typedef {{ p99_ms: number, success_ratio: number }} Slo */
 

@@ -1,5 +1,8 @@
 import { DETECTORS } from './detectors/index.js'
 
+/** What makes a trial invalid where it could explain what went wrong. */
+const EXCUSES = ['generator-cpu', 'machine-noise']
+
 /** So many trials beyond the capacity vote on a run's limit. */
 const MAJORITY_OF = 5
 
@@ -21,7 +24,9 @@ export function limitOf(record, slo) {
   const found = DETECTORS.map(({ resource, detect }) => ({ resource, ...detect(record, slo) })).filter(
     ({ reach }) => reach > 0,
   )
-  const reached = found.filter(({ reach }) => reach >= 1)
+  // What failed was judged to be the target's own doing: whoever could have excused it did not.
+  const excused = record.outcome.verdict === 'invalid'
+  const reached = found.filter(({ resource, reach }) => reach >= 1 && (excused || !EXCUSES.includes(resource)))
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
   if (record.outcome.verdict === 'pass' || reached.length === 0) {
     const [runnerUp] = nearest

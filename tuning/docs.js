@@ -5,6 +5,7 @@ import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js
 import { trialTable } from '../load/report/table.js'
 import { Results } from '../load/results.js'
 import { benchTables } from './bench/tables.js'
+import { confusionTable } from './faults/table.js'
 import { overloadTable } from './overload.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
@@ -24,6 +25,7 @@ export function readme() {
 
 /** What stands between `<!-- name -->` and `<!-- /name -->`, from the run in the folder of that name. */
 const BLOCKS = {
+  faults: faultsBlock,
   bench: benchBlock,
   'sweep-batched': sweepBlock,
   'sweep-single': sweepBlock,
@@ -35,6 +37,12 @@ const BLOCKS = {
 function benchBlock(name) {
   const { run, records } = evidence(name)
   return [benchTables(records), whereAndWhen(run)].join('\n\n')
+}
+
+/** @param {string} name */
+function faultsBlock(name) {
+  const { run, records } = evidence(name)
+  return [confusionTable(records), whereAndWhen(run)].join('\n\n')
 }
 
 /** @param {string} name */

@@ -46,13 +46,16 @@ export function maxConnections({ settings, traffic, probes }) {
 
 /** @type {import('./finding.js').Detect} */
 export function apiGc({ probes }) {
-  const { gc_ratio } = probes.api
-  return gc_ratio === undefined
-    ? NOTHING
-    : {
-        reach: gc_ratio / GC_RATIO,
-        evidence: [`the service spent ${percent(gc_ratio)} of its time in garbage collection`],
-      }
+  const { gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
+  if (gc_ratio === undefined) return NOTHING
+  // V8 marks and sweeps on threads of its own as well; where nothing is hashed, other threads have nothing else to do.
+  const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
+  return {
+    reach: (gc_ratio + beside) / GC_RATIO,
+    evidence: [
+      `the service spent ${percent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${percent(beside)} of a core`,
+    ],
+  }
 }
 
 /** @type {import('./finding.js').Detect} */
@@ -72,15 +75,18 @@ export function apiThreadpool({ probes }) {
 
 /** @type {import('./finding.js').Detect} */
 export function apiBlocked({ traffic, probes }, slo) {
-  const { main_core_ratio, loop_delay_max_ms = 0 } = probes.api
-  if (main_core_ratio === undefined || traffic.completed === 0) return NOTHING
-  const each_ms = (main_core_ratio * 1000) / Math.max(traffic.achieved_rps, 1e-3)
+  const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
+  const turnedAway = Object.values(shed).reduce((sum, number) => sum + Number(number), 0)
+  const served = traffic.completed - turnedAway
+  if (main_core_ratio === undefined || served <= 0) return NOTHING
+  const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
+  const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
   const evidence = [
-    `the event loop stood still for up to ${milliseconds(loop_delay_max_ms)}`,
-    `a request took ${milliseconds(each_ms)} of its time, the main thread used ${percent(main_core_ratio)} of a core`,
+    `the event loop was busy ${percent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
+    `a request took ${milliseconds(each_ms)} of its time`,
   ]
   // A loop that is full of short work is full, not blocked: what counts is the single piece.
-  if (main_core_ratio >= CORE_FULL_RATIO * 0.9) return { reach: each_ms / BLOCKED_MS, evidence }
+  if (busy >= CORE_FULL_RATIO) return { reach: each_ms / BLOCKED_MS, evidence }
   return { reach: loop_delay_max_ms / slo.p99_ms, evidence }
 }
 

@@ -64,7 +64,7 @@ function tell(first, samples, last, wall_s) {
     rss_bytes: last.sum('process_resident_memory_bytes'),
     open_files: last.sum('process_open_fds'),
     open_files_max: last.sum('process_max_fds'),
-    gc_ratio: share(grown('nodejs_gc_duration_seconds_sum')),
+    gc_ratio: share(grown('redline_gc_seconds_total') ?? grown('nodejs_gc_duration_seconds_sum')),
     elu_ratio: mean(seen('redline_event_loop_utilization_ratio')),
     loop_delay_p99_ms: milliseconds(most(seen('redline_event_loop_delay_p99_seconds'))),
     loop_delay_max_ms: milliseconds(most(seen('redline_event_loop_delay_max_seconds'))),

@@ -9,7 +9,7 @@ import { familyCpu_s, statFields } from './process.js'
 const ACTIVITY = `
   SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') AS wait, count(*)::int AS sessions
   FROM pg_stat_activity
-  WHERE state = 'active' AND backend_type = 'client backend' AND application_name NOT LIKE 'redline-lab%'
+  WHERE state = 'active' AND backend_type = 'client backend' AND application_name NOT IN ('redline-lab', 'redline-fault')
   GROUP BY 1`
 
 const COUNTERS = `

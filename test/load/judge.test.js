@@ -130,6 +130,36 @@ const rows = [
       500,
     ),
   ],
+  [
+    'invalid',
+    'connections that aged in the hands of a generator that was seconds late',
+    trial(
+      {
+        ok: 990,
+        success_ratio: 0.99,
+        completed: 995,
+        status: { 201: 990, 408: 5 },
+        errors: { 'client:timeout': 1, 'server:closed-idle': 4 },
+        rows_stored: 990,
+      },
+      5000,
+    ),
+  ],
+  [
+    'fail',
+    'connections that broke while the generator was a little late',
+    trial(
+      {
+        ok: 996,
+        success_ratio: 0.996,
+        completed: 996,
+        status: { 201: 996 },
+        errors: { 'server:closed-idle': 4 },
+        rows_stored: 996,
+      },
+      20,
+    ),
+  ],
   ['invalid', 'a neighbour on the core of the service', trial({ latency_ms: { p99: 150 } }, 1, { others: 0.2 })],
   ['invalid', 'a host that takes the core away', trial({ latency_ms: { p99: 150 } }, 1, { steal: 0.2 })],
   ['pass', 'what is in time beside a neighbour', trial({}, 1, { others: 0.2 })],

@@ -1,0 +1,198 @@
+import { fileURLToPath } from 'node:url'
+import { takeConnections } from './connections.js'
+import { front } from './front.js'
+import { holdLock } from './lock.js'
+import { crowdApi, squeezeGenerator } from './neighbours.js'
+import { trigger } from './trigger.js'
+
+/**
+ * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. At the load
+ * given with each, the service meets its SLO with ease while nothing is planted.
+ *
+ * @typedef {object} Fault
+ * @property {string} name
+ * @property {string} resource what the diagnosis has to name
+ * @property {string} about one line
+ * @property {Record<string, string>} [settings] environment of the API
+ * @property {string[]} [nodeFlags] of the API, behind its own
+ * @property {number} [nofile] soft and hard limit of open files of the API
+ * @property {FaultLoad} load open loop
+ * @property {boolean} [namespace] all of it has to run in what `withFewPorts` of namespace.js makes
+ * @property {Plant} [plant]
+ * @property {Front} [front]
+ *
+ * @typedef {object} FaultLoad
+ * @property {number} rate_rps
+ * @property {number} [connections]
+ * @property {boolean} [fresh_connections] a new connection for every request
+ * @property {number} [nofile] soft and hard limit of open files of the generator
+ *
+ * @typedef {(place: FaultPlace) => Promise<() => Promise<void>>} Plant makes it when all is up and the table is empty,
+ *   before the warm-up; what it gives removes it. Nothing of it outlives us, whatever ends us
+ * @typedef {(targetUrl: string) => Promise<{ url: string, stop: () => Promise<void> }>} Front puts something in front of
+ *   the API
+ *
+ * @typedef {object} FaultPlace
+ * @property {string} databaseUrl
+ * @property {Place} api
+ * @property {Place} generator
+ *
+ * @typedef {{ pid: number, cores: string | null }} Place cores: null where nothing is pinned
+ */
+
+/** V8 reports neither the small steps in which it marks nor what its helper threads do; here it stops, and marks at once. */
+const SMALL_HEAP = ['--max-old-space-size=160', '--max-semi-space-size=1', '--no-incremental-marking']
+
+/** @type {Fault[]} */
+export const FAULTS = [
+  {
+    name: 'spinning-handler',
+    resource: 'api-cpu',
+    about: 'each POST burns 1 ms of the API core more',
+    nodeFlags: preload('preload-spin.js'),
+    load: { rate_rps: 2000 },
+  },
+  {
+    name: 'synchronous-scrypt',
+    resource: 'api-blocked',
+    about: 'passwords are hashed on the event loop',
+    settings: { PASSWORD_STORAGE: 'scrypt' },
+    nodeFlags: preload('preload-sync-scrypt.js'),
+    load: { rate_rps: 12 },
+  },
+  {
+    name: 'asynchronous-scrypt',
+    resource: 'api-threadpool',
+    about: "passwords are hashed on libuv's four threads",
+    settings: { PASSWORD_STORAGE: 'scrypt' },
+    load: { rate_rps: 12 },
+  },
+  {
+    name: 'small-heap',
+    resource: 'api-gc',
+    about: 'a cache fills most of a small heap, and requests leave garbage in the rest',
+    nodeFlags: [...SMALL_HEAP, ...preload('preload-small-heap.js')],
+    load: { rate_rps: 1000 },
+  },
+  {
+    name: 'pool-of-one',
+    resource: 'pool-size',
+    about: 'one database connection, and statements of 5 ms',
+    settings: { POOL_MAX: '1', INSERT_MODE: 'prepared' },
+    load: { rate_rps: 300 },
+    plant: trigger('slow-statement.sql'),
+  },
+  {
+    name: 'impatient-pool',
+    resource: 'pool-timeout',
+    about: 'nobody waits longer than 5 ms for a database connection, and one statement in ten takes 40 ms',
+    settings: { POOL_MAX: '2', POOL_CONNECT_TIMEOUT_MS: '5', INSERT_MODE: 'prepared' },
+    nodeFlags: preload('preload-patient-connect.js'),
+    load: { rate_rps: 150 },
+    plant: trigger('uneven-statement.sql'),
+  },
+  {
+    name: 'expensive-trigger',
+    resource: 'postgres-cpu',
+    about: 'each row costs Postgres 1 ms of CPU',
+    load: { rate_rps: 1500 },
+    plant: trigger('expensive-row.sql'),
+  },
+  {
+    name: 'slow-commits',
+    resource: 'postgres-commit',
+    about: 'Postgres waits 20 ms before it flushes a commit',
+    settings: { INSERT_MODE: 'prepared' },
+    load: { rate_rps: 2000 },
+    plant: trigger('slow-commit.sql'),
+  },
+  {
+    name: 'held-lock',
+    resource: 'postgres-lock',
+    about: 'somebody locks the table 400 ms of every 500',
+    load: { rate_rps: 1000 },
+    plant: holdLock,
+  },
+  {
+    name: 'connections-taken',
+    resource: 'postgres-connections',
+    about: 'every connection of Postgres is taken by others',
+    settings: { INSERT_MODE: 'prepared' },
+    load: { rate_rps: 1000 },
+    plant: takeConnections,
+  },
+  {
+    name: 'few-files',
+    resource: 'nofile',
+    about: 'the API may open 64 files',
+    nofile: 64,
+    load: { rate_rps: 1000 },
+  },
+  {
+    name: 'short-backlog',
+    resource: 'accept-queue',
+    about: 'an accept queue of one, and a new connection for every request',
+    settings: { LISTEN_BACKLOG: '1' },
+    load: { rate_rps: 1500, fresh_connections: true, connections: 200 },
+  },
+  {
+    name: 'hasty-keep-alive',
+    resource: 'keep-alive-race',
+    about: 'idle client connections are closed after 1 ms',
+    settings: { KEEP_ALIVE_TIMEOUT_MS: '1' },
+    nodeFlags: preload('preload-exact-keep-alive.js'),
+    load: { rate_rps: 2000, connections: 16 },
+  },
+  {
+    name: 'limiter',
+    resource: 'rate-limit',
+    about: 'a proxy answers 429 to what exceeds 400/s',
+    load: { rate_rps: 1000 },
+    front: front('proxy-limiter.js'),
+  },
+  {
+    name: 'long-line',
+    resource: 'network',
+    about: 'a proxy passes on after 150 ms, now and then after 1 s more, seldom never',
+    load: { rate_rps: 200, connections: 300 },
+    front: front('proxy-far.js'),
+  },
+  {
+    name: 'squeezed-generator',
+    resource: 'generator-cpu',
+    about: 'the generator comes last on its core, behind somebody who never rests',
+    load: { rate_rps: 1000 },
+    plant: squeezeGenerator,
+  },
+  {
+    name: 'generator-few-files',
+    resource: 'generator-nofile',
+    about: 'the generator may open 64 files and needs 200 connections',
+    load: { rate_rps: 1000, connections: 200, nofile: 64 },
+  },
+  {
+    name: 'few-ports',
+    resource: 'generator-ports',
+    about: '64 local ports, and the generator needs 200 connections',
+    load: { rate_rps: 1000, connections: 200 },
+    namespace: true,
+  },
+  {
+    name: 'noisy-neighbours',
+    resource: 'machine-noise',
+    about: 'four others never rest on the core of the API',
+    load: { rate_rps: 8000 },
+    plant: crowdApi,
+  },
+  {
+    name: 'none',
+    resource: 'none-reached',
+    about: 'nothing is planted',
+    load: { rate_rps: 1000 },
+  },
+]
+
+/** @param {string} file */
+function preload(file) {
+  return ['--import', fileURLToPath(new URL(file, import.meta.url))]
+}

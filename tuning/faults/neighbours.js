@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { startChild } from '../../load/processes.js'
+
+const BUSY = ['sh', '-c', 'while :; do :; done']
+const STOP_GRACE_MS = 100
+
+/** Of the scheduler, the least weight there is: 15 where others have 1024 (sched_prio_to_weight, kernel/sched/core.c). */
+const LEAST_NICE = '19'
+
+/** So many, and the API is left with one fifth of its core. */
+const NEIGHBOURS = 4
+
+/**
+ * Programs that want the API's core for themselves.
+ *
+ * @type {import('./index.js').Plant}
+ */
+export async function crowdApi({ api: { cores } }) {
+  // Each a session of its own, since the scheduler shares out by session (sched(7), autogroup).
+  const neighbours = Array.from({ length: NEIGHBOURS }, () => startBusy(cores))
+  return async () => {
+    await Promise.all(neighbours.map(({ stop }) => stop(STOP_GRACE_MS)))
+  }
+}
+
+/**
+ * The generator as the last in the queue for its core, and somebody who always stands in it. Everybody else there,
+ * Postgres above all, stands in front of the generator and shares with one neighbour only.
+ *
+ * @type {import('./index.js').Plant}
+ */
+export async function squeezeGenerator({ generator: { pid, cores } }) {
+  spawnSync('renice', ['--priority', LEAST_NICE, '--pid', String(pid)])
+  try {
+    // With autogroups, the weight that counts between sessions.
+    writeFileSync(`/proc/${pid}/autogroup`, LEAST_NICE)
+  } catch {
+    // Without them, that of the process.
+  }
+  const neighbour = startBusy(cores)
+  return () => neighbour.stop(STOP_GRACE_MS)
+}
+
+/** @param {string | null} cores */
+function startBusy(cores) {
+  return startChild(BUSY, { cores, stdio: 'ignore' })
+}
