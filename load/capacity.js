@@ -131,28 +131,42 @@ function accusations(records) {
   })
 }
 
-/** @param {import('./run.js').Plan} plan @param {Records} records @returns {import('./limit.js').Limit | null} */
+/**
+ * The limit that was accused and, if it was relaxed, what came of that: confirmed, or its runner-up accused instead.
+ *
+ * @param {import('./run.js').Plan} plan
+ * @param {Records} records
+ * @returns {import('./limit.js').Limit | null}
+ */
 function limitOf(plan, records) {
   const limit = limitOfRun(of(records, 'search'))
   if (!limit) return null
-  const said = []
-  for (const { resource, experiment, cell } of accusations(records)) {
+  const tried = accusations(records).flatMap(({ resource, experiment, cell }) => {
     const did = moved(of(records, experiment))
-    if (did === null) continue
-    const edge = `at ${edgeOf(plan, records)}/s`
-    if (did)
-      return {
-        ...limit,
-        resource,
-        runner_up: resource === limit.resource ? limit.runner_up : limit.resource,
-        evidence: [...limit.evidence, ...said, `with ${cell} the SLO was met ${edge}, where it was not before`],
-        confirmed: true,
-      }
-    said.push(`${cell} did not help ${edge}`)
-    if (resource === limit.resource && limit.runner_up)
-      Object.assign(limit, { resource: limit.runner_up, runner_up: resource })
+    return did === null ? [] : [{ resource, cell, did }]
+  })
+  const acquitted = tried.filter(({ did }) => !did)
+  const guilty = tried.find(({ did }) => did)
+  const edge = `at ${edgeOf(plan, records)}/s`
+  const isAcquitted = acquitted.some(({ resource }) => resource === limit.resource)
+  const accused = (guilty ? guilty.resource !== limit.resource : isAcquitted && limit.runner_up) ? other(limit) : limit
+  const found = [
+    ...acquitted.map(({ cell }) => `${cell} did not help ${edge}`),
+    ...(guilty ? [`with ${guilty.cell} the SLO was met, or clearly more got through, ${edge}`] : []),
+  ]
+  const wasTried = tried.some(({ resource }) => resource === accused.resource)
+  return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
+}
+
+/** The runner-up in the place of the accused. @param {import('./limit.js').Limit} limit @returns {import('./limit.js').Limit} */
+function other({ resource, evidence, runner_up, runner_up_evidence, confirmed }) {
+  return {
+    resource: String(runner_up),
+    evidence: runner_up_evidence,
+    runner_up: resource,
+    runner_up_evidence: evidence,
+    confirmed,
   }
-  return { ...limit, evidence: [...limit.evidence, ...said], confirmed: said.length > 0 ? false : null }
 }
 
 /** @param {import('./run.js').Plan} plan @param {Records} records @returns {number | null} where the relaxed limit is tried */

@@ -34,8 +34,9 @@ export function limitOf(record, slo) {
       record.outcome.verdict === 'pass' ? ['the SLO was met'] : ['nothing that was looked at was at its limit']
     return {
       resource: 'none-reached',
-      evidence: [...evidence, ...(runnerUp?.evidence ?? [])],
+      evidence,
       runner_up: runnerUp?.resource ?? null,
+      runner_up_evidence: runnerUp?.evidence ?? [],
       confirmed: null,
     }
   }
@@ -45,6 +46,7 @@ export function limitOf(record, slo) {
     resource: accused.resource,
     evidence: accused.evidence,
     runner_up: runnerUp?.resource ?? null,
+    runner_up_evidence: runnerUp?.evidence ?? [],
     confirmed: null,
   }
 }
@@ -53,7 +55,8 @@ export function limitOf(record, slo) {
  * @typedef {object} Limit
  * @property {string} resource
  * @property {string[]} evidence sentences with their figures
- * @property {string | null} runner_up
+ * @property {string | null} runner_up what else was at its limit, or nearest to it
+ * @property {string[]} runner_up_evidence
  * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
  */
 
@@ -69,11 +72,14 @@ export function limitOfRun(records) {
   const votes = (edge.length > 0 ? edge : records.slice(-1)).flatMap(({ limit }) => limit ?? [])
   if (votes.length === 0) return null
   const [[winner]] = tally(votes.map(({ resource }) => resource))
-  const others = tally(
+  const [first] = tally(
     votes.flatMap(({ resource, runner_up }) => [resource, runner_up]).filter((name) => name !== winner),
   )
+  const runner_up = first?.[0] ?? null
   const named = votes.find(({ resource }) => resource === winner)
-  return named ? { ...named, runner_up: others[0]?.[0] ?? null } : null
+  const second = votes.find(({ resource }) => resource === runner_up)?.evidence
+  const beside = votes.find((vote) => vote.runner_up === runner_up)?.runner_up_evidence
+  return named ? { ...named, runner_up, runner_up_evidence: second ?? beside ?? [] } : null
 }
 
 /** Names by how often they come, the most frequent first. @param {(string | null)[]} names @returns {[string, number][]} */

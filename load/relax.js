@@ -13,8 +13,11 @@ const NOTCHES = {
   'keep-alive-race': () => ({ name: 'KEEP_ALIVE_TIMEOUT_MS', value: '65000' }),
   // Its threads wait for a core; JavaScript itself has but one thread, and gains nothing by a second core.
   'api-threadpool': () => ({ name: 'CORES', value: 'all' }),
-  'api-gc': () => ({ name: 'MAX_OLD_SPACE_MB', value: '2048' }),
+  'api-gc': () => ({ name: 'HEAP', value: 'large' }),
 }
+
+/** The last of the same flags counts for Node. */
+const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 
 /**
  * @typedef {Record<string, string | number | null>} Settings as they were read back
@@ -43,25 +46,29 @@ export function relaxed(place, cell) {
   if (!name) return place
   if (name === 'NOFILE') return { ...place, nofile: Number(value) }
   if (name === 'CORES') return { ...place, cores: place.allCores }
-  if (name === 'MAX_OLD_SPACE_MB')
-    return { ...place, nodeFlags: [...(place.nodeFlags ?? []), `--max-old-space-size=${value}`] }
+  if (name === 'HEAP') return { ...place, nodeFlags: [...(place.nodeFlags ?? []), ...LARGE_HEAP] }
   return { ...place, env: { ...place.env, [name]: value } }
 }
 
+/** More than the noise between two trials that offer too much. */
+const GAIN = 1.2
+
 /**
- * What the runs of the edge say: relaxed, it has to hold where it did not hold before.
+ * What the runs of the edge say: relaxed, it has to hold where it did not hold before, or to let clearly more through.
  *
- * @param {Pick<import('./trial.js').TrialRecord, 'outcome' | 'cell'>[]} trials as it was (cell null) and relaxed
+ * @param {Pick<import('./trial.js').TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials as it was (cell null) and relaxed
  * @returns {boolean | null} null: they do not say
  */
 export function moved(trials) {
-  const verdicts = (/** @type {boolean} */ relaxed) => {
-    return trials.filter(({ cell }) => (cell !== null) === relaxed).map(({ outcome }) => outcome.verdict)
-  }
-  const [before, after] = [verdicts(false), verdicts(true)].map((all) => all.filter((verdict) => verdict !== 'invalid'))
+  const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const [before, after] = [valid.filter(({ cell }) => cell === null), valid.filter(({ cell }) => cell !== null)]
   if (before.length === 0 || after.length === 0) return null
-  const passes = after.filter((verdict) => verdict === 'pass').length
-  return !before.includes('pass') && passes * 2 > after.length
+  if (before.some(({ outcome }) => outcome.verdict === 'pass')) return false
+  const most_rps = Math.max(...before.map(({ traffic }) => traffic.goodput_rps))
+  const better = after.filter(({ outcome, traffic }) => {
+    return outcome.verdict === 'pass' || traffic.goodput_rps >= GAIN * most_rps
+  })
+  return better.length * 2 > after.length
 }
 
 /** @param {string} name @param {string | number | null} value @param {number} factor @param {number} [most] @returns {Notch | null} */

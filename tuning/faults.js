@@ -7,7 +7,7 @@ import { runExperiment } from '../load/run.js'
 import { cellOf, faultOf, openFaulty } from './faults/cells.js'
 import { FAULTS } from './faults/index.js'
 import { namespaceProblem, runInside } from './faults/inside.js'
-import { confusionTable, faultsReport, problemOf } from './faults/table.js'
+import { confusionTable, faultsReport, plantedTrial, problemOf } from './faults/table.js'
 
 /** @type {Record<string, any>} */
 const DEFAULTS = { repeats: 1, duration: 3000, seed: 1 }
@@ -130,7 +130,7 @@ function nextStep({ repeats, faults: names, warmup_s, duration_s }, records) {
         duration_s,
         ...limits,
       }
-      const [planted] = own
+      const planted = plantedTrial(own)
       if (!planted) return { experiment, cell: name, left_s, load }
       const notch = relaxedCell(planted.limit.resource, planted.settings)
       const cell = cellOf(name, notch)

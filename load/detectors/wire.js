@@ -1,5 +1,5 @@
 import { count, milliseconds } from '../report/table.js'
-import { ERROR_SHARE, NOTHING } from './finding.js'
+import { CORE_FULL_RATIO, ERROR_SHARE, NOTHING } from './finding.js'
 
 /** Less on the way is no distance worth mentioning. */
 const NETWORK_MS = 20
@@ -35,10 +35,12 @@ export function acceptQueue({ settings, traffic, probes }) {
 
 /** @type {import('./finding.js').Detect} */
 export function network({ traffic, probes }) {
-  const { in_flight_mean } = probes.api
+  const { in_flight_mean, elu_ratio = 0 } = probes.api
   const { retransmits = 0, segments_sent = 0 } = probes.kernel
-  const mean_ms = traffic.latency_ms?.mean
+  const mean_ms = (traffic.ok_latency_ms ?? traffic.latency_ms)?.mean
   if (in_flight_mean === undefined || !mean_ms || traffic.achieved_rps === 0) return NOTHING
+  // Where the event loop is full, what it has not read yet waits in its sockets: that is not the way.
+  if (elu_ratio >= CORE_FULL_RATIO) return NOTHING
   // Little's law: what is inside, by what comes out, is the time inside.
   const inside_ms = (in_flight_mean / traffic.achieved_rps) * 1000
   const queued_ms = traffic.queued_ms?.mean ?? 0

@@ -33,8 +33,14 @@ export function answerText(run, records) {
   const cut = run.interrupted ? ['The run was interrupted; --resume with its folder goes on from here.'] : []
   const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
   const warnings = run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`)
-  return [...cut, ...problem, capacitySentence(run, records), ...limitSentences(run), ...warnings].join('\n')
+  const doubt = Number(run.capacity?.confidence ?? 1) < LOW_CONFIDENCE ? [WANDERED] : []
+  return [...cut, ...problem, capacitySentence(run, records), ...doubt, ...limitSentences(run), ...warnings].join('\n')
 }
+
+/** In simulations, an interval that claims less holds the capacity in about half of the runs. */
+const LOW_CONFIDENCE = 0.6
+const WANDERED =
+  'The trials contradict each other: the target or the machine was not the same throughout. Another run may say otherwise.'
 
 /** @param {any} run @param {import('../trial.js').TrialRecord[]} records */
 function capacitySentence({ capacity, slo }, records) {
@@ -67,6 +73,7 @@ function limitSentences({ limit, plan }) {
   return [
     `Limit: ${limit.resource}: ${is}.${runnerUp}`,
     ...limit.evidence.map((/** @type {string} */ text) => `  - ${text}`),
+    ...limit.runner_up_evidence.map((/** @type {string} */ text) => `  - ${limit.runner_up}: ${text}`),
     ...(limit.resource === 'none-reached' ? [] : [CONFIRMED[String(limit.confirmed)], `Next to turn: ${turn}.`]),
     ...seen,
   ]

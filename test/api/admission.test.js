@@ -69,6 +69,7 @@ t.test('who would wait too long gets a 503 at once on the same connection, and i
     t.match(await answer.json(), { code: 'overloaded' })
     t.equal(await metric(api, 'redline_shed_total{limit="queue_requests"}'), 4)
     t.equal(await metric(api, 'redline_shed_value{limit="queue_requests"}'), 5)
+    t.equal(await metric(api, 'redline_problems_total{code="overloaded"}'), 4)
     await release()
     t.ok(
       (await Promise.all(held)).every(({ status }) => status === 201),
@@ -87,6 +88,7 @@ t.test('passwords that wait to be hashed count, requests that never get to the d
   const shed = await metric(api, 'redline_shed_total{limit="queue_requests"}')
   t.equal(statuses.filter((status) => status === 503).length, shed)
   t.equal(await metric(api, 'redline_waiting_requests'), 0)
+  t.equal(await metric(api, 'redline_hashing_passwords'), 0)
 })
 
 t.test('connections beyond the limit are closed and counted, the others served', async (t) => {

@@ -72,7 +72,7 @@ export const FAULTS = [
     resource: 'api-gc',
     about: 'a cache fills most of a small heap, and requests leave garbage in the rest',
     nodeFlags: [...SMALL_HEAP, ...preload('preload-small-heap.js')],
-    load: { rate_rps: 1000 },
+    load: { rate_rps: 1400 },
   },
   {
     name: 'pool-of-one',

@@ -7,23 +7,35 @@ import { faultOf, notchOf } from './cells.js'
 /** @typedef {import('../../load/trial.js').TrialRecord[]} Records */
 
 /**
- * What was planted, and what was named: a row per fault and repeat.
+ * What was planted, and what was named: a row per fault, each name with how often it came.
  *
  * @param {Records} records
  */
 export function confusionTable(records) {
-  const head = ['fault', 'planted', 'named', 'runner-up', 'confirmed', 'outcome', 'right']
-  const rows = casesOf(records).map(({ fault, planted, confirmed, right }) => [
-    fault.name,
-    fault.resource,
-    planted.limit.resource,
-    planted.limit.runner_up ?? NONE,
-    confirmed,
-    planted.outcome.verdict,
-    right ? 'yes' : '**no**',
-  ])
-  const right = rows.filter((row) => row.at(-1) === 'yes').length
-  return `${markdownTable([head, ...rows])}\n\n${right} of ${rows.length} named right.`
+  const cases = casesOf(records)
+  const head = ['fault', 'planted', 'named', 'runner-up', 'confirmed', 'right']
+  const rows = [...new Set(cases.map(({ fault }) => fault))].map((fault) => {
+    const own = cases.filter((one) => one.fault === fault)
+    return [
+      fault.name,
+      fault.resource,
+      tally(own.map(({ planted }) => planted.limit.resource)),
+      tally(own.map(({ planted }) => planted.limit.runner_up ?? NONE)),
+      tally(own.map(({ confirmed }) => confirmed)),
+      `${own.filter(({ right }) => right).length} of ${own.length}`,
+    ]
+  })
+  const right = cases.filter((one) => one.right).length
+  return `${markdownTable([head, ...rows])}\n\n${right} of ${cases.length} named right.`
+}
+
+/** "a 2x, b", the most frequent first. @param {string[]} names */
+function tally(names) {
+  const counts = [...new Set(names)].map((name) => ({ name, times: names.filter((other) => other === name).length }))
+  return counts
+    .sort((a, b) => b.times - a.times)
+    .map(({ name, times }) => (times > 1 ? `${name} ${times}x` : name))
+    .join(', ')
 }
 
 /**
@@ -58,22 +70,39 @@ export function faultsReport(run, records) {
   ].join('\n\n')}\n`
 }
 
+/** So often a trial is repeated that something else than the fault made invalid. */
+const MAX_TRIALS = 3
+
 /**
- * Each fault with its trial, and what became of the limit that was relaxed.
+ * The trial that counts for a fault, of those of one repeat. One that is invalid says nothing, unless that is what was
+ * planted.
+ *
+ * @param {Records} records of one fault and repeat
+ * @returns {Records[0] | undefined} undefined: one more is needed
+ */
+export function plantedTrial(records) {
+  const trials = records.filter(({ cell }) => notchOf(cell) === null)
+  const makesInvalid = /^(generator|machine)-/.test(trials[0] ? faultOf(trials[0].cell).resource : '')
+  const good = trials.find(({ outcome }) => outcome.verdict !== 'invalid' || makesInvalid)
+  return good ?? trials[MAX_TRIALS - 1]
+}
+
+/**
+ * Each fault with its trial, and what became of the limit that was relaxed, by repeats.
  *
  * @param {Records} records
  */
 function casesOf(records) {
-  return records
-    .filter(({ cell }) => notchOf(cell) === null)
-    .map((planted) => {
-      const fault = faultOf(planted.cell)
-      const relaxed = records.filter(({ cell, experiment }) => {
-        return experiment === planted.experiment && notchOf(cell) !== null && faultOf(cell) === fault
-      })
-      const notch = notchOf(relaxed[0]?.cell ?? null)
-      const did = moved([{ ...planted, cell: null }, ...relaxed])
-      const confirmed = notch === null ? NONE : `${did ? 'yes' : 'no'}: ${notch}`
-      return { fault, planted, confirmed, right: planted.limit.resource === fault.resource }
-    })
+  const keys = [...new Set(records.map(({ experiment, cell }) => `${experiment} ${faultOf(cell).name}`))]
+  return keys.flatMap((key) => {
+    const own = records.filter(({ experiment, cell }) => `${experiment} ${faultOf(cell).name}` === key)
+    const planted = plantedTrial(own)
+    if (!planted) return []
+    const relaxed = own.filter(({ cell }) => notchOf(cell) !== null)
+    const notch = notchOf(relaxed[0]?.cell ?? null)
+    const did = moved([{ ...planted, cell: null }, ...relaxed])
+    const confirmed = notch === null ? NONE : `${did ? 'yes' : 'no'}: ${notch}`
+    const fault = faultOf(planted.cell)
+    return [{ fault, planted, confirmed, right: planted.limit.resource === fault.resource }]
+  })
 }
