@@ -80,7 +80,7 @@ function plateauStep(plan, records) {
       })
     }
     const before = plateauOf(own.filter(({ load }) => load.connections < connections))
-    if (i > 0 && plateauOf(own) < PLATEAU_GAIN * before) return null
+    if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
   }
   return null
 }
@@ -123,8 +123,10 @@ function relaxStep(plan, records) {
  * @param {Records} records
  */
 function accusations(records) {
-  const limit = limitOfRun(of(records, 'search'))
-  const settings = records.at(-1)?.settings ?? {}
+  const searched = of(records, 'search')
+  const limit = limitOfRun(searched)
+  // Those it had before anything was relaxed.
+  const settings = searched.at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up ?? undefined].flatMap((resource, i) => {
     const cell = relaxedCell(resource, settings)
     return cell ? [{ resource: String(resource), experiment: ACCUSATIONS[i], cell }] : []

@@ -61,13 +61,16 @@ export function limitOf(record, slo) {
  */
 
 /**
- * The limit of a run: that of the trials that did not meet the SLO, nearest above the capacity first, by their majority.
+ * The limit of a run: that of the trials that failed, nearest above the capacity first, by their majority.
  *
  * @param {import('./trial.js').TrialRecord[]} records
  * @returns {Limit | null} null: no trial
  */
 export function limitOfRun(records) {
-  const beyond = records.filter(({ outcome, load }) => outcome.verdict !== 'pass' && load.loop === 'open')
+  const open = records.filter(({ load }) => load.loop === 'open')
+  // Trials that say nothing about the target are asked only where no others bound its capacity.
+  const failed = open.filter(({ outcome }) => outcome.verdict === 'fail')
+  const beyond = failed.length > 0 ? failed : open.filter(({ outcome }) => outcome.verdict === 'invalid')
   const edge = beyond.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).slice(0, MAJORITY_OF)
   const votes = (edge.length > 0 ? edge : records.slice(-1)).flatMap(({ limit }) => limit ?? [])
   if (votes.length === 0) return null

@@ -3,9 +3,12 @@
  * the limit by chance does not move the capacity; the limit does. Pure.
  */
 
+/** Of a pool: Postgres has 200 unless it is told otherwise, and others want some, too. */
+const MOST_CONNECTIONS = 150
+
 /** One notch has to be felt: half a notch would drown in noise. @type {Record<string, (settings: Settings) => Notch | null>} */
 const NOTCHES = {
-  'pool-size': ({ POOL_MAX }) => times('POOL_MAX', POOL_MAX, 4),
+  'pool-size': ({ POOL_MAX }) => times('POOL_MAX', POOL_MAX, 4, MOST_CONNECTIONS),
   'pool-timeout': ({ POOL_CONNECT_TIMEOUT_MS }) => times('POOL_CONNECT_TIMEOUT_MS', POOL_CONNECT_TIMEOUT_MS, 100),
   nofile: ({ NOFILE }) => times('NOFILE', NOFILE, 16),
   'max-connections': ({ MAX_CONNECTIONS }) => times('MAX_CONNECTIONS', MAX_CONNECTIONS, 16),
@@ -73,5 +76,5 @@ export function moved(trials) {
 
 /** @param {string} name @param {string | number | null} value @param {number} factor @param {number} [most] @returns {Notch | null} */
 function times(name, value, factor, most = Number.MAX_SAFE_INTEGER) {
-  return typeof value === 'number' ? { name, value: String(Math.min(value * factor, most)) } : null
+  return typeof value === 'number' && value < most ? { name, value: String(Math.min(value * factor, most)) } : null
 }

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
-import { trialTable } from '../load/report/table.js'
 import { Results } from '../load/results.js'
 import { benchTables } from './bench/tables.js'
 import { confusionTable } from './faults/table.js'
@@ -55,7 +54,8 @@ function overloadBlock(name) {
 function sweepBlock(name) {
   const { run, records } = evidence(name)
   const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
-  return [answerText(run, records), trialTable(records), conditions].join('\n\n')
+  const trials = `[Every trial of it](tuning/evidence/${name}/report.md).`
+  return [answerText(run, records), trials, conditions].join('\n\n')
 }
 
 /** @param {string} name */

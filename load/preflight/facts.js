@@ -3,8 +3,8 @@ import { coresOf, expandCores, hasTaskset, nofileOf, softNofileOf, textOf } from
 import { coreShares, coreTimes } from '../probes/kernel.js'
 import { cpuQuotaCores } from './quota.js'
 
-/** At 100 ticks/s this tells 2 % of a core. */
-const CPU_WATCH_MS = 500
+/** At 100 ticks/s this tells 4 % of a core. */
+const CPU_WATCH_MS = 250
 
 /**
  * Used ones include the lab's own, which stays. Who may not see the sessions of others sees no backend_type of theirs, but
@@ -18,7 +18,7 @@ const DATABASE_CONNECTIONS = `
       WHERE backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) AS used`
 
 /**
- * What the machine is like now, for preflight(). Takes half a second, in which nothing else of ours should run.
+ * What the machine is like now, for preflight(). Takes a quarter of a second, in which nothing else of ours should run.
  *
  * @param {object} run
  * @param {{ api: string, others: string } | null} run.cores to which we are pinned by now; null: not pinned

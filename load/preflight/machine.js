@@ -4,7 +4,7 @@ import { levelOf, unseen } from './finding.js'
 /** The API has one core to itself, all else needs another. */
 const CORES_NEEDED = 2
 
-/** A capacity is told to ±5 % (issue 4): what takes more than that of the time spoils it. A tick of noise is no finding. */
+/** A capacity is told to ±5 %: what takes more than that of the time spoils it. A tick of noise is no finding. */
 const MAX_STEAL_RATIO = { ok: 0.01, warn: 0.05 }
 const MAX_OTHERS_CORE_RATIO = { ok: 0.05, warn: 0.25 }
 

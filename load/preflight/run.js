@@ -3,7 +3,7 @@ import { gatherFacts } from './facts.js'
 import { preflight } from './preflight.js'
 
 /**
- * Looks at the machine, half a second, and measures what the generator can do, three to four, before a run. Nothing else
+ * Looks at the machine, a quarter of a second, and measures what the generator can do, three to four, before a run. Nothing else
  * of ours should be busy meanwhile.
  *
  * @param {object} run

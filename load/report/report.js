@@ -1,5 +1,5 @@
 import { RESOURCES } from './resources.js'
-import { count, offered, trialTable } from './table.js'
+import { count, milliseconds, offered, trialTable } from './table.js'
 
 /**
  * report.md: the answer, the table, and what has to be known to trust both. Derived from run.json and trials.ndjson alone.
@@ -34,7 +34,20 @@ export function answerText(run, records) {
   const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
   const warnings = run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`)
   const doubt = Number(run.capacity?.confidence ?? 1) < LOW_CONFIDENCE ? [WANDERED] : []
-  return [...cut, ...problem, capacitySentence(run, records), ...doubt, ...limitSentences(run), ...warnings].join('\n')
+  const lines = [...cut, ...problem, capacitySentence(run, records), ...doubt, ...limitSentences(run), ...warnings]
+  return [...lines, ...speedWarning(records)].map((line) => line.replace(/^( *)(?:- )?/, '$1- ')).join('\n')
+}
+
+/** The slowest of a run's trials, by the fastest: within this, the machine was the same. */
+const SPEED_VARIES = 1.15
+
+/** @param {import('../trial.js').TrialRecord[]} records @returns {string[]} */
+function speedWarning(records) {
+  const times_us = records.map(({ probes }) => probes.kernel.fixed_work_us).filter((time_us) => time_us > 0)
+  const [least_us, most_us] = [Math.min(...times_us), Math.max(...times_us)]
+  if (times_us.length < 2 || most_us < SPEED_VARIES * least_us) return []
+  const range = `${milliseconds(least_us / 1000)} to ${milliseconds(most_us / 1000)}`
+  return [`Warning: the speed of this machine's cores varied: the same work took ${range} of CPU; rates move with it.`]
 }
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */

@@ -34,7 +34,7 @@ export const SEARCH_DEFAULTS = Object.freeze({
   max_duration_s: 10,
   confirm_s: 8,
   precision_ratio: 0.05,
-  max_trials: 26,
+  max_trials: 22,
 })
 
 /**

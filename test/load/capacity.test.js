@@ -39,7 +39,7 @@ function runOf({
       experiment,
       cell,
       load,
-      settings: { POOL_MAX: 2, NOFILE: 64 },
+      settings: { POOL_MAX: Number(cell?.split('=')[1] ?? 2), NOFILE: 64 },
       traffic: {
         ok: 1,
         success_ratio: 1,

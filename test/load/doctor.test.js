@@ -13,7 +13,7 @@ t.test('it lists what it looked at, and its exit code is its verdict', async (t)
   const { code, stdout, stderr } = await startLab(['doctor', '--json', '--rate', '100'], env).ended
   const { plan, ceiling, findings, problem } = JSON.parse(stdout)
   t.match(plan, {
-    connections: 64,
+    connections: 256,
     pool_max: SETTINGS.POOL_MAX.default,
     backlog: SETTINGS.LISTEN_BACKLOG.default,
     rate_rps: 100,

@@ -70,7 +70,7 @@ t.test('a plan says what is sent', async (t) => {
   t.match(plan(), {
     driver: 'paced',
     rates_rps: null,
-    connections: [64],
+    connections: [256],
     slo: { p99_ms: 100 },
     mix: { name: 'create-user' },
   })

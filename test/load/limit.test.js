@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import t from 'tap'
 import { limitOf, limitOfRun } from '../../load/limit.js'
 import { FAULTS } from '../../tuning/faults/index.js'
+import { plantedTrial } from '../../tuning/faults/table.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
@@ -15,14 +16,18 @@ const kept = fs
 
 /** @param {string} cell */
 function recordOf(cell) {
-  return structuredClone(kept.find((record) => record.cell === cell))
+  return structuredClone(kept.findLast((record) => record.cell === cell))
 }
 
 t.test('a real fault is named from its record', async (t) => {
   for (const { name, resource } of FAULTS) {
-    const records = kept.filter(({ cell }) => cell === name)
-    t.ok(records.length > 0, `${name} was kept`)
-    for (const record of records) {
+    const blocks = [...new Set(kept.map(({ experiment }) => experiment))]
+    t.ok(blocks.length >= 3, 'from three runs in a row')
+    for (const block of blocks) {
+      const record = plantedTrial(
+        kept.filter(({ cell, experiment }) => cell?.split(' ')[0] === name && experiment === block),
+      )
+      if (!record) return t.fail(`${name} was kept`)
       const { evidence, ...limit } = limitOf(record, SLO)
       t.equal(limit.resource, resource, `${name}: ${evidence.join('; ')}`)
       t.ok(
@@ -139,6 +144,7 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
     trial(310, 'fail', 'api-cpu', 'pool-size'),
     trial(320, 'fail', 'api-cpu', 'pool-size'),
     trial(200, 'pass', 'none-reached', 'network'),
+    ...[1, 2, 3, 4].map(() => trial(250, 'invalid', 'machine-noise')),
   ]
   t.match(limitOfRun(records), {
     resource: 'api-cpu',
@@ -146,4 +152,6 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
     evidence: ['at 310'],
     runner_up_evidence: ['beside 310'],
   })
+  const invalid = records.filter(({ outcome }) => outcome.verdict !== 'fail')
+  t.match(limitOfRun(invalid), { resource: 'machine-noise' }, 'where no trial failed, what made them invalid')
 })

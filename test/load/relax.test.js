@@ -20,6 +20,8 @@ t.test('a limit that is a knob of ours is relaxed by one notch, from what was re
   ]
   for (const [resource, cell] of /** @type {any[]} */ (rows)) t.equal(relaxedCell(resource, SETTINGS), cell, resource)
   t.equal(relaxedCell('pool-size', {}), null, 'what was not read back cannot be relaxed')
+  t.equal(relaxedCell('pool-size', { POOL_MAX: 100 }), 'POOL_MAX=150', 'no further than Postgres goes along')
+  t.equal(relaxedCell('pool-size', { POOL_MAX: 150 }), null, 'nor where it is there already')
   t.equal(relaxedCell('accept-queue', { LISTEN_BACKLOG: 511 }), 'LISTEN_BACKLOG=65535', 'within its range')
 })
 
