@@ -47,26 +47,29 @@ t.test('the table says what was planted, what was named, and whether relaxing it
   t.match(problemOf({ repeats: 2, faults: ['pool-of-one'] }, records.slice(0, 2)), '1 of 2 faults were tried')
 })
 
-t.test('planted faults are named, and nothing of them is left', async (t) => {
-  const embedded = await postgres(t)
-  const folder = temporaryFolder(t)
-  const out = path.join(folder, 'run')
-  const argv = ['faults', '--only', 'pool-of-one,limiter,generator-few-files', '--duration', '1s', '--out', out]
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['tuning/cli.js', ...argv], {
-    encoding: 'utf8',
-    env: { ...process.env, DATABASE_URL: embedded.url, TMPDIR: folder },
-  })
-  t.equal(status, 0, stderr)
-  t.match(stdout, /3 of 3 named right/)
-  t.match(stdout, /pool-of-one .*\| yes: POOL_MAX=4/)
-  t.match(readRun(out), { problem: null })
-  const [{ triggers }] = await rows(
-    embedded.url,
-    "SELECT count(*)::int AS triggers FROM pg_trigger WHERE tgrelid = 'users'::regclass AND NOT tgisinternal",
-  )
-  t.equal(triggers, 0)
-  t.strictSame(processesOf(folder), [])
-})
+t.test(
+  'planted faults that leave no doubt are named beside other tests, too, and nothing of them is left',
+  async (t) => {
+    const embedded = await postgres(t)
+    const folder = temporaryFolder(t)
+    const out = path.join(folder, 'run')
+    const argv = ['faults', '--only', 'few-files,limiter,generator-few-files', '--duration', '1s', '--out', out]
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['tuning/cli.js', ...argv], {
+      encoding: 'utf8',
+      env: { ...process.env, DATABASE_URL: embedded.url, TMPDIR: folder },
+    })
+    t.equal(status, 0, stderr)
+    t.match(stdout, /3 of 3 named right/)
+    t.match(stdout, /few-files .*: NOFILE=1024/, 'and the limit was relaxed')
+    t.match(readRun(out), { problem: null })
+    const [{ triggers }] = await rows(
+      embedded.url,
+      "SELECT count(*)::int AS triggers FROM pg_trigger WHERE tgrelid = 'users'::regclass AND NOT tgisinternal",
+    )
+    t.equal(triggers, 0)
+    t.strictSame(processesOf(folder), [])
+  },
+)
 
 t.test('a fault that needs a network of its own gets one', { skip: namespaceProblem() ?? false }, async (t) => {
   const folder = temporaryFolder(t)
