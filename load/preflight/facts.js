@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { coresOf, expandCores, hasTaskset, nofileOf, softNofileOf, textOf } from '../machine.js'
 import { coreShares, coreTimes } from '../probes/kernel.js'
+import { findPostmaster } from '../probes/postgres.js'
+import { familyCpu_s } from '../probes/process.js'
 import { cpuQuotaCores } from './quota.js'
 
 /** At 100 ticks/s this tells 4 % of a core. */
@@ -41,7 +43,7 @@ export async function gatherFacts({ cores, database, signal }) {
     cpu_quota_cores: cpuQuotaCores(),
     // Read before we look at the cores: it reaches back anyway.
     pressure_ratio: pressure(),
-    ...(await watchCores(signal)),
+    ...(await watchCores(cores, database && (await findPostmaster(database).catch(() => null)), signal)),
   }
 }
 
@@ -80,22 +82,36 @@ function pressure() {
   return percent === null ? null : percent / 100
 }
 
-/** @param {AbortSignal} signal */
-async function watchCores(signal) {
+/**
+ * What others use, and what the host takes. We and the Postgres that we may just have started are no others.
+ *
+ * @param {{ api: string, others: string } | null} pinned
+ * @param {number | null} postmaster
+ * @param {AbortSignal} signal
+ */
+async function watchCores(pinned, postmaster, signal) {
   try {
-    const before = coreTimes()
+    const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
     await pause(CPU_WATCH_MS, undefined, { signal })
     const shares = Object.entries(coreShares(before, coreTimes()))
+    const own_ratio = ((ownCpu_s(postmaster) - ownBefore_s) * 1000) / CPU_WATCH_MS
+    const ours = pinned ? expandCores(pinned.others).map(String) : shares.map(([core]) => core)
     const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0) / shares.length
-    const busy = shares.map(([core, { busy_ratio, interrupts_ratio }]) => ({
-      core,
-      ratio: busy_ratio + interrupts_ratio,
-    }))
+    const busy = shares.map(([core, { busy_ratio, interrupts_ratio }]) => {
+      const own = ours.includes(core) ? own_ratio / ours.length : 0
+      return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
+    })
     return { steal_ratio: steal, busy }
   } catch {
     signal.throwIfAborted()
     return { steal_ratio: null, busy: null }
   }
+}
+
+/** @param {number | null} postmaster */
+function ownCpu_s(postmaster) {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6 + (familyCpu_s(postmaster) ?? 0)
 }
 
 /** @param {string} file @param {RegExp} pattern whose first group is the number @returns {number | null} */

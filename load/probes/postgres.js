@@ -67,6 +67,17 @@ export async function watchPostgres(database) {
   }
 }
 
+/**
+ * The postmaster's pid, where it runs on this machine.
+ *
+ * @param {import('../../sql/database.js').Database} database
+ * @returns {Promise<number | null>}
+ */
+export async function findPostmaster(database) {
+  const [row] = await database.query('SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address')
+  return postmasterOf(row)
+}
+
 /** @param {import('../../sql/database.js').Database} database */
 async function counters(database) {
   const [row] = await database.query(COUNTERS)

@@ -65,7 +65,7 @@ function capacitySentence({ capacity, slo }, records) {
   const { low_rps, high_rps, trials, confidence } = capacity
   const goal = `${slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`} a success, p99 <= ${slo.p99_ms} ms`
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
-  const basis = `(${goal}; ${trials} trials, ${loadSeconds(records)} s of load${sure})`
+  const basis = `(${goal}; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${loadSeconds(records)} s of load${sure})`
   if (low_rps === null) return `Capacity: below ${count(high_rps)}/s, the lowest rate tried ${basis}.`
   if (high_rps === null) return `Capacity: at least ${count(low_rps)}/s; no valid trial failed ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
