@@ -19,7 +19,7 @@ const FLAGS = {
   ...RUN_FLAGS,
 }
 
-const EXAMPLES = `  npm run sweep                     about 90 s: how much can the local API take, and what stops it?
+const EXAMPLES = `  npm run sweep                     one to two minutes: how much can the local API take, and what stops it?
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
