@@ -106,23 +106,23 @@ export function created(req, res) {
   })
 }
 
-/** Serves four requests at a time, each for so long; the others wait. @param {number} each_ms @returns {http.RequestListener} */
-export function fourAtATime(each_ms) {
-  /** @type {(() => void)[]} */
-  const waiting = []
-  let busy = 0
-  const serve = (/** @type {() => void} */ answer) => {
-    busy++
-    setTimeout(() => {
-      answer()
-      busy--
-      const next = waiting.shift()
-      if (next) serve(next)
-    }, each_ms)
-  }
+/**
+ * Lets so many requests through and answers 429 to the others: a token bucket.
+ *
+ * @param {number} rate_rps
+ * @param {number} burst_requests that may come at once
+ * @returns {http.RequestListener}
+ */
+export function limited(rate_rps, burst_requests) {
+  let tokens = burst_requests
+  let filled_ms = performance.now()
   return (req, res) => {
-    const answer = () => created(req, res)
-    if (busy < 4) serve(answer)
-    else waiting.push(answer)
+    const now_ms = performance.now()
+    tokens = Math.min(burst_requests, tokens + ((now_ms - filled_ms) / 1000) * rate_rps)
+    filled_ms = now_ms
+    if (tokens-- >= 1) return created(req, res)
+    tokens++
+    req.resume()
+    res.writeHead(429, { 'Content-Length': 0 }).end()
   }
 }
