@@ -157,7 +157,9 @@ async function spoilers({ load }, plan, { database, cores }, { settings }, { sig
   }
   const { note } = progress
   const found = await runPreflight({ plan: planned, database, cores, measuresCeiling: plan.searches, signal, note })
-  return found.findings.filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
+  const findings = found.findings.filter(({ level }) => level === 'bad' || level === 'warn')
+  // Where a service runs that was there before us is not for us to say.
+  return findings.filter(({ check }) => plan.url === null || check !== 'cores').map(sentenceOf)
 }
 
 /**

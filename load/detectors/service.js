@@ -92,7 +92,7 @@ export function apiBlocked({ traffic, probes }, slo) {
 
 /** @type {import('./finding.js').Detect} */
 export function apiCpu({ target, probes }) {
-  const { cpu_core_ratio, main_core_ratio = cpu_core_ratio } = probes.api
+  const { cpu_core_ratio, elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
   const cores = target.cores ? expandCores(target.cores) : []
   const alone = cores.length === 1 ? probes.kernel.cores?.[cores[0]] : undefined

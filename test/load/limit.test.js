@@ -120,6 +120,13 @@ t.test('of a service behind a URL only what is seen from outside is claimed', as
   }
 })
 
+t.test('without a process to look at, the event loop tells what JavaScript uses', async (t) => {
+  const record = recordOf('asynchronous-scrypt')
+  delete record.probes.api.main_core_ratio
+  Object.assign(record.target, { kind: 'url', pid: null, cores: null })
+  t.match(limitOf(record, SLO), { resource: 'api-threadpool' })
+})
+
 t.test('the limit of a run is that of most trials just beyond the capacity', async (t) => {
   const trial = (
     /** @type {number} */ rate_rps,
