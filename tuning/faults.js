@@ -60,7 +60,10 @@ export const faults = {
 
   async run(argv, io) {
     const { results, run, plan, json } = openRun('faults', FLAGS, argv, planOf)
-    await addInside(plan, results, run.run_id, io)
+    await addInside(plan, results, run.run_id, io).catch((error) => {
+      results.releaseUnused()
+      throw error
+    })
     const ended = await runExperiment(
       {
         run,

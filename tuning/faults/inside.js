@@ -33,13 +33,17 @@ export async function runInside(names, { repeats, duration_s, mix }, { signal, p
   progress.note(`${names.join(', ')}: in a network namespace of its own …`)
   // Its Postgres has to be inside, too.
   const env = { ...environment.forApi, DATABASE_URL: '' }
-  const { exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const log = fs.openSync(path.join(folder, 'log'), 'a')
+  const { exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', log, log] })
+  fs.closeSync(log)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   try {
     await exited
     signal.throwIfAborted()
-    return new Results(out).readTrials()
+    const records = new Results(out).readTrials()
+    if (records.length > 0) return records
+    throw new Error(`nothing was measured inside: ${fs.readFileSync(path.join(folder, 'log'), 'utf8').trim()}`)
   } finally {
     signal.removeEventListener('abort', abort)
     await stop(STOP_GRACE_MS)

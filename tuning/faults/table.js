@@ -63,6 +63,7 @@ export function faultsReport(run, records) {
     `# Redline faults: ${run.run_id}`,
     ...(run.problem ? [`No trustworthy answer: ${run.problem}.`] : []),
     confusionTable(records),
+    ...(run.plan.skipped ? [`What needs a network namespace was skipped: ${run.plan.skipped}.`] : []),
     '## What each was named for',
     evidence.join('\n'),
     '## Where',
