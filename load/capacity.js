@@ -102,7 +102,7 @@ function searchStep(plan, records) {
 function relaxStep(plan, records) {
   const edge_rps = edgeOf(plan, records)
   if (!plan.confirms || edge_rps === null) return null
-  for (const { experiment, cell } of accusations(records)) {
+  for (const { experiment, cell } of accusations(plan, records)) {
     const own = of(records, experiment)
     const wanted = [null, ...Array(RELAXED_TRIALS).fill(cell)]
     for (const place of [null, cell]) {
@@ -120,13 +120,13 @@ function relaxStep(plan, records) {
 /**
  * Whom to accuse, with the cell in which that limit is relaxed: the limit, then its runner-up.
  *
+ * @param {import('./run.js').Plan} plan
  * @param {Records} records
  */
-function accusations(records) {
-  const searched = of(records, 'search')
-  const limit = limitOfRun(searched)
+function accusations(plan, records) {
+  const limit = searchedLimit(plan, records)
   // Those it had before anything was relaxed.
-  const settings = searched.at(-1)?.settings ?? {}
+  const settings = of(records, 'search').at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up ?? undefined].flatMap((resource, i) => {
     const cell = relaxedCell(resource, settings)
     return cell ? [{ resource: String(resource), experiment: ACCUSATIONS[i], cell }] : []
@@ -141,9 +141,9 @@ function accusations(records) {
  * @returns {import('./limit.js').Limit | null}
  */
 function limitOf(plan, records) {
-  const limit = limitOfRun(of(records, 'search'))
+  const limit = searchedLimit(plan, records)
   if (!limit) return null
-  const tried = accusations(records).flatMap(({ resource, experiment, cell }) => {
+  const tried = accusations(plan, records).flatMap(({ resource, experiment, cell }) => {
     const did = moved(of(records, experiment))
     return did === null ? [] : [{ resource, cell, did }]
   })
@@ -158,6 +158,12 @@ function limitOf(plan, records) {
   ]
   const wasTried = tried.some(({ resource }) => resource === accused.resource)
   return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
+}
+
+/** What the search met above the capacity. @param {import('./run.js').Plan} plan @param {Records} records */
+function searchedLimit(plan, records) {
+  const low_rps = intervalOf(trialsOf(records, plan), searchPlan(plan, records))?.low_rps
+  return limitOfRun(of(records, 'search'), low_rps)
 }
 
 /** The runner-up in the place of the accused. @param {import('./limit.js').Limit} limit @returns {import('./limit.js').Limit} */
@@ -211,7 +217,8 @@ function boundProblem(trials, found) {
 function searchPlan(plan, records) {
   const max_duration_s = Math.max(plan.duration_s, SEARCH_DEFAULTS.max_duration_s)
   const confirm_s = CONFIRM_TIMES * plan.duration_s
-  return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s: plan.duration_s, max_duration_s, confirm_s }
+  const { duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio } = plan
+  return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s, precision_ratio, max_duration_s, confirm_s }
 }
 
 /** @param {Records} records @param {import('./run.js').Plan} plan */

@@ -64,10 +64,11 @@ export function limitOf(record, slo) {
  * The limit of a run: that of the trials that failed, nearest above the capacity first, by their majority.
  *
  * @param {import('./trial.js').TrialRecord[]} records
+ * @param {number | null} [low_rps] the capacity is not below it: what failed there was outvoted
  * @returns {Limit | null} null: no trial
  */
-export function limitOfRun(records) {
-  const open = records.filter(({ load }) => load.loop === 'open')
+export function limitOfRun(records, low_rps = null) {
+  const open = records.filter(({ load }) => load.loop === 'open' && Number(load.rate_rps) > Number(low_rps))
   // Trials that say nothing about the target are asked only where no others bound its capacity.
   const failed = open.filter(({ outcome }) => outcome.verdict === 'fail')
   const beyond = failed.length > 0 ? failed : open.filter(({ outcome }) => outcome.verdict === 'invalid')

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { openDatabase } from '../sql/database.js'
 import { DRIVERS } from './drivers/index.js'
 import { UsageError } from './flags.js'
@@ -17,7 +18,8 @@ import { runTrial } from './trial.js'
  * @param {any} experiment.run run.json so far: run_id, verb, argv, started_at, plan as it may be kept
  * @param {Plan} experiment.plan
  * @param {import('./results.js').Results} experiment.results
- * @param {(trials: import('./trial.js').TrialRecord[]) => Step | null} experiment.next pure: the next trial, or the end
+ * @param {(trials: import('./trial.js').TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} experiment.next pure:
+ *   the next trial, or the end
  * @param {(trials: import('./trial.js').TrialRecord[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
  *   problem: why there is no trustworthy answer
  * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
@@ -38,6 +40,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
     limit: null,
     problem: null,
     warnings: [],
+    not_applied: [],
   }
   const write = () => {
     results.writeRun(state)
@@ -48,14 +51,20 @@ export async function runExperiment(experiment, { signal, progress, environment 
     throw error
   })
   let opened = /** @type {Opened | null} */ (null)
+  let noisy = 0
   try {
     Object.assign(state, await describeRun(plan, bench))
-    for (let step = next(records); step; step = next(records)) {
+    for (let step = next(records, state.not_applied); step; step = next(records, state.not_applied)) {
       signal.throwIfAborted()
       if (opened?.cell !== step.cell) {
         await opened?.target.stop()
         opened = null
-        opened = { cell: step.cell, target: await open(step.cell, bench.place) }
+        const target = await open(step.cell, bench.place).catch((error) => {
+          if (!(error instanceof NotApplied) || signal.aborted) throw error
+          state.not_applied.push({ cell: step.cell, because: error.message })
+        })
+        if (!target) continue
+        opened = { cell: step.cell, target }
         refuseOtherConditions(run, state, records, opened)
         if (!state.pinning) {
           state.pinning = pinningText(plan, bench, opened.target)
@@ -79,6 +88,8 @@ export async function runExperiment(experiment, { signal, progress, environment 
       results.appendTrial(record)
       records.push(record)
       progress.trialEnded(record)
+      noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
+      if (noisy > 0) await waitOut(noisy, signal, progress)
     }
     Object.assign(state, answer(records))
   } catch (error) {
@@ -98,7 +109,12 @@ export async function runExperiment(experiment, { signal, progress, environment 
   return { run: state, records }
 }
 
+/** A target could not be had as its cell wants it. The run goes on without that cell, and says so. */
+export class NotApplied extends Error {}
+
 /**
+ * @typedef {{ cell: string | null, because: string }} NotAppliedCell
+ *
  * @typedef {object} Io
  * @property {AbortSignal} signal stops load within a second; what was measured stays
  * @property {import('./report/progress.js').Progress} progress
@@ -113,6 +129,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
  * @property {boolean} fresh_connections a connection for each request
  * @property {boolean} unbounded vegeta with its own defaults
  * @property {boolean} searches for the capacity, instead of the loads that were asked for
+ * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
  * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
  * @property {import('./mix.js').MixPlan} mix
  * @property {import('./judge.js').Slo} slo
@@ -126,6 +143,21 @@ export async function runExperiment(experiment, { signal, progress, environment 
  * @property {number} left_s expected time of this trial and those that will follow
  * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number, fresh_connections?: boolean, unbounded?: boolean, nofile?: number | null }} load
  */
+
+const CALM_S = 2
+
+/**
+ * Noise comes in spells: to repeat a trial at once would only measure the same one again.
+ *
+ * @param {number} noisy trials in a row
+ * @param {AbortSignal} signal
+ * @param {import('./report/progress.js').Progress} progress
+ */
+async function waitOut(noisy, signal, progress) {
+  const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
+  progress.note(`the machine was noisy: waiting ${wait_s} s`)
+  await setTimeout(wait_s * 1000, undefined, { signal })
+}
 
 /** What the steps load where nothing else is said; a cell is a limit relaxed. @param {Plan} plan */
 function openPlanned({ url, metrics_url }) {

@@ -128,7 +128,7 @@ function ladderAnswer(plan, records) {
   const found = capacityOf(records)
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
-    limit: limitOfRun(records),
+    limit: limitOfRun(records, found?.low_rps),
     problem: problemOf(plan, records),
   }
 }

@@ -2,7 +2,6 @@ import { startGenerator } from './drive.js'
 import { judge } from './judge.js'
 import { limitOf } from './limit.js'
 import { startProbes } from './probes/index.js'
-import { fixedWork_us } from './probes/speed.js'
 
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge. Gives exactly one record.
@@ -31,7 +30,6 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     if (target.disturb) calm = await target.disturb(generator)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : { sent: 0, completed: 0 }
     const rowsBefore = await database?.countRows()
-    const work_us = fixedWork_us()
     probes = await startProbes({ target, database, generator })
     // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
     let findings
@@ -40,7 +38,6 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     }
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const found = await (findings ?? probes.end())({ ...traffic, lateness_ms })
-    Object.assign(found.kernel, { fixed_work_us: Math.max(work_us, fixedWork_us()) })
     const rows_stored = database ? (await database.countRows()) - Number(rowsBefore) : null
     const warmup_unanswered = warmup.sent - warmup.completed
     const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }

@@ -1,5 +1,5 @@
 import { RESOURCES } from './resources.js'
-import { count, milliseconds, offered, trialTable } from './table.js'
+import { count, offered, trialTable } from './table.js'
 
 /**
  * report.md: the answer, the table, and what has to be known to trust both. Derived from run.json and trials.ndjson alone.
@@ -34,20 +34,41 @@ export function answerText(run, records) {
   const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
   const warnings = run.warnings.map((/** @type {string} */ text) => `Warning: ${text}.`)
   const doubt = Number(run.capacity?.confidence ?? 1) < LOW_CONFIDENCE ? [WANDERED] : []
-  const lines = [...cut, ...problem, capacitySentence(run, records), ...doubt, ...limitSentences(run), ...warnings]
-  return [...lines, ...speedWarning(records)].map((line) => line.replace(/^( *)(?:- )?/, '$1- ')).join('\n')
+  const capacity = [capacitySentence(run, records), ...costLines(run, records), ...doubt]
+  const lines = [...cut, ...problem, ...capacity, ...limitSentences(run), ...warnings]
+  return lines.map((line) => line.replace(/^( *)(?:- )?/, '$1- ')).join('\n')
 }
 
-/** The slowest of a run's trials, by the fastest: within this, the machine was the same. */
-const SPEED_VARIES = 1.15
+/** Of the capacity: trials within it cost about the same per request. */
+const NEAR = 0.15
 
-/** @param {import('../trial.js').TrialRecord[]} records @returns {string[]} */
-function speedWarning(records) {
-  const times_us = records.map(({ probes }) => probes.kernel.fixed_work_us).filter((time_us) => time_us > 0)
-  const [least_us, most_us] = [Math.min(...times_us), Math.max(...times_us)]
-  if (times_us.length < 2 || most_us < SPEED_VARIES * least_us) return []
-  const range = `${milliseconds(least_us / 1000)} to ${milliseconds(most_us / 1000)}`
-  return [`Warning: the speed of this machine's cores varied: the same work took ${range} of CPU; rates move with it.`]
+/** The dearest of those trials by the cheapest: within this, the machine was the same. */
+const COST_VARIES = 1.25
+
+/**
+ * What a request cost the service near its capacity: where its core is the limit, two runs whose rates differ as their
+ * costs differ have measured the same service, on a machine that was not the same.
+ *
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ * @returns {string[]}
+ */
+function costLines({ capacity }, records) {
+  const [low_rps, high_rps] = [capacity?.low_rps ?? capacity?.high_rps, capacity?.high_rps ?? capacity?.low_rps]
+  const near = records.filter(({ load, outcome }) => {
+    const rate_rps = Number(load.rate_rps)
+    return outcome.verdict !== 'invalid' && rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
+  })
+  const costs_us = near
+    .flatMap(({ cell, probes }) => (cell ? [] : (probes.api.cpu_us_per_request ?? [])))
+    .sort((a, b) => a - b)
+  if (costs_us.length < 2) return []
+  const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) =>
+    Number(costs_us.at(i)).toFixed(1),
+  )
+  const cost = `A request cost the service ${median_us} us of CPU near that rate, ${least_us} to ${most_us} us in ${costs_us.length} trials`
+  const varied = Number(most_us) > COST_VARIES * Number(least_us)
+  return [varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`]
 }
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */

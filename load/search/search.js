@@ -115,7 +115,8 @@ export function searchProblem(trials, plan) {
     return `expected a rate with enough valid trials, got none: ${count} of ${trials.length} were invalid`
   }
   const left = nextTrial(trials, { ...plan, max_trials: Number.POSITIVE_INFINITY })
-  if (!left) return null
+  // An edge that stays contested is what the confidence is about.
+  if (!left || (low && high && Math.log(high.rate_rps / low.rate_rps) <= widthOf(plan))) return null
   const between = `${low ? `${low.rate_rps}/s passed` : 'none passed'}, ${high ? `${high.rate_rps}/s failed` : 'none failed'}`
   return `the search had not settled after ${trials.length} trials: ${between}`
 }
@@ -174,8 +175,13 @@ function nextRate(levels, { low, high, ceiling }, { plateau_rps, precision_ratio
     const step = top.rate_rps < roundRate(START_SHARE * plateau_rps) ? FAR_DOWN : DOWN
     return Math.max(floor_rps, roundRate(top.rate_rps * step))
   }
-  const width = Math.log((1 + precision_ratio) / (1 - precision_ratio))
+  const width = widthOf({ precision_ratio })
   return rateInside(levels, low, top, ceiling ? CEILING_WIDTHS * width : width)
+}
+
+/** Of the interval wanted, in ln(rate). @param {Pick<SearchPlan, 'precision_ratio'>} plan */
+function widthOf({ precision_ratio }) {
+  return Math.log((1 + precision_ratio) / (1 - precision_ratio))
 }
 
 /** @param {number} rate_rps @param {'bracket' | 'edge'} purpose @param {SearchPlan} plan @returns {NextTrial} */

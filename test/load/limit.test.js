@@ -160,5 +160,10 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
     runner_up_evidence: ['beside 310'],
   })
   const invalid = records.filter(({ outcome }) => outcome.verdict !== 'fail')
+  t.match(
+    limitOfRun([...records, ...[1, 2, 3].map(() => trial(305, 'fail', 'network'))], 305),
+    { resource: 'api-cpu' },
+    'stray ones',
+  )
   t.match(limitOfRun(invalid), { resource: 'machine-noise' }, 'where no trial failed, what made them invalid')
 })
