@@ -8,14 +8,16 @@ import { leashed } from '../sql/leash.js'
  * @param {string[]} command program and arguments
  * @param {object} options
  * @param {string | null} options.cores list such as "0" or "1-3"; null: where we are
- * @param {number | null} [options.nofile] limit of open files, soft and hard: Node raises the soft one to the hard one
+ * @param {number | string | null} [options.nofile] limit of open files, soft and hard: Node raises the soft one to the
+ *   hard one; a text is given to prlimit as it is
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {import('node:child_process').StdioOptions} options.stdio
  * @returns {Child}
  */
 export function startChild(command, { cores, nofile = null, env, stdio }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
-  const limited = nofile === null ? [] : ['prlimit', `--nofile=${nofile}:${nofile}`]
+  const limited =
+    nofile === null ? [] : ['prlimit', `--nofile=${typeof nofile === 'string' ? nofile : `${nofile}:${nofile}`}`]
   const [program, ...args] = leashed([...pinned, ...limited, ...command], { signal: 'KILL' })
   // A process group of its own: Ctrl-C on the terminal is for the lab, which stops its children in order.
   const child = spawn(program, args, { env, stdio, detached: true })

@@ -11,7 +11,7 @@ const POLL_MS = 20
  * @param {string[]} command
  * @param {object} options
  * @param {string | null} options.cores for it alone; null: not pinned
- * @param {number | null} [options.nofile] limit of open files, soft and hard
+ * @param {number | string | null} [options.nofile] limit of open files, soft and hard
  * @param {NodeJS.ProcessEnv} options.env
  * @param {string} options.logFile takes what it prints
  * @param {() => Promise<boolean>} options.isReady asked again and again

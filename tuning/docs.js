@@ -1,25 +1,39 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
 import { Results } from '../load/results.js'
+import { articleText } from './article/tables.js'
 import { benchTables } from './bench/tables.js'
 import { confusionTable } from './faults/table.js'
 import { overloadTable } from './overload.js'
+import { CHAPTERS, CLAIMS } from './playbook/claims.js'
+import { claimsTable, littleTable, verdictsText } from './playbook/tables.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
+const PLAYBOOK = fileURLToPath(new URL('PLAYBOOK.md', import.meta.url))
 const EVIDENCE = new URL('evidence/', import.meta.url)
 
 /**
- * `npm run docs`: writes what README quotes from the evidence that is committed, so that no figure in it is typed by hand.
+ * `npm run docs`: writes what the pages quote from the evidence that is committed, so that no figure in them is typed by
+ * hand.
  *
- * @returns {string} README.md as it has to be
+ * @returns {Record<string, string>} files, and what has to be in them
  */
-export function readme() {
-  return Object.entries(BLOCKS).reduce(
-    (page, [name, block]) => withBlock(page, name, block(name)),
-    readFileSync(README, 'utf8'),
-  )
+export function pages() {
+  const readme = { [README]: pageOf(README, BLOCKS) }
+  const measured = ['playbook', 'article'].every((name) => existsSync(new URL(name, EVIDENCE)))
+  return measured ? { ...readme, [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS) } : readme
+}
+
+export function writePages() {
+  for (const [file, page] of Object.entries(pages())) writeFileSync(file, page)
+}
+
+/** @param {string} file @param {Record<string, (name: string) => string>} blocks */
+function pageOf(file, blocks) {
+  const names = Object.entries(blocks)
+  return names.reduce((page, [name, block]) => withBlock(page, name, block(name)), readFileSync(file, 'utf8'))
 }
 
 /** What stands between `<!-- name -->` and `<!-- /name -->`, from the run in the folder of that name. */
@@ -30,6 +44,32 @@ const BLOCKS = {
   'sweep-single': sweepBlock,
   overload: overloadBlock,
   'overload-far': overloadBlock,
+}
+
+/** Of PLAYBOOK.md: the claims of each of its chapters, and what belongs to all. */
+const PLAYBOOK_BLOCKS = {
+  verdicts: verdictsBlock,
+  little: () => littleTable(evidence('playbook').records),
+  article: articleBlock,
+  ...Object.fromEntries(Object.keys(CHAPTERS).map((chapter) => [chapter, claimsBlock])),
+}
+
+function verdictsBlock() {
+  const { run, records } = evidence('playbook')
+  return [verdictsText(records), whereAndWhen(run)].join('\n\n')
+}
+
+/** @param {string} chapter */
+function claimsBlock(chapter) {
+  const { run, records } = evidence('playbook')
+  const claims = CLAIMS.filter(({ id }) => CHAPTERS[chapter].includes(id))
+  return [claimsTable(claims, records), `Run ${run.run_id}.`].join('\n\n')
+}
+
+/** @param {string} name */
+function articleBlock(name) {
+  const { run, records } = evidence(name)
+  return [articleText(run, records), whereAndWhen(run)].join('\n\n')
 }
 
 /** @param {string} name */
@@ -69,8 +109,8 @@ function withBlock(page, name, text) {
   const [start, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
   const [before, rest] = page.split(start)
   const after = rest?.split(end)[1]
-  if (after === undefined) throw new Error(`expected ${start} … ${end} in README.md`)
+  if (after === undefined) throw new Error(`expected ${start} … ${end} in the page`)
   return `${before}${start}\n\n${text}\n\n${end}${after}`
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) writeFileSync(README, readme())
+if (argv[1] === fileURLToPath(import.meta.url)) writePages()

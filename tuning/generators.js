@@ -7,7 +7,8 @@ import { DRIVERS } from '../load/drivers/index.js'
 import { planCores } from '../load/machine.js'
 import { watchProcess } from '../load/probes/process.js'
 import { pinSelf, startChild } from '../load/processes.js'
-import { median, spread } from './bench/tables.js'
+import { median } from './ranks.js'
+import { spread } from './spread.js'
 
 /**
  * `npm run bench:generators`: what does an open-loop generator itself cost, and how late is it? Each offers the same rate

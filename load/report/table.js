@@ -63,7 +63,7 @@ export function count(value) {
 }
 
 /** Never rounded up to 100 %. @param {number} ratio */
-function percent(ratio) {
+export function percent(ratio) {
   return ratio === 1 ? '100 %' : `${(Math.floor(ratio * 10_000) / 100).toFixed(2)} %`
 }
 

@@ -28,17 +28,19 @@ const CONFIG_EXIT_CODE = 2
  * @param {string | null} options.cores for the API alone; null: not pinned
  * @param {NodeJS.ProcessEnv} options.env
  * @param {string} options.logFile takes what it prints
+ * @param {string} [options.node] program that runs it; ours unless told otherwise
  * @param {string[]} [options.nodeFlags] of Node, beside those of `npm start`
- * @param {number | null} [options.nofile] its limit of open files; null: ours
+ * @param {number | string | null} [options.nofile] its limit of open files; null: ours
  * @returns {Promise<import('./index.js').Target>}
  * @throws {UsageError} when it refuses its configuration
  */
-export async function openLocal({ databaseUrl, cores, env, logFile, nodeFlags = [], nofile = null }) {
+export async function openLocal(options) {
+  const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null } = options
   const [port, adminPort] = [await getPort({ host: '127.0.0.1' }), await getPort({ host: '127.0.0.1' })]
   const addresses = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  const service = await startService('the API', [process.execPath, ...NODE_FLAGS, ...nodeFlags, SERVER], {
+  const service = await startService('the API', [node, ...NODE_FLAGS, ...nodeFlags, SERVER], {
     cores,
     nofile,
     env: childEnv,
@@ -79,7 +81,8 @@ async function readBack(adminUrl, pid) {
   const settings = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => {
     return [name.toUpperCase(), /^\d+$/.test(value) ? Number(value) : value]
   })
-  return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid) }
+  const [, version = null] = /^nodejs_version_info\{version="([^"]*)"/m.exec(metrics) ?? []
+  return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid), NODE: version }
 }
 
 /** They are the caller's way to some server; the run's database is told by its URL alone. @param {NodeJS.ProcessEnv} env */

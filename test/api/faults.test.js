@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
+import { openCell } from '../../tuning/knobs/open-cell.js'
 import { metric, newUser, post, postgres, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { temporaryFolder } from '../support/lab.js'
@@ -32,6 +34,35 @@ t.test('a database that takes no writes: 503, then 201 when it does', async (t) 
   await endSessions(database.url)
   await untilAnswered(api.url, 201)
   t.match(await statusesOf(api.url, 20), [201])
+})
+
+t.test('a database far away: whoever would wait longer than MAX_QUEUE_MS is refused at once', async (t) => {
+  const logFile = path.join(temporaryFolder(t), 'api.log')
+  const place = { databaseUrl: database.url, cores: null, allCores: null, env: process.env, logFile }
+  const levels = { INSERT_MODE: 'single', POOL_MAX: '1', DB_DELAY_MS: '20', MAX_QUEUE_MS: '100' }
+  const api = await openCell(levels, place)
+  t.teardown(api.stop)
+  /** @type {number[]} */
+  const refusedAfter_ms = []
+  let created = 0
+  const until_ms = performance.now() + 3000
+  const client = async () => {
+    while (performance.now() < until_ms) {
+      const start_ms = performance.now()
+      const answer = await post(api.url, newUser())
+      await answer.text()
+      if (answer.status === 201) created++
+      if (answer.status !== 503) continue
+      refusedAfter_ms.push(performance.now() - start_ms)
+      t.match(answer.headers.get('Retry-After'), /^\d+$/)
+      await sleep(50)
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, () => client()))
+  t.ok(created > 50, `${created} were served, at 20 ms each`)
+  t.ok(refusedAfter_ms.length > 0, `${refusedAfter_ms.length} were refused`)
+  const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text()
+  t.match(metrics, `redline_shed_total{limit="queue_ms"} ${refusedAfter_ms.length}`)
 })
 
 t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {

@@ -1,5 +1,5 @@
 import { nextRung } from '../../load/ladder.js'
-import { seededRandom } from '../../load/random.js'
+import { shuffled } from '../design.js'
 
 /**
  * What each contender goes through in each block: a closed loop to saturation, then open loops at rates that are the same
@@ -82,17 +82,4 @@ function loadOf(kind, { duration_s }, own) {
   if (kind === 'high' && took_rps < HIGH_RATE_RPS * HIGH_RATE_MARGIN) return null
   const warmup_s = WARMUP_SHARE * duration_s
   return { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
-}
-
-/** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed @returns {T[]} */
-function shuffled(values, seed) {
-  const order = [...values]
-  const random = seededRandom(seed)
-  for (let i = order.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1))
-    const held = order[i]
-    order[i] = order[j]
-    order[j] = held
-  }
-  return order
 }

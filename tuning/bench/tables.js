@@ -1,5 +1,6 @@
-import { markdownTable } from 'markdown-table'
 import { count, milliseconds, NONE } from '../../load/report/table.js'
+import { median } from '../ranks.js'
+import { spread, table } from '../spread.js'
 import { CONTENDERS } from './contenders.js'
 import { blockOf, HIGH_RATE_RPS, kindOf, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './steps.js'
 
@@ -97,28 +98,4 @@ export function ratios(own, others, value) {
     const other = others.find(({ experiment }) => blockOf(experiment) === blockOf(record.experiment))
     return other ? [value(record) / value(other)] : []
   })
-}
-
-/** `median [least–most]` @param {number[]} values @param {number} digits */
-export function spread(values, digits) {
-  const known = values.filter((value) => Number.isFinite(value))
-  if (known.length === 0) return NONE
-  const text = (/** @type {number} */ value) => {
-    return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-  }
-  const [least, most] = [Math.min(...known), Math.max(...known)]
-  return known.length === 1 ? text(least) : `${text(median(known))} [${text(least)}–${text(most)}]`
-}
-
-/** @param {number[]} values @returns {number} NaN without values */
-export function median(values) {
-  const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
-  const middle = sorted.length / 2
-  if (sorted.length === 0) return Number.NaN
-  return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2
-}
-
-/** @param {string[]} head @param {string[][]} rows */
-function table(head, rows) {
-  return markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] })
 }

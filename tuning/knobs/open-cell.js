@@ -1,0 +1,55 @@
+import { UsageError } from '../../load/flags.js'
+import { NotApplied } from '../../load/run.js'
+import { ServiceEnded } from '../../load/service.js'
+import { openLocal } from '../../load/targets/index.js'
+import { KNOBS } from '../knobs.js'
+import { MEANS } from './means.js'
+
+/**
+ * The API with its knobs turned, each read back.
+ *
+ * @param {Levels} levels
+ * @param {import('../../load/run.js').Place} place
+ * @returns {Promise<import('../../load/targets/index.js').Target>} its settings tell the knobs too
+ * @throws {NotApplied} when a level could not be set, or is not what was read back
+ *
+ * @typedef {Record<string, string>} Levels by the name of the knob
+ */
+export async function openCell(levels, place) {
+  const turned = Object.entries(levels).map(([name, level]) => {
+    return { name, level, means: /** @type {import('./means.js').Means} */ (MEANS[KNOBS[name].by]) }
+  })
+  let where = place
+  for (const { name, level, means } of turned) where = (await means.apply?.(where, name, level)) ?? where
+  /** @type {(() => Promise<void>)[]} */
+  const ends = []
+  const stop = async () => {
+    for (const end of ends.reverse()) await end()
+  }
+  try {
+    for (const { level, means } of turned) if (means.plant) ends.push(await means.plant(where, level))
+    const target = await openLocal(where).catch((error) => {
+      const isRefused = error instanceof ServiceEnded || error instanceof UsageError
+      throw isRefused ? new NotApplied(error.message) : error
+    })
+    ends.push(target.stop)
+    const settings = { ...target.settings }
+    for (const { name, level, means } of turned) {
+      const found = await means.readBack(target, where, name, level)
+      if (found !== level) throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)
+      settings[name] = /^\d+$/.test(found) ? Number(found) : found
+    }
+    return { ...target, settings, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** What the generator does differently for these levels. @param {Levels} levels */
+export function loadOf(levels) {
+  const parts = Object.entries(levels).map(([name, level]) => {
+    return /** @type {import('./means.js').Means} */ (MEANS[KNOBS[name].by]).load?.(name, level) ?? {}
+  })
+  return Object.assign({}, ...parts)
+}

@@ -1,0 +1,224 @@
+import { writeFileSync } from 'node:fs'
+import { duration, helpText, oneOf, UsageError, wholeNumber } from '../load/flags.js'
+import { openRun, RUN_FLAGS } from '../load/open-run.js'
+import { localPlan } from '../load/plan.js'
+import { runExperiment } from '../load/run.js'
+import { conclusionsOf } from './article/conclusions.js'
+import * as article from './article/steps.js'
+import { articleReport, articleText } from './article/tables.js'
+import { levelsOf } from './design.js'
+import { openCell } from './knobs/open-cell.js'
+import { KNOBS, parseKnob } from './knobs.js'
+import { matrixOf, PRESETS } from './tune/presets.js'
+import { envFile, recommendationOf } from './tune/recommend.js'
+import { anchorCapacity, durationOf, finalistsOf, nextStep } from './tune/steps.js'
+import { capacityText, tuneReport, tuneText } from './tune/tables.js'
+
+const DEFAULTS = { preset: 'quick', seed: 1 }
+const SLO = { p99_ms: 100, success_ratio: 1 }
+const CONNECTIONS = 256
+const TIMEOUT_S = 10
+const ENV_FILE = 'recommended.env'
+
+/** More is a mistake in the command line rather than a plan. */
+const MAX_CELLS = 1000
+
+/** The search for the anchor's capacity. */
+const ANCHOR_S = 30
+
+/** The article's eight cells: no matrix, since each row has a rate of its own. */
+const ARTICLE = { name: 'article', blocks: 6, duration_ms: 6000, timeout_s: 30 }
+
+const FLAGS = {
+  preset: {
+    value: 'NAME',
+    about: 'quick (5 minutes, default), full (every knob alone), article (its eight cells)',
+    ...oneOf([...Object.keys(PRESETS), ARTICLE.name]),
+  },
+  knob: {
+    value: 'NAME=A,B,C',
+    about: 'every combination of these levels instead; the first is the reference; more than once',
+    multiple: true,
+  },
+  blocks: { value: 'N', about: 'passes over all cells (default: enough for an interval)', ...wholeNumber(1, 100) },
+  capacity: {
+    value: 'RPS',
+    about: 'what the rates are shares of (default: the capacity of the first cell, searched for)',
+    ...wholeNumber(1, 1_000_000),
+  },
+  duration: {
+    value: 'TIME',
+    about: 'of each trial (default 2s, 1s in quick)',
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
+  seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...RUN_FLAGS,
+}
+
+const EXAMPLES = `  npm run tune                      about 5 minutes
+  npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
+  npm run tune -- --preset full     about 1.5 hours
+  npm run tune -- --preset article  about 30 minutes: published beside measured, a verdict on each conclusion`
+
+const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
+  return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`
+})
+
+/**
+ * `npm run tune`: which knob matters, by how much?
+ *
+ * @type {import('../load/verb.js').Verb}
+ */
+export const tune = {
+  about: 'which knob matters, by how much?',
+  help: helpText(
+    `npm run tune -- [flags]\n\nTurns knobs, measures every cell in randomised blocks, and tells what each knob does.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
+    FLAGS,
+    EXAMPLES,
+  ),
+
+  async run(argv, io) {
+    const { results, run, plan, json } = openRun('tune', FLAGS, argv, planOf)
+    const { next, answer, report, text, size } = plan.preset === ARTICLE.name ? ARTICLES : MATRICES
+    io.progress.note(size(plan))
+    const ended = await runExperiment(
+      {
+        run,
+        plan,
+        results,
+        next: (records, notApplied) => next(plan, records, notApplied),
+        answer: (records) => ({ capacity: null, limit: null, ...answer(plan, records) }),
+        open: (cell, place) => openCell(levelsOf(String(cell)), place),
+        report,
+      },
+      io,
+    )
+    if (ended.run.recommended && !ended.run.interrupted) writeEnvFile(results.file(ENV_FILE), ended)
+    return { ...ended, text: text(ended.run, ended.records), folder: results.folder, json }
+  },
+}
+
+/** @typedef {import('./tune/steps.js').TunePlan} TunePlan @typedef {import('./tune/steps.js').Records} Records */
+
+/**
+ * What a preset is run by.
+ *
+ * @typedef {object} Kind
+ * @property {(plan: any, records: Records, notApplied: import('./tune/steps.js').NotApplied) => import('../load/run.js').Step | null} next
+ * @property {(plan: any, records: Records) => { problem: string | null }} answer
+ * @property {(run: any, records: Records) => string} report
+ * @property {(run: any, records: Records) => string} text
+ * @property {(plan: any) => string} size
+ */
+
+/** @type {Kind} */
+const MATRICES = { next: nextStep, answer: answerOf, report: tuneReport, text: tuneText, size: matrixSize }
+
+/** @type {Kind} */
+const ARTICLES = {
+  next: article.nextStep,
+  answer: (_, records) => ({
+    conclusions: conclusionsOf(records),
+    problem: article.peakOf(records) === null ? `the article's design has no peak: ${lastReason(records)}` : null,
+  }),
+  report: articleReport,
+  text: articleText,
+  size: (plan) => `8 rows by two generators in ${plan.blocks} blocks: ${minutes(article.durationOf(plan))}`,
+}
+
+/** @param {Record<string, any>} flags @returns {TunePlan | import('./article/steps.js').ArticlePlan} */
+function planOf(flags) {
+  return flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+}
+
+/** @param {Record<string, any>} flags @returns {import('./article/steps.js').ArticlePlan} */
+function articlePlan({
+  knob,
+  seed = DEFAULTS.seed,
+  blocks = ARTICLE.blocks,
+  duration: duration_ms = ARTICLE.duration_ms,
+}) {
+  if (knob) throw new UsageError('--knob: expected no --preset beside it, which has knobs of its own')
+  const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: ARTICLE.timeout_s })
+  return { ...plan, slo: SLO, blocks, preset: 'article' }
+}
+
+/** @param {Record<string, any>} flags @returns {TunePlan} */
+function matrixPlan(flags) {
+  const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, ...given } = flags
+  if (flags.preset && knob) throw new UsageError('--knob: expected no --preset beside it, which has knobs of its own')
+  const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]()
+  if (matrix.cells.length > MAX_CELLS) {
+    throw new UsageError(
+      `--knob: expected at most ${MAX_CELLS} cells, got ${matrix.cells.length}; leave out a knob or levels`,
+    )
+  }
+  const { knobs, cells, blocks, duration_ms, precision_ratio } = matrix
+  const duration_s = (given.duration ?? duration_ms) / 1000
+  return {
+    ...localPlan({ seed, duration_s, timeout_s: TIMEOUT_S }),
+    preset: knob ? null : preset,
+    slo: SLO,
+    searches: true,
+    connections: [CONNECTIONS],
+    warmup_s: 0.5,
+    ...(precision_ratio && { precision_ratio }),
+    knobs,
+    cells,
+    anchor: cells[0],
+    blocks: given.blocks ?? blocks,
+    capacity_rps: given.capacity ?? null,
+  }
+}
+
+/** @param {{ name: string, levels: string[] }[]} knobs */
+function distinct(knobs) {
+  const twice = knobs.find(({ name }, i) => knobs.findIndex((other) => other.name === name) !== i)
+  if (twice) throw new UsageError(`--knob: expected each knob once, got ${twice.name} twice`)
+  return knobs
+}
+
+/** @param {TunePlan} plan */
+function matrixSize(plan) {
+  return `${plan.cells.length} cells in ${plan.blocks} blocks: ${minutes(durationOf(plan) + ANCHOR_S)}`
+}
+
+/** @param {number} seconds */
+function minutes(seconds) {
+  const number = Math.max(1, Math.round(seconds / 60))
+  return `about ${number} ${number === 1 ? 'minute' : 'minutes'}`
+}
+
+/** @param {TunePlan} plan @param {Records} records */
+function answerOf(plan, records) {
+  const known = anchorCapacity(plan, records) !== null
+  const { levels, choices } = known ? recommendationOf(plan, records) : { levels: null, choices: [] }
+  return { recommended: levels, choices, problem: problemOf(plan, records) }
+}
+
+/** @param {TunePlan} plan @param {Records} records */
+function problemOf(plan, records) {
+  if (anchorCapacity(plan, records) === null)
+    return `the anchor (${plan.anchor}) has no capacity: ${lastReason(records)}`
+  const measured = new Set(records.filter(({ experiment }) => experiment.startsWith('block/')).map(({ cell }) => cell))
+  return measured.size > 0 ? null : 'no cell was measured'
+}
+
+/** @param {Records} records */
+function lastReason(records) {
+  return records.at(-1)?.outcome.because ?? 'it could not be had as its knobs want it'
+}
+
+/** @param {string} file @param {{ run: any, records: Records }} ended */
+function writeEnvFile(file, { run, records }) {
+  const { levels } = recommendationOf(run.plan, records)
+  const finals = finalistsOf(run.plan, records).map(
+    (cell) => `${cell}: ${capacityText('final', cell, run.plan, records)}`,
+  )
+  const notes = [
+    `Recommended by ${run.run_id} on ${run.machine.cpu_model}, ${run.machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
+    ...(finals.length > 0 ? finals : ['No level was better than the reference.']),
+  ]
+  writeFileSync(file, envFile(levels, notes))
+}

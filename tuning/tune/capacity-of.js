@@ -1,0 +1,35 @@
+import { answerOf, nextStep } from '../../load/capacity.js'
+import { levelsOf } from '../design.js'
+import { loadOf } from '../knobs/open-cell.js'
+
+/**
+ * The search for the capacity, as `sweep` does it, of one cell among the trials of a larger run.
+ *
+ * @param {string} phase stands before the experiment's name, so that a cell may be searched twice
+ * @param {string} cell
+ * @param {import('../../load/run.js').Plan} plan
+ * @param {import('../../load/trial.js').TrialRecord[]} records
+ * @returns {import('../../load/run.js').Step | null}
+ */
+export function capacityStep(phase, cell, plan, records) {
+  const step = nextStep(plan, ownOf(phase, cell, records))
+  if (!step) return null
+  const load = step.load.loop === 'open' ? { ...step.load, ...loadOf(levelsOf(cell)) } : step.load
+  return { ...step, experiment: `${phase}/${step.experiment}`, cell, load }
+}
+
+/**
+ * @param {string} phase
+ * @param {string} cell
+ * @param {import('../../load/run.js').Plan} plan
+ * @param {import('../../load/trial.js').TrialRecord[]} records
+ */
+export function capacityOf(phase, cell, plan, records) {
+  return answerOf(plan, ownOf(phase, cell, records))
+}
+
+/** @param {string} phase @param {string} cell @param {import('../../load/trial.js').TrialRecord[]} records */
+function ownOf(phase, cell, records) {
+  const own = records.filter((record) => record.cell === cell && record.experiment.startsWith(`${phase}/`))
+  return own.map((record) => ({ ...record, cell: null, experiment: record.experiment.slice(phase.length + 1) }))
+}

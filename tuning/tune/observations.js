@@ -1,0 +1,61 @@
+import { levelsOf } from '../design.js'
+
+/**
+ * The figures by which cells are compared.
+ *
+ * @typedef {object} Response
+ * @property {string} title
+ * @property {string} unit
+ * @property {'below' | 'at' | 'above'} kind of the trial that it is taken from
+ * @property {'more' | 'less'} better
+ * @property {(record: import('../../load/trial.js').TrialRecord) => number | undefined} value
+ */
+
+/** @satisfies {Record<string, Response>} */
+export const RESPONSES = {
+  goodput: {
+    title: "Goodput when 1.5 x the anchor's capacity is offered",
+    unit: '/s',
+    kind: 'above',
+    better: 'more',
+    // Nothing at all has no logarithm.
+    value: ({ traffic }) => Math.max(1, traffic.goodput_rps),
+  },
+  cpu: {
+    title: 'CPU of the API per request, at half of that capacity',
+    unit: 'us',
+    kind: 'below',
+    better: 'less',
+    value: ({ probes }) => probes.api.cpu_us_per_request,
+  },
+  p99: {
+    title: 'p99 at that capacity',
+    unit: 'ms',
+    kind: 'at',
+    better: 'less',
+    value: ({ traffic }) => traffic.latency_ms?.p99,
+  },
+}
+
+/**
+ * What the blocks of a matrix say about one of them.
+ *
+ * @param {Response} response
+ * @param {import('../../load/trial.js').TrialRecord[]} records
+ * @returns {import('../effects.js').Observation[]}
+ */
+export function observationsOf({ kind, value }, records) {
+  return blockTrials(records, kind).flatMap((record) => {
+    const found = value(record)
+    const cell = String(record.cell)
+    const block = Number(record.experiment.split('/')[1])
+    return found === undefined || !(found > 0) ? [] : [{ block, cell, levels: levelsOf(cell), value: found }]
+  })
+}
+
+/** The valid ones. @param {import('../../load/trial.js').TrialRecord[]} records @param {string} kind */
+export function blockTrials(records, kind) {
+  return records.filter(({ experiment, outcome }) => {
+    return experiment.startsWith('block/') && experiment.endsWith(`/${kind}`) && outcome.verdict !== 'invalid'
+  })
+}

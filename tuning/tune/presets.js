@@ -1,0 +1,39 @@
+import { factorial, nameOf, oneAtATime } from '../design.js'
+import { KNOBS } from '../knobs.js'
+
+/** @typedef {{ knobs: { name: string, levels: string[] }[], cells: string[], blocks: number, duration_ms: number, precision_ratio?: number }} Preset */
+
+/**
+ * The matrices that have a name. Levels of one knob are compared where there are six pairs: blocks times the combinations
+ * of the other knobs.
+ *
+ * @type {Record<string, () => Preset>}
+ */
+export const PRESETS = {
+  /** Three knobs with two levels each: as much as five minutes carry. */
+  quick: () => {
+    const knobs = [
+      { name: 'INSERT_MODE', levels: ['batched', 'single'] },
+      { name: 'POOL_MAX', levels: ['20', '5'] },
+      { name: 'SEMI_SPACE_MB', levels: ['64', '16'] },
+    ]
+    return { ...matrixOf(knobs), blocks: 2, duration_ms: 1000, precision_ratio: 0.08 }
+  },
+
+  /** Every knob alone, at all its levels. */
+  full: () => {
+    const all = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))
+    const knobs = all.filter(({ levels }) => levels.length > 1)
+    return { knobs, cells: oneAtATime(knobs).map(nameOf), blocks: 6, duration_ms: 2000 }
+  },
+}
+
+/** Every combination of levels. @param {{ name: string, levels: string[] }[]} knobs @returns {Preset} */
+export function matrixOf(knobs) {
+  const cells = factorial(knobs).map(nameOf)
+  const smallest = Math.min(...knobs.map(({ levels }) => cells.length / levels.length))
+  return { knobs, cells, blocks: Math.max(2, Math.ceil(PAIRS / smallest)), duration_ms: 2000 }
+}
+
+/** The least with which a 95 % interval can be had. */
+const PAIRS = 6

@@ -1,0 +1,199 @@
+import { settingsLine, whereAndWhen } from '../../load/report/report.js'
+import { count, milliseconds, NONE, percent } from '../../load/report/table.js'
+import { CONFIDENCE, interactions, mainEffects, noiseOf, ratioOf, ratioText } from '../effects.js'
+import { KNOBS } from '../knobs.js'
+import { median } from '../ranks.js'
+import { table } from '../spread.js'
+import { capacityOf } from './capacity-of.js'
+import { blockTrials, observationsOf, RESPONSES } from './observations.js'
+import { recommendationOf } from './recommend.js'
+import { anchorCapacity, finalistsOf, OFFERED } from './steps.js'
+
+const STRONGEST = 5
+
+/** @typedef {import('./steps.js').TunePlan} TunePlan @typedef {import('./steps.js').Records} Records */
+
+/**
+ * report.md of a matrix.
+ *
+ * @param {any} run @param {Records} records
+ * @returns {string}
+ */
+export function tuneReport(run, records) {
+  return `${[
+    `# Redline tune: ${run.run_id}`,
+    tuneText(run, records),
+    '## How it was measured',
+    [
+      `- ${run.plan.blocks} blocks, each with every cell once in an order of its own and the anchor (${run.plan.anchor}) three times; each visit starts the service anew, reads its knobs back, and puts three rates on it: ${sharesText(run.plan, records)}.`,
+      `- Ratios are taken within a block, all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes six pairs at the least; of twenty intervals around no effect, one misses 1.`,
+      '- Tied: the interval holds 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
+      `- Trials of ${run.plan.duration_s} s; invalid ones are repeated, never counted. The stored rows are counted after each.`,
+      ...(run.pinning ? [`- ${run.pinning}`] : []),
+      ...[settingsLine(records)].filter(Boolean),
+    ].join('\n'),
+    '## Where',
+    whereAndWhen(run),
+  ].join('\n\n')}\n`
+}
+
+/**
+ * What was found, for the terminal and the report's top.
+ *
+ * @param {any} run @param {Records} records
+ * @returns {string}
+ */
+export function tuneText(run, records) {
+  const { plan } = run
+  const problem = run.problem ? [`**No trustworthy answer: ${run.problem}.**`] : []
+  if (anchorCapacity(plan, records) === null) return problem.join('\n')
+  const effects = Object.values(RESPONSES).map((response) => effectsText(response, plan, records))
+  return [
+    ...problem,
+    recommendationText(run, records),
+    '## Cells',
+    cellsTable(run, records),
+    ...effects,
+    ...warningsText(run),
+  ].join('\n\n')
+}
+
+/** @param {any} run @param {Records} records */
+export function recommendationText({ plan }, records) {
+  const { choices } = recommendationOf(plan, records)
+  const rows = choices.map(({ name, level, by, effect }) => [
+    name,
+    level,
+    by === null ? (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed') : RESPONSES[by].title,
+    effect ? ratioText(effect) : NONE,
+  ])
+  const finals = finalistsOf(plan, records).map((cell) => `- ${cell}: ${capacityText('final', cell, plan, records)}`)
+  const gain = finals.length > 0 ? ['Searched for once more, one after the other:', finals.join('\n')] : []
+  return ['## Recommended', table(['knob', 'level', 'because of', 'expected'], rows), ...gain].join('\n\n')
+}
+
+/** @param {string} phase @param {string} cell @param {TunePlan} plan @param {Records} records */
+export function capacityText(phase, cell, plan, records) {
+  const { capacity, limit } = capacityOf(phase, cell, plan, records)
+  if (!capacity) return 'no capacity was found'
+  const { low_rps, high_rps } = capacity
+  const text = [low_rps, high_rps].map((rate) => (rate === null ? '?' : count(rate))).join(' to ')
+  return `${text}/s, limit ${limit?.resource ?? 'unknown'}`
+}
+
+/** @param {any} run @param {Records} records */
+function cellsTable({ plan, not_applied = [] }, records) {
+  const goodput = observationsOf(RESPONSES.goodput, records)
+  const noise = noiseOf(goodput)
+  const rows = plan.cells.map((/** @type {string} */ cell) => {
+    const refused = not_applied.find((/** @type {any} */ one) => one.cell === cell)
+    if (refused) return [cell, `not applied: ${refused.because}`, ...Array(6).fill(NONE)]
+    const of = (/** @type {string} */ kind) => blockTrials(records, kind).filter((record) => record.cell === cell)
+    const [below, at, above] = [of('below'), of('at'), of('above')]
+    return [
+      cell === plan.anchor ? `${cell} (anchor)` : cell,
+      ...[below, at, above].map(successText),
+      milliseconds(median(at.map(({ traffic }) => traffic.latency_ms?.p99 ?? Number.NaN))),
+      numberText(median(above.map(RESPONSES.goodput.value)), 0),
+      cell === plan.anchor ? '1' : ratioText(ratioOf(goodput, cell, plan.anchor, noise)),
+      numberText(median(below.map((record) => RESPONSES.cpu.value(record) ?? Number.NaN)), 1),
+    ]
+  })
+  const [low, same, high] = Object.values(OFFERED).map((share) => `success at ${share}x`)
+  return table(['cell', low, same, high, 'p99 at 1x', 'goodput/s at 1.5x', 'x anchor', 'CPU us at 0.5x'], rows)
+}
+
+/**
+ * @param {import('./observations.js').Response} response
+ * @param {TunePlan} plan @param {Records} records
+ */
+function effectsText(response, plan, records) {
+  const observations = observationsOf(response, records)
+  const noise = noiseOf(observations)
+  const effects = plan.knobs.map((knob) => ({ knob, found: mainEffects(observations, knob, noise) }))
+  const sentences = effects.map(({ knob, found }) => `- ${effectSentence(knob, found, response.better)}`)
+  const rows = effects.flatMap(({ knob, found }) =>
+    found.map((effect) => [
+      `${knob.name}=${effect.level}`,
+      knob.levels[0],
+      ratioText(effect),
+      String(effect.pairs),
+      verdictOf(effect, response.better),
+    ]),
+  )
+  const strongest = interactions(observations, plan.knobs, noise).slice(0, STRONGEST)
+  const together = strongest.map((effect) => [
+    effect.level,
+    ratioText(effect),
+    String(effect.pairs),
+    !Number.isFinite(effect.high) ? 'too few pairs' : effect.tied ? 'none' : 'yes',
+  ])
+  return [
+    `## ${response.title}`,
+    `Noise floor: two visits to the same cell in the same block differ by up to x${noise.ratio.toFixed(2)} (95 % of ${noise.pairs} pairs).`,
+    sentences.join('\n'),
+    table(
+      ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${response.better}`],
+      rows,
+    ),
+    ...(together.length > 0 ? [table(['together', 'ratio of ratios', 'pairs', 'interaction'], together)] : []),
+  ].join('\n\n')
+}
+
+/**
+ * "20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75]".
+ *
+ * @param {{ name: string, levels: string[] }} knob
+ * @param {import('../effects.js').Effect[]} found
+ * @param {'more' | 'less'} better
+ */
+export function effectSentence({ name, levels }, found, better) {
+  const tied = found.filter((effect) => effect.tied && effect.pairs > 0 && Number.isFinite(effect.high))
+  const few = found.filter((effect) => !Number.isFinite(effect.high))
+  const others = found.filter((effect) => !effect.tied)
+  const parts = [
+    ...(tied.length > 0 ? [`${list([levels[0], ...tied.map(({ level }) => level)])} are tied`] : []),
+    ...others.map((effect) => `${effect.level} is ${ratioText(effect)} of ${levels[0]} (${verdictOf(effect, better)})`),
+    ...(few.length > 0 ? [`too few pairs to say anything about ${list(few.map(({ level }) => level))}`] : []),
+  ]
+  return `${name}: ${parts.join('; ') || 'nothing was measured'}`
+}
+
+/** @param {import('../effects.js').Effect} effect @param {'more' | 'less'} better */
+function verdictOf({ tied, ratio, high }, better) {
+  if (!Number.isFinite(high)) return 'too few pairs'
+  if (tied) return 'tied'
+  return ratio > 1 === (better === 'more') ? 'better' : 'worse'
+}
+
+/** @param {Records} trials */
+function successText(trials) {
+  return trials.length === 0 ? NONE : percent(median(trials.map(({ traffic }) => traffic.success_ratio)))
+}
+
+/** @param {number} value @param {number} decimals */
+function numberText(value, decimals) {
+  return Number.isNaN(value)
+    ? NONE
+    : value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+}
+
+/** @param {any} run */
+function warningsText({ warnings = [] }) {
+  return warnings.length > 0 ? [warnings.map((/** @type {string} */ text) => `- Warning: ${text}.`).join('\n')] : []
+}
+
+/** @param {TunePlan} plan @param {Records} records */
+function sharesText(plan, records) {
+  const shares = Object.values(OFFERED).map((share) => `${share}x`)
+  const basis =
+    plan.capacity_rps === null
+      ? `the anchor's capacity (${capacityText('anchor', plan.anchor, plan, records)})`
+      : `${count(plan.capacity_rps)}/s, as it was asked for`
+  return `${list(shares)} of ${basis}`
+}
+
+/** "1, 2 and 3" @param {string[]} words */
+function list(words) {
+  return words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words.at(-1)}` : String(words[0])
+}
