@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
@@ -8,7 +8,7 @@ import { benchTables } from './bench/tables.js'
 import { confusionTable } from './faults/table.js'
 import { overloadTable } from './overload.js'
 import { CHAPTERS, CLAIMS } from './playbook/claims.js'
-import { claimsTable, littleTable, verdictsText } from './playbook/tables.js'
+import { claimsTable, littleTable, summaryTable, verdictsText } from './playbook/tables.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
 const PLAYBOOK = fileURLToPath(new URL('PLAYBOOK.md', import.meta.url))
@@ -21,9 +21,7 @@ const EVIDENCE = new URL('evidence/', import.meta.url)
  * @returns {Record<string, string>} files, and what has to be in them
  */
 export function pages() {
-  const readme = { [README]: pageOf(README, BLOCKS) }
-  const measured = ['playbook', 'article'].every((name) => existsSync(new URL(name, EVIDENCE)))
-  return measured ? { ...readme, [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS) } : readme
+  return { [README]: pageOf(README, BLOCKS), [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS) }
 }
 
 export function writePages() {
@@ -42,6 +40,7 @@ const BLOCKS = {
   bench: benchBlock,
   'sweep-batched': sweepBlock,
   'sweep-single': sweepBlock,
+  knobs: knobsBlock,
   overload: overloadBlock,
   'overload-far': overloadBlock,
 }
@@ -52,6 +51,11 @@ const PLAYBOOK_BLOCKS = {
   little: () => littleTable(evidence('playbook').records),
   article: articleBlock,
   ...Object.fromEntries(Object.keys(CHAPTERS).map((chapter) => [chapter, claimsBlock])),
+}
+
+function knobsBlock() {
+  const { run, records } = evidence('playbook')
+  return [verdictsText(records), summaryTable(CLAIMS, records), whereAndWhen(run)].join('\n\n')
 }
 
 function verdictsBlock() {

@@ -59,7 +59,7 @@ const FLAGS = {
 const EXAMPLES = `  npm run tune                      about 5 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset full     about 1.5 hours
-  npm run tune -- --preset article  about 30 minutes: published beside measured, a verdict on each conclusion`
+  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion`
 
 const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
   return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`

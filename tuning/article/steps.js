@@ -17,7 +17,7 @@ const WARMUP_S = 1
 const MAX_INVALID = 2
 
 /** What a trial takes beside its load: the start, and answers that come late; more where a generator collapses. */
-const BESIDE_S = 12
+const BESIDE_S = 20
 
 /**
  * @typedef {import('../../load/run.js').Plan & { blocks: number, preset: 'article' }} ArticlePlan

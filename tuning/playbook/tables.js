@@ -37,6 +37,20 @@ export function claimsTable(claims, records) {
   return table(['claim', 'knob', 'measure', 'median', 'ratio [95 % interval]', 'claimed', 'verdict'], rows)
 }
 
+/**
+ * The same in three columns.
+ *
+ * @param {import('./claims.js').Claim[]} claims
+ * @param {Records} records
+ */
+export function summaryTable(claims, records) {
+  const rows = claims.map((claim) => {
+    const { effect, verdict } = resultOf(claim, records)
+    return [claim.sentence, `${MEASURES[claim.measure].title.split(',')[0]} ${ratioText(effect)}`, verdict]
+  })
+  return table(['claim', 'effect [95 % interval]', 'here'], rows)
+}
+
 /** "27 claims: 25 reproduced, 2 undecided" @param {Records} records @param {import('./claims.js').Claim[]} [claims] */
 export function verdictsText(records, claims = CLAIMS) {
   const verdicts = claims.map((claim) => resultOf(claim, records).verdict)

@@ -10,12 +10,12 @@ import { KNOBS } from '../knobs.js'
  * @type {Record<string, () => Preset>}
  */
 export const PRESETS = {
-  /** Three knobs with two levels each: as much as five minutes carry. */
+  /** Three knobs with two levels each, from the article's settings on: as much as five minutes carry. */
   quick: () => {
     const knobs = [
-      { name: 'INSERT_MODE', levels: ['batched', 'single'] },
-      { name: 'POOL_MAX', levels: ['20', '5'] },
-      { name: 'SEMI_SPACE_MB', levels: ['64', '16'] },
+      { name: 'INSERT_MODE', levels: ['single', 'batched'] },
+      { name: 'POOL_MAX', levels: ['40', '10'] },
+      { name: 'SEMI_SPACE_MB', levels: ['16', '64'] },
     ]
     return { ...matrixOf(knobs), blocks: 2, duration_ms: 1000, precision_ratio: 0.08 }
   },

@@ -28,6 +28,7 @@ export function tuneReport(run, records) {
       `- ${run.plan.blocks} blocks, each with every cell once in an order of its own and the anchor (${run.plan.anchor}) three times; each visit starts the service anew, reads its knobs back, and puts three rates on it: ${sharesText(run.plan, records)}.`,
       `- Ratios are taken within a block, all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes six pairs at the least; of twenty intervals around no effect, one misses 1.`,
       '- Tied: the interval holds 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
+      `- No cell can get more through than is offered: a goodput of ${OFFERED.above}x the anchor's capacity is a lower bound. The capacity of the finalists is searched for.`,
       `- Trials of ${run.plan.duration_s} s; invalid ones are repeated, never counted. The stored rows are counted after each.`,
       ...(run.pinning ? [`- ${run.pinning}`] : []),
       ...[settingsLine(records)].filter(Boolean),
@@ -52,6 +53,7 @@ export function tuneText(run, records) {
     ...problem,
     recommendationText(run, records),
     '## Cells',
+    noiseText(noiseOf(observationsOf(RESPONSES.goodput, records)), 'goodput'),
     cellsTable(run, records),
     ...effects,
     ...warningsText(run),
@@ -130,7 +132,7 @@ function effectsText(response, plan, records) {
   ])
   return [
     `## ${response.title}`,
-    `Noise floor: two visits to the same cell in the same block differ by up to x${noise.ratio.toFixed(2)} (95 % of ${noise.pairs} pairs).`,
+    noiseText(noise, 'this'),
     sentences.join('\n'),
     table(
       ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${response.better}`],
@@ -138,6 +140,12 @@ function effectsText(response, plan, records) {
     ),
     ...(together.length > 0 ? [table(['together', 'ratio of ratios', 'pairs', 'interaction'], together)] : []),
   ].join('\n\n')
+}
+
+/** @param {import('../effects.js').Noise} noise @param {string} what */
+function noiseText({ ratio, pairs }, what) {
+  if (pairs === 0) return `Noise floor of ${what}: unknown, no cell was visited twice in a block.`
+  return `Noise floor of ${what}: two visits to the same cell in the same block differ by up to x${ratio.toFixed(2)} (95 % of ${pairs} pairs).`
 }
 
 /**
