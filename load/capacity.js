@@ -4,8 +4,15 @@ import { moved, relaxedCell } from './relax.js'
 import { scoreOf } from './search/score.js'
 import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from './search/search.js'
 
-/** The closed loop that gives a first guess; it has no schedule to keep, so its driver is always the same. */
-export const PLATEAU_DRIVER = 'autocannon'
+/**
+ * The closed loop that gives a first guess: autocannon, but for what it cannot do.
+ *
+ * @param {Pick<import('./run.js').Plan, 'url' | 'mix'>} plan
+ */
+export function plateauDriver({ url, mix }) {
+  return url?.startsWith('https:') || mix.method === 'HEAD' ? 'client' : 'autocannon'
+}
+
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
 const PLATEAU_DURATION_S = 1
 const PLATEAU_WARMUP_S = 0.25
@@ -71,7 +78,7 @@ function plateauStep(plan, records) {
     if (!valid && trials.length < MAX_INVALID) {
       const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
       return step(plan, records, 'plateau', null, {
-        driver: PLATEAU_DRIVER,
+        driver: plateauDriver(plan),
         loop: 'closed',
         rate_rps: null,
         connections,

@@ -15,6 +15,24 @@ const MAX_SEED = 2 ** 32 - 1
 
 const A_TIME = { value: 'TIME', parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
 
+/** What each request is. @satisfies {Record<string, import('./flags.js').Flag>} */
+export const MIX_FLAGS = {
+  method: {
+    value: 'NAME',
+    about: 'HTTP method (default POST)',
+    parse: (/** @type {string} */ text) => (/^[A-Z]{3,10}$/.test(text) ? text : undefined),
+    expected: 'a method in capitals, such as POST',
+  },
+  header: {
+    value: "'NAME: VALUE'",
+    about: 'may be given more than once',
+    parse: header,
+    expected: 'Name: value',
+    multiple: true,
+  },
+  body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
+}
+
 /** The flags that say what load a run puts on what. @satisfies {Record<string, import('./flags.js').Flag>} */
 export const PLAN_FLAGS = {
   rates: {
@@ -24,7 +42,7 @@ export const PLAN_FLAGS = {
   },
   driver: {
     value: 'NAME',
-    about: 'paced (open loop, default), vegeta (open loop), autocannon (closed loop)',
+    about: 'paced (open loop, default), vegeta (open loop), autocannon or client (closed loop)',
     ...oneOf(Object.keys(DRIVERS)),
   },
   connections: {
@@ -63,20 +81,7 @@ export const PLAN_FLAGS = {
     parse: httpUrl,
     expected: 'an http:// or https:// URL without user and password',
   },
-  method: {
-    value: 'NAME',
-    about: 'HTTP method (default POST)',
-    parse: (/** @type {string} */ text) => (/^[A-Z]{3,10}$/.test(text) ? text : undefined),
-    expected: 'a method in capitals, such as POST',
-  },
-  header: {
-    value: "'NAME: VALUE'",
-    about: 'may be given more than once',
-    parse: header,
-    expected: 'Name: value',
-    multiple: true,
-  },
-  body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
+  ...MIX_FLAGS,
   seed: { value: 'N', about: 'the same seed sends the same requests (default: random)', ...wholeNumber(0, MAX_SEED) },
 }
 
@@ -140,7 +145,6 @@ function refuseMisfits(driver, flags, connections, duration_s) {
   if (least < 1) {
     throw new UsageError(`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`)
   }
-  refuseHeaders(flags.header ?? [])
   const most = Math.max(...(flags.rates ?? [0])) * duration_s
   if (most > MAX_REQUESTS) {
     throw new UsageError(`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`)
@@ -174,8 +178,13 @@ function httpUrl(text) {
   return /^https?:$/.test(protocol) && !username && !password ? href : undefined
 }
 
-/** @param {Record<string, any>} flags @returns {import('./mix.js').MixPlan} */
-function mixOf(flags) {
+/**
+ * @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed
+ * @returns {import('./mix.js').MixPlan}
+ * @throws {UsageError}
+ */
+export function mixOf(flags) {
+  refuseHeaders(flags.header ?? [])
   const method = flags.method ?? 'POST'
   const body = flags.body === undefined ? null : bodyOf(flags.body)
   const bodiless = body === null && (method === 'GET' || method === 'HEAD')

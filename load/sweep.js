@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { answerOf, nextStep as nextSearchStep, PLATEAU_DRIVER } from './capacity.js'
+import { answerOf, nextStep as nextSearchStep, plateauDriver } from './capacity.js'
+import { keptPlan, lacksCredentials, withoutCredentials } from './credentials.js'
 import { DRIVERS } from './drivers/index.js'
 import { helpText, parseFlags, UsageError } from './flags.js'
 import { capacityOf, nextRung, unanswered } from './ladder.js'
@@ -10,9 +11,6 @@ import { answerText } from './report/report.js'
 import { trialTable } from './report/table.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
-
-/** Stands for a credential in what is written. */
-const WITHHELD = '(withheld)'
 
 const FLAGS = {
   ...PLAN_FLAGS,
@@ -79,7 +77,7 @@ function reopen({ resume, json, out, ...given }) {
   if (!isDeepStrictEqual(keptPlan(plan), run.plan)) {
     throw new UsageError(`--resume: expected the flags of the run in ${resume} (${run.argv.join(' ')}) or none`)
   }
-  if (!repeated && JSON.stringify(run.plan).includes(WITHHELD)) {
+  if (!repeated && lacksCredentials(run.plan)) {
     throw new UsageError(
       `--resume: expected the flags of the run in ${resume} again, since its credentials were not kept`,
     )
@@ -91,7 +89,7 @@ function reopen({ resume, json, out, ...given }) {
 /** @param {import('./run.js').Plan} plan */
 function checkDriver(plan) {
   const { url, mix } = plan
-  const drivers = [DRIVERS[plan.driver], ...(plan.searches ? [DRIVERS[PLATEAU_DRIVER]] : [])]
+  const drivers = [DRIVERS[plan.driver], ...(plan.searches ? [DRIVERS[plateauDriver(plan)]] : [])]
   for (const { check } of drivers) check?.({ url: url ?? 'http://127.0.0.1', method: mix.method })
 }
 
@@ -146,18 +144,4 @@ function problemOf(plan, records) {
   }
   const open = unanswered(rungsOf(plan), records).length
   return open === 0 ? null : `${open} of the loads asked for had no valid trial`
-}
-
-/** A plan as it is kept in run.json, and comes back from there. @param {import('./run.js').Plan} plan */
-function keptPlan(plan) {
-  const headers = plan.mix.headers.map(([name, value]) => [
-    name,
-    withoutCredentials(`${name}:${value}`).slice(name.length + 1),
-  ])
-  return JSON.parse(JSON.stringify({ ...plan, mix: { ...plan.mix, headers } }))
-}
-
-/** Credentials stay out of the files. @param {string} header a flag or `name:value` */
-function withoutCredentials(header) {
-  return header.replace(/^((?:--header=)?(?:authorization|cookie|x-api-key):).*/i, `$1${WITHHELD}`)
 }

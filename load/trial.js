@@ -74,6 +74,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
  * @property {number} duration_s
  * @property {number} timeout_s
  * @property {boolean} [fresh_connections] a connection for each request
+ * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
  * @property {boolean} [unbounded] vegeta with its own defaults
  * @property {number | null} [nofile] limit of open files of the generator
  *

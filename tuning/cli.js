@@ -1,9 +1,10 @@
 import { main } from '../load/verb.js'
 import { bench } from './bench/bench.js'
+import { compare } from './compare.js'
 import { faults } from './faults.js'
 import { overload } from './overload.js'
 import { playbook } from './playbook.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
 
-process.exitCode = await main({ bench, faults, overload, playbook, soak, tune }, process.argv.slice(2))
+process.exitCode = await main({ bench, compare, faults, overload, playbook, soak, tune }, process.argv.slice(2))

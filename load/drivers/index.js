@@ -1,4 +1,5 @@
 import { autocannon } from './autocannon.js'
+import { client } from './client.js'
 import { paced } from './paced.js'
 import { vegeta } from './vegeta.js'
 
@@ -25,6 +26,7 @@ import { vegeta } from './vegeta.js'
  * @property {number} connections
  * @property {number} timeout_s
  * @property {boolean} [fresh_connections] a connection for each request
+ * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
  * @property {boolean} [unbounded] vegeta with its own defaults: no bound on workers and connections
  *
  * @typedef {object} Phase
@@ -35,4 +37,4 @@ import { vegeta } from './vegeta.js'
  */
 
 /** @type {Record<string, Driver>} */
-export const DRIVERS = { paced, autocannon, vegeta }
+export const DRIVERS = { paced, autocannon, client, vegeta }

@@ -119,7 +119,7 @@ export class Recorder {
  */
 
 /** A growing list of numbers in 4 bytes each. */
-class Samples {
+export class Samples {
   #values = new Float32Array(1 << 14)
   #count = 0
   #sum = 0

@@ -1,6 +1,4 @@
 import { answerOf, nextStep } from '../../load/capacity.js'
-import { levelsOf } from '../design.js'
-import { loadOf } from '../knobs/open-cell.js'
 
 /**
  * The search for the capacity, as `sweep` does it, of one cell among the trials of a larger run.
@@ -13,9 +11,7 @@ import { loadOf } from '../knobs/open-cell.js'
  */
 export function capacityStep(phase, cell, plan, records) {
   const step = nextStep(plan, ownOf(phase, cell, records))
-  if (!step) return null
-  const load = step.load.loop === 'open' ? { ...step.load, ...loadOf(levelsOf(cell)) } : step.load
-  return { ...step, experiment: `${phase}/${step.experiment}`, cell, load }
+  return step && { ...step, experiment: `${phase}/${step.experiment}`, cell }
 }
 
 /**

@@ -44,7 +44,7 @@ const MAX_INVALID = 2
 export function nextStep(plan, records, notApplied) {
   const isOut = (/** @type {string} */ cell) => notApplied.some((one) => one.cell === cell)
   if (isOut(plan.anchor)) return null
-  const first = plan.capacity_rps === null ? capacityStep('anchor', plan.anchor, plan, records) : null
+  const first = plan.capacity_rps === null ? searchStep('anchor', plan.anchor, plan, records) : null
   if (first) return { ...first, left_s: first.left_s + durationOf(plan) }
   const capacity_rps = anchorCapacity(plan, records)
   if (capacity_rps === null) return null
@@ -104,10 +104,17 @@ function finalStep(plan, records, isOut) {
   const finalists = finalistsOf(plan, records)
   if (finalists.some(isOut)) return null
   for (const cell of finalists) {
-    const step = capacityStep('final', cell, plan, records)
+    const step = searchStep('final', cell, plan, records)
     if (step) return step
   }
   return null
+}
+
+/** @param {string} phase @param {string} cell @param {TunePlan} plan @param {Records} records */
+function searchStep(phase, cell, plan, records) {
+  const step = capacityStep(phase, cell, plan, records)
+  if (step?.load.loop !== 'open') return step
+  return { ...step, load: { ...step.load, ...loadOf(levelsOf(cell)) } }
 }
 
 /** @param {TunePlan} plan */

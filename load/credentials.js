@@ -1,0 +1,27 @@
+/** Stands for a credential in what is written. */
+const WITHHELD = '(withheld)'
+
+/**
+ * A plan as it is kept in run.json, and comes back from there.
+ *
+ * @template {{ mix: import('./mix.js').MixPlan }} P
+ * @param {P} plan
+ * @returns {P}
+ */
+export function keptPlan(plan) {
+  const headers = plan.mix.headers.map(([name, value]) => [
+    name,
+    withoutCredentials(`${name}:${value}`).slice(name.length + 1),
+  ])
+  return JSON.parse(JSON.stringify({ ...plan, mix: { ...plan.mix, headers } }))
+}
+
+/** Whether a plan that was kept cannot be run as it is. @param {object} plan */
+export function lacksCredentials(plan) {
+  return JSON.stringify(plan).includes(WITHHELD)
+}
+
+/** Credentials stay out of the files. @param {string} header a flag or `name:value` */
+export function withoutCredentials(header) {
+  return header.replace(/^((?:--header=)?(?:authorization|cookie|x-api-key):).*/i, `$1${WITHHELD}`)
+}

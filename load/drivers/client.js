@@ -1,0 +1,181 @@
+import http from 'node:http'
+import https from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMix } from '../mix.js'
+import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { Recorder, Samples } from './recorder.js'
+
+/** Latencies are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
+export const BUCKETS_PER_DECADE = 100
+
+/** In the order in which they happen; the first three once per connection. */
+const PHASES = /** @type {const} */ (['dns', 'connect', 'tls', 'write', 'wait', 'read'])
+
+const RETRY_DELAY_MS = 10
+
+/**
+ * Closed loop by Node's own HTTP client, for any HTTP or HTTPS service: each worker has a connection of its own, sends when
+ * its answer has come, at most so often as it may, and takes down the phases of each request. The set-up of a connection is
+ * no part of a latency; it is told apart. Slower than autocannon, and more to see.
+ *
+ * @type {import('./index.js').Driver}
+ */
+export const client = {
+  name: 'client',
+  loop: 'closed',
+  version: async () => process.version,
+
+  async open(load) {
+    const mix = createMix(load.mix, load.trial)
+    let requests = 0
+    return {
+      run: (phase) => drive(load, phase, mix, () => requests++),
+      close: async () => {},
+    }
+  },
+}
+
+/**
+ * @param {import('./index.js').Load} load
+ * @param {import('./index.js').Phase} phase
+ * @param {import('../mix.js').Mix} mix
+ * @param {() => number} nextNumber
+ * @returns {Promise<import('./recorder.js').Traffic & { phases_ms: Phases, buckets: Record<string, number> }>}
+ */
+async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
+  const recorder = new Recorder()
+  const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
+  /** @type {Record<string, number>} */
+  const buckets = {}
+  const start_ms = performance.now()
+  const end_ms = start_ms + duration_s * 1000
+  const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
+  const url = new URL(load.url)
+  const { Agent, request } = url.protocol === 'https:' ? https : http
+  const counting = setInterval(() => onCounts(recorder.counts), 1000)
+
+  async function work() {
+    const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
+    try {
+      for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
+        const body = mix.body(nextNumber())
+        const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+        const headers = { ...Object.fromEntries(mix.headers), 'Content-Length': bytes.length }
+        recorder.sent++
+        const ended = await exchange(request(url, { method: mix.method, headers, agent }), bytes, load, signal)
+        const now_ms = performance.now()
+        if (ended.error) {
+          recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
+          await sleep(RETRY_DELAY_MS)
+        } else {
+          recorder.answer(ended.status, ended.latency_ms, now_ms - start_ms)
+          const bucket = String(bucketOf(ended.latency_ms))
+          buckets[bucket] = (buckets[bucket] ?? 0) + 1
+          for (const [name, phase_ms] of Object.entries(ended.phases_ms)) phases[name].add(phase_ms)
+        }
+        due_ms = Math.max(performance.now(), due_ms + gap_ms)
+        if (due_ms > performance.now()) await sleep(due_ms - performance.now())
+      }
+    } finally {
+      agent.destroy()
+    }
+  }
+
+  try {
+    await Promise.all(Array.from({ length: load.connections }, work))
+  } finally {
+    clearInterval(counting)
+  }
+  signal.throwIfAborted()
+  onEnd()
+  const phases_ms = Object.fromEntries(Object.entries(phases).map(([name, samples]) => [name, samples.distribution()]))
+  return {
+    ...recorder.summary(recorder.sent, duration_s),
+    lateness_ms: null,
+    phases_ms: /** @type {Phases} */ (phases_ms),
+    buckets,
+  }
+}
+
+/** @typedef {Record<typeof PHASES[number], import('./recorder.js').Distribution | null>} Phases */
+
+/** The number of the bucket of a latency. @param {number} latency_ms */
+export function bucketOf(latency_ms) {
+  return Math.floor(BUCKETS_PER_DECADE * Math.log10(Math.max(latency_ms, 1e-3)))
+}
+
+/** The middle of a bucket, in ms. @param {number} bucket */
+export function middleOf(bucket) {
+  return 10 ** ((bucket + 0.5) / BUCKETS_PER_DECADE)
+}
+
+/**
+ * One request and its answer.
+ *
+ * @param {http.ClientRequest} req
+ * @param {Buffer} body
+ * @param {{ timeout_s: number }} load
+ * @param {AbortSignal} signal
+ * @returns {Promise<{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }>}
+ */
+function exchange(req, body, { timeout_s }, signal) {
+  return new Promise((resolve) => {
+    /** @type {Record<string, number>} */
+    const phases_ms = {}
+    let last_ms = performance.now()
+    let ready_ms = last_ms
+    let status = 0
+    /** @param {string | null} [name] the phase that ends now */
+    const mark = (name) => {
+      const now_ms = performance.now()
+      if (name) phases_ms[name] = now_ms - last_ms
+      last_ms = now_ms
+    }
+    /** @param {string | null} error */
+    const settle = (error) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+      resolve({ status, latency_ms: performance.now() - ready_ms, phases_ms, error })
+    }
+    const abort = () => void req.destroy()
+    const timer = setTimeout(
+      () => req.destroy(Object.assign(new Error('timeout'), { code: TIMEOUT })),
+      timeout_s * 1000,
+    )
+    signal.addEventListener('abort', abort, { once: true })
+    const ready = () => {
+      mark(null)
+      ready_ms = last_ms
+    }
+    req.on('socket', (socket) => {
+      if (!socket.connecting) return ready()
+      const secure = 'encrypted' in socket
+      socket.once('lookup', () => mark('dns'))
+      socket.once('connect', () => {
+        mark('connect')
+        if (!secure) ready()
+      })
+      socket.once('secureConnect', () => {
+        mark('tls')
+        ready()
+      })
+    })
+    req.on('finish', () => mark('write'))
+    req.on('response', (res) => {
+      mark('wait')
+      status = res.statusCode ?? 0
+      res.on('end', () => {
+        mark('read')
+        settle(null)
+      })
+      res.on('error', () => settle(sideOfEnd({ reused: req.reusedSocket, answerBegan: true })))
+      res.resume()
+    })
+    req.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+      if (error.code === TIMEOUT) return settle(TIMEOUT)
+      const ended = error.code === 'ECONNRESET' && error.message === 'socket hang up'
+      settle(ended ? sideOfEnd({ reused: req.reusedSocket, answerBegan: status > 0 }) : sideOfCode(error))
+    })
+    req.end(body)
+  })
+}

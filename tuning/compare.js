@@ -1,0 +1,124 @@
+import { keptPlan, lacksCredentials, withoutCredentials } from '../load/credentials.js'
+import { duration, helpText, UsageError, wholeNumber, wholeNumbers } from '../load/flags.js'
+import { openRun, RUN_FLAGS } from '../load/open-run.js'
+import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
+import { runExperiment } from '../load/run.js'
+import { openSide, SIDE } from './compare/sides.js'
+import { durationOf, nextStep, refused } from './compare/steps.js'
+import { compareReport, compareText } from './compare/tables.js'
+import { answerSentence, differencesOf } from './compare/verdict.js'
+
+const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }
+
+/** Ten blocks are the least for intervals that together miss in one run of twenty. */
+const USUAL = { blocks: 10, duration: 2000, ladders: 10, rung_s: 1 }
+const QUICK = { blocks: 8, duration: 600, ladders: 1, rung_s: 0.5 }
+const TIMEOUT_S = 10
+
+const FLAGS = {
+  a: { value: 'URL|FILE', about: `${SIDE.expected}`, ...SIDE },
+  b: { value: 'URL|FILE', about: 'the other one', ...SIDE },
+  concurrency: {
+    value: 'A,B,C',
+    about: `workers of the closed loops (default ${DEFAULTS.concurrency})`,
+    ...wholeNumbers(1, 1000),
+  },
+  'per-worker-rps': {
+    value: 'N',
+    about: `cap of each worker while the maximum is looked for (default ${DEFAULTS['per-worker-rps']})`,
+    ...wholeNumber(1, 100_000),
+  },
+  blocks: { value: 'N', about: `passes over both sides (default ${USUAL.blocks})`, ...wholeNumber(1, 1000) },
+  duration: {
+    value: 'TIME',
+    about: `of each closed loop (default ${USUAL.duration / 1000}s)`,
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
+  quick: { value: '', about: 'shorter loops, and the maximum once: under two minutes' },
+  ...MIX_FLAGS,
+  seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...RUN_FLAGS,
+}
+
+const EXAMPLES = `  npm run compare -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user
+  echo INSERT_MODE=single > a.env; echo INSERT_MODE=batched > b.env
+  npm run compare -- --a a.env --b b.env --quick
+  NODE_EXTRA_CA_CERTS=ca.pem npm run compare -- --a https://a.test/user --b https://b.test/user`
+
+/**
+ * `npm run compare`: which of two targets is faster, and is the difference real?
+ *
+ * @type {import('../load/verb.js').Verb}
+ */
+export const compare = {
+  about: 'which of two targets is faster, and is the difference real?',
+  help: helpText(
+    'npm run compare -- --a URL|FILE --b URL|FILE [flags]\n\nWhich of two targets is faster, and is the difference real?',
+    FLAGS,
+    EXAMPLES,
+  ),
+
+  async run(argv, io) {
+    const { results, run, plan, json } = openRun('compare', FLAGS, argv, planOf)
+    if (lacksCredentials(plan)) throw new UsageError('--resume: expected a run without credentials, which are not kept')
+    Object.assign(run, { argv: run.argv.map(withoutCredentials), plan: keptPlan(plan) })
+    io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
+    const ended = await runExperiment(
+      {
+        run,
+        plan,
+        results,
+        next: (records) => nextStep(plan, records),
+        answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
+        open: (cell, place) => openSide(plan.sides[/** @type {'a' | 'b'} */ (cell)], place),
+        report: compareReport,
+      },
+      io,
+    )
+    return { ...ended, text: compareText(ended.run, ended.records), folder: results.folder, json }
+  },
+}
+
+/** @typedef {import('./compare/steps.js').ComparePlan} ComparePlan @typedef {import('./compare/steps.js').Records} Records */
+
+/** @param {Record<string, any>} flags @returns {ComparePlan} */
+function planOf(flags) {
+  const { a, b, ...given } = flags
+  for (const [name, side] of Object.entries({ a, b })) {
+    if (!side) throw new UsageError(`--${name}: expected ${SIDE.expected}, got nothing`)
+  }
+  const usual = given.quick ? QUICK : USUAL
+  const blocks = given.blocks ?? usual.blocks
+  const duration_s = (given.duration ?? usual.duration) / 1000
+  const plan = localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S })
+  return {
+    ...plan,
+    mix: mixOf({ ...given, seed: plan.mix.seed }),
+    // Where neither side is ours, no database is.
+    url: a.url && b.url ? a.url : null,
+    sides: { a, b },
+    concurrency: given.concurrency ?? DEFAULTS.concurrency,
+    per_worker_rps: given['per-worker-rps'] ?? DEFAULTS['per-worker-rps'],
+    blocks,
+    ladders: Math.min(blocks, usual.ladders),
+    rung_s: usual.rung_s,
+  }
+}
+
+/** @param {ComparePlan} plan @param {Records} records */
+function answerOf(plan, records) {
+  const differences = differencesOf(plan, records)
+  return { differences, answer: answerSentence(differences), problem: problemOf(records) }
+}
+
+/** @param {Records} records */
+function problemOf(records) {
+  const silent = /** @type {const} */ (['a', 'b']).find((name) => {
+    const own = records.filter(({ cell }) => cell === name)
+    return own.every(({ traffic }) => traffic.ok === 0) && !refused(name, records)
+  })
+  if (!silent) return null
+  const last = records.findLast(({ cell }) => cell === silent)
+  return `${silent.toUpperCase()} answered not one request with success: ${last?.outcome.because ?? 'no trial'}`
+}

@@ -1,0 +1,162 @@
+import { visitsOf } from '../design.js'
+import { capacityOf, capacityStep } from '../tune/capacity-of.js'
+
+const MAX_INVALID = 2
+
+/** The ladder of workers, each with a cap of its own, until one brings less than this. */
+const WORKERS = [10, 20, 40, 80, 160, 320, 640]
+const GAIN = 1.05
+
+const WARMUP_S = 0.5
+const START_S = 1
+
+/** For the bar: rungs that a ladder has as a rule, and the search for a rate limit. */
+const USUAL_RUNGS = 5
+
+/** Answers that are refusals. */
+const REFUSALS = ['429', '503']
+
+/** One refusal may be an accident. */
+const REFUSED_RATIO = 0.01
+
+/**
+ * @typedef {'a' | 'b'} Name
+ * @typedef {import('../../load/trial.js').TrialRecord[]} Records
+ * @typedef {import('../../load/run.js').Plan & Comparison} ComparePlan
+ *
+ * @typedef {object} Comparison
+ * @property {Record<Name, import('./sides.js').Side>} sides
+ * @property {number[]} concurrency
+ * @property {number} per_worker_rps
+ * @property {number} blocks
+ * @property {number} ladders blocks in which the maximum is looked for, too
+ * @property {number} rung_s
+ */
+
+/**
+ * The next trial: in blocks, both sides in an order that is drawn, each at every concurrency and then with more and more
+ * workers; then, for a side that refused requests, the rate up to which it does not. Pure.
+ *
+ * @param {ComparePlan} plan
+ * @param {Records} records
+ * @returns {import('../../load/run.js').Step | null}
+ */
+export function nextStep(plan, records) {
+  const visits = visitsOf({ cells: ['a', 'b'], anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
+  for (const [i, visit] of visits.entries()) {
+    const step = latencyStep(plan, visit, records) ?? ladderStep(plan, visit, records)
+    if (step) return { ...step, left_s: (durationOf(plan) * (visits.length - i)) / visits.length }
+  }
+  for (const name of /** @type {const} */ (['a', 'b'])) {
+    const step = refused(name, records) ? capacityStep('limit', name, searchPlan(plan, name), records) : null
+    if (step) return step
+  }
+  return null
+}
+
+/** Seconds. @param {ComparePlan} plan */
+export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s }) {
+  const latency_s = concurrency.length * (duration_s + WARMUP_S + START_S)
+  return 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
+}
+
+/** Valid trials at a concurrency. @param {Records} records @param {Name} name @param {number} concurrency */
+export function latencyTrials(records, name, concurrency) {
+  return validOf(records, name, 'latency').filter(({ load }) => load.connections === concurrency)
+}
+
+/** Valid trials of the ladders. @param {Records} records @param {Name} name */
+export function ladderTrials(records, name) {
+  return validOf(records, name, 'max')
+}
+
+/** @param {{ experiment: string }} record */
+export function blockOf({ experiment }) {
+  return Number(experiment.split('/')[1])
+}
+
+/** The share of requests that were refused. @param {Records[number]} record */
+export function refusedRatio({ traffic }) {
+  const count = REFUSALS.reduce((sum, status) => sum + (traffic.status[status] ?? 0), 0)
+  return traffic.completed === 0 ? 0 : count / traffic.completed
+}
+
+/** Whether somebody stood in front of a side and sent requests away. @param {Name} name @param {Records} records */
+export function refused(name, records) {
+  return records.some((record) => record.cell === name && refusedRatio(record) > REFUSED_RATIO)
+}
+
+/** Up to which rate a side refuses nothing. @param {ComparePlan} plan @param {Name} name @param {Records} records */
+export function rateLimit(plan, name, records) {
+  return capacityOf('limit', name, searchPlan(plan, name), records)
+}
+
+/**
+ * @param {ComparePlan} plan
+ * @param {import('../design.js').Visit} visit
+ * @param {Records} records
+ * @returns {import('../../load/run.js').Step | null}
+ */
+function latencyStep({ concurrency, duration_s }, { block, position, cell }, records) {
+  for (const connections of concurrency) {
+    const experiment = `latency/${block}/${position}/${connections}`
+    if (isDone(experiment, records)) continue
+    return { experiment, cell, left_s: 0, load: { ...closed(connections, duration_s), per_worker_rps: 0 } }
+  }
+  return null
+}
+
+/**
+ * @param {ComparePlan} plan
+ * @param {import('../design.js').Visit} visit
+ * @param {Records} records
+ * @returns {import('../../load/run.js').Step | null}
+ */
+function ladderStep({ ladders, per_worker_rps, rung_s }, { block, position, cell }, records) {
+  if (block >= ladders) return null
+  let before_rps = 0
+  for (const workers of WORKERS) {
+    const experiment = `max/${block}/${position}/${workers}`
+    if (!isDone(experiment, records)) {
+      return { experiment, cell, left_s: 0, load: { ...closed(workers, rung_s), per_worker_rps } }
+    }
+    const rung = records.find((record) => record.experiment === experiment && record.outcome.verdict !== 'invalid')
+    const goodput_rps = rung?.traffic.goodput_rps ?? 0
+    if (goodput_rps < GAIN * before_rps) return null
+    before_rps = goodput_rps
+  }
+  return null
+}
+
+/** @param {number} connections @param {number} duration_s */
+function closed(connections, duration_s) {
+  const loop = /** @type {const} */ ('closed')
+  return { driver: 'client', loop, rate_rps: null, connections, warmup_s: WARMUP_S, duration_s }
+}
+
+/** @param {string} experiment @param {Records} records */
+function isDone(experiment, records) {
+  const own = records.filter((record) => record.experiment === experiment)
+  return own.length >= MAX_INVALID || own.some(({ outcome }) => outcome.verdict !== 'invalid')
+}
+
+/** @param {Records} records @param {Name} name @param {string} kind */
+function validOf(records, name, kind) {
+  return records.filter(({ cell, experiment, outcome }) => {
+    return cell === name && experiment.startsWith(`${kind}/`) && outcome.verdict !== 'invalid'
+  })
+}
+
+/** Every answer a success, however late. @param {ComparePlan} plan @param {Name} name @returns {import('../../load/run.js').Plan} */
+function searchPlan(plan, name) {
+  const { url } = plan.sides[name]
+  return {
+    ...plan,
+    url,
+    searches: true,
+    confirms: false,
+    connections: [64],
+    warmup_s: 0.5,
+    duration_s: 2 * plan.rung_s,
+  }
+}
