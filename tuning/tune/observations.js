@@ -21,19 +21,19 @@ export const RESPONSES = {
     // Nothing at all has no logarithm.
     value: ({ traffic }) => Math.max(1, traffic.goodput_rps),
   },
+  p99: {
+    title: "p99 when 1.5 x the anchor's capacity is offered",
+    unit: 'ms',
+    kind: 'above',
+    better: 'less',
+    value: ({ traffic }) => traffic.latency_ms?.p99,
+  },
   cpu: {
-    title: 'CPU of the API per request, at half of that capacity',
+    title: "CPU of the API per request, at half of the anchor's capacity",
     unit: 'us',
     kind: 'below',
     better: 'less',
     value: ({ probes }) => probes.api.cpu_us_per_request,
-  },
-  p99: {
-    title: 'p99 at that capacity',
-    unit: 'ms',
-    kind: 'at',
-    better: 'less',
-    value: ({ traffic }) => traffic.latency_ms?.p99,
   },
 }
 

@@ -3,8 +3,9 @@ import { KNOBS } from '../knobs.js'
 import { observationsOf, RESPONSES } from './observations.js'
 
 /**
- * The level of each knob that lets most through or, where that is a tie, costs least CPU; where both are, the reference
- * stays. What costs something else (durability, a log) is never recommended. Pure.
+ * The level of each knob that lets most through or, where that is a tie, answers soonest beyond the reference's capacity
+ * or, where that is one too, costs least CPU; where all are, the reference stays. What costs something else (durability, a
+ * log) is never recommended. Pure.
  *
  * @param {Pick<import('./steps.js').TunePlan, 'knobs'>} plan
  * @param {import('../../load/trial.js').TrialRecord[]} records
@@ -13,30 +14,39 @@ import { observationsOf, RESPONSES } from './observations.js'
  * @typedef {object} Choice
  * @property {string} name
  * @property {string} level
- * @property {'goodput' | 'cpu' | null} by what it is better in; null: it is the reference
+ * @property {keyof typeof RESPONSES | null} by what it is better in; null: it is the reference
  * @property {import('../effects.js').Effect | null} effect
  */
 export function recommendationOf({ knobs }, records) {
-  const [goodput, cpu] = [RESPONSES.goodput, RESPONSES.cpu].map((response) => {
+  const known = Object.entries(RESPONSES).map(([name, response]) => {
     const observations = observationsOf(response, records)
-    return { observations, noise: noiseOf(observations) }
+    return { name: /** @type {keyof typeof RESPONSES} */ (name), response, observations, noise: noiseOf(observations) }
   })
   const choices = knobs.map((knob) => {
     const reference = { name: knob.name, level: knob.levels[0], by: null, effect: null }
     if (!KNOBS[knob.name].advised) return reference
-    const through = mainEffects(goodput.observations, knob, goodput.noise)
-    const cost = mainEffects(cpu.observations, knob, cpu.noise)
-    const best = through.filter(({ tied, ratio }) => !tied && ratio > 1).sort((a, b) => b.ratio - a.ratio)[0]
-    if (best) return { name: knob.name, level: best.level, by: /** @type {const} */ ('goodput'), effect: best }
-    const notWorse = through.filter(({ tied, pairs }) => tied && pairs > 0).map(({ level }) => level)
-    const cheapest = cost
-      .filter(({ tied, ratio, level }) => !tied && ratio < 1 && notWorse.includes(level))
-      .sort((a, b) => a.ratio - b.ratio)[0]
-    return cheapest
-      ? { name: knob.name, level: cheapest.level, by: /** @type {const} */ ('cpu'), effect: cheapest }
-      : reference
+    let candidates = knob.levels.slice(1)
+    for (const { name, response, observations, noise } of known) {
+      const effects = mainEffects(observations, knob, noise).filter(({ level }) => candidates.includes(level))
+      const [best] = effects
+        .filter((effect) => isBetter(effect, response))
+        .sort((a, b) => gainOf(b, response) - gainOf(a, response))
+      if (best) return { name: knob.name, level: best.level, by: name, effect: best }
+      candidates = effects.filter(({ tied, pairs }) => tied && pairs > 0).map(({ level }) => level)
+    }
+    return reference
   })
   return { levels: Object.fromEntries(choices.map(({ name, level }) => [name, level])), choices }
+}
+
+/** @param {import('../effects.js').Effect} effect @param {import('./observations.js').Response} response */
+function isBetter(effect, response) {
+  return !effect.tied && gainOf(effect, response) > 1
+}
+
+/** @param {import('../effects.js').Effect} effect @param {import('./observations.js').Response} response */
+function gainOf({ ratio }, { better }) {
+  return better === 'more' ? ratio : 1 / ratio
 }
 
 /**
