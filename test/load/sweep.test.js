@@ -226,16 +226,17 @@ t.test('a service that answers nothing right has no capacity to speak of', async
   )
 })
 
-t.test('an https service without rates is refused before anything is sent', async (t) => {
-  const { code, stderr } = await sweep('https', [
-    '--url',
-    'https://127.0.0.1:1/',
-    '--header',
-    'Authorization: Bearer x',
-  ])
-  t.equal(code, 2)
-  t.match(stderr, /does not check certificates: expected an open-loop --driver .* with --rates/)
-})
+t.test(
+  'an https service is searched by a client that checks certificates; credentials stay out of the files',
+  async (t) => {
+    const flags = ['--url', 'https://127.0.0.1:1/', '--header', 'Authorization: Bearer x']
+    const { code, stderr, out } = await sweep('https', flags)
+    t.equal(code, 1)
+    t.match(stderr, /the closed loop that looks for the plateau found none/)
+    t.ok(readTrials(out).every(({ load }) => load.driver === 'client'))
+    t.notMatch(fs.readFileSync(`${out}/run.json`, 'utf8'), /Bearer/)
+  },
+)
 
 t.test('what is wrong ends with exit code 2 and one line', async (t) => {
   fs.mkdirSync(`${folder}/taken`, { recursive: true })
