@@ -4,6 +4,8 @@ import { answerOf, nextStep } from '../../load/capacity.js'
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const PLAN = /** @type {any} */ ({
   driver: 'paced',
+  url: null,
+  mix: { method: 'POST' },
   connections: [64],
   warmup_s: 0.5,
   duration_s: 2,
