@@ -32,7 +32,7 @@ const ARTICLE = { name: 'article', blocks: 6, duration_ms: 6000, timeout_s: 30 }
 const FLAGS = {
   preset: {
     value: 'NAME',
-    about: 'quick (5 minutes, default), full (every knob alone), article (its eight cells)',
+    about: 'quick (6 minutes, default), full (every knob alone), article (its eight cells)',
     ...oneOf([...Object.keys(PRESETS), ARTICLE.name]),
   },
   knob: {
@@ -56,7 +56,7 @@ const FLAGS = {
   ...RUN_FLAGS,
 }
 
-const EXAMPLES = `  npm run tune                      about 5 minutes
+const EXAMPLES = `  npm run tune                      about 6 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset full     about 1.5 hours
   npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion`

@@ -168,7 +168,19 @@ t.test('two services of somebody else', async (t) => {
   const slow = await httpServer(t, (req, res) => void setTimeout(() => created(req, res), 20))
   const quick = await httpServer(t, created)
   const out = path.join(temporaryFolder(t), 'run')
-  const flags = ['--concurrency', '1,5', '--blocks', '1', '--duration', '300ms', '--quick', '--out', out]
+  const flags = [
+    '--concurrency',
+    '5',
+    '--per-worker-rps',
+    '100000',
+    '--blocks',
+    '1',
+    '--duration',
+    '300ms',
+    '--quick',
+    '--out',
+    out,
+  ]
   const { status, stdout, stderr } = await run(['--a', slow, '--b', quick, ...flags])
   t.equal(status, 0, stderr)
   t.match(stdout, /Too few blocks/)
@@ -187,7 +199,20 @@ t.test('two files of settings for the local API', async (t) => {
   writeFileSync(path.join(folder, 'b.env'), 'INSERT_MODE=batched\nDB_DELAY_MS=5\n')
   const out = path.join(folder, 'run')
   const sides = ['--a', path.join(folder, 'a.env'), '--b', path.join(folder, 'b.env')]
-  const flags = ['--concurrency', '1', '--blocks', '1', '--duration', '300ms', '--quick', '--out', out, '--json']
+  const flags = [
+    '--concurrency',
+    '1',
+    '--per-worker-rps',
+    '100000',
+    '--blocks',
+    '1',
+    '--duration',
+    '300ms',
+    '--quick',
+    '--out',
+    out,
+    '--json',
+  ]
   const { status, stdout, stderr } = await run([...sides, ...flags], { ...process.env, DATABASE_URL: embedded.url })
   t.equal(status, 0, stderr)
   t.match(JSON.parse(stdout), { verb: 'compare', differences: [{ about: 'p50 at 1' }, { about: 'maximum rate' }] })

@@ -17,7 +17,7 @@ export const PRESETS = {
       { name: 'POOL_MAX', levels: ['40', '10'] },
       { name: 'SEMI_SPACE_MB', levels: ['16', '64'] },
     ]
-    return { ...matrixOf(knobs), blocks: 2, duration_ms: 1000, precision_ratio: 0.08 }
+    return { ...matrixOf(knobs), blocks: 3, duration_ms: 1000, precision_ratio: 0.08 }
   },
 
   /** Every knob alone, at all its levels. */
