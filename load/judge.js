@@ -65,11 +65,31 @@ function excuseOf(trial, slo) {
   if (refused) return null
   const broke = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
-  if (generator && generator.reach >= (broke ? AGED_REACH : 1)) {
+  if (generator && generator.reach >= (broke ? AGED_REACH : 1) && couldExplain(trial, slo)) {
     return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
   }
   const noise = machineNoise(trial)
   return noise.reach >= 1 && !broke ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
+}
+
+/**
+ * A late send is part of a latency, the burst that follows it waits about as long again, and its answers are read as late
+ * as they were sent.
+ */
+const LATENESS_TIMES = 3
+
+/**
+ * Whether the answers could have been in time if the generator had been. One that was later than the whole SLO measured
+ * itself; one that was a little late does not explain a queue of many times that, and to drop such trials would leave only
+ * those that went well.
+ *
+ * @param {Parameters<typeof judge>[0]} trial
+ * @param {Slo} slo
+ */
+function couldExplain({ traffic, probes }, slo) {
+  const late_ms = probes.generator.lateness_ms?.p99 ?? 0
+  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
+  return late_ms > slo.p99_ms || p99_ms - LATENESS_TIMES * late_ms <= slo.p99_ms
 }
 
 /** The target's word for a request that did not arrive in time. */

@@ -114,7 +114,9 @@ const rows = [
     trial({ rows_stored: 1002, warmup_unanswered: 2 }),
   ],
   ['invalid', 'a generator out of descriptors', trial({ errors: { 'client:nofile': 1 } })],
-  ['invalid', 'a fail of which a late generator may be the cause', trial({ latency_ms: { p99: 150 } }, 11)],
+  ['invalid', 'a fail of which a late generator may be the cause', trial({ latency_ms: { p99: 150 } }, 20)],
+  ['fail', 'a queue that a late generator does not explain', trial({ latency_ms: { p99: 400 } }, 20)],
+  ['invalid', 'a generator that was later than the whole SLO', trial({ latency_ms: { p99: 4000 } }, 500)],
   [
     'invalid',
     'timeouts of a generator that was late',
@@ -172,7 +174,7 @@ const rows = [
 
 t.test('what is invalid says whose doing it was', async (t) => {
   const late = { latency_ms: { p99: 150 } }
-  t.equal(judge(trial(late, 11), SLO).blame, 'generator')
+  t.equal(judge(trial(late, 20), SLO).blame, 'generator')
   t.equal(judge(trial(late, 1, { others: 0.2 }), SLO).blame, 'noise')
   t.equal(judge(trial({ rows_stored: 999 }), SLO).blame, 'rows')
   t.equal(judge(trial({ errors: { 'client:ports': 1 } }), SLO).blame, 'generator')
