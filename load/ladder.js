@@ -1,6 +1,9 @@
 /** So many invalid trials of one rung are enough to give it up. */
 const MAX_INVALID = 3
 
+/** A design of many places loses little with one of them, and would lose its balance in time by waiting for it. */
+const MAX_TRIES = 2
+
 /**
  * The next rung to measure, from the rungs wanted and the trials so far. A rung that is listed twice is measured twice.
  * Pure, so that a run that was cut off goes on from its file.
@@ -13,15 +16,35 @@ const MAX_INVALID = 3
  * @typedef {Pick<import('./trial.js').TrialRecord, 'load' | 'outcome'>} TrialOfRung
  */
 export function nextRung(rungs, trials) {
-  return unanswered(rungs, trials).find((rung) => trialsOf(rung, trials).filter(isInvalid).length < MAX_INVALID) ?? null
+  return (
+    unanswered(rungs, trials).find(
+      (rung) => trialsOf(rung, trials).filter((trial) => !isValid(trial)).length < MAX_INVALID,
+    ) ?? null
+  )
 }
 
 /** The rungs that have no valid trial, in order. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
 export function unanswered(rungs, trials) {
   return rungs.filter((rung, i) => {
     const wanted = rungs.slice(0, i + 1).filter((other) => isSame(other, rung)).length
-    return trialsOf(rung, trials).filter((trial) => !isInvalid(trial)).length < wanted
+    return trialsOf(rung, trials).filter(isValid).length < wanted
   })
+}
+
+/** The trials that say something. @param {{ outcome: { verdict: string } }} trial */
+export function isValid({ outcome }) {
+  return outcome.verdict !== 'invalid'
+}
+
+/**
+ * Whether a place in a design needs no further trial: it has one that counts, or too many that do not. Pure.
+ *
+ * @template {{ outcome: { verdict: string } }} T
+ * @param {T[]} trials of that place alone
+ * @param {(trial: T) => boolean} [counts]
+ */
+export function isSettled(trials, counts = isValid) {
+  return trials.some(counts) || trials.length >= MAX_TRIES
 }
 
 /**
@@ -33,7 +56,7 @@ export function unanswered(rungs, trials) {
  *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
  */
 export function capacityOf(trials) {
-  const valid = trials.filter((trial) => trial.load.loop === 'open' && !isInvalid(trial))
+  const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
   if (valid.length === 0) return null
   const ratesThat = (/** @type {string} */ verdict) => {
     return valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
@@ -51,11 +74,6 @@ function trialsOf(rung, trials) {
 /** @param {Rung} a @param {Rung} b */
 function isSame(a, b) {
   return a.rate_rps === b.rate_rps && a.connections === b.connections
-}
-
-/** @param {TrialOfRung} trial */
-function isInvalid({ outcome }) {
-  return outcome.verdict === 'invalid'
 }
 
 /** @param {number} value */

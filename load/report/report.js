@@ -1,5 +1,5 @@
 import { RESOURCES } from './resources.js'
-import { count, offered, trialTable } from './table.js'
+import { count, offered, ratesText, trialTable } from './table.js'
 
 /**
  * report.md: the answer, the table, and what has to be known to trust both. Derived from run.json and trials.ndjson alone.
@@ -87,10 +87,11 @@ function capacitySentence({ capacity, slo }, records) {
   const goal = `${slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`} a success, p99 <= ${slo.p99_ms} ms`
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
   const basis = `(${goal}; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${loadSeconds(records)} s of load${sure})`
-  if (low_rps === null) return `Capacity: below ${count(high_rps)}/s, the lowest rate tried ${basis}.`
-  if (high_rps === null) return `Capacity: at least ${count(low_rps)}/s; no valid trial failed ${basis}.`
+  const rates = `Capacity: ${ratesText(capacity)}`
+  if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
+  if (high_rps === null) return `${rates}; no valid trial failed ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
-  return `Capacity: ${count(low_rps)} to ${count(high_rps)}/s, +-${width.toFixed(1)} % ${basis}.`
+  return `${rates}, +-${width.toFixed(1)} % ${basis}.`
 }
 
 /** @param {import('../trial.js').TrialRecord[]} records */

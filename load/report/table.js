@@ -62,6 +62,16 @@ export function count(value) {
   return value.toLocaleString('en-US')
 }
 
+/**
+ * A capacity in words, of which one end may be unknown.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null }} bounds
+ */
+export function ratesText({ low_rps, high_rps }) {
+  if (low_rps === null) return `below ${count(Number(high_rps))}/s`
+  return high_rps === null ? `at least ${count(low_rps)}/s` : `${count(low_rps)} to ${count(high_rps)}/s`
+}
+
 /** Never rounded up to 100 %. @param {number} ratio */
 export function percent(ratio) {
   return ratio === 1 ? '100 %' : `${(Math.floor(ratio * 10_000) / 100).toFixed(2)} %`

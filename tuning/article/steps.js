@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isSettled, isValid } from '../../load/ladder.js'
 import { levelsOf, nameOf, visitsOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
 
@@ -14,7 +15,6 @@ const DESIGN = { INSERT_MODE: 'single', MAX_QUEUE_MS: '0', MAX_QUEUE_REQUESTS: '
 const PEAK = { connections: 128, warmup_s: 2, duration_s: 5 }
 const CONNECTIONS = 256
 const WARMUP_S = 1
-const MAX_INVALID = 2
 
 /** What a trial takes beside its load: the start, and answers that come late; more where a generator collapses. */
 const BESIDE_S = 20
@@ -40,7 +40,7 @@ export function nextStep(plan, records, notApplied) {
   if (isOut(first)) return null
   const peak_rps = peakOf(records)
   if (peak_rps === null) {
-    if (records.length >= MAX_INVALID) return null
+    if (isSettled(records)) return null
     const load = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, ...PEAK }
     return { experiment: 'peak', cell: first, left_s: durationOf(plan), load }
   }
@@ -49,8 +49,8 @@ export function nextStep(plan, records, notApplied) {
     const { row, generator } = unitOf(unit)
     const cell = cellOf(row, generator)
     const experiment = `row/${block}/${position}/${unit}`
-    const own = records.filter((record) => record.experiment === experiment)
-    if (isOut(cell) || own.some(counts) || own.length >= MAX_INVALID) continue
+    const trials = records.filter((record) => record.experiment === experiment)
+    if (isOut(cell) || isSettled(trials, counts)) continue
     const load = {
       driver: 'paced',
       loop: /** @type {const} */ ('open'),
@@ -72,11 +72,11 @@ export function durationOf(plan) {
 
 /** What the design takes in a closed loop. @param {Records} records @returns {number | null} */
 export function peakOf(records) {
-  const peak = records.find(({ experiment, outcome }) => experiment === 'peak' && outcome.verdict !== 'invalid')
+  const peak = records.find((record) => record.experiment === 'peak' && isValid(record))
   return peak?.traffic.goodput_rps ?? null
 }
 
-/** The valid trials of a row; what a generator did to itself is what the article is about. @param {Records} records @param {number} row @param {Generator} generator */
+/** The trials of a row that count. @param {Records} records @param {number} row @param {Generator} generator */
 export function trialsOf(records, row, generator) {
   return records.filter((record) => record.experiment.endsWith(`/${nameOfUnit(row, generator)}`) && counts(record))
 }
@@ -86,9 +86,9 @@ export function offeredHere(row, peak_rps) {
   return Math.round((PUBLISHED.rows[row].offered_rps / PUBLISHED.capacity_rps) * peak_rps)
 }
 
-/** @param {import('../../load/trial.js').TrialRecord} record */
-function counts({ outcome }) {
-  return outcome.verdict !== 'invalid' || outcome.blame === 'generator'
+/** What the article's generator did to itself is what the article is about. @param {import('../../load/trial.js').TrialRecord} record */
+function counts(record) {
+  return isValid(record) || (record.load.unbounded === true && record.outcome.blame === 'generator')
 }
 
 /** @param {ArticlePlan} plan */

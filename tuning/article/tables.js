@@ -58,12 +58,13 @@ export function articleReport(run, records) {
 
 /** @param {Records} records */
 export function conclusionsTable(records) {
-  const rows = conclusionsOf(records).map(({ published, verdict, evidence }) => [
+  const rows = conclusionsOf(records).map(({ published, by, verdict, evidence }) => [
     published,
+    by,
     `**${verdict}**`,
     evidence.join('; ') || NONE,
   ])
-  return table(['published', 'here', 'evidence'], rows)
+  return table(['published', 'by', 'here', 'evidence'], rows)
 }
 
 /** @param {Records} records @param {number} peak_rps */

@@ -1,7 +1,6 @@
+import { isSettled, isValid } from '../../load/ladder.js'
 import { visitsOf } from '../design.js'
 import { capacityOf, capacityStep } from '../tune/capacity-of.js'
-
-const MAX_INVALID = 2
 
 /** The ladder of workers, each with a cap of its own, until one brings less than this. */
 const WORKERS = [10, 20, 40, 80, 160, 320, 640]
@@ -120,7 +119,7 @@ function ladderStep({ ladders, per_worker_rps, rung_s }, { block, position, cell
     if (!isDone(experiment, records)) {
       return { experiment, cell, left_s: 0, load: { ...closed(workers, rung_s), per_worker_rps } }
     }
-    const rung = records.find((record) => record.experiment === experiment && record.outcome.verdict !== 'invalid')
+    const rung = records.find((record) => record.experiment === experiment && isValid(record))
     const goodput_rps = rung?.traffic.goodput_rps ?? 0
     if (goodput_rps < GAIN * before_rps) return null
     before_rps = goodput_rps
@@ -136,14 +135,13 @@ function closed(connections, duration_s) {
 
 /** @param {string} experiment @param {Records} records */
 function isDone(experiment, records) {
-  const own = records.filter((record) => record.experiment === experiment)
-  return own.length >= MAX_INVALID || own.some(({ outcome }) => outcome.verdict !== 'invalid')
+  return isSettled(records.filter((record) => record.experiment === experiment))
 }
 
 /** @param {Records} records @param {Name} name @param {string} kind */
 function validOf(records, name, kind) {
-  return records.filter(({ cell, experiment, outcome }) => {
-    return cell === name && experiment.startsWith(`${kind}/`) && outcome.verdict !== 'invalid'
+  return records.filter((record) => {
+    return record.cell === name && record.experiment.startsWith(`${kind}/`) && isValid(record)
   })
 }
 

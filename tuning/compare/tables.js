@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { whereAndWhen } from '../../load/report/report.js'
-import { count, milliseconds, NONE } from '../../load/report/table.js'
+import { count, milliseconds, NONE, ratesText } from '../../load/report/table.js'
 import { median } from '../ranks.js'
 import { table } from '../spread.js'
 import { histogramOf, percentileOf, samplesOf } from './samples.js'
@@ -158,9 +158,13 @@ function maximumTable(records) {
 function limitSentence(plan, name, records) {
   if (!refused(name, records)) return []
   const { capacity } = rateLimit(plan, name, records)
-  if (!capacity?.low_rps || !capacity.high_rps) return [`${name.toUpperCase()} refused requests (429 or 503).`]
+  const side = name.toUpperCase()
+  if (!capacity?.low_rps || !capacity.high_rps) {
+    const found = capacity ? `; without one it took ${ratesText(capacity)}` : ''
+    return [`${side} refused requests (429 or 503)${found}.`]
+  }
   return [
-    `${name.toUpperCase()}: rate limit between ${count(capacity.low_rps)} and ${count(capacity.high_rps)}/s; what is above it is answered 429 or 503, which is no throughput.`,
+    `${side}: rate limit between ${count(capacity.low_rps)} and ${count(capacity.high_rps)}/s; what is above it is answered 429 or 503, which is no throughput.`,
   ]
 }
 

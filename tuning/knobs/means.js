@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/drivers/index.js'
 import { UsageError } from '../../load/flags.js'
-import { softNofileOf } from '../../load/machine.js'
+import { softNofileOf, textOf } from '../../load/machine.js'
 import { NotApplied } from '../../load/run.js'
 import { openSession } from '../faults/session.js'
 import { nodeOf } from './node.js'
@@ -70,7 +70,7 @@ export const MEANS = {
       return { ...place, nodeFlags: [...(place.nodeFlags ?? []), SEMI_SPACE + level] }
     },
     readBack: (/** @type {Target} */ { pid }) => {
-      return semiSpaceOf(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')) ?? 'not set'
+      return semiSpaceOf((textOf(`/proc/${pid}/cmdline`) ?? '').split('\0')) ?? 'not set'
     },
   },
 

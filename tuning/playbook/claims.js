@@ -56,7 +56,7 @@ export const CLAIMS = [
   }),
   of(
     'pool-follows-littles-law-5-ms',
-    'At 5 ms a statement, twice the pool is twice the rate: 8 connections against 4.',
+    'With the database 5 ms away, twice the pool is twice the rate: 8 connections against 4.',
     {
       experiment: 'pool-far',
       measure: 'goodput',
@@ -64,7 +64,7 @@ export const CLAIMS = [
       least_ratio: 1.6,
     },
   ),
-  of('pool-follows-littles-law-1-ms', 'At 1 ms a statement, twice the pool is still clearly more.', {
+  of('pool-follows-littles-law-1-ms', 'With the database 1 ms away, twice the pool is still clearly more.', {
     experiment: 'pool-near',
     measure: 'goodput',
     expect: 'more',

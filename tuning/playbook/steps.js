@@ -1,3 +1,4 @@
+import { isSettled, isValid } from '../../load/ladder.js'
 import { levelsOf, nameOf, visitsOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
 import { EXPERIMENTS } from './experiments.js'
@@ -6,7 +7,6 @@ const WARMUP_S = 2
 const PEAK_S = 2
 const DURATION_S = 2
 const START_S = 1.5
-const MAX_INVALID = 2
 
 /** An open loop of a claim needs no more connections than this to find out what a closed one takes. */
 const PEAK_CONNECTIONS = 128
@@ -55,9 +55,9 @@ export function experimentOf({ experiment }) {
 }
 
 /** Whether a trial is a measurement. @param {string} name @param {import('../../load/trial.js').TrialRecord} record */
-export function countsOf(name, { outcome, experiment }) {
-  if (experiment.endsWith('/peak')) return false
-  return outcome.verdict !== 'invalid' || (loadPlan(name).blames_generator === true && outcome.blame === 'generator')
+export function countsOf(name, record) {
+  if (record.experiment.endsWith('/peak')) return false
+  return isValid(record) || (loadPlan(name).blames_generator === true && record.outcome.blame === 'generator')
 }
 
 /**
@@ -73,7 +73,7 @@ function experimentStep(name, cells, { blocks, mix }, records) {
   const closed = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
   const peak = share ? peakOf(name, own) : null
   if (share && peak === null) {
-    if (own.length >= MAX_INVALID) return null
+    if (isSettled(own)) return null
     const load = { ...closed, connections: PEAK_CONNECTIONS, warmup_s: WARMUP_S, duration_s: PEAK_S }
     return { experiment: `${name}/peak`, cell: cells[0], left_s: durationOf(name, blocks), load }
   }
@@ -83,7 +83,7 @@ function experimentStep(name, cells, { blocks, mix }, records) {
   for (const [i, { block, position, cell }] of visits.entries()) {
     const experiment = `${name}/${block}/${position}`
     const trials = own.filter((record) => record.experiment === experiment)
-    if (trials.some((record) => countsOf(name, record)) || trials.length >= MAX_INVALID) continue
+    if (isSettled(trials, (record) => countsOf(name, record))) continue
     const left_s = (durationOf(name, blocks) * (visits.length - i)) / visits.length
     const base = rate === undefined ? closed : open
     return { experiment, cell, left_s, load: { ...base, warmup_s: WARMUP_S, duration_s, ...loadOf(levelsOf(cell)) } }
@@ -93,7 +93,7 @@ function experimentStep(name, cells, { blocks, mix }, records) {
 
 /** What the reference takes in a closed loop. @param {string} name @param {Records} own @returns {number | null} */
 function peakOf(name, own) {
-  const trial = own.find(({ experiment, outcome }) => experiment === `${name}/peak` && outcome.verdict !== 'invalid')
+  const trial = own.find((record) => record.experiment === `${name}/peak` && isValid(record))
   return trial?.traffic.goodput_rps ?? null
 }
 

@@ -1,3 +1,4 @@
+import { isSettled } from '../../load/ladder.js'
 import { levelsOf, nameOf, visitsOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
 import { capacityOf, capacityStep } from './capacity-of.js'
@@ -15,8 +16,6 @@ const WARMUP_S = 0.25
 const BETWEEN_TRIALS_S = 0.7
 const START_S = 0.8
 const SEARCH_S = 30
-
-const MAX_INVALID = 2
 
 /**
  * @typedef {object} Matrix
@@ -81,9 +80,7 @@ function blockStep(plan, capacity_rps, records, isOut) {
     if (isOut(cell)) continue
     for (const kind of ORDER) {
       const experiment = `block/${block}/${position}/${kind}`
-      const own = records.filter((record) => record.experiment === experiment)
-      const invalid = own.filter(({ outcome }) => outcome.verdict === 'invalid').length
-      if (invalid < own.length || invalid >= MAX_INVALID) continue
+      if (isSettled(records.filter((record) => record.experiment === experiment))) continue
       const load = {
         driver: 'paced',
         loop: /** @type {const} */ ('open'),

@@ -1,5 +1,5 @@
 import { settingsLine, whereAndWhen } from '../../load/report/report.js'
-import { count, milliseconds, NONE, percent } from '../../load/report/table.js'
+import { count, milliseconds, NONE, percent, ratesText } from '../../load/report/table.js'
 import { CONFIDENCE, interactions, mainEffects, noiseOf, ratioOf, ratioText } from '../effects.js'
 import { KNOBS } from '../knobs.js'
 import { median } from '../ranks.js'
@@ -78,9 +78,7 @@ export function recommendationText({ plan }, records) {
 export function capacityText(phase, cell, plan, records) {
   const { capacity, limit } = capacityOf(phase, cell, plan, records)
   if (!capacity) return 'no capacity was found'
-  const { low_rps, high_rps } = capacity
-  const text = [low_rps, high_rps].map((rate) => (rate === null ? '?' : count(rate))).join(' to ')
-  return `${text}/s, limit ${limit?.resource ?? 'unknown'}`
+  return `${ratesText(capacity)}, limit ${limit?.resource ?? 'unknown'}`
 }
 
 /** @param {any} run @param {Records} records */
