@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { bucketOf, middleOf } from '../../load/drivers/client.js'
@@ -166,9 +166,16 @@ async function run(args, env = process.env) {
 
 t.test('two services of somebody else', async (t) => {
   const slow = await httpServer(t, (req, res) => void setTimeout(() => created(req, res), 20))
-  const quick = await httpServer(t, created)
+  const secret = 'Bearer of-nobody-else'
+  let unauthorized = 0
+  const quick = await httpServer(t, (req, res) => {
+    if (req.headers.authorization !== secret) unauthorized++
+    created(req, res)
+  })
   const out = path.join(temporaryFolder(t), 'run')
   const flags = [
+    '--header',
+    `Authorization: ${secret}`,
     '--concurrency',
     '5',
     '--per-worker-rps',
@@ -190,6 +197,10 @@ t.test('two services of somebody else', async (t) => {
   t.ok(a.traffic.phases_ms.connect.p50 >= 0)
   t.equal(a.traffic.rows_stored, null)
   t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /## Histograms/)
+  t.equal(unauthorized, 0, 'the header is sent with each request')
+  for (const file of readdirSync(out)) t.notMatch(readFileSync(path.join(out, file), 'utf8'), secret, file)
+  const resumed = await run(['--resume', out])
+  t.match(resumed, { status: 2, stderr: /credentials/ })
 })
 
 t.test('two files of settings for the local API', async (t) => {
