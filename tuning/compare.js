@@ -12,7 +12,7 @@ const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }
 
 /** Ten blocks are the least for intervals that together miss in one run of twenty. */
 const USUAL = { blocks: 10, duration: 2000, ladders: 10, rung_s: 1 }
-const QUICK = { blocks: 8, duration: 600, ladders: 1, rung_s: 0.5 }
+const QUICK = { blocks: 8, duration: 500, ladders: 1, rung_s: 0.5 }
 const TIMEOUT_S = 10
 
 const FLAGS = {

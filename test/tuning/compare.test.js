@@ -22,9 +22,10 @@ const PLAN = /** @type {any} */ ({
 /**
  * A run against two made-up services.
  *
- * @param {{ b?: number, noise?: number, seed?: number, limit_rps?: number }} options b: times the latency of a
+ * @param {{ b?: number, noise?: number, seed?: number, limit_rps?: number, limited?: string }} options b: times the latency
+ *   of a; limited: the sides that refuse what is above limit_rps, at once
  */
-function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFINITY }) {
+function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFINITY, limited = 'ab' }) {
   const random = seededRandom(seed)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   /** @type {any[]} */
@@ -34,7 +35,7 @@ function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFI
     const { connections, rate_rps, per_worker_rps } = step.load
     const factor = (step.cell === 'b' ? b : 1) * Math.exp(noise * normal())
     const asked_rps = rate_rps ?? Math.min(2000 / factor, connections * (per_worker_rps || 1e9))
-    const passed_rps = Math.min(asked_rps, limit_rps)
+    const passed_rps = limited.includes(step.cell ?? '') ? Math.min(asked_rps, limit_rps) : asked_rps
     records.push({
       ...step,
       outcome: { verdict: passed_rps < asked_rps ? 'fail' : 'pass', because: 'made up' },
@@ -45,7 +46,8 @@ function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFI
         achieved_rps: asked_rps,
         success_ratio: passed_rps / asked_rps,
         status: { 201: passed_rps, ...(passed_rps < asked_rps && { 429: asked_rps - passed_rps }) },
-        latency_ms: { p50: 10 * factor, p99: 20 * factor },
+        latency_ms: { p50: passed_rps < asked_rps ? 1 : 10 * factor, p99: 20 * factor },
+        ok_latency_ms: { p50: 10 * factor, p99: 20 * factor },
       },
       limit: { resource: 'none-reached', evidence: [], runner_up: null, runner_up_evidence: [] },
     })
@@ -80,6 +82,22 @@ t.test('refusals are no throughput: the rate up to which there are none is searc
   const ladder = records.filter(({ experiment }) => experiment.startsWith('max/0/0/'))
   t.ok(ladder.every(({ traffic }) => traffic.goodput_rps <= 300))
   t.equal(ladder.length, 2, 'a rung that brings no more is the last')
+})
+
+t.test('nor are they speed: who refuses is not compared by the latency of what is left', async (t) => {
+  const differences = differencesOf(PLAN, runOf({ limit_rps: 1900, limited: 'b', noise: 0.01 }))
+  t.match(
+    differences.map(({ about, refused, pairs }) => [about, refused, pairs]),
+    [
+      ['p50 at 1', ['B'], 0],
+      ['p50 at 10', ['B'], 0],
+      ['p50 at 100', ['B'], 0],
+      ['maximum rate', [], 10],
+    ],
+  )
+  const sentence = answerSentence(differences)
+  t.match(sentence, /Not compared: p50 at 1 \(B refused requests\), p50 at 10/)
+  t.notMatch(sentence, /better/)
 })
 
 t.test('a run that was cut off goes on with the same trial', async (t) => {

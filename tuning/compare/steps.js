@@ -82,7 +82,12 @@ export function refusedRatio({ traffic }) {
 
 /** Whether somebody stood in front of a side and sent requests away. @param {Name} name @param {Records} records */
 export function refused(name, records) {
-  return records.some((record) => record.cell === name && refusedRatio(record) > REFUSED_RATIO)
+  return records.some((record) => record.cell === name && isRefused(record))
+}
+
+/** @param {Records[number]} record */
+export function isRefused(record) {
+  return refusedRatio(record) > REFUSED_RATIO
 }
 
 /** Up to which rate a side refuses nothing. @param {ComparePlan} plan @param {Name} name @param {Records} records */

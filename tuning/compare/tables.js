@@ -62,7 +62,7 @@ export function compareReport(run, records) {
     [
       `- ${plan.blocks} blocks, in each both sides in an order that is drawn: closed loop at ${plan.concurrency.join(', ')} workers, ${plan.duration_s} s each. Ratios are taken within a block; their intervals go by ranks and together miss in one run of twenty.`,
       `- In ${plan.ladders} of them, more and more workers that send at most ${plan.per_worker_rps}/s each, until that brings no more. A refusal (429, 503) is no throughput.`,
-      '- Setting up a connection is no part of a latency; each phase of it is shown apart. A percentile is shown where ten samples lie beyond it. Those of several blocks are put together from buckets 2.3 % wide.',
+      '- Latencies are those of the successes; where a side refuses requests, the rest has it easier, and is not compared. Setting up a connection is no part of a latency; each phase of it is shown apart. A percentile is shown where ten samples lie beyond it. Those of several blocks are put together from buckets 2.3 % wide.',
       ...(run.pinning ? [`- ${run.pinning}`] : []),
     ].join('\n'),
     '## Where',
@@ -72,10 +72,10 @@ export function compareReport(run, records) {
 
 /** @param {import('./verdict.js').Difference[]} differences */
 function differencesTable(differences) {
-  const rows = differences.map(({ about, ratio, low, high, pairs, tied, better }) => [
+  const rows = differences.map(({ about, ratio, low, high, pairs, tied, better, refused }) => [
     about,
     Number.isNaN(ratio) ? NONE : `${ratio.toFixed(2)}x`,
-    Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : 'too few blocks',
+    Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : refused.length > 0 ? 'refused' : 'too few blocks',
     String(pairs),
     !Number.isFinite(high) ? NONE : tied ? 'tied' : ratio > 1 === (better === 'more') ? 'B is better' : 'B is worse',
   ])
@@ -91,7 +91,7 @@ function latencyTable({ concurrency }, records) {
       return [
         `${name.toUpperCase()}, ${workers}`,
         figure(median(trials.map(({ traffic }) => traffic.goodput_rps))),
-        milliseconds(median(trials.map(({ traffic }) => traffic.latency_ms?.mean ?? Number.NaN))),
+        milliseconds(median(trials.map(({ traffic }) => traffic.ok_latency_ms?.mean ?? Number.NaN))),
         ...PERCENTILES.map((share) => milliseconds(percentileOf(samples, share))),
         count(samples.total),
       ]

@@ -1,8 +1,10 @@
 import { typical } from '../ranks.js'
-import { blockOf, ladderTrials, latencyTrials } from './steps.js'
+import { blockOf, isRefused, ladderTrials, latencyTrials } from './steps.js'
 
 /** Of the whole answer: each of its tests gets its share (Bonferroni), so that two equals are tied in 19 of 20 runs. */
 const ERROR_RATE = 0.05
+
+const NAMES = /** @type {const} */ (['a', 'b'])
 
 /**
  * What B is to A, by one figure.
@@ -15,10 +17,12 @@ const ERROR_RATE = 0.05
  * @property {number} high infinite: too few blocks
  * @property {number} pairs
  * @property {boolean} tied
+ * @property {string[]} refused the sides that sent requests away there: the rest of theirs is faster for it, and no measure
  */
 
 /**
- * The differences on which the answer rests: the median latency at each concurrency, and the maximum rate. Pure.
+ * The differences on which the answer rests: the median latency of the successes at each concurrency, and the maximum
+ * rate. Pure.
  *
  * @param {Pick<import('./steps.js').ComparePlan, 'concurrency'>} plan
  * @param {Records} records
@@ -29,13 +33,16 @@ const ERROR_RATE = 0.05
 export function differencesOf({ concurrency }, records) {
   const confidence = 1 - ERROR_RATE / (concurrency.length + 1)
   const latencies = concurrency.map((workers) => {
-    const pair = pairsOf((name) => latencyTrials(records, name, workers), p50, Math.min)
-    return { ...difference(pair, confidence), about: `p50 at ${workers}`, better: /** @type {const} */ ('less') }
+    const trialsOf = (/** @type {import('./steps.js').Name} */ name) => latencyTrials(records, name, workers)
+    const refused = NAMES.filter((name) => trialsOf(name).some(isRefused)).map((name) => name.toUpperCase())
+    const pair = refused.length > 0 ? [] : pairsOf(trialsOf, p50, Math.min)
+    const better = /** @type {const} */ ('less')
+    return { ...difference(pair, confidence), about: `p50 at ${workers}`, better, refused }
   })
   const pair = pairsOf((name) => ladderTrials(records, name), goodput, Math.max)
   return [
     ...latencies,
-    { ...difference(pair, confidence), about: 'maximum rate', better: /** @type {const} */ ('more') },
+    { ...difference(pair, confidence), about: 'maximum rate', better: /** @type {const} */ ('more'), refused: [] },
   ]
 }
 
@@ -47,14 +54,18 @@ export function differencesOf({ concurrency }, records) {
 export function answerSentence(differences) {
   const known = differences.filter(({ high }) => Number.isFinite(high))
   const found = known.filter(({ tied }) => !tied)
-  if (known.length === 0) return 'Too few blocks to tell A from B.'
-  if (found.length === 0) return `Tied: nothing tells A from B (${known.map(({ about }) => about).join(', ')}).`
+  const left = differences
+    .filter(({ refused }) => refused.length > 0)
+    .map(({ about, refused }) => `${about} (${refused.join(' and ')} refused requests)`)
+  const apart = left.length > 0 ? ` Not compared: ${left.join(', ')}.` : ''
+  if (known.length === 0) return `Too few blocks to tell A from B.${apart}`
+  if (found.length === 0) return `Tied: nothing tells A from B (${known.map(({ about }) => about).join(', ')}).${apart}`
   const parts = found.map(({ about, ratio, low, high, better }) => {
     const word = ratio > 1 === (better === 'more') ? 'better' : 'worse'
     return `B is ${word} than A in ${about}: ${ratio.toFixed(2)}x [${low.toFixed(2)}–${high.toFixed(2)}]`
   })
   const ties = known.filter(({ tied }) => tied).map(({ about }) => about)
-  return `${parts.join('; ')}${ties.length > 0 ? `; tied in ${ties.join(', ')}` : ''}.`
+  return `${parts.join('; ')}${ties.length > 0 ? `; tied in ${ties.join(', ')}` : ''}.${apart}`
 }
 
 /** @param {number[]} logs @param {number} confidence */
@@ -72,7 +83,7 @@ function difference(logs, confidence) {
  * @param {(...values: number[]) => number} best of several in a block
  */
 function pairsOf(trialsOf, value, best) {
-  const [a, b] = /** @type {const} */ (['a', 'b']).map((name) => {
+  const [a, b] = NAMES.map((name) => {
     /** @type {Map<number, number>} */
     const blocks = new Map()
     for (const record of trialsOf(name)) {
@@ -90,7 +101,7 @@ function pairsOf(trialsOf, value, best) {
 
 /** @param {Records[number]} record */
 function p50({ traffic }) {
-  return traffic.latency_ms?.p50 ?? Number.NaN
+  return traffic.ok_latency_ms?.p50 ?? Number.NaN
 }
 
 /** @param {Records[number]} record */
