@@ -29,14 +29,11 @@ const entries = [
   { name: 'read', method: 'GET', path: '/user/{{int 1 10}}', body: '', weight: 6 },
   { name: 'rare', method: 'PUT', path: '/user/{{ int -2 2 }}', body: 'Grüße {{seq}}', weight: 1 },
 ]
-const weighted = {
-  ...plan,
-  headers: [
-    ['Content-Type', 'application/json'],
-    ['A', '1'],
-  ],
-  entries,
-}
+const headers = /** @type {[string, string][]} */ ([
+  ['Content-Type', 'application/json'],
+  ['A', '1'],
+])
+const weighted = { ...plan, headers, entries }
 const requests = (/** @type {any} */ of, trial = 1, n = 2000) => {
   const mix = createMix(of, trial)
   return Array.from({ length: n }, (_, i) => mix.request(i))
