@@ -145,6 +145,7 @@ function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }
  * @typedef {object} Counts of one worker
  * @property {number} sent
  * @property {number} run_s to the last answer
+ * @property {number} cpu_s
  * @property {Pairs} errors
  * @property {import('./tally.js').Counted[]} waited until the timeout
  * @property {Pairs} seconds
@@ -168,7 +169,8 @@ function summarise(counts, { mix }, duration_s) {
     latencies: [...latencies.flatMap(([, , pairs]) => pairs), ...counts.flatMap(({ waited }) => waited)],
     ok_latencies: latencies.flatMap(([, ok, pairs]) => (ok ? pairs : [])),
   })
-  if (!mix.entries) return traffic
+  const children_cpu_s = counts.reduce((sum, { cpu_s }) => sum + cpu_s, 0)
+  if (!mix.entries) return { ...traffic, children_cpu_s }
   const rows = mix.entries.map(({ name }) => {
     const own = summed(statuses.flatMap(([whose, pairs]) => (whose === name ? pairs : [])))
     const found = Object.entries(own)
@@ -176,7 +178,7 @@ function summarise(counts, { mix }, duration_s) {
     const latency_ms = distributionOf(latencies.flatMap(([whose, , pairs]) => (whose === name ? pairs : [])))
     return [name, { completed: found.reduce((sum, [, count]) => sum + count, 0), ok, latency_ms }]
   })
-  return { ...traffic, by_entry: Object.fromEntries(rows) }
+  return { ...traffic, children_cpu_s, by_entry: Object.fromEntries(rows) }
 }
 
 /** @param {Counts[]} counts */

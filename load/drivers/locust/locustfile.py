@@ -87,6 +87,7 @@ def request_at(index):
 class Phase:
     def __init__(self, duration_s):
         self.start_s = time.perf_counter()
+        self.start_cpu_s = time.process_time()
         self.end_s = self.start_s + duration_s
         self.last_s = self.start_s
         self.sent = 0
@@ -118,6 +119,7 @@ class Phase:
         return {
             "sent": self.sent,
             "run_s": self.last_s - self.start_s,
+            "cpu_s": time.process_time() - self.start_cpu_s,
             "errors": list(self.errors.items()),
             "waited": list(self.waited_us.items()),
             "seconds": list(self.seconds.items()),
