@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,11 +7,12 @@ import { countByEntry } from './by-entry.js'
 import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { Recorder, Samples } from './recorder.js'
 
-/** Latencies are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
+/** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
 export const BUCKETS_PER_DECADE = 100
 
 /** In the order in which they happen; the first three once per connection. */
 const PHASES = /** @type {const} */ (['dns', 'connect', 'tls', 'write', 'wait', 'read'])
+const SETUP = ['dns', 'connect', 'tls']
 
 const RETRY_DELAY_MS = 10
 
@@ -54,6 +56,8 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
   const url = new URL(load.url)
   const { Agent, request } = url.protocol === 'https:' ? https : http
+  // Each worker listens to it.
+  setMaxListeners(0, signal)
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
 
   async function work() {
@@ -73,9 +77,12 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
         } else {
           recorder.answer(ended.status, ended.latency_ms, now_ms - start_ms)
           byEntry.answer(name, ended.status, ended.latency_ms)
+          const isOk = ended.status >= 200 && ended.status < 300
           const bucket = String(bucketOf(ended.latency_ms))
-          buckets[bucket] = (buckets[bucket] ?? 0) + 1
-          for (const [part, phase_ms] of Object.entries(ended.phases_ms)) phases[part].add(phase_ms)
+          if (isOk) buckets[bucket] = (buckets[bucket] ?? 0) + 1
+          for (const [part, phase_ms] of Object.entries(ended.phases_ms)) {
+            if (isOk || SETUP.includes(part)) phases[part].add(phase_ms)
+          }
         }
         due_ms = Math.max(performance.now(), due_ms + gap_ms)
         if (due_ms > performance.now()) await sleep(due_ms - performance.now())

@@ -71,10 +71,15 @@ eachDriver('other answers are counted by status, and are no success', async (t, 
     req.resume()
     res.writeHead(requests++ % 2 === 0 ? 503 : 201, { 'Content-Length': 0 }).end()
   })
-  const { status, goodput_rps, achieved_rps, completed } = await loadOnce(driver, url, { rate_rps: 100 })
+  const traffic = await loadOnce(driver, url, { rate_rps: 100 })
+  const { status, goodput_rps, achieved_rps, completed } = traffic
   t.ok(Math.abs(status[503] - status[201]) <= 1)
   t.equal(status[503] + status[201], completed)
   t.ok(goodput_rps < achieved_rps)
+  if (driver === 'client') {
+    const bucketed = Object.values(traffic.buckets).reduce((sum, number) => sum + Number(number), 0)
+    t.equal(bucketed, status[201], 'the latency of a refusal is no latency')
+  }
 })
 
 eachDriver('nobody listens: server:refused', async (t, driver) => {
