@@ -54,16 +54,19 @@ function failureOf(traffic, slo) {
 /**
  * Who may be to blame instead of the target: for answers that came too late or not in time, a late generator and a
  * neighbour. For connections that broke and requests that the target gave up waiting for, a generator that was so late
- * that they aged in its hands. For what the target answered, nobody else.
+ * that they aged in its hands; then a few refusals beside them do not matter either. For what the target answered, nobody
+ * else.
  *
  * @param {Parameters<typeof judge>[0]} trial
  * @param {Slo} slo
  */
 function excuseOf(trial, slo) {
-  const { status, errors } = trial.traffic
-  const refused = Object.keys(status).some((code) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
-  if (refused) return null
-  const broke = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
+  const { status, errors, ok, planned } = trial.traffic
+  const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
+  const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
+  if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return null
+  const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
+  const broke = refused > 0 || gaveUp
   const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
   if (generator && generator.reach >= (broke ? AGED_REACH : 1) && couldExplain(trial, slo)) {
     return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }

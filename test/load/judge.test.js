@@ -148,6 +148,41 @@ const rows = [
     ),
   ],
   [
+    'invalid',
+    'the same, and a single refusal beside it',
+    trial(
+      {
+        ok: 990,
+        success_ratio: 0.99,
+        completed: 995,
+        status: { 201: 990, 408: 4, 503: 1 },
+        errors: { 'client:timeout': 5 },
+        rows_stored: 990,
+      },
+      5000,
+    ),
+  ],
+  [
+    'fail',
+    'refusals alone, however late the generator was',
+    trial({ ok: 700, success_ratio: 0.7, status: { 201: 700, 503: 300 }, rows_stored: 700 }, 5000),
+  ],
+  [
+    'fail',
+    'refusals and timeouts of a generator that was a little late',
+    trial(
+      {
+        ok: 700,
+        success_ratio: 0.7,
+        completed: 900,
+        status: { 201: 700, 503: 200 },
+        errors: { 'client:timeout': 100 },
+        rows_stored: 700,
+      },
+      50,
+    ),
+  ],
+  [
     'fail',
     'connections that broke while the generator was a little late',
     trial(
