@@ -38,6 +38,7 @@ export const CURRENCIES = {
  * @property {Line[]} lines in the order in which they were taken away
  * @property {Figure} rest when all are away
  * @property {number} sum_us of the lines' costs and the rest
+ * @property {number} sum_noise_us by so much the sum may miss the whole: half the intervals of all of them, put together
  * @property {Figure} gap the whole less the rest and what each removal alone saves, within a block: what stages share
  * @property {Figure | null} planted what the busy wait costs that was put in on purpose
  * @property {number} noise_us half of all visits to the whole lie closer than this to their block's median
@@ -80,6 +81,9 @@ export function budgetOf({ stages, slow_us, consumers }, records, { value_us }, 
     lines,
     rest,
     sum_us: lines.reduce((sum, { cost }) => sum + cost.estimate, rest.estimate),
+    sum_noise_us: Math.hypot(
+      ...[whole, rest, ...lines.map(({ cost }) => cost)].map(({ low, high }) => (high - low) / 2),
+    ),
     gap: figureOf(gaps),
     planted: Object.keys(slow_us).length > 0 ? between(WHOLE, cellOf([PLANTED])) : null,
     noise_us: noiseOf([...visits.values()].map((cells) => cells.get(WHOLE) ?? [])),

@@ -48,13 +48,14 @@ const FIRST = 'first'
 export function nextStep(plan, records) {
   const cells = cellsOf(plan)
   const total_s = durationOf(plan)
+  const done = doneIn(records)
   for (const cell of [WHOLE, cells[cells.length - 1]]) {
     const experiment = `${FIRST}/${cell}`
     const load = { ...loadOf(plan.consumers[0], plan), warmup_s: FIRST_WARMUP_S }
-    if (!isDone(experiment, records)) return { experiment, cell, left_s: total_s, load }
+    if (!done.has(experiment)) return { experiment, cell, left_s: total_s, load }
   }
   const trials = trialsOf(plan)
-  const next = trials.findIndex(({ experiment }) => !isDone(experiment, records))
+  const next = trials.findIndex(({ experiment }) => !done.has(experiment))
   if (next === -1) return null
   const { consumer, ...trial } = trials[next]
   return { ...trial, left_s: total_s * (1 - next / trials.length), load: loadOf(consumer, plan) }
@@ -97,8 +98,13 @@ function loadOf(consumer, { rate_rps, duration_s }) {
   return { driver: consumer, loop, rate_rps: rate, connections: CONNECTIONS, warmup_s: WARMUP_S, duration_s }
 }
 
-/** @param {string} experiment @param {Records} records */
-function isDone(experiment, records) {
-  const own = records.filter((record) => record.experiment === experiment)
-  return own.length >= MAX_INVALID || own.some(({ outcome }) => outcome.verdict !== 'invalid')
+/** Those that have a valid trial, or are given up. @param {Records} records */
+function doneIn(records) {
+  /** @type {Map<string, number>} */
+  const tries = new Map()
+  for (const { experiment, outcome } of records) {
+    const weight = outcome.verdict === 'invalid' ? 1 : MAX_INVALID
+    tries.set(experiment, (tries.get(experiment) ?? 0) + weight)
+  }
+  return new Set([...tries].flatMap(([experiment, count]) => (count >= MAX_INVALID ? experiment : [])))
 }

@@ -70,7 +70,7 @@ export function ablateReport(run, records) {
 
 /** @param {Budget} budget */
 function budgetTable(budget) {
-  const { whole, lines, rest, sum_us, gap, noise_us } = budget
+  const { whole, lines, rest, sum_us, sum_noise_us, gap, noise_us } = budget
   const share = (/** @type {number} */ us) => {
     return Number.isFinite(us) ? `${((us / whole.estimate) * 100).toFixed(1)} %` : NONE
   }
@@ -92,13 +92,20 @@ function budgetTable(budget) {
         ['whole', intervalText(whole), share(whole.estimate), '', ''],
       ],
     ),
-    `The sum misses the whole by ${figure(gap_us)} us (in each block it does not). Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}. Half of all visits to the whole lie within ${figure(noise_us)} us of their block's.`,
+    `The sum misses the whole by ${figure(gap_us)} us${noiseText(gap_us, sum_noise_us)}. Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}. Half of all visits to the whole lie within ${figure(noise_us)} us of their block's.`,
   ].join('\n\n')
+}
+
+/** @param {number} gap_us @param {number} noise_us */
+function noiseText(gap_us, noise_us) {
+  if (!Number.isFinite(noise_us)) return ''
+  const verdict = Math.abs(gap_us) <= noise_us ? 'within' : 'beyond'
+  return `, ${verdict} its noise of ${figure(noise_us)} us`
 }
 
 /** @param {{ low: number, high: number }} figure */
 function isWithin({ low, high }) {
-  return low <= 0 && high >= 0
+  return Number.isFinite(high) && low <= 0 && high >= 0
 }
 
 /** @param {AblatePlan} plan @param {Budget} budget @returns {string[]} */
