@@ -67,7 +67,7 @@ export const ablate = {
   async run(argv, io) {
     const { results, run, plan, json } = openRun('ablate', FLAGS, argv, planOf)
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
-    const service = createService(plan)
+    const service = createService(plan, io.environment.settings.INSERT_MODE || undefined)
     try {
       const ended = await runExperiment(
         {

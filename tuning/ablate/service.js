@@ -9,9 +9,6 @@ import { cellOf, withoutOf } from './stages.js'
 
 const PRELOAD = new URL('inside/preload.js', import.meta.url)
 
-/** A statement for each request, so that a stage is one request's own, unless the environment says otherwise. */
-const INSERT_MODE = 'prepared'
-
 /** A line in the log for each request, and the one storage of passwords that is no stage of its own. */
 const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 
@@ -20,8 +17,9 @@ const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
  * while V8 is still compiling it.
  *
  * @param {{ slow_us: Record<string, number> }} plan
+ * @param {string} [insertMode] a statement for each request, so that a stage is one request's own, unless told otherwise
  */
-export function createService({ slow_us }) {
+export function createService({ slow_us }, insertMode = 'prepared') {
   /** @type {import('../../load/targets/index.js').Target | null} */
   let target = null
   let folder = ''
@@ -31,8 +29,8 @@ export function createService({ slow_us }) {
     folder = mkdtempSync(path.join(os.tmpdir(), 'redline-ablate-'))
     const preload = new URL(PRELOAD)
     preload.searchParams.set('socket', socketIn(folder))
-    const env = { INSERT_MODE, ...place.env, ...SETTINGS }
-    return openLocal({ ...place, env, nodeFlags: ['--import', preload.href] })
+    const env = { ...place.env, ...SETTINGS, INSERT_MODE: insertMode }
+    return openLocal({ ...place, env, nodeFlags: [`--import=${preload.href}`] })
   }
 
   return {

@@ -92,7 +92,7 @@ function budgetTable(budget) {
         ['whole', intervalText(whole), share(whole.estimate), '', ''],
       ],
     ),
-    `The sum misses the whole by ${figure(gap_us)} us${noiseText(gap_us, sum_noise_us)}. Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}. Half of all visits to the whole lie within ${figure(noise_us)} us of their block's.`,
+    `The sum misses the whole by ${figure(gap_us)} us${noiseText(gap_us, sum_noise_us)}. Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}. Half of all visits to the whole lie within ${figure(noise_us)} us of the median of their block.`,
   ].join('\n\n')
 }
 
@@ -179,7 +179,7 @@ function methodText(run, records) {
     `- Trials of ${plan.duration_s} s. ${plan.consumers.map((/** @type {string} */ name) => `${name}: ${CONSUMERS[name].about}, ${CONNECTIONS} connections${loadText(plan, name)}`).join('; ')}${plan.other_blocks < plan.blocks ? ` (all but the first in ${plan.other_blocks} of the blocks)` : ''}.`,
     `- A cost is a difference within a block: the budget's with all stages above it away already, and alone. Intervals hold ${confidence} and go by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: surely more than ${RELEVANT_RATIO * 100} % of the whole.`,
     '- CPU is that of all threads of the process, from the kernel. Where nothing is stored, rows are not counted; everywhere else each 201 is a row.',
-    '- The log has a line for each request here (LOG_LEVEL=debug); as it is shipped, the API writes none.',
+    "- The log has a line for each request here (LOG_LEVEL=debug) and, unless INSERT_MODE says otherwise, each request a statement of its own, so that each stage is one request's; as it is shipped, the API logs none, and requests share statements.",
     ...[settingsLine(records)].filter(Boolean),
     ...(pinning ? [`- ${pinning}`] : []),
     `- Command: \`npm run ablate -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,

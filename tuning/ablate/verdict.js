@@ -1,9 +1,11 @@
 import { CURRENCIES, speedUp } from './budget.js'
-import { cellOf } from './stages.js'
+import { cellOf, STAGE_NAMES } from './stages.js'
 import { CONSUMERS } from './steps.js'
 
 /** Of the whole: what costs less is not worth anybody's work. */
 export const RELEVANT_RATIO = 0.05
+
+const PUBLISHED = 'Published: no stage that was removed mattered.'
 
 /**
  * Whether a stage is worth changing: all of its interval above what is relevant, or all of it below.
@@ -39,7 +41,8 @@ export function conclusionOf(budget, { title }) {
       ? `no stage surely takes more than ${share(RELEVANT_RATIO * whole.estimate)}`
       : `worth changing: ${named.join(', ')}`
   const [cheap, open] = [of('not worth changing'), of('not settled')]
-  const left = `the rest, Node's own HTTP and the routes, takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
+  const what = lines.length < STAGE_NAMES.length ? 'other stages with it' : "Node's own HTTP and the routes"
+  const left = `the rest, ${what}, takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
   return `${title}, ${whole.estimate.toFixed(0)} us: ${[
     first,
     ...(cheap.length > 0 ? [`not worth changing: ${names(cheap)}`] : []),
@@ -48,8 +51,12 @@ export function conclusionOf(budget, { title }) {
   ].join('; ')}.`
 }
 
-/** @param {import('./steps.js').AblatePlan} plan @param {import('./steps.js').Records} records */
-export function conclusionsOf(plan, records, /** @type {Record<string, import('./budget.js').Budget>} */ budgets) {
+/**
+ * @param {import('./steps.js').AblatePlan} plan
+ * @param {import('./steps.js').Records} records
+ * @param {Record<string, import('./budget.js').Budget>} budgets by currency
+ */
+export function conclusionsOf(plan, records, budgets) {
   const sentences = Object.entries(CURRENCIES).map(([name, currency]) => conclusionOf(budgets[name], currency))
   return [...sentences, ...publishedVerdict(plan, records)]
 }
@@ -62,22 +69,23 @@ export function conclusionsOf(plan, records, /** @type {Record<string, import('.
  * @returns {string[]}
  */
 export function publishedVerdict({ stages, consumers }, records) {
-  const found = consumers
-    .filter((consumer) => CONSUMERS[consumer].loop === 'closed')
+  const closed = consumers.filter((consumer) => CONSUMERS[consumer].loop === 'closed')
+  if (closed.length === 0) return []
+  const found = closed
     .flatMap((consumer) => stages.map((stage) => ({ stage, consumer, ...speedUp(records, consumer, cellOf([stage])) })))
     .filter(({ high }) => Number.isFinite(high))
-  if (found.length === 0) return []
+  if (found.length === 0) return [`${PUBLISHED} Too few blocks here to say whether that holds.`]
   const faster = found.filter(({ low }) => low > 1 + RELEVANT_RATIO)
   const same = found.filter(({ high }) => high < 1 + RELEVANT_RATIO)
   const text = faster.map(({ stage, consumer, estimate, low, high }) => {
     return `${stage} (${consumer}: ${estimate.toFixed(2)}x [${low.toFixed(2)}–${high.toFixed(2)}])`
   })
   if (faster.length > 0) {
-    return [`Published: no stage that was removed mattered. Not so here: more gets through without ${text.join(', ')}.`]
+    return [`${PUBLISHED} Not so here: more gets through without ${text.join(', ')}.`]
   }
   return same.length === found.length
-    ? ['Published: no stage that was removed mattered. The same here.']
-    : ['Published: no stage that was removed mattered. Here nothing surely does, and not everything is settled.']
+    ? [`${PUBLISHED} The same here.`]
+    : [`${PUBLISHED} Here nothing surely does, and not everything is settled.`]
 }
 
 /** `12.3 [10.1–14.0]` @param {import('./budget.js').Figure} figure us */
