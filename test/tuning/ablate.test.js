@@ -10,6 +10,7 @@ import { createService } from '../../tuning/ablate/service.js'
 import { cellOf, cellsOf, PLANTED, STAGE_NAMES, WHOLE, withoutOf } from '../../tuning/ablate/stages.js'
 import { statisticsOf } from '../../tuning/ablate/statistics.js'
 import { nextStep } from '../../tuning/ablate/steps.js'
+import { ablateText } from '../../tuning/ablate/tables.js'
 import { conclusionOf, publishedVerdict, verdictOf } from '../../tuning/ablate/verdict.js'
 import { median } from '../../tuning/ranks.js'
 import { newUser, post, postgres } from '../support/api.js'
@@ -131,6 +132,14 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
   const { estimate, low, high } = speedUp(records, 'autocannon', cellOf(['database']))
   const truth = SUM_US / (SUM_US - COSTS_US.database)
   t.ok(low < truth && truth < high && Math.abs(estimate / truth - 1) < 0.1)
+})
+
+t.test('a service that had to wait for its core is said to have waited', async (t) => {
+  const records = runOf({})
+  const run = { plan: PLAN, warnings: [] }
+  t.notMatch(ablateText(run, records), 'waited for its core')
+  for (const { probes } of records) probes.api.run_delay_ratio = 0.5
+  t.match(ablateText(run, records), 'the API waited for its core 50 % of the time')
 })
 
 t.test('every block has every variant in an order of its own, and goes on where it was cut off', async (t) => {

@@ -9,6 +9,8 @@ import { statisticsOf } from './statistics.js'
 import { CONNECTIONS, CONSUMERS, consumed } from './steps.js'
 import { conclusionsOf, intervalText, RELEVANT_RATIO, verdictOf } from './verdict.js'
 
+/** Of the time; beyond it, others had the core of the API. */
+const CROWDED_RATIO = 0.1
 const PUBLISHED = JSON.parse(readFileSync(new URL('../published/ablate.json', import.meta.url), 'utf8'))
 
 /** @typedef {import('./steps.js').AblatePlan} AblatePlan @typedef {import('./steps.js').Records} Records @typedef {import('./budget.js').Budget} Budget */
@@ -38,6 +40,7 @@ export function ablateText(run, records) {
       ...plantedSentence(plan, budgets[name]),
     ]),
     ...speedTable(plan, records),
+    ...crowdedSentence(consumed(records, plan.consumers[0])),
     ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
   ].join('\n\n')
 }
@@ -113,6 +116,15 @@ function plantedSentence({ slow_us }, { planted }) {
   if (!planted) return []
   const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us in ${stage}`)
   return [`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`]
+}
+
+/** @param {Records} records @returns {string[]} */
+function crowdedSentence(records) {
+  const waited_ratio = median(records.map(({ probes }) => probes.api.run_delay_ratio ?? Number.NaN))
+  if (!(waited_ratio > CROWDED_RATIO)) return []
+  return [
+    `- Warning: the API waited for its core ${Math.round(waited_ratio * 100)} % of the time. Requests that pile up meanwhile cost less each: on a machine that is left alone, the whole costs more, and the intervals are narrower.`,
+  ]
 }
 
 /** Closed loops alone: the rate of the others is given. @param {AblatePlan} plan @param {Records} records @returns {string[]} */
