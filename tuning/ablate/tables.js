@@ -37,8 +37,8 @@ export function ablateText(run, records) {
     ...Object.entries(CURRENCIES).flatMap(([name, { title }]) => [
       `**${title}**, ${plan.consumers[0]}${loadText(plan, plan.consumers[0])}, us:`,
       budgetTable(budgets[name]),
-      ...plantedSentence(plan, budgets[name]),
     ]),
+    ...plantedSentence(plan, budgets.cpu),
     ...speedTable(plan, records),
     ...crowdedSentence(consumed(records, plan.consumers[0])),
     ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
@@ -115,7 +115,7 @@ function isWithin({ low, high }) {
 function plantedSentence({ slow_us }, { planted }) {
   if (!planted) return []
   const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us in ${stage}`)
-  return [`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`]
+  return [`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us of CPU.`]
 }
 
 /** @param {Records} records @returns {string[]} */
