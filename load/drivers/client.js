@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,6 +54,8 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   const url = new URL(load.url)
   const { Agent, request } = url.protocol === 'https:' ? https : http
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
+  // One for each request on its way.
+  setMaxListeners(load.connections + 1, signal)
 
   async function work() {
     const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
