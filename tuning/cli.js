@@ -1,4 +1,5 @@
 import { main } from '../load/verb.js'
+import { ablate } from './ablate.js'
 import { bench } from './bench/bench.js'
 import { compare } from './compare.js'
 import { faults } from './faults.js'
@@ -7,4 +8,4 @@ import { playbook } from './playbook.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
 
-process.exitCode = await main({ bench, compare, faults, overload, playbook, soak, tune }, process.argv.slice(2))
+process.exitCode = await main({ ablate, bench, compare, faults, overload, playbook, soak, tune }, process.argv.slice(2))

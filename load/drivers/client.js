@@ -59,6 +59,8 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   // Each worker listens to it.
   setMaxListeners(0, signal)
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
+  // One for each request on its way.
+  setMaxListeners(load.connections + 1, signal)
 
   async function work() {
     const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })

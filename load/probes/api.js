@@ -40,7 +40,7 @@ export async function watchApi({ pid, metricsUrl }) {
 /** @param {import('./process.js').ProcessUse | null} use @param {number} completed */
 function used(use, completed) {
   if (!use) return {}
-  return completed > 0 ? { ...use, cpu_us_per_request: (use.cpu_s * 1e6) / completed } : use
+  return completed > 0 ? { ...use, cpu_us_per_request: ((use.threads_cpu_s ?? use.cpu_s) * 1e6) / completed } : use
 }
 
 /**

@@ -1,0 +1,301 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { seededRandom } from '../../load/random.js'
+import { budgetOf, CURRENCIES, speedUp } from '../../tuning/ablate/budget.js'
+import { createService } from '../../tuning/ablate/service.js'
+import { cellOf, cellsOf, PLANTED, STAGE_NAMES, WHOLE, withoutOf } from '../../tuning/ablate/stages.js'
+import { statisticsOf } from '../../tuning/ablate/statistics.js'
+import { nextStep } from '../../tuning/ablate/steps.js'
+import { ablateText } from '../../tuning/ablate/tables.js'
+import { conclusionOf, publishedVerdict, verdictOf } from '../../tuning/ablate/verdict.js'
+import { median } from '../../tuning/ranks.js'
+import { newUser, post, postgres } from '../support/api.js'
+import { blockTable, rows } from '../support/database.js'
+import { readRun, readTrials, temporaryFolder } from '../support/lab.js'
+
+const PRELOAD = new URL('../../tuning/ablate/inside/preload.js', import.meta.url).href
+
+/** What each stage costs in a made-up service: nothing, next to nothing, and a lot. */
+const COSTS_US = /** @type {Record<string, number>} */ ({
+  ...{ log: 15, validate: 0, parse: 8, pool: 4, commit: 0, database: 70, headers: 3 },
+  [PLANTED]: 20,
+})
+const REST_US = 100
+const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
+
+const PLAN = /** @type {any} */ ({
+  ...{ stages: STAGE_NAMES, slow_us: {}, consumers: ['paced', 'autocannon'], rate_rps: 2000 },
+  ...{ blocks: 8, other_blocks: 8, duration_s: 1, mix: { seed: 1 } },
+})
+
+/**
+ * A run against a service whose requests cost what their stages cost.
+ *
+ * @param {{ plan?: any, noise?: number, drift?: number, seed?: number, shared_us?: number }} options noise: standard
+ *   deviation of a trial; drift: of a block; shared_us: spent as long as one of log and database is there
+ * @returns {any[]}
+ */
+function runOf({ plan = PLAN, noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
+  const random = seededRandom(seed)
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  /** @type {any[]} */
+  const records = []
+  /** @type {Record<string, number>} */
+  const drifts = {}
+  const own = { ...plan, mix: { seed } }
+  for (let step = nextStep(own, records); step && records.length < 5000; step = nextStep(own, records)) {
+    const without = withoutOf(String(step.cell))
+    const [, block] = step.experiment.split('/')
+    drifts[block] ??= Math.exp(drift * normal())
+    const kept = (/** @type {string} */ stage) => !without.includes(stage)
+    const stages_us = STAGE_NAMES.filter(kept).reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
+    const planted = Object.keys(plan.slow_us).some(kept) && kept(PLANTED) ? COSTS_US[PLANTED] : 0
+    const shared = kept('log') || kept('database') ? shared_us : 0
+    const us = (stages_us + planted + shared) * drifts[block] * Math.exp(noise * normal())
+    records.push({
+      ...step,
+      outcome: { verdict: 'pass', because: 'made up' },
+      probes: { api: { cpu_us_per_request: us } },
+      traffic: { goodput_rps: 1e6 / us, latency_ms: { p50: us / 1000 }, per_second: [{ ok: 1e6 / us }] },
+    })
+  }
+  return records
+}
+
+t.test('without noise each stage costs what it costs, and the budget adds up to the whole', async (t) => {
+  const { whole, lines, rest, sum_us, gap } = budgetOf(PLAN, runOf({ noise: 0, drift: 0 }), CURRENCIES.cpu)
+  const near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1e-6
+  for (const { stage, cost, alone } of lines) {
+    t.ok(near(cost.estimate, COSTS_US[stage]) && near(alone.estimate, COSTS_US[stage]), stage)
+  }
+  t.ok(near(rest.estimate, REST_US) && near(whole.estimate, SUM_US) && near(sum_us, SUM_US))
+  t.ok(near(gap.estimate, 0))
+})
+
+t.test('what two stages share is a gap that is shown, and the budget adds up all the same', async (t) => {
+  const budget = budgetOf(PLAN, runOf({ noise: 0, drift: 0, shared_us: 12 }), CURRENCIES.cpu)
+  t.ok(Math.abs(budget.sum_us - budget.whole.estimate) < 1e-6)
+  t.ok(Math.abs(budget.gap.estimate - 12) < 1e-6, 'neither of them saves it alone')
+})
+
+t.test('the intervals hold the truth in 19 of 20 runs, and the sum stays within the noise', async (t) => {
+  const budgets = Array.from({ length: 60 }, (_, seed) => {
+    return budgetOf(PLAN, runOf({ seed, drift: 0 }), CURRENCIES.cpu)
+  })
+  const lines = budgets.flatMap((budget) => budget.lines)
+  const holding = lines.filter(({ stage, cost }) => cost.low <= COSTS_US[stage] && COSTS_US[stage] <= cost.high)
+  t.ok(holding.length / lines.length >= 0.94, `${holding.length} of ${lines.length}`)
+  const adding = budgets.filter(({ whole, sum_us, sum_noise_us }) => Math.abs(sum_us - whole.estimate) <= sum_noise_us)
+  t.equal(adding.length, budgets.length)
+  const misses = budgets.map(({ whole, sum_us }) => Math.abs(sum_us / whole.estimate - 1))
+  t.ok(median(misses) < 0.02, `${median(misses)} of the whole`)
+})
+
+t.test('nothing is found where there is nothing, and what is large is found', async (t) => {
+  const budgets = Array.from({ length: 30 }, (_, seed) => budgetOf(PLAN, runOf({ seed }), CURRENCIES.cpu))
+  const worth = (/** @type {string} */ stage) => {
+    return budgets.filter((budget) => {
+      const line = budget.lines.find((one) => one.stage === stage)
+      return line && verdictOf(line, budget) === 'worth changing'
+    }).length
+  }
+  t.strictSame([worth('validate'), worth('commit')], [0, 0])
+  t.equal(worth('database'), 30)
+})
+
+t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (t) => {
+  const plan = { ...PLAN, stages: ['validate'], slow_us: { validate: 20 }, blocks: 20 }
+  t.strictSame(cellsOf(plan), [WHOLE, cellOf([PLANTED]), cellOf(['validate'])])
+  const found = Array.from({ length: 60 }, (_, seed) => budgetOf(plan, runOf({ plan, seed }), CURRENCIES.cpu))
+  const right = found.filter(({ planted }) => planted && Math.abs(planted.estimate - 20) <= 5)
+  t.ok(right.length >= 57, `${right.length} of 60`)
+  const inStage = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
+  t.ok(inStage.length >= 57, `${inStage.length} of 60 in the stage itself`)
+})
+
+t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
+  const records = runOf({})
+  const sentence = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  t.match(sentence, /^CPU of the API per request, \d+ us: worth changing: database \([\d.]+ \[/)
+  t.match(sentence, /not worth changing: .*commit/)
+  t.match(sentence, /the rest, Node's own HTTP and the routes, takes \d+ us \(\d+ %\)\.$/)
+  t.match(publishedVerdict(PLAN, records), [/Not so here: .*database \(autocannon: 1\.\d\dx/])
+  const alone = { ...PLAN, stages: ['validate', 'commit'] }
+  t.match(publishedVerdict(alone, runOf({ plan: alone, noise: 0.01 })), [/The same here/])
+  t.match(publishedVerdict(PLAN, runOf({ plan: { ...PLAN, other_blocks: 1 } })), [/Too few blocks here to say/])
+  t.strictSame(publishedVerdict({ ...PLAN, consumers: ['paced'] }, records), [])
+  t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu), CURRENCIES.cpu), /nothing was measured/)
+  const { estimate, low, high } = speedUp(records, 'autocannon', cellOf(['database']))
+  const truth = SUM_US / (SUM_US - COSTS_US.database)
+  t.ok(low < truth && truth < high && Math.abs(estimate / truth - 1) < 0.1)
+})
+
+t.test('a service that had to wait for its core is said to have waited', async (t) => {
+  const records = runOf({})
+  const run = { plan: PLAN, warnings: [] }
+  t.notMatch(ablateText(run, records), 'waited for its core')
+  for (const { probes } of records) probes.api.run_delay_ratio = 0.5
+  t.match(ablateText(run, records), 'the API waited for its core 50 % of the time')
+})
+
+t.test('every block has every variant in an order of its own, and goes on where it was cut off', async (t) => {
+  const plan = { ...PLAN, other_blocks: 1 }
+  const records = runOf({ plan })
+  const own = (/** @type {number} */ block, consumer = 'paced') => {
+    return records.filter(({ experiment }) => experiment.startsWith(`${consumer}/${block}/`)).map(({ cell }) => cell)
+  }
+  const cells = cellsOf(plan)
+  t.equal(cells.length, 14, 'the first of the cumulative ones is a single one')
+  for (const block of [0, 7]) t.strictSame([...new Set(own(block))].sort(), [...cells].sort())
+  t.notSame(own(0), own(1))
+  t.equal(own(0).filter((cell) => cell === WHOLE).length, 3)
+  t.equal(own(0, 'autocannon').length, 14)
+  t.strictSame(own(1, 'autocannon'), [])
+  for (const length of [0, 1, 2, 17, records.length - 1]) {
+    t.match(nextStep({ ...plan, mix: { seed: 1 } }, records.slice(0, length)), {
+      experiment: records[length].experiment,
+      cell: records[length].cell,
+    })
+  }
+  const lost = records.map((record) => ({ ...record, outcome: { verdict: 'invalid' } }))
+  t.equal(nextStep(plan, [...lost, ...lost]), null, 'what stays invalid is given up')
+})
+
+t.test('statistics are those of whole seconds', async (t) => {
+  const trial = (/** @type {number} */ duration_s, /** @type {number[]} */ seconds) => ({
+    ...{ experiment: 'client/0/0', cell: WHOLE, outcome: { verdict: 'pass' }, load: { duration_s } },
+    traffic: { goodput_rps: 700, per_second: seconds.map((ok) => ({ ok })) },
+  })
+  const records = /** @type {any} */ ([trial(3, [727, 900, 1000, 12]), trial(0.5, [350])])
+  const found = statisticsOf(records, 'client', WHOLE)
+  t.match(found, { count: 4, min: 700, max: 1000, sum: 3327, mean: 831.75, median: 813.5 })
+  t.ok(Math.abs(Number(found?.sd) - 142.94) < 0.01, String(found?.sd))
+  t.equal(statisticsOf(records, 'client', cellOf(['log'])), null)
+})
+
+t.test('the API with each stage away does what it is said to do', async (t) => {
+  const { url } = await postgres(t)
+  const folder = temporaryFolder(t)
+  const logFile = path.join(folder, 'api.log')
+  const service = createService({ slow_us: {} })
+  t.teardown(() => service.stop())
+  const env = { ...process.env, POOL_MAX: '1' }
+  const place = { databaseUrl: url, cores: null, allCores: null, env, logFile }
+  const open = (/** @type {string[]} */ ...without) => service.open(cellOf(without), place)
+  const count = async () => Number((await rows(url, 'SELECT count(*) FROM users'))[0].count)
+  const send = async (/** @type {any} */ target, /** @type {unknown} */ body = newUser()) => {
+    const answer = await post(target.url, body)
+    return { status: answer.status, headers: [...answer.headers.keys()], text: await answer.text() }
+  }
+  await rows(
+    url,
+    `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN NEW.password := current_setting('synchronous_commit'); RETURN NEW; END $$;
+     CREATE TRIGGER tell BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION tell()`,
+  )
+  const lastCommit = async () => (await rows(url, 'SELECT password FROM users ORDER BY id DESC LIMIT 1'))[0].password
+
+  const whole = await open()
+  t.match(whole.settings, { WITHOUT: '', LOG_LEVEL: 'debug', INSERT_MODE: 'prepared' })
+  t.match(await send(whole), { status: 201, headers: ['connection', 'content-length', 'content-type', 'date'] })
+  t.equal((await send(whole, { email: 'nobody' })).status, 400)
+  t.equal(await lastCommit(), 'on')
+  t.match(readFileSync(logFile, 'utf8'), /"status":201,"msg":"request"/)
+
+  t.equal((await send(await open('log'))).status, 201)
+  t.notMatch(readFileSync(logFile, 'utf8'), '"msg":"request"')
+  t.equal((await send(await open('validate'), { email: 'nobody', password: 'x' })).status, 201)
+  t.equal((await send(await open('parse'), '{"no')).status, 201)
+  t.strictSame((await send(await open('headers'))).headers, ['content-length'])
+  t.equal((await send(await open('commit'))).status, 201)
+  t.equal(await lastCommit(), 'off')
+  t.equal((await send(await open())).status, 201)
+  t.equal(await lastCommit(), 'on')
+
+  const before = await count()
+  const without = await open('database')
+  t.equal(without.countsRows, false)
+  t.equal((await send(without)).status, 201)
+  t.equal(await count(), before)
+  t.equal((await send(await open(...STAGE_NAMES), 'anything')).status, 201)
+  t.equal(await count(), before)
+
+  const noPool = await open('pool')
+  const release = await blockTable(t, url)
+  const sent = Array.from({ length: 3 }, () => send(noPool))
+  const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'redline-api'`
+  while ((await rows(url, waiting))[0].count < 3) await new Promise((resolve) => setTimeout(resolve, 20))
+  await release()
+  for (const { status } of await Promise.all(sent)) t.equal(status, 201, 'three at once, with a pool of one')
+  t.equal(await count(), before + 3)
+})
+
+t.test('no stage can be taken away in production, nor by a variable', async (t) => {
+  const server = fileURLToPath(new URL('../../api/server.js', import.meta.url))
+  const start = (/** @type {string} */ preload, /** @type {NodeJS.ProcessEnv} */ env) => {
+    const { status, stderr } = spawnSync(process.execPath, ['--import', preload, server], { env, encoding: 'utf8' })
+    return { status, stderr }
+  }
+  const socket = path.join(temporaryFolder(t), 'orders')
+  const production = start(`${PRELOAD}?socket=${socket}`, { ...process.env, NODE_ENV: 'production' })
+  t.match(production, { status: 2, stderr: /^redline: the preload of ablate: expected NODE_ENV other than production/ })
+  t.match(start(PRELOAD, process.env), { status: 2, stderr: /expected the path of a socket/ })
+  const sources = ['app', 'http', 'users', 'pool', 'server', 'config', 'settings'].map((name) => {
+    return readFileSync(new URL(`../../api/${name}.js`, import.meta.url), 'utf8')
+  })
+  for (const source of sources) t.notMatch(source, /ablat/i)
+})
+
+/** @param {string[]} args */
+async function run(args) {
+  const child = spawn(process.execPath, ['tuning/cli.js', 'ablate', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const [status] = await once(child, 'close')
+  return { status, stdout, stderr }
+}
+
+t.test('a run from end to end', async (t) => {
+  const out = path.join(temporaryFolder(t), 'run')
+  const flags = ['--stages', 'database', '--consumers', 'paced,client', '--blocks', '1', '--duration', '100ms']
+  const { status, stdout, stderr } = await run([...flags, '--rate', '200', '--slow', 'database=20us', '--out', out])
+  t.equal(status, 0, stderr)
+  t.match(stdout, /CPU of the API per request/)
+  t.match(stdout, /\| the rest +\|/)
+  t.match(stdout, /Planted on purpose: 20 us in database\. Found: /)
+  const report = readFileSync(path.join(out, 'report.md'), 'utf8')
+  t.match(report, /\| client +\| count \|/)
+  t.match(report, /aptos-node Firehose Throughput Experiment/)
+  const trials = readTrials(out)
+  t.strictSame([...new Set(trials.map(({ load }) => load.driver))].sort(), ['client', 'paced'])
+  for (const { cell, settings, traffic } of trials) {
+    t.equal(cellOf(settings.WITHOUT.split(',').filter(Boolean)), cell, 'read back')
+    t.equal(traffic.rows_stored, withoutOf(cell).includes('database') ? null : traffic.ok)
+  }
+  t.ok(readRun(out).budgets.cpu.whole.estimate > 0)
+})
+
+t.test('a command line that makes no sense is refused with one line', async (t) => {
+  /** @type {[string[], RegExp][]} */
+  const wrong = [
+    [['--stages', 'log,everything'], /--stages: expected each at most once, of log, validate/],
+    [['--consumers', 'paced,paced'], /--consumers: expected each at most once, of paced, autocannon, client/],
+    [['--slow', 'validate=20'], /--slow: expected a stage .* got "validate=20"/],
+    [['--slow', 'log=20us', '--stages', 'parse'], /--slow: expected one of --stages, got log/],
+  ]
+  for (const [flags, message] of wrong) {
+    const { status, stderr } = await run(flags)
+    t.equal(status, 2, flags.join(' '))
+    t.match(stderr, message)
+    t.match(stderr, /^redline: [^\n]*\n$/)
+  }
+})

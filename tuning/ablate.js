@@ -1,0 +1,137 @@
+import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
+import { openRun, RUN_FLAGS } from '../load/open-run.js'
+import { localPlan } from '../load/plan.js'
+import { runExperiment } from '../load/run.js'
+import { createService } from './ablate/service.js'
+import { STAGE_NAMES, WHOLE } from './ablate/stages.js'
+import { CONSUMERS, consumed, durationOf, nextStep } from './ablate/steps.js'
+import { ablateReport, ablateText, budgetsOf } from './ablate/tables.js'
+import { conclusionsOf } from './ablate/verdict.js'
+
+const DEFAULTS = { rate: 2000, seed: 1, consumers: Object.keys(CONSUMERS) }
+
+/** Six blocks are the least that give an interval. */
+const USUAL = { blocks: 12, duration: 1000, others: Number.POSITIVE_INFINITY }
+const QUICK = { blocks: 6, duration: 250, others: 1 }
+const TIMEOUT_S = 10
+const MAX_SLOW_US = 100_000
+
+const FLAGS = {
+  stages: {
+    value: 'A,B',
+    about: `to remove (default all: ${STAGE_NAMES.join(', ')})`,
+    ...namesOf(STAGE_NAMES),
+  },
+  consumers: {
+    value: 'A,B',
+    about: `who asks; the budget is the first one's (default ${DEFAULTS.consumers.join(',')})`,
+    ...namesOf(DEFAULTS.consumers),
+  },
+  rate: {
+    value: 'N',
+    about: `requests per second of the open loop, well below what it takes (default ${DEFAULTS.rate})`,
+    ...wholeNumber(1, 100_000),
+  },
+  slow: {
+    value: 'STAGE=TIME',
+    about: 'plant a busy wait in a stage, such as validate=20us, to see that it is found',
+    parse: planted,
+    expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
+  },
+  blocks: { value: 'N', about: `passes over all variants (default ${USUAL.blocks})`, ...wholeNumber(1, 1000) },
+  duration: {
+    value: 'TIME',
+    about: `of each trial (default ${USUAL.duration / 1000}s)`,
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
+  quick: { value: '', about: 'short trials, the first consumer alone in all blocks: under two minutes' },
+  seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...RUN_FLAGS,
+}
+
+const EXAMPLES = `  npm run ablate -- --quick
+  npm run ablate -- --stages database,commit --consumers autocannon,client
+  npm run ablate -- --stages validate --consumers paced --blocks 20 --slow validate=20us
+  INSERT_MODE=batched npm run ablate`
+
+/**
+ * `npm run ablate`: which stage of the work is the bottleneck?
+ *
+ * @type {import('../load/verb.js').Verb}
+ */
+export const ablate = {
+  about: 'which stage of the work is the bottleneck?',
+  help: helpText('npm run ablate [-- flags]\n\nWhich stage of POST /user is the bottleneck?', FLAGS, EXAMPLES),
+
+  async run(argv, io) {
+    const { results, run, plan, json } = openRun('ablate', FLAGS, argv, planOf)
+    io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
+    const service = createService(plan, io.environment.settings.INSERT_MODE || undefined)
+    try {
+      const ended = await runExperiment(
+        {
+          run,
+          plan,
+          results,
+          next: (records) => nextStep(plan, records),
+          answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
+          open: (cell, place) => service.open(String(cell), place),
+          report: ablateReport,
+        },
+        io,
+      )
+      return { ...ended, text: ablateText(ended.run, ended.records), folder: results.folder, json }
+    } finally {
+      await service.stop()
+    }
+  },
+}
+
+/** @param {Record<string, any>} given @returns {import('./ablate/steps.js').AblatePlan} */
+function planOf(given) {
+  const usual = given.quick ? QUICK : USUAL
+  const blocks = given.blocks ?? usual.blocks
+  const duration_s = (given.duration ?? usual.duration) / 1000
+  const asked = given.stages ?? STAGE_NAMES
+  const slow_us = given.slow ?? {}
+  const [slow] = Object.keys(slow_us)
+  if (slow && !asked.includes(slow)) throw new UsageError(`--slow: expected one of --stages, got ${slow}`)
+  return {
+    ...localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S }),
+    stages: STAGE_NAMES.filter((stage) => asked.includes(stage)),
+    slow_us,
+    consumers: given.consumers ?? DEFAULTS.consumers,
+    rate_rps: given.rate ?? DEFAULTS.rate,
+    blocks,
+    other_blocks: Math.min(blocks, usual.others),
+  }
+}
+
+/** @param {import('./ablate/steps.js').AblatePlan} plan @param {import('./ablate/steps.js').Records} records */
+function answerOf(plan, records) {
+  const budgets = budgetsOf(plan, records)
+  const measured = consumed(records, plan.consumers[0]).some(({ cell }) => cell === WHOLE)
+  const last = records.at(-1)?.outcome.because ?? 'no trial'
+  const problem = measured ? null : `no valid trial of the whole with ${plan.consumers[0]}: ${last}`
+  return { budgets, answer: conclusionsOf(plan, records, budgets), problem }
+}
+
+/** A flag's `parse` and `expected` for names with commas between them. @param {string[]} known */
+function namesOf(known) {
+  return {
+    parse: (/** @type {string} */ text) => {
+      const names = text.split(',')
+      const all = names.every((name, i) => known.includes(name) && names.indexOf(name) === i)
+      return all ? names : undefined
+    },
+    expected: `each at most once, of ${known.join(', ')}`,
+  }
+}
+
+/** @param {string} text @returns {Record<string, number> | undefined} */
+function planted(text) {
+  const [, stage, number] = /^(\w+)=(\d+(?:\.\d+)?)us$/.exec(text) ?? []
+  const us = Number(number)
+  return STAGE_NAMES.includes(stage) && us > 0 && us <= MAX_SLOW_US ? { [stage]: us } : undefined
+}

@@ -1,0 +1,36 @@
+import { burn, isAway } from './orders.js'
+import { original } from './original.js'
+
+const http = await original('http.js')
+
+/** As long as those that the lab sends. */
+const USER = Object.freeze({ email: 'user-1-10-10000@redline.test', password: 'secret-10000' })
+
+export const { ClientGone, problem, rawProblem } = http
+
+/** @param {import('node:http').IncomingMessage} req @param {number} limitBytes @returns {any} */
+export function readJson(req, limitBytes) {
+  if (isAway('parse')) {
+    req.resume()
+    return USER
+  }
+  burn('parse')
+  return http.readJson(req, limitBytes)
+}
+
+/** @param {number} status @param {string} body @param {string[]} headers */
+export function json(status, body, headers) {
+  return isAway('headers') ? { status, headers: [], body } : http.json(status, body, headers)
+}
+
+/** @param {import('node:http').ServerResponse} res @param {any} answer */
+export function send(res, answer) {
+  if (isAway('headers')) {
+    res.sendDate = false
+    // Without it Node says neither `Connection` nor `Keep-Alive`, and keeps the connection.
+    res.removeHeader('Connection')
+  } else {
+    burn('headers')
+  }
+  http.send(res, answer)
+}

@@ -1,0 +1,46 @@
+/**
+ * The stages of `POST /user`, in the order in which the budget takes them away: the commit before the statement that it
+ * belongs to, and what is taken away last is what remains of the answer.
+ *
+ * @type {Record<string, string>} what is not done any more when a stage is away
+ */
+export const STAGES = {
+  log: 'no line in the log for a request (LOG_LEVEL=debug writes one)',
+  validate: 'what the client sent is not looked at',
+  parse: 'the body is dropped unread, and a fixed user taken instead',
+  pool: 'nobody waits for a database connection: there is one for everybody, without the pool',
+  commit: 'the commit does not wait for the disk (synchronous_commit=off)',
+  database: 'no statement is sent; it is answered at once, as if it had been',
+  headers: 'the answer has Content-Length and no other header',
+}
+
+export const STAGE_NAMES = Object.keys(STAGES)
+
+/** A busy wait put into a stage on purpose. It can be taken away alone, and goes with its stage. */
+export const PLANTED = 'planted'
+
+export const WHOLE = 'whole'
+const WITHOUT = 'without '
+
+/** The name of a cell. @param {string[]} without stages that are away */
+export function cellOf(without) {
+  return without.length === 0 ? WHOLE : WITHOUT + without.join('+')
+}
+
+/** The stages that are away in a cell. @param {string} cell @returns {string[]} */
+export function withoutOf(cell) {
+  return cell === WHOLE ? [] : cell.slice(WITHOUT.length).split('+')
+}
+
+/**
+ * The service as it is, with each stage away, and with more and more of them away.
+ *
+ * @param {{ stages: string[], slow_us: Record<string, number> }} plan stages in the order of STAGES
+ * @returns {string[]}
+ */
+export function cellsOf({ stages, slow_us }) {
+  const planted = Object.keys(slow_us).length > 0 ? [[PLANTED]] : []
+  const singles = stages.map((stage) => [stage])
+  const cumulative = stages.map((_, i) => stages.slice(0, i + 1))
+  return [...new Set([[], ...planted, ...singles, ...cumulative].map(cellOf))]
+}

@@ -1,0 +1,210 @@
+import { readFileSync } from 'node:fs'
+import { settingsLine, whereAndWhen } from '../../load/report/report.js'
+import { NONE } from '../../load/report/table.js'
+import { median } from '../ranks.js'
+import { table } from '../spread.js'
+import { budgetOf, CONFIDENCE, CURRENCIES, speedUp } from './budget.js'
+import { cellOf, cellsOf, STAGES, WHOLE } from './stages.js'
+import { statisticsOf } from './statistics.js'
+import { CONNECTIONS, CONSUMERS, consumed } from './steps.js'
+import { conclusionsOf, intervalText, RELEVANT_RATIO, verdictOf } from './verdict.js'
+
+/** Of the time; beyond it, others had the core of the API. */
+const CROWDED_RATIO = 0.1
+const PUBLISHED = JSON.parse(readFileSync(new URL('../published/ablate.json', import.meta.url), 'utf8'))
+
+/** @typedef {import('./steps.js').AblatePlan} AblatePlan @typedef {import('./steps.js').Records} Records @typedef {import('./budget.js').Budget} Budget */
+
+/** @param {AblatePlan} plan @param {Records} records @returns {Record<string, Budget>} by currency */
+export function budgetsOf(plan, records) {
+  return Object.fromEntries(
+    Object.entries(CURRENCIES).map(([name, currency]) => [name, budgetOf(plan, records, currency)]),
+  )
+}
+
+/**
+ * What was found, for the terminal and the report's top.
+ *
+ * @param {any} run
+ * @param {Records} records
+ */
+export function ablateText(run, records) {
+  const { plan } = run
+  const budgets = budgetsOf(plan, records)
+  return [
+    ...(run.problem ? [`**No trustworthy answer: ${run.problem}.**`] : []),
+    ...conclusionsOf(plan, records, budgets),
+    ...Object.entries(CURRENCIES).flatMap(([name, { title }]) => [
+      `**${title}**, ${plan.consumers[0]}${loadText(plan, plan.consumers[0])}, us:`,
+      budgetTable(budgets[name]),
+    ]),
+    ...plantedSentence(plan, budgets.cpu),
+    ...speedTable(plan, records),
+    ...crowdedSentence(consumed(records, plan.consumers[0])),
+    ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
+  ].join('\n\n')
+}
+
+/**
+ * report.md
+ *
+ * @param {any} run
+ * @param {Records} records
+ */
+export function ablateReport(run, records) {
+  const { plan } = run
+  const again = plan.consumers.map((/** @type {string} */ name) => statisticsTable(plan, records, name))
+  return `${[
+    `# Redline ablate: ${run.run_id}`,
+    ablateText(run, records),
+    '## What each stage is',
+    plan.stages.map((/** @type {string} */ stage) => `- ${stage}, away: ${STAGES[stage]}`).join('\n'),
+    '## Successes per second',
+    ...again,
+    '## Published',
+    publishedTable(),
+    publishedText(),
+    '## How it was measured',
+    methodText(run, records),
+    '## Where',
+    whereAndWhen(run),
+  ].join('\n\n')}\n`
+}
+
+/** @param {Budget} budget */
+function budgetTable(budget) {
+  const { whole, lines, rest, sum_us, sum_noise_us, gap, noise_us } = budget
+  const share = (/** @type {number} */ us) => {
+    return Number.isFinite(us) ? `${((us / whole.estimate) * 100).toFixed(1)} %` : NONE
+  }
+  const rows = lines.map((line) => [
+    line.stage,
+    intervalText(line.cost),
+    share(line.cost.estimate),
+    intervalText(line.alone),
+    verdictOf(line, budget),
+  ])
+  const gap_us = whole.estimate - sum_us
+  return [
+    table(
+      ['stage', 'cost', 'of the whole', 'removed alone', ''],
+      [
+        ...rows,
+        ['the rest', intervalText(rest), share(rest.estimate), '', ''],
+        ['sum', figure(sum_us), share(sum_us), '', ''],
+        ['whole', intervalText(whole), share(whole.estimate), '', ''],
+      ],
+    ),
+    `The sum misses the whole by ${figure(gap_us)} us${noiseText(gap_us, sum_noise_us)}. Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}. Half of all visits to the whole lie within ${figure(noise_us)} us of the median of their block.`,
+  ].join('\n\n')
+}
+
+/** @param {number} gap_us @param {number} noise_us */
+function noiseText(gap_us, noise_us) {
+  if (!Number.isFinite(noise_us)) return ''
+  const verdict = Math.abs(gap_us) <= noise_us ? 'within' : 'beyond'
+  return `, ${verdict} its noise of ${figure(noise_us)} us`
+}
+
+/** @param {{ low: number, high: number }} figure */
+function isWithin({ low, high }) {
+  return Number.isFinite(high) && low <= 0 && high >= 0
+}
+
+/** @param {AblatePlan} plan @param {Budget} budget @returns {string[]} */
+function plantedSentence({ slow_us }, { planted }) {
+  if (!planted) return []
+  const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us in ${stage}`)
+  return [`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us of CPU.`]
+}
+
+/** @param {Records} records @returns {string[]} */
+function crowdedSentence(records) {
+  const waited_ratio = median(records.map(({ probes }) => probes.api.run_delay_ratio ?? Number.NaN))
+  if (!(waited_ratio > CROWDED_RATIO)) return []
+  return [
+    `- Warning: the API waited for its core ${Math.round(waited_ratio * 100)} % of the time. Requests that pile up meanwhile cost less each: on a machine that is left alone, the whole costs more, and the intervals are narrower.`,
+  ]
+}
+
+/** Closed loops alone: the rate of the others is given. @param {AblatePlan} plan @param {Records} records @returns {string[]} */
+function speedTable({ stages, consumers }, records) {
+  const closed = consumers.filter((name) => CONSUMERS[name].loop === 'closed')
+  if (closed.length === 0) return []
+  const all = stages.length > 1 ? [stages] : []
+  const rows = [...stages.map((stage) => [stage]), ...all].map((without) => [
+    without === stages ? 'all of them' : without[0],
+    ...closed.map((consumer) => ratioText(speedUp(records, consumer, cellOf(without)))),
+  ])
+  const whole = ['nothing (successes/s)', ...closed.map((name) => figure(rateOf(records, name)))]
+  return ['**What gets through without a stage**, as a ratio:', table(['removed', ...closed], [whole, ...rows])]
+}
+
+/** @param {Records} records @param {string} consumer */
+function rateOf(records, consumer) {
+  return median(consumed(records, consumer).flatMap(({ cell, traffic }) => (cell === WHOLE ? traffic.goodput_rps : [])))
+}
+
+/** @param {{ estimate: number, low: number, high: number }} ratio */
+function ratioText({ estimate, low, high }) {
+  if (Number.isNaN(estimate)) return NONE
+  return `${estimate.toFixed(2)}x ${Number.isFinite(high) ? `[${low.toFixed(2)}–${high.toFixed(2)}]` : '[too few blocks]'}`
+}
+
+/** @param {AblatePlan} plan @param {Records} records @param {string} consumer */
+function statisticsTable(plan, records, consumer) {
+  const rows = cellsOf(plan).flatMap((cell) => {
+    const found = statisticsOf(records, consumer, cell)
+    if (!found) return []
+    const { count, min, max, sum, mean, median: middle, sd } = found
+    const costs = consumed(records, consumer).filter((record) => record.cell === cell)
+    const cpu_us = median(costs.map(CURRENCIES.cpu.value_us))
+    return [[cell, String(count), ...[min, max, sum, mean, middle, sd].map(figure), figure(cpu_us)]]
+  })
+  const head = [consumer, 'count', 'min', 'max', 'sum', 'mean', 'median', 'sd', 'CPU us per request']
+  return table(head, rows)
+}
+
+function publishedTable() {
+  const rows = PUBLISHED.consumers.map((/** @type {{ name: string, per_s: (number | null)[] }} */ { name, per_s }) => [
+    name,
+    ...per_s.map((value) => {
+      if (value === null) return NONE
+      return `${value} (${(value / Number(per_s[0])).toFixed(2)}x)`
+    }),
+  ])
+  return table([PUBLISHED.unit, ...PUBLISHED.variants], rows)
+}
+
+function publishedText() {
+  const { title, author, setting, samples, conclusion } = PUBLISHED
+  const { count, min, max, sum, mean, median: middle, sd } = samples
+  return `"${title}" (${author}): ${setting}. Samples of one run: count ${count}, min ${min}, max ${max}, sum ${sum}, mean ${mean}, median ${middle}, sd ${sd}. It concludes: ${conclusion}.`
+}
+
+/** @param {any} run @param {Records} records */
+function methodText(run, records) {
+  const { plan, pinning } = run
+  const confidence = `${CONFIDENCE * 100} %`
+  return [
+    `- One process of the API; its stages are taken away while it runs, by a preload that a run starts it with and that refuses to be there in production. ${plan.blocks} blocks, in each all variants in an order that is drawn, the whole three times.`,
+    `- Trials of ${plan.duration_s} s. ${plan.consumers.map((/** @type {string} */ name) => `${name}: ${CONSUMERS[name].about}, ${CONNECTIONS} connections${loadText(plan, name)}`).join('; ')}${plan.other_blocks < plan.blocks ? ` (all but the first in ${plan.other_blocks} of the blocks)` : ''}.`,
+    `- A cost is a difference within a block: the budget's with all stages above it away already, and alone. Intervals hold ${confidence} and go by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: surely more than ${RELEVANT_RATIO * 100} % of the whole.`,
+    '- CPU is that of all threads of the process, from the kernel. Where nothing is stored, rows are not counted; everywhere else each 201 is a row.',
+    "- The log has a line for each request here (LOG_LEVEL=debug) and, unless INSERT_MODE says otherwise, each request a statement of its own, so that each stage is one request's; as it is shipped, the API logs none, and requests share statements.",
+    ...[settingsLine(records)].filter(Boolean),
+    ...(pinning ? [`- ${pinning}`] : []),
+    `- Command: \`npm run ablate -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
+  ].join('\n')
+}
+
+/** @param {AblatePlan} plan @param {string} consumer */
+function loadText({ rate_rps }, consumer) {
+  return CONSUMERS[consumer].loop === 'open' ? ` at ${rate_rps.toLocaleString('en-US')}/s` : ''
+}
+
+/** @param {number} value */
+function figure(value) {
+  if (!Number.isFinite(value)) return NONE
+  return value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 })
+}
