@@ -1,4 +1,5 @@
 import { main } from '../load/verb.js'
+import { balance } from './balance.js'
 import { bench } from './bench/bench.js'
 import { compare } from './compare.js'
 import { faults } from './faults.js'
@@ -7,4 +8,7 @@ import { playbook } from './playbook.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
 
-process.exitCode = await main({ bench, compare, faults, overload, playbook, soak, tune }, process.argv.slice(2))
+process.exitCode = await main(
+  { balance, bench, compare, faults, overload, playbook, soak, tune },
+  process.argv.slice(2),
+)

@@ -14,6 +14,7 @@
  * @property {() => Promise<void>} stop
  * @property {(generator: { pid: number }) => Promise<() => Promise<void>>} [disturb] for the length of a trial; what it
  *   returns ends the disturbance
+ * @property {() => Promise<import('../probes/index.js').Probe>} [watch] a probe of its own, begun when the warm-up is over
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

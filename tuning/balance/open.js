@@ -1,0 +1,215 @@
+import { writeFileSync } from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import getPort from 'get-port'
+import { coresOf, expandCores } from '../../load/machine.js'
+import { startService } from '../../load/service.js'
+import { openLocal } from '../../load/targets/index.js'
+import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
+import { haproxyConfig } from './haproxy.js'
+import { partOf, strategyOf } from './steps.js'
+
+const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
+const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
+const STOP_GRACE_MS = 500
+
+/**
+ * @typedef {import('./steps.js').BalancePlan} BalancePlan
+ * @typedef {import('../../load/run.js').Place} Place
+ * @typedef {import('../../load/targets/index.js').Target} Target
+ * @typedef {Awaited<ReturnType<typeof startService>>} Service
+ */
+
+/**
+ * What a cell is: endpoints with a balancer in front of them, or API processes.
+ *
+ * @param {BalancePlan} plan
+ * @param {string} cell
+ * @param {Place} place
+ * @returns {Promise<Target>}
+ */
+export function openStrategy(plan, cell, place) {
+  return partOf(cell) === 'processes' ? openProcesses(plan, cell, place) : openEndpoints(plan, cell, place)
+}
+
+/** @param {BalancePlan} plan @param {string} cell @param {Place} place @returns {Promise<Target>} */
+async function openEndpoints(plan, cell, place) {
+  const part = partOf(cell)
+  const endpoints = endpointsOf(part, plan)
+  const ports = await freePorts(endpoints.length + 1)
+  const adminPort = Number(ports.pop())
+  const { slots, mix } = plan
+  const options = JSON.stringify({ endpoints, ports, adminPort, slots, seed: mix.seed })
+  const servers = await start('the endpoints', [process.execPath, ENDPOINTS, options], place, null, [
+    ...ports,
+    adminPort,
+  ])
+  const named = endpoints.map(({ name }, i) => ({ name, port: ports[i] }))
+  try {
+    const front = await openFront(plan, strategyOf(cell), named, place)
+    const admin = `http://127.0.0.1:${adminPort}`
+    const window =
+      part === 'overhead' ? { from_s: 0, to_s: 0 } : plan.fails[part === 'failing' ? 'failing' : 'strategies']
+    return {
+      ...serviceTarget(front.service ?? servers, front.port, '/'),
+      disturb: async () => {
+        await post(`${admin}/reset`)
+        await front.reset()
+        return async () => {}
+      },
+      watch: async () => {
+        await post(`${admin}/begin`, JSON.stringify(window))
+        const names = endpoints.map(({ name }) => name)
+        const counts = async () => {
+          const counted = /** @type {any} */ (await (await fetch(`${admin}/counts`)).json())
+          return { ...counted, names, ...window }
+        }
+        return { sample: async () => {}, end: () => counts }
+      },
+      stop: async () => {
+        await front.service?.stop()
+        await servers.stop()
+      },
+    }
+  } catch (error) {
+    await servers.stop()
+    throw error
+  }
+}
+
+/** @param {string} part @param {BalancePlan} plan */
+function endpointsOf(part, { endpoints, slow }) {
+  if (part === 'overhead') return instantEndpoint()
+  return part === 'failing' ? evenEndpoints(endpoints) : unevenEndpoints(endpoints, slow)
+}
+
+/**
+ * @param {BalancePlan} plan
+ * @param {string} strategy
+ * @param {{ name: string, port: number }[]} endpoints
+ * @param {Place} place
+ * @returns {Promise<{ service: Service | null, port: number, reset: () => Promise<void> }>} service null: nothing in between
+ */
+async function openFront(plan, strategy, endpoints, place) {
+  if (strategy === 'direct') return { service: null, port: endpoints[0].port, reset: async () => {} }
+  if (strategy.startsWith('haproxy')) {
+    const retries = strategy === 'haproxy-retry'
+    const balance = strategy === 'haproxy-random' ? 'random(2)' : 'leastconn'
+    const config = { balance, servers: endpoints, health: '/health', retries }
+    const { service, port } = await startHaproxy(plan, config, place, place.cores)
+    return { service, port, reset: async () => {} }
+  }
+  const [port, adminPort] = await freePorts(2)
+  const options = JSON.stringify({ strategy, endpoints, parameters: plan.parameters, port, adminPort })
+  const command = [process.execPath, PROXY, options]
+  const service = await start(`the ${strategy} proxy`, command, place, place.cores, [port, adminPort])
+  return { service, port, reset: () => post(`http://127.0.0.1:${adminPort}/reset`) }
+}
+
+/**
+ * The API in so many processes, each on a core of its own as long as there are cores, behind HAProxy.
+ *
+ * @param {BalancePlan} plan
+ * @param {string} cell
+ * @param {Place} place
+ * @returns {Promise<Target>}
+ */
+async function openProcesses(plan, cell, place) {
+  const strategy = strategyOf(cell)
+  if (strategy === 'direct') return openLocal(place)
+  const cores = place.allCores ? expandCores(place.allCores) : []
+  const count = Number(strategy)
+  /** @type {{ stop: () => Promise<void> }[]} */
+  const started = []
+  const stop = async () => {
+    for (const { stop } of started.toReversed()) await stop()
+  }
+  try {
+    const apis = []
+    for (let i = 0; i < count; i++) {
+      const core = cores[i % cores.length]
+      const api = await openLocal({ ...place, cores: core === undefined ? null : String(core) })
+      started.push(api)
+      apis.push(api)
+    }
+    const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
+    const config = { balance: 'leastconn', servers, health: null, retries: false }
+    const { service, port } = await startHaproxy(plan, config, place, null)
+    started.push(service)
+    const died = Promise.race([service.died, ...apis.map((api) => api.died)])
+    died.catch(() => {})
+    const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
+    return { ...serviceTarget(service, port, '/user'), countsRows: true, settings, died, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/**
+ * @param {BalancePlan} plan
+ * @param {Omit<Parameters<typeof haproxyConfig>[0], 'port'>} config
+ * @param {Place} place
+ * @param {string | null} cores
+ */
+async function startHaproxy({ haproxy }, config, place, cores) {
+  const [port] = await freePorts(1)
+  const file = path.join(path.dirname(place.logFile), 'haproxy.cfg')
+  writeFileSync(file, haproxyConfig({ ...config, port }))
+  const service = await start('HAProxy', [String(haproxy), '-db', '-f', file], place, cores, [port])
+  return { service, port }
+}
+
+/** @param {Service} service @param {number} port @param {string} pathname @returns {Target} */
+function serviceTarget(service, port, pathname) {
+  return {
+    kind: 'local',
+    countsRows: false,
+    url: `http://127.0.0.1:${port}${pathname}`,
+    adminUrl: null,
+    metricsUrl: null,
+    cores: coresOf(service.pid),
+    settings: {},
+    ...service,
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} command
+ * @param {Place} place
+ * @param {string | null} cores
+ * @param {number[]} ports on which it listens when it is ready
+ */
+function start(name, command, { env, logFile }, cores, ports) {
+  const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
+  return startService(name, command, { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })
+}
+
+/** @param {number} port @returns {Promise<boolean>} */
+function isListening(port) {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => resolve(false))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
+
+/** @param {number} count */
+async function freePorts(count) {
+  /** @type {number[]} */
+  const ports = []
+  while (ports.length < count) ports.push(await getPort({ host: '127.0.0.1', exclude: ports }))
+  return ports
+}
+
+/** @param {string} url @param {string} [body] */
+async function post(url, body) {
+  const answer = await fetch(url, { method: 'POST', body })
+  if (!answer.ok) throw new Error(`expected 200 from ${url}, got ${answer.status}`)
+  await answer.text()
+}
