@@ -28,16 +28,17 @@ export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
  *
  * @param {BalancePlan} plan
  * @param {Records} records
+ * @param {'strategies' | 'crowded'} [part]
  * @returns {StrategyFigures[]}
  */
-export function strategyFigures(plan, records) {
-  return measuredIn('strategies', plan, records).map((strategy) => {
-    const trials = trialsOf(records, 'strategies', strategy)
+export function strategyFigures(plan, records, part = 'strategies') {
+  return measuredIn(part, plan, records).map((strategy) => {
+    const trials = trialsOf(records, part, strategy)
     const latency = PERCENTILES.map((name) => [name, median(trials.map((record) => okLatency(record, name)))])
     const ratiosTo = (/** @type {string} */ other) => {
       if (strategy === other) return null
       const ratios = PERCENTILES.map((name) => {
-        const observations = observationsOf('strategies', records, (record) => okLatency(record, name))
+        const observations = observationsOf(part, records, (record) => okLatency(record, name))
         return [name, ratioOf(observations, strategy, other)]
       })
       return Object.fromEntries(ratios)
@@ -47,8 +48,7 @@ export function strategyFigures(plan, records) {
       latency_ms: Object.fromEntries(latency),
       to_reference: ratiosTo(REFERENCE),
       to_adaptive: ratiosTo('adaptive'),
-      saved_ms: -differenceTo(REFERENCE, strategy, 'strategies', records, (record) => okLatency(record, 'mean'))
-        .estimate,
+      saved_ms: -differenceTo(REFERENCE, strategy, part, records, (record) => okLatency(record, 'mean')).estimate,
       error_ratio: errorRatio(trials),
       trials: trials.length,
     }

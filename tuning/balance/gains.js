@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { quantilesOf, simulate } from './simulate.js'
+import { setImmediate } from 'node:timers/promises'
+import { quantilesOf, simulate, simulation } from './simulate.js'
 import { worlds } from './worlds.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../published/balance.json', import.meta.url), 'utf8'))
@@ -39,27 +40,35 @@ const LEAST_GAIN = 0.001
  * Every made-up world, under both strategies.
  *
  * @param {Pick<import('./steps.js').BalancePlan, 'endpoints' | 'slow' | 'samples' | 'workers' | 'parameters' | 'mix'>} plan
- * @returns {{ worlds: SimulatedWorld[], few: ReturnType<typeof fewSamples> }}
+ * @param {AbortSignal} signal
+ * @returns {Promise<Simulation>}
+ *
+ * @typedef {{ worlds: SimulatedWorld[], few: ReturnType<typeof fewSamples> }} Simulation
  */
-export function simulateAll({ endpoints, slow, samples, workers, parameters, mix }) {
+export async function simulateAll({ endpoints, slow, samples, workers, parameters, mix }, signal) {
   const { seed } = mix
   const all = worlds(endpoints, slow)
-  const found = workers.flatMap((count) =>
-    all.map((world) => {
+  /** @type {SimulatedWorld[]} */
+  const found = []
+  for (const count of workers) {
+    for (const world of all) {
       const options = { world, samples, workers: count, parameters, seed }
-      const round_robin = simulate({ ...options, strategy: 'round-robin' })
-      const adaptive = simulate({ ...options, strategy: 'adaptive' })
-      return {
-        world: world.name,
-        about: world.about,
-        workers: count,
-        round_robin,
-        adaptive,
-        gains: gainsOf(round_robin, adaptive),
-      }
-    }),
-  )
+      const round_robin = await patiently(simulation({ ...options, strategy: 'round-robin' }), signal)
+      const adaptive = await patiently(simulation({ ...options, strategy: 'adaptive' }), signal)
+      const gains = gainsOf(round_robin, adaptive)
+      found.push({ world: world.name, about: world.about, workers: count, round_robin, adaptive, gains })
+    }
+  }
   return { worlds: found, few: fewSamples(all[0], seed, parameters) }
+}
+
+/** @template T @param {Generator<undefined, T, undefined>} steps @param {AbortSignal} signal @returns {Promise<T>} */
+async function patiently(steps, signal) {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    await setImmediate(undefined, { signal })
+  }
 }
 
 /**

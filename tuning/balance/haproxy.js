@@ -18,8 +18,7 @@ export function findHaproxy(given) {
 }
 
 /** How a server is watched: by a health check, and by what it answers to clients. Ten errors in a row take it out at once. */
-const WATCHED =
-  'check inter 1s fastinter 500ms downinter 500ms fall 3 rise 2 observe layer7 error-limit 10 on-error mark-down'
+const WATCHED = 'check inter 500ms fall 2 rise 2 observe layer7 error-limit 10 on-error mark-down'
 
 /** Asking again is for requests that change nothing: the lab sends GET. */
 const RETRIES = ['option redispatch 1', 'retries 2', 'retry-on conn-failure empty-response 500 502 503 504']

@@ -35,7 +35,7 @@ export function openStrategy(plan, cell, place) {
 
 /** @param {BalancePlan} plan @param {string} cell @param {Place} place @returns {Promise<Target>} */
 async function openEndpoints(plan, cell, place) {
-  const part = partOf(cell)
+  const part = /** @type {Exclude<import('./steps.js').MeasuredPart, 'processes'>} */ (partOf(cell))
   const endpoints = endpointsOf(part, plan)
   const ports = await freePorts(endpoints.length + 1)
   const adminPort = Number(ports.pop())
@@ -49,8 +49,7 @@ async function openEndpoints(plan, cell, place) {
   try {
     const front = await openFront(plan, strategyOf(cell), named, place)
     const admin = `http://127.0.0.1:${adminPort}`
-    const window =
-      part === 'overhead' ? { from_s: 0, to_s: 0 } : plan.fails[part === 'failing' ? 'failing' : 'strategies']
+    const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : plan.fails[part]
     return {
       ...serviceTarget(front.service ?? servers, front.port, '/'),
       disturb: async () => {

@@ -38,7 +38,7 @@ export function shareTable(plan, records) {
  * @returns {string[]}
  */
 export function overTimeTables(plan, records) {
-  return /** @type {const} */ (['strategies', 'failing']).flatMap((part) => {
+  return /** @type {const} */ (['strategies', 'crowded', 'failing']).flatMap((part) => {
     const { duration_s } = plan.sizes[part]
     const { from_s, to_s } = plan.fails[part]
     const tables = measuredIn(part, plan, records).map((strategy) => {
@@ -53,12 +53,12 @@ export function overTimeTables(plan, records) {
   })
 }
 
-/** @param {Records} records @param {'strategies' | 'failing'} part @param {string} strategy */
+/** @param {Records} records @param {'strategies' | 'crowded' | 'failing'} part @param {string} strategy */
 function countsOf(records, part, strategy) {
   return trialsOf(records, part, strategy).map(({ probes }) => probes.target)
 }
 
-/** @param {Records} records @param {'strategies' | 'failing'} part @param {string} strategy @returns {string[]} */
+/** @param {Records} records @param {'strategies' | 'crowded' | 'failing'} part @param {string} strategy @returns {string[]} */
 function namesOf(records, part, strategy) {
   return countsOf(records, part, strategy)[0].names
 }

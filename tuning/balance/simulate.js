@@ -3,18 +3,32 @@ import { choose, createState, observe } from './adaptive.js'
 import { Latencies } from './digest.js'
 import { answerOf } from './endpoints.js'
 
+/** Between two pauses. */
+const ANSWERS = 5000
+
+/** @param {Options} options @returns {Simulated} */
+export function simulate(options) {
+  const steps = simulation(options)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
 /**
  * A balancer in front of endpoints that are made up, with a clock that is made up: so many workers, each of which asks
- * when it has its answer.
+ * when it has its answer. It pauses now and then, so that who waits for it can be stopped.
  *
- * @param {object} options
- * @param {Strategy} options.strategy
- * @param {import('./worlds.js').World} options.world
- * @param {number} options.samples
- * @param {number} options.workers requests under way at once
- * @param {import('./adaptive.js').Parameters} options.parameters
- * @param {number} options.seed
- * @returns {Simulated}
+ * @param {Options} options
+ * @returns {Generator<undefined, Simulated, undefined>}
+ *
+ * @typedef {object} Options
+ * @property {Strategy} strategy
+ * @property {import('./worlds.js').World} world
+ * @property {number} samples
+ * @property {number} workers requests under way at once
+ * @property {import('./adaptive.js').Parameters} parameters
+ * @property {number} seed
  *
  * @typedef {'round-robin' | 'adaptive'} Strategy
  *
@@ -27,7 +41,7 @@ import { answerOf } from './endpoints.js'
  * @property {number} error_ratio
  * @property {number[]} shares of the requests, per endpoint
  */
-export function simulate({ strategy, world, samples, workers, parameters, seed }) {
+export function* simulation({ strategy, world, samples, workers, parameters, seed }) {
   const random = seededRandom(seed)
   const { endpoints, create } = world
   const endpointAt = create(seed)
@@ -53,6 +67,7 @@ export function simulate({ strategy, world, samples, workers, parameters, seed }
     else errors++
     balancer.answered(answer)
     underWay[i] = sent < samples ? send() : null
+    if ((answered + errors) % ANSWERS === 0) yield
   }
   const found = quantilesOf(latencies_ms.subarray(0, answered))
   return { ...found, error_ratio: errors / samples, shares: counts.map((count) => count / samples) }

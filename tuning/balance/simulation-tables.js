@@ -5,7 +5,7 @@ import { percent } from './verdict.js'
 
 const HEAD = QUANTILES.map((name) => name.replace('_ms', ''))
 
-/** @typedef {NonNullable<ReturnType<typeof import('./gains.js').simulateAll>>} Simulation */
+/** @typedef {import('./gains.js').Simulation} Simulation */
 
 /**
  * What the simulation gained, beside what was published.

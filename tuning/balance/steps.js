@@ -10,7 +10,7 @@ const OPEN_CONNECTIONS = 256
 const OVERHEAD_CONNECTIONS = 8
 const CLOSED_CONNECTIONS = 64
 
-export const PARTS = /** @type {const} */ (['overhead', 'strategies', 'failing', 'processes', 'simulation'])
+export const PARTS = /** @type {const} */ (['overhead', 'strategies', 'crowded', 'failing', 'processes', 'simulation'])
 
 /** Round robin is what the others are compared with. */
 export const REFERENCE = 'round-robin'
@@ -32,7 +32,7 @@ const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
  * @property {import('./adaptive.js').Parameters} parameters
  * @property {string | null} haproxy program; null: there is none
  * @property {Record<MeasuredPart, { blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }>} sizes
- * @property {{ strategies: Window, failing: Window }} fails when the endpoint that fails does so
+ * @property {Record<'strategies' | 'crowded' | 'failing', Window>} fails when the endpoint that fails does so
  * @property {number[]} processes of the API behind HAProxy
  * @property {number} samples of the simulation
  * @property {number[]} workers of the simulation
@@ -66,6 +66,7 @@ export function strategiesOf(part, { haproxy, processes }) {
   const has = haproxy !== null
   if (part === 'overhead') return ['direct', ...OURS, ...(has ? [HAPROXY[0]] : [])]
   if (part === 'processes') return ['direct', ...(has ? processes.map(String) : [])]
+  if (part === 'crowded') return [...OURS, ...(has ? HAPROXY.slice(0, 1) : [])]
   return [...OURS, ...(has ? HAPROXY : [])]
 }
 

@@ -23,8 +23,13 @@ export function balanceText(run, records) {
   const parts = [
     ...(plan.haproxy_missing ? [`HAProxy: ${plan.haproxy_missing}.`] : []),
     ...(run.problem ? [`**No trustworthy answer: ${run.problem}.**`] : []),
-    ...answerSentences(strategyFigures(plan, records), run.simulation ?? null),
-    strategyTable(plan, records),
+    ...answerSentences(
+      strategyFigures(plan, records),
+      strategyFigures(plan, records, 'crowded'),
+      run.simulation ?? null,
+    ),
+    strategyTable(plan, records, 'strategies'),
+    strategyTable(plan, records, 'crowded'),
     shareTable(plan, records),
     failingTable(plan, records),
     overheadTable(plan, records),
@@ -61,10 +66,11 @@ export function balanceReport(run, records) {
   return `${parts.join('\n\n')}\n`
 }
 
-/** @param {BalancePlan} plan @param {Records} records */
-function strategyTable(plan, records) {
-  const rows = strategyFigures(plan, records).map(
-    ({ strategy, latency_ms, to_reference, saved_ms, error_ratio, trials }) => [
+/** @param {BalancePlan} plan @param {Records} records @param {'strategies' | 'crowded'} part */
+function strategyTable(plan, records, part) {
+  const rows = strategyFigures(plan, records, part).map((figures) => {
+    const { strategy, latency_ms, to_reference, saved_ms, error_ratio, trials } = figures
+    return [
       strategy,
       ...PERCENTILES.map((name) => milliseconds(latency_ms[name])),
       to_reference ? ratioText(to_reference.p50) : '1',
@@ -72,11 +78,12 @@ function strategyTable(plan, records) {
       to_reference ? `${saved_ms.toFixed(0)} ms` : NONE,
       percent(error_ratio),
       String(trials),
-    ],
-  )
+    ]
+  })
   if (rows.length === 0) return ''
   const head = ['strategy', ...PERCENTILES, 'p50 by round robin', 'p95', 'saved per request', 'errors met', 'trials']
-  return `**Over uneven endpoints**: latency of the successes at ${plan.sizes.strategies.rate_rps}/s.\n\n${table(head, rows)}`
+  const title = part === 'strategies' ? 'Over uneven endpoints' : 'The same endpoints, crowded'
+  return `**${title}**: latency of the successes at ${plan.sizes[part].rate_rps}/s.\n\n${table(head, rows)}`
 }
 
 /** @param {BalancePlan} plan @param {Records} records */

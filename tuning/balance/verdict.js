@@ -14,11 +14,12 @@ import { allLower } from './gains.js'
  * Whether adaptive beats round robin, in sentences.
  *
  * @param {StrategyFigures[]} strategies
- * @param {ReturnType<typeof import('./gains.js').simulateAll> | null} simulation
+ * @param {StrategyFigures[]} crowded the same at a higher rate
+ * @param {import('./gains.js').Simulation | null} simulation
  * @returns {string[]}
  */
-export function answerSentences(strategies, simulation) {
-  return [...measuredSentence(strategies), ...simulatedSentence(simulation)]
+export function answerSentences(strategies, crowded, simulation) {
+  return [...measuredSentence(strategies), ...crowdedSentence(crowded), ...simulatedSentence(simulation)]
 }
 
 /** @param {StrategyFigures[]} strategies @returns {string[]} */
@@ -29,20 +30,30 @@ function measuredSentence(strategies) {
   return [`Measured here, adaptive by round robin over uneven endpoints: ${list}. ${shapeText(ratios)}`]
 }
 
+/** @param {StrategyFigures[]} strategies @returns {string[]} */
+function crowdedSentence(strategies) {
+  const ratios = strategies.find(({ strategy }) => strategy === 'adaptive')?.to_reference
+  if (!ratios) return []
+  const list = PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
+  const herd =
+    ratios.p95.ratio > 1
+      ? ' Until answers come the lowest score stays the lowest, and all requests go to the same endpoint: where its places are taken, they queue.'
+      : ''
+  return [`With more requests under way: ${list}.${herd}`]
+}
+
 /** @param {NonNullable<StrategyFigures['to_reference']>} ratios */
 function shapeText(ratios) {
   const known = PERCENTILES.filter((name) => Number.isFinite(ratios[name].high))
   const lower = PERCENTILES.filter((name) => ratios[name].ratio < 1)
   const sure = known.filter((name) => !ratios[name].tied && ratios[name].ratio < 1)
   if (sure.length === PERCENTILES.length) return 'All four are lower: the published shape.'
-  const pairs = known.length === 0 ? ', in too few blocks for intervals' : ''
-  if (lower.length === PERCENTILES.length)
-    return `All four are lower${pairs || `, ${sure.length} of them beyond doubt`}.`
-  if (lower.length === 0) return `None is lower${pairs}: the published shape is not here.`
-  return `Lower at ${lower.join(', ')} only${pairs}: not the published shape.`
+  const lowerText = lower.length === PERCENTILES.length ? 'All four are lower' : `Lower: ${lower.join(', ') || 'none'}`
+  if (known.length === 0) return `${lowerText}, in too few blocks to tell it from chance.`
+  return `${lowerText}, beyond doubt ${sure.join(', ') || 'none'}: not the published shape, where all four are.`
 }
 
-/** @param {ReturnType<typeof import('./gains.js').simulateAll> | null} simulation @returns {string[]} */
+/** @param {import('./gains.js').Simulation | null} simulation @returns {string[]} */
 function simulatedSentence(simulation) {
   if (!simulation) return []
   const { few } = simulation
@@ -70,18 +81,14 @@ function simulatedSentence(simulation) {
  */
 export function haproxyAgainstAdaptive(plan, records) {
   const strategies = strategyFigures(plan, records)
+  const crowded = strategyFigures(plan, records, 'crowded')
   const verdict = { better: [], worse: [], even: [] }
   const add = (/** @type {number} */ sign, /** @type {string} */ text) => {
     const list = /** @type {string[]} */ (sign < 0 ? verdict.better : sign > 0 ? verdict.worse : verdict.even)
     list.push(text)
   }
-  for (const { strategy, to_adaptive } of strategies.filter((one) => one.strategy.startsWith('haproxy'))) {
-    for (const name of /** @type {const} */ (['p50', 'p95'])) {
-      const effect = to_adaptive?.[name]
-      if (!effect || Number.isNaN(effect.ratio)) continue
-      add(effect.tied ? 0 : Math.sign(effect.ratio - 1), `${name} of ${strategy}: ${ratioText(effect)} of adaptive's`)
-    }
-  }
+  latencyLines(strategies, 'uneven endpoints', add)
+  latencyLines(crowded, 'the same, crowded', add)
   errorLines(strategies, 'uneven endpoints', add)
   errorLines(failingFigures(plan, records), 'one of equal endpoints fails', add)
   leavingLines(plan, records, add)
@@ -90,6 +97,18 @@ export function haproxyAgainstAdaptive(plan, records) {
 }
 
 /** @typedef {(sign: number, text: string) => void} Add below 0: HAProxy is better */
+
+/** @param {StrategyFigures[]} figures @param {string} where @param {Add} add */
+function latencyLines(figures, where, add) {
+  for (const { strategy, to_adaptive } of figures.filter((one) => one.strategy.startsWith('haproxy'))) {
+    for (const name of /** @type {const} */ (['p50', 'p95'])) {
+      const effect = to_adaptive?.[name]
+      if (!effect || Number.isNaN(effect.ratio)) continue
+      const sign = effect.tied ? 0 : Math.sign(effect.ratio - 1)
+      add(sign, `${name} of ${strategy}, ${where}: ${ratioText(effect)} of adaptive's`)
+    }
+  }
+}
 
 /** @param {{ strategy: string, error_ratio: number }[]} figures @param {string} where @param {Add} add */
 function errorLines(figures, where, add) {
