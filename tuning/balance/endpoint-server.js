@@ -19,7 +19,7 @@ import { answerOf } from './endpoints.js'
 const { endpoints, ports, adminPort, slots, seed } = JSON.parse(process.argv[2])
 
 export const BIN_MS = 100
-const BODY = Buffer.from('{"jsonrpc":"2.0","id":1,"result":"0x1"}')
+const BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x1' })
 const KEEP_ALIVE_MS = 120_000
 
 /** Since the trial began. @type {{ began_ms: number | null, from_s: number, to_s: number }} */

@@ -63,7 +63,7 @@ function factor(above, most) {
   }
 }
 
-/** `1x250ms` @param {string} text @returns {import('./balance/endpoints.js').Slow | undefined} */
+/** `1x250ms` @param {string} text @returns {import('./endpoints.js').Slow | undefined} */
 function slowness(text) {
   const [, number, time = ''] = /^(\d{1,2})x(.+)$/.exec(text) ?? []
   const extra_ms = duration(time)
