@@ -9,9 +9,9 @@ import { openStrategy } from './balance/open.js'
 import { FLAGS, planOf } from './balance/plan.js'
 import { durationOf, nextStep, partsOf, strategiesOf, trialsOf } from './balance/steps.js'
 import { balanceReport, balanceText } from './balance/tables.js'
-import { answerSentences } from './balance/verdict.js'
+import { answerSentences, haproxyAgainstAdaptive } from './balance/verdict.js'
 
-const EXAMPLES = `  npm run balance                                about 15 minutes
+const EXAMPLES = `  npm run balance                                about 18 minutes
   npm run balance -- --quick --slow 2x250ms
   npm run balance -- --only simulation --factor 0.6`
 
@@ -83,6 +83,7 @@ function answerOf(plan, records, simulation) {
     failing: failingFigures(plan, records),
     overhead: overheadFigures(plan, records),
     processes: processFigures(plan, records),
+    haproxy: haproxyAgainstAdaptive(plan, records),
     simulation,
     problem: problemOf(plan, records),
   }

@@ -9,11 +9,13 @@ import { seededRandom } from '../../load/random.js'
 import { choose, createState, decay, observe, PUBLISHED_PARAMETERS } from '../../tuning/balance/adaptive.js'
 import { Latencies } from '../../tuning/balance/digest.js'
 import { answerOf, unevenEndpoints } from '../../tuning/balance/endpoints.js'
+import { strategyFigures } from '../../tuning/balance/figures.js'
 import { allLower, gainsOf, PUBLISHED } from '../../tuning/balance/gains.js'
 import { findHaproxy, haproxyConfig } from '../../tuning/balance/haproxy.js'
 import { leavingOf, sharesOf } from '../../tuning/balance/shares.js'
 import { quantilesOf, simulate } from '../../tuning/balance/simulate.js'
 import { nextStep, partsOf, strategiesOf } from '../../tuning/balance/steps.js'
+import { answerSentences, haproxyAgainstAdaptive } from '../../tuning/balance/verdict.js'
 import { worlds } from '../../tuning/balance/worlds.js'
 import { readRun, readTrials, temporaryFolder } from '../support/lab.js'
 import { httpServer, refusingUrl } from '../support/servers.js'
@@ -219,6 +221,88 @@ t.test('each strategy once in each block; a run that was cut off goes on with th
   const bare = recordsOf({ ...PLAN, haproxy: null }).map(({ cell }) => cell)
   t.notOk(bare.some((cell) => /haproxy|processes\/[12]/.test(cell)))
   t.ok(['strategies/adaptive', 'failing/round-robin', 'processes/direct'].every((cell) => bare.includes(cell)))
+})
+
+/**
+ * Made-up records of a run: latency and errors by strategy.
+ *
+ * @param {Record<string, { p50: number, errors: number, leave_bins?: number }>} strategies
+ * @param {number} [blocks]
+ */
+function madeUp(strategies, blocks = 6) {
+  const random = seededRandom(5)
+  return Array.from({ length: blocks }, (_, block) =>
+    Object.entries(strategies).flatMap(([strategy, { p50, errors, leave_bins = 20 }]) => {
+      const noise = 0.95 + 0.1 * random()
+      const ms = {
+        p25: p50 * 0.8 * noise,
+        p50: p50 * noise,
+        p75: p50 * 1.5 * noise,
+        p95: p50 * 2 * noise,
+        mean: p50 * noise,
+      }
+      const traffic = { planned: 1000, ok: 1000 - Math.round(errors * noise), ok_latency_ms: ms, goodput_rps: 100 }
+      const own = Array.from({ length: 60 }, (_, bin) => (bin >= 10 + leave_bins && bin < 30 ? 0 : 3))
+      const target = {
+        ...{ bin_ms: 100, names: ['a', 'failing'], from_s: 1, to_s: 3 },
+        endpoints: [
+          { requests: Array(60).fill(3), errors: [] },
+          { requests: own, errors: [] },
+        ],
+      }
+      const probes = { target, api: { cpu_us_per_request: p50 * noise } }
+      return ['strategies', 'crowded', 'failing', 'overhead'].map((part) => {
+        const experiment = `${part}/${block}/0`
+        return /** @type {any} */ ({
+          experiment,
+          cell: `${part}/${strategy}`,
+          traffic,
+          probes,
+          outcome: { verdict: 'pass' },
+        })
+      })
+    }),
+  ).flat()
+}
+
+const JUDGED = { ...PLAN, fails: { failing: { from_s: 1, to_s: 3 } } }
+
+t.test('where HAProxy is better, where it is worse, and what the blocks cannot tell', async (t) => {
+  const records = madeUp({
+    'round-robin': { p50: 300, errors: 100 },
+    adaptive: { p50: 150, errors: 30, leave_bins: 4 },
+    'haproxy-leastconn': { p50: 150, errors: 100, leave_bins: 1 },
+    'haproxy-retry': { p50: 100, errors: 1 },
+  })
+  const { better, worse, even } = haproxyAgainstAdaptive(JUDGED, records)
+  t.ok(
+    better.some((line) => /^p50 of haproxy-retry, uneven endpoints: 0\.\d\dx/.test(line)),
+    better.join('\n'),
+  )
+  t.ok(better.includes('time to leave the one that fails: 0.1 s with haproxy-leastconn, 0.4 s with adaptive'))
+  t.ok(better.some((line) => /^errors met by clients, one fails: 0.1 % with haproxy-retry/.test(line)))
+  t.ok(worse.some((line) => /^errors met by clients, uneven endpoints: \d+\.\d % with haproxy-leastconn/.test(line)))
+  t.ok(worse.includes('time to leave the one that fails: 2.0 s with haproxy-retry, 0.4 s with adaptive'))
+  t.ok(
+    even.some((line) => /^p50 of haproxy-leastconn, uneven endpoints/.test(line)),
+    even.join('\n'),
+  )
+  const few = haproxyAgainstAdaptive(
+    JUDGED,
+    records.filter(({ experiment }) => experiment.split('/')[1] < 3),
+  )
+  t.strictSame([few.better, few.worse], [[], []], 'three blocks tell nothing')
+})
+
+t.test('the answer says whether the published shape is there', async (t) => {
+  const sentenceOf = (/** @type {number} */ p50, /** @type {number} */ blocks) => {
+    const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50, errors: 0 } }, blocks)
+    return answerSentences(strategyFigures(JUDGED, records), [], null)[0]
+  }
+  t.match(sentenceOf(200, 6), /All four are lower: the published shape\./)
+  t.match(sentenceOf(200, 3), /All four are lower, in too few blocks to tell it from chance\./)
+  t.match(sentenceOf(300, 6), /beyond doubt none: not the published shape/)
+  t.match(sentenceOf(400, 6), /Lower: none, beyond doubt none/)
 })
 
 const { program } = findHaproxy()

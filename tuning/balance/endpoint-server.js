@@ -4,8 +4,8 @@ import { answerOf } from './endpoints.js'
 
 /**
  * The endpoints, as a process: each a server of its own that answers after its time, and has so many places; who finds all
- * of them taken waits. On the admin port it is told when a trial begins, and tells how many requests each endpoint got in
- * every tenth of a second since.
+ * of them taken waits. On the admin port it is told the seed of a trial and when it begins, and tells how many requests each
+ * endpoint got in every tenth of a second since.
  *
  * @type {ServerOptions}
  *
@@ -14,9 +14,8 @@ import { answerOf } from './endpoints.js'
  * @property {number[]} ports of each
  * @property {number} adminPort
  * @property {number} slots
- * @property {number} seed
  */
-const { endpoints, ports, adminPort, slots, seed } = JSON.parse(process.argv[2])
+const { endpoints, ports, adminPort, slots } = JSON.parse(process.argv[2])
 
 export const BIN_MS = 100
 const BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x1' })
@@ -24,7 +23,7 @@ const KEEP_ALIVE_MS = 120_000
 
 /** Since the trial began. @type {{ began_ms: number | null, from_s: number, to_s: number }} */
 let trial = { began_ms: null, from_s: 0, to_s: 0 }
-let all = fresh()
+let all = fresh(0)
 
 for (const [i, endpoint] of endpoints.entries()) {
   const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
@@ -58,7 +57,7 @@ http
   .createServer(async (req, res) => {
     if (req.url === '/reset') {
       trial = { began_ms: null, from_s: 0, to_s: 0 }
-      all = fresh()
+      all = fresh(JSON.parse(await textOf(req)).seed)
     }
     if (req.url === '/begin') {
       trial = { ...JSON.parse(await textOf(req)), began_ms: performance.now() }
@@ -78,8 +77,8 @@ http
  * @property {number[]} errors
  */
 
-/** @returns {Own[]} */
-function fresh() {
+/** @param {number} seed @returns {Own[]} */
+function fresh(seed) {
   return endpoints.map((_, i) => {
     return { busy: 0, waiting: [], random: seededRandom(seed * 1009 + i), requests: [], errors: [] }
   })

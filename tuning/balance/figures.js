@@ -84,7 +84,7 @@ export function overheadFigures(plan, records) {
 export function failingFigures(plan, records) {
   return measuredIn('failing', plan, records).map((strategy) => {
     const trials = trialsOf(records, 'failing', strategy)
-    const found = trials.map(({ probes }) => leavingOf(probes.target, probes.target.names.indexOf('failing')))
+    const found = trials.map(leaving)
     return {
       strategy,
       leave_s: found.map(({ leave_s }) => leave_s),
@@ -94,6 +94,11 @@ export function failingFigures(plan, records) {
       p50_ms: median(trials.map((record) => okLatency(record, 'p50'))),
     }
   })
+}
+
+/** @param {Records[number]} record of the part failing */
+export function leaving({ probes }) {
+  return leavingOf(probes.target, probes.target.names.indexOf('failing'))
 }
 
 /**
@@ -122,13 +127,13 @@ export function measuredIn(part, plan, records) {
   return strategiesOf(part, plan).filter((strategy) => trialsOf(records, part, strategy).length > 0)
 }
 
-/** @param {Records[number]} record @param {'mean' | typeof PERCENTILES[number]} name */
-function okLatency({ traffic }, name) {
+/** Of the successes. @param {Records[number]} record @param {'mean' | typeof PERCENTILES[number]} name */
+export function okLatency({ traffic }, name) {
   return traffic.ok_latency_ms?.[name] ?? Number.NaN
 }
 
-/** @param {Records} trials */
-function errorRatio(trials) {
+/** Of the requests that clients sent. @param {Records} trials */
+export function errorRatio(trials) {
   const planned = trials.reduce((sum, { traffic }) => sum + traffic.planned, 0)
   return planned === 0 ? Number.NaN : 1 - trials.reduce((sum, { traffic }) => sum + traffic.ok, 0) / planned
 }
@@ -151,7 +156,7 @@ function observationsOf(part, records, value) {
  * @param {Records} records
  * @param {(record: Records[number]) => number} value
  */
-function differenceTo(reference, strategy, part, records, value) {
+export function differenceTo(reference, strategy, part, records, value) {
   const others = trialsOf(records, part, reference)
   const differences = trialsOf(records, part, strategy).flatMap((record) => {
     const other = others.find((one) => blockOf(one) === blockOf(record))

@@ -8,7 +8,7 @@ import { startService } from '../../load/service.js'
 import { openLocal } from '../../load/targets/index.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
 import { haproxyConfig } from './haproxy.js'
-import { partOf, strategyOf } from './steps.js'
+import { blockOf, partOf, strategyOf } from './steps.js'
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
@@ -40,7 +40,7 @@ async function openEndpoints(plan, cell, place) {
   const ports = await freePorts(endpoints.length + 1)
   const adminPort = Number(ports.pop())
   const { slots, mix } = plan
-  const options = JSON.stringify({ endpoints, ports, adminPort, slots, seed: mix.seed })
+  const options = JSON.stringify({ endpoints, ports, adminPort, slots })
   const servers = await start('the endpoints', [process.execPath, ENDPOINTS, options], place, null, [
     ...ports,
     adminPort,
@@ -52,8 +52,9 @@ async function openEndpoints(plan, cell, place) {
     const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : plan.fails[part]
     return {
       ...serviceTarget(front.service ?? servers, front.port, '/'),
-      disturb: async () => {
-        await post(`${admin}/reset`)
+      disturb: async (_, experiment) => {
+        // The same draws for every strategy of a block, others in every block.
+        await post(`${admin}/reset`, JSON.stringify({ seed: mix.seed + blockOf({ experiment }) }))
         await front.reset()
         return async () => {}
       },

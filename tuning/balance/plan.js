@@ -22,7 +22,7 @@ const DEFAULTS = {
 /** So much more than over uneven endpoints otherwise. */
 const CROWDED_TIMES = 2.5
 const FAILING_RPS = 200
-const OVERHEAD_RPS = 200
+const OVERHEAD_RPS = 500
 
 /** Six blocks are the least for an interval of 95 %. */
 const USUAL = {
@@ -30,10 +30,10 @@ const USUAL = {
     overhead: { blocks: 8, warmup_s: 0.5, duration_s: 2, rate_rps: OVERHEAD_RPS },
     strategies: { blocks: 6, warmup_s: 2, duration_s: 10, rate_rps: DEFAULTS.rate },
     crowded: { blocks: 6, warmup_s: 1, duration_s: 6, rate_rps: DEFAULTS.rate },
-    failing: { blocks: 3, warmup_s: 1, duration_s: 12, rate_rps: FAILING_RPS },
+    failing: { blocks: 6, warmup_s: 1, duration_s: 8, rate_rps: FAILING_RPS },
     processes: { blocks: 6, warmup_s: 1, duration_s: 3, rate_rps: null },
   },
-  fails: { strategies: { from_s: 2, to_s: 5 }, crowded: { from_s: 1, to_s: 3 }, failing: { from_s: 2, to_s: 6 } },
+  fails: { strategies: { from_s: 2, to_s: 5 }, crowded: { from_s: 1, to_s: 3 }, failing: { from_s: 1, to_s: 4 } },
   workers: [1, 16],
 }
 const QUICK = {

@@ -138,15 +138,17 @@ function haproxyText(plan, records) {
   const lists = [
     ['Better than adaptive', better],
     ['Worse', worse],
-    ['No difference found', even],
+    ['No difference that the blocks can tell', even],
   ].flatMap(([title, lines]) =>
     lines.length > 0 ? [`${title}:\n${/** @type {string[]} */ (lines).map((line) => `- ${line}`).join('\n')}`] : [],
   )
   if (lists.length === 0) return ''
-  const standing =
-    'Whatever the figures: HAProxy asks an endpoint whether it is well and does not need a client to find out, asks again for the client, is reloaded without a loss, speaks TLS and HTTP/2, and uses every core. What it does not see is which endpoint has the answer cached and which errs now and then: it counts connections. Run HAProxy, unless endpoints differ by that.'
-  return ['**Where HAProxy is the better choice**', ...lists, standing].join('\n\n')
+  return ['**Where HAProxy is the better choice**', ...lists, STANDING].join('\n\n')
 }
+
+/** What no figure of a run shows, or every one does. */
+const STANDING =
+  'Whatever the figures: HAProxy asks an endpoint itself whether it is well, asks another one again for the client, is reloaded without a loss, speaks TLS and HTTP/2, and uses every core; its leastconn favours a fast endpoint as long as requests overlap, and does not crowd it. It is what to run. What it does not see: an endpoint that errs now and then, whose quick errors free its connections and draw more requests (retries hide that from clients whose requests may be sent twice), and, with one request at a time, which endpoint is fast.'
 
 /** @param {BalancePlan} plan @param {Records} records */
 function processTable(plan, records) {

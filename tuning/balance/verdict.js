@@ -1,8 +1,9 @@
 import { milliseconds } from '../../load/report/table.js'
 import { ratioText } from '../effects.js'
 import { median } from '../ranks.js'
-import { failingFigures, overheadFigures, PERCENTILES, strategyFigures } from './figures.js'
+import { differenceTo, errorRatio, leaving, okLatency, PERCENTILES, strategyFigures } from './figures.js'
 import { allLower } from './gains.js'
+import { strategiesOf, trialsOf } from './steps.js'
 
 /**
  * @typedef {import('./steps.js').BalancePlan} BalancePlan
@@ -73,89 +74,108 @@ function simulatedSentence(simulation) {
 }
 
 /**
- * Where HAProxy is the better choice, and where it is not: from the figures, each against adaptive.
+ * Where HAProxy is the better choice, and where it is not: each figure against adaptive, within a block. What the interval
+ * does not tell from nothing is no difference.
  *
  * @param {BalancePlan} plan
  * @param {Records} records
- * @returns {{ better: string[], worse: string[], even: string[] }}
+ * @returns {Against}
+ *
+ * @typedef {{ better: string[], worse: string[], even: string[] }} Against
  */
 export function haproxyAgainstAdaptive(plan, records) {
-  const strategies = strategyFigures(plan, records)
-  const crowded = strategyFigures(plan, records, 'crowded')
-  const verdict = { better: [], worse: [], even: [] }
-  const add = (/** @type {number} */ sign, /** @type {string} */ text) => {
-    const list = /** @type {string[]} */ (sign < 0 ? verdict.better : sign > 0 ? verdict.worse : verdict.even)
-    list.push(text)
-  }
-  latencyLines(strategies, 'uneven endpoints', add)
-  latencyLines(crowded, 'the same, crowded', add)
-  errorLines(strategies, 'uneven endpoints', add)
-  errorLines(failingFigures(plan, records), 'one of equal endpoints fails', add)
-  leavingLines(plan, records, add)
-  overheadLines(plan, records, add)
-  return verdict
+  const lines = [
+    ...latencyLines(strategyFigures(plan, records), 'uneven endpoints'),
+    ...latencyLines(strategyFigures(plan, records, 'crowded'), 'the same, crowded'),
+    ...MEASURES.flatMap((measure) => differenceLines(measure, plan, records)),
+  ]
+  const of = (/** @type {number} */ sign) => lines.filter((line) => line.sign === sign).map(({ text }) => text)
+  return { better: of(-1), worse: of(1), even: of(0) }
 }
 
-/** @typedef {(sign: number, text: string) => void} Add below 0: HAProxy is better */
+/** @typedef {{ sign: number, text: string }} Line sign -1: HAProxy is better */
 
-/** @param {StrategyFigures[]} figures @param {string} where @param {Add} add */
-function latencyLines(figures, where, add) {
-  for (const { strategy, to_adaptive } of figures.filter((one) => one.strategy.startsWith('haproxy'))) {
-    for (const name of /** @type {const} */ (['p50', 'p95'])) {
+/** @param {StrategyFigures[]} figures @param {string} where @returns {Line[]} */
+function latencyLines(figures, where) {
+  return figures.filter(isHaproxy).flatMap(({ strategy, to_adaptive }) =>
+    /** @type {const} */ (['p50', 'p95']).flatMap((name) => {
       const effect = to_adaptive?.[name]
-      if (!effect || Number.isNaN(effect.ratio)) continue
+      if (!effect || Number.isNaN(effect.ratio)) return []
       const sign = effect.tied ? 0 : Math.sign(effect.ratio - 1)
-      add(sign, `${name} of ${strategy}, ${where}: ${ratioText(effect)} of adaptive's`)
-    }
-  }
+      return [{ sign, text: `${name} of ${strategy}, ${where}: ${ratioText(effect)} of adaptive's` }]
+    }),
+  )
 }
 
-/** @param {{ strategy: string, error_ratio: number }[]} figures @param {string} where @param {Add} add */
-function errorLines(figures, where, add) {
-  const own = figures.find(({ strategy }) => strategy === 'adaptive')
-  if (!own) return
-  for (const { strategy, error_ratio } of figures.filter((one) => one.strategy.startsWith('haproxy'))) {
-    const sign = Math.sign(error_ratio - own.error_ratio)
-    add(
-      sign,
-      `errors met by clients, ${where}: ${percent(error_ratio)} with ${strategy}, ${percent(own.error_ratio)} with adaptive`,
-    )
-  }
+/**
+ * What is better when it is less, as a difference.
+ *
+ * @typedef {object} Measure
+ * @property {import('./steps.js').MeasuredPart} part
+ * @property {string} about
+ * @property {(record: Records[number], plan: BalancePlan) => number} value
+ * @property {(value: number) => string} text
+ */
+
+/** @type {Measure[]} */
+const MEASURES = [
+  {
+    part: 'strategies',
+    about: 'errors met by clients, uneven endpoints',
+    value: (one) => errorRatio([one]),
+    text: percent,
+  },
+  { part: 'crowded', about: 'errors met by clients, crowded', value: (one) => errorRatio([one]), text: percent },
+  { part: 'failing', about: 'errors met by clients, one fails', value: (one) => errorRatio([one]), text: percent },
+  {
+    part: 'failing',
+    about: 'time to leave the one that fails',
+    // Who stays is taken to leave when it ends: it is longer than that.
+    value: (one, { fails }) => leaving(one).leave_s ?? fails.failing.to_s - fails.failing.from_s,
+    text: seconds,
+  },
+  {
+    part: 'failing',
+    about: 'time to come back',
+    value: (one, { fails, sizes }) => leaving(one).back_s ?? sizes.failing.duration_s - fails.failing.to_s,
+    text: seconds,
+  },
+  { part: 'overhead', about: 'added to the median', value: (one) => okLatency(one, 'p50'), text: milliseconds },
+  {
+    part: 'overhead',
+    about: 'CPU of the balancer per request',
+    value: ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN,
+    text: (us) => `${us.toFixed(0)} us`,
+  },
+]
+
+/** @param {Measure} measure @param {BalancePlan} plan @param {Records} records @returns {Line[]} */
+function differenceLines({ part, about, value, text }, plan, records) {
+  const figureOf = (/** @type {Records[number]} */ record) => value(record, plan)
+  const middle = (/** @type {string} */ strategy) => median(trialsOf(records, part, strategy).map(figureOf))
+  return strategiesOf(part, plan)
+    .filter((strategy) => isHaproxy({ strategy }))
+    .flatMap((strategy) => {
+      const { low, high, pairs } = differenceTo('adaptive', strategy, part, records, figureOf)
+      if (pairs === 0) return []
+      const sign = high < 0 ? -1 : low > 0 ? 1 : 0
+      return [
+        {
+          sign,
+          text: `${about}: ${text(middle(strategy))} with ${strategy}, ${text(middle('adaptive'))} with adaptive`,
+        },
+      ]
+    })
 }
 
-/** @param {BalancePlan} plan @param {Records} records @param {Add} add */
-function leavingLines(plan, records, add) {
-  const figures = failingFigures(plan, records)
-  const [own, haproxy] = ['adaptive', 'haproxy-leastconn'].map((name) =>
-    figures.find(({ strategy }) => strategy === name),
-  )
-  if (!own || !haproxy) return
-  for (const [name, about] of /** @type {const} */ ([
-    ['leave_s', 'time to leave a failing endpoint'],
-    ['back_s', 'time to come back'],
-  ])) {
-    const [ours, theirs] = [own, haproxy].map((one) => median(one[name].map((s) => s ?? Number.POSITIVE_INFINITY)))
-    if (!Number.isFinite(ours) || !Number.isFinite(theirs)) continue
-    add(
-      Math.sign(theirs - ours),
-      `${about}: ${theirs.toFixed(1)} s with haproxy-leastconn, ${ours.toFixed(1)} s with adaptive`,
-    )
-  }
+/** @param {{ strategy: string }} figures */
+function isHaproxy({ strategy }) {
+  return strategy.startsWith('haproxy')
 }
 
-/** @param {BalancePlan} plan @param {Records} records @param {Add} add */
-function overheadLines(plan, records, add) {
-  const figures = overheadFigures(plan, records)
-  const [own, haproxy] = ['adaptive', 'haproxy-leastconn'].map((name) =>
-    figures.find(({ strategy }) => strategy === name),
-  )
-  if (!own?.cpu_us || !haproxy?.cpu_us || !own.added_ms || !haproxy.added_ms) return
-  add(
-    Math.sign(haproxy.cpu_us - own.cpu_us),
-    `CPU of the balancer per request: ${haproxy.cpu_us.toFixed(0)} us against ${own.cpu_us.toFixed(0)} us`,
-  )
-  const [theirs, ours] = [haproxy, own].map(({ added_ms }) => Number(added_ms?.estimate))
-  add(Math.sign(theirs - ours), `added to the median: ${milliseconds(theirs)} against ${milliseconds(ours)}`)
+/** @param {number} s */
+function seconds(s) {
+  return `${s.toFixed(1)} s`
 }
 
 /** @param {number} ratio */
