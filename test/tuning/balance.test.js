@@ -392,7 +392,20 @@ async function run(args) {
 
 t.test('balance, from end to end', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
-  const flags = ['--quick', '--only', 'crowded', '--blocks', '1', '--endpoints', '4', '--out', out, '--json']
+  const flags = [
+    '--quick',
+    '--only',
+    'crowded',
+    '--blocks',
+    '1',
+    '--duration',
+    '1s',
+    '--endpoints',
+    '4',
+    '--out',
+    out,
+    '--json',
+  ]
   const { status, stdout, stderr } = await run(flags)
   t.equal(status, 0, stderr)
   const answer = JSON.parse(stdout)

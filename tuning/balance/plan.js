@@ -19,6 +19,7 @@ const DEFAULTS = {
   samples: PUBLISHED.samples,
   seed: 1,
 }
+
 /** So much more than over uneven endpoints otherwise. */
 const CROWDED_TIMES = 2.5
 const FAILING_RPS = 200
@@ -33,24 +34,22 @@ const USUAL = {
     failing: { blocks: 6, warmup_s: 1, duration_s: 8, rate_rps: FAILING_RPS },
     processes: { blocks: 6, warmup_s: 1, duration_s: 3, rate_rps: null },
   },
-  fails: { strategies: { from_s: 2, to_s: 5 }, crowded: { from_s: 1, to_s: 3 }, failing: { from_s: 1, to_s: 4 } },
   workers: [1, 16],
 }
+
 const QUICK = {
   sizes: {
-    overhead: { blocks: 2, warmup_s: 0.3, duration_s: 0.7, rate_rps: OVERHEAD_RPS },
-    strategies: { blocks: 2, warmup_s: 1, duration_s: 2, rate_rps: DEFAULTS.rate },
+    overhead: { blocks: 1, warmup_s: 0.5, duration_s: 1, rate_rps: OVERHEAD_RPS },
+    strategies: { blocks: 1, warmup_s: 1, duration_s: 3, rate_rps: DEFAULTS.rate },
     crowded: { blocks: 1, warmup_s: 0.5, duration_s: 2, rate_rps: DEFAULTS.rate },
-    failing: { blocks: 1, warmup_s: 0.5, duration_s: 3.5, rate_rps: FAILING_RPS },
+    failing: { blocks: 1, warmup_s: 0.5, duration_s: 3, rate_rps: FAILING_RPS },
     processes: { blocks: 1, warmup_s: 0.5, duration_s: 1, rate_rps: null },
-  },
-  fails: {
-    strategies: { from_s: 0.5, to_s: 1 },
-    crowded: { from_s: 0.5, to_s: 1 },
-    failing: { from_s: 0.5, to_s: 1.7 },
   },
   workers: [1],
 }
+
+/** Of a trial, in which the endpoint that fails does so. */
+const FAILS = { from: 0.2, to: 0.5 }
 
 /** @param {number} above @param {number} most */
 function factor(above, most) {
@@ -99,6 +98,12 @@ export const FLAGS = {
     ...wholeNumber(1, 100_000),
   },
   samples: { value: 'N', about: `of the simulation (default ${DEFAULTS.samples})`, ...wholeNumber(100, 10_000_000) },
+  duration: {
+    value: 'TIME',
+    about: `of each trial over uneven endpoints (default ${USUAL.sizes.strategies.duration_s}s, crowded ${USUAL.sizes.crowded.duration_s}s)`,
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
   only: {
     value: 'A,B,C',
     about: `some of ${PARTS.join(', ')}`,
@@ -126,9 +131,7 @@ export function planOf(flags) {
     )
   }
   const usual = flags.quick ? QUICK : USUAL
-  const sizes = Object.fromEntries(
-    Object.entries(usual.sizes).map(([part, size]) => [part, { ...size, blocks: flags.blocks ?? size.blocks }]),
-  )
+  const sizes = sizesOf(usual.sizes, flags, rate)
   const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
   const found = findHaproxy(flags.haproxy)
   const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
@@ -144,12 +147,8 @@ export function planOf(flags) {
     slots,
     samples,
     workers: usual.workers,
-    fails: usual.fails,
-    sizes: /** @type {any} */ ({
-      ...sizes,
-      strategies: { ...sizes.strategies, rate_rps: rate },
-      crowded: { ...sizes.crowded, rate_rps: Math.round(rate * CROWDED_TIMES) },
-    }),
+    fails: { strategies: failsIn(sizes.strategies), crowded: failsIn(sizes.crowded), failing: failsIn(sizes.failing) },
+    sizes,
     processes: processCounts(),
     parameters: {
       factor: flags.factor ?? byDefault,
@@ -161,6 +160,30 @@ export function planOf(flags) {
     haproxy_version: found.program === null ? null : found.version,
     haproxy_missing: found.program === null ? `${found.because}; this run goes on without it` : null,
   }
+}
+
+/**
+ * @param {typeof USUAL['sizes'] | typeof QUICK['sizes']} usual
+ * @param {Record<string, any>} flags
+ * @param {number} rate_rps
+ * @returns {Plan['sizes']}
+ */
+function sizesOf(usual, { blocks, duration: duration_ms }, rate_rps) {
+  const given = { ...(blocks && { blocks }) }
+  const uneven = { ...given, ...(duration_ms && { duration_s: duration_ms / 1000 }) }
+  return {
+    overhead: { ...usual.overhead, ...given },
+    strategies: { ...usual.strategies, ...uneven, rate_rps },
+    crowded: { ...usual.crowded, ...uneven, rate_rps: Math.round(rate_rps * CROWDED_TIMES) },
+    failing: { ...usual.failing, ...given },
+    processes: { ...usual.processes, ...given },
+  }
+}
+
+/** @param {{ duration_s: number }} size @returns {import('./steps.js').Window} */
+function failsIn({ duration_s }) {
+  const [from_s, to_s] = [FAILS.from, FAILS.to].map((share) => Number((duration_s * share).toFixed(2)))
+  return { from_s, to_s }
 }
 
 /** One, two, and as many as there are cores for, one left for the others. */

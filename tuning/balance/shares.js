@@ -38,8 +38,9 @@ export function sharesOf(trials, { slices, duration_s }) {
 }
 
 /**
- * How long an endpoint that fails goes on getting requests, and how long one that is well again goes without. Left: in the
- * half second that begins now it gets less than a fifth of an even share; back: it gets half of one. Both to a bin.
+ * How long an endpoint that fails goes on getting requests, and how long one that is well again goes without. Left: from
+ * now on, as long as it fails, it gets less than a fifth of an even share in any half second; back: in the half second that
+ * begins now it gets half of one. Both to a bin.
  *
  * @param {Counts} counts
  * @param {number} endpoint the one that fails
@@ -61,13 +62,24 @@ export function leavingOf({ bin_ms, endpoints, from_s, to_s }, endpoint) {
   const seconds = (/** @type {number | null} */ bin, /** @type {number} */ since) => {
     return bin === null ? null : ((bin - since) * bin_ms) / 1000
   }
-  const left = first(from, to, (bin) => ratioAt(bin) < LEFT_RATIO)
+  const left = afterLast(from, to - window + 1, (bin) => ratioAt(bin) >= LEFT_RATIO)
   const back = first(to, bins - window + 1, (bin) => own.requests[bin] > 0 && ratioAt(bin) >= BACK_RATIO)
   return {
     leave_s: seconds(left, from),
     back_s: left === null ? null : seconds(back, to),
     errors: own.errors.reduce((sum, count) => sum + count, 0),
   }
+}
+
+/**
+ * @param {number} from
+ * @param {number} to
+ * @param {(bin: number) => boolean} test
+ * @returns {number | null} null: it holds to the end
+ */
+function afterLast(from, to, test) {
+  for (let bin = to - 1; bin >= from; bin--) if (test(bin)) return bin === to - 1 ? null : bin + 1
+  return from
 }
 
 /** @param {number} from @param {number} to @param {(bin: number) => boolean} test @returns {number | null} */

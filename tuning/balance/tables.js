@@ -179,7 +179,7 @@ function method(plan) {
     `- Blocks, in each every strategy once in an order that is drawn (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
     '- Open loop: requests leave on a schedule, whatever the answers do. Percentiles are of the successes: an error that comes at once is no fast answer.',
     `- Endpoints are servers in one process; a cached answer takes 50 to 120 ms, a cold one 250 to 600 ms, as published. Each works on ${slots} requests at once, the others wait. They count who came, every tenth of a second.`,
-    '- Left: an endpoint gets less than a fifth of an even share in the half second that begins then; back: it gets half of one.',
+    '- Left: from then on, as long as it fails, an endpoint gets less than a fifth of an even share in any half second (at once: it was not in use); back: in the half second that begins then it gets half of one.',
     `- Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. It has no health checks and asks nobody twice, as published.`,
     '- Proxy, HAProxy and endpoints are processes of their own on loopback, connections are kept, HAProxy has one thread.',
   ].join('\n')
