@@ -1,10 +1,11 @@
+import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import getPort from 'get-port'
 import { coresOf, expandCores } from '../../load/machine.js'
-import { startService } from '../../load/service.js'
+import { ServiceEnded, startService } from '../../load/service.js'
 import { openLocal } from '../../load/targets/index.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
 import { haproxyConfig } from './haproxy.js'
@@ -13,6 +14,10 @@ import { blockOf, partOf, strategyOf } from './steps.js'
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
+const START_TRIES = 3
+
+const PORTS = { from: 12_000, to: 32_000 }
+const PORT_DRAWS = 20
 
 /**
  * @typedef {import('./steps.js').BalancePlan} BalancePlan
@@ -37,14 +42,12 @@ export function openStrategy(plan, cell, place) {
 async function openEndpoints(plan, cell, place) {
   const part = /** @type {Exclude<import('./steps.js').MeasuredPart, 'processes'>} */ (partOf(cell))
   const endpoints = endpointsOf(part, plan)
-  const ports = await freePorts(endpoints.length + 1)
-  const adminPort = Number(ports.pop())
   const { slots, mix } = plan
-  const options = JSON.stringify({ endpoints, ports, adminPort, slots })
-  const servers = await start('the endpoints', [process.execPath, ENDPOINTS, options], place, null, [
-    ...ports,
-    adminPort,
-  ])
+  const { service: servers, ports: all } = await onFreePorts(endpoints.length + 1, ([adminPort, ...ports]) => {
+    const options = JSON.stringify({ endpoints, ports, adminPort, slots })
+    return start('the endpoints', [process.execPath, ENDPOINTS, options], place, null, [...ports, adminPort])
+  })
+  const [adminPort, ...ports] = all
   const named = endpoints.map(({ name }, i) => ({ name, port: ports[i] }))
   try {
     const front = await openFront(plan, strategyOf(cell), named, place)
@@ -52,6 +55,7 @@ async function openEndpoints(plan, cell, place) {
     const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : plan.fails[part]
     return {
       ...serviceTarget(front.service ?? servers, front.port, '/'),
+      died: firstToDie(front.service ? [front.service, servers] : [servers]),
       disturb: async (_, experiment) => {
         // The same draws for every strategy of a block, others in every block.
         await post(`${admin}/reset`, JSON.stringify({ seed: mix.seed + blockOf({ experiment }) }))
@@ -100,10 +104,11 @@ async function openFront(plan, strategy, endpoints, place) {
     const { service, port } = await startHaproxy(plan, config, place, place.cores)
     return { service, port, reset: async () => {} }
   }
-  const [port, adminPort] = await freePorts(2)
-  const options = JSON.stringify({ strategy, endpoints, parameters: plan.parameters, port, adminPort })
-  const command = [process.execPath, PROXY, options]
-  const service = await start(`the ${strategy} proxy`, command, place, place.cores, [port, adminPort])
+  const { service, ports } = await onFreePorts(2, ([port, adminPort]) => {
+    const options = JSON.stringify({ strategy, endpoints, parameters: plan.parameters, port, adminPort })
+    return start(`the ${strategy} proxy`, [process.execPath, PROXY, options], place, place.cores, [port, adminPort])
+  })
+  const [port, adminPort] = ports
   return { service, port, reset: () => post(`http://127.0.0.1:${adminPort}/reset`) }
 }
 
@@ -137,8 +142,7 @@ async function openProcesses(plan, cell, place) {
     const config = { balance: 'leastconn', servers, health: null, retries: false }
     const { service, port } = await startHaproxy(plan, config, place, null)
     started.push(service)
-    const died = Promise.race([service.died, ...apis.map((api) => api.died)])
-    died.catch(() => {})
+    const died = firstToDie([service, ...apis])
     const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
     return { ...serviceTarget(service, port, '/user'), countsRows: true, settings, died, stop }
   } catch (error) {
@@ -154,11 +158,19 @@ async function openProcesses(plan, cell, place) {
  * @param {string | null} cores
  */
 async function startHaproxy({ haproxy }, config, place, cores) {
-  const [port] = await freePorts(1)
   const file = path.join(path.dirname(place.logFile), 'haproxy.cfg')
-  writeFileSync(file, haproxyConfig({ ...config, port }))
-  const service = await start('HAProxy', [String(haproxy), '-db', '-f', file], place, cores, [port])
-  return { service, port }
+  const { service, ports } = await onFreePorts(1, ([port]) => {
+    writeFileSync(file, haproxyConfig({ ...config, port }))
+    return start('HAProxy', [String(haproxy), '-db', '-f', file], place, cores, [port])
+  })
+  return { service, port: ports[0] }
+}
+
+/** @param {{ died: Promise<never> }[]} services */
+function firstToDie(services) {
+  const died = Promise.race(services.map((service) => service.died))
+  died.catch(() => {})
+  return died
 }
 
 /** @param {Service} service @param {number} port @param {string} pathname @returns {Target} */
@@ -199,11 +211,35 @@ function isListening(port) {
   })
 }
 
-/** @param {number} count */
+/**
+ * A service on ports that are free. One that somebody took in the meantime ends it: then it is started on others.
+ *
+ * @param {number} count
+ * @param {(ports: number[]) => Promise<Service>} startOn
+ */
+async function onFreePorts(count, startOn) {
+  for (let left = START_TRIES; ; left--) {
+    const ports = await freePorts(count)
+    try {
+      return { service: await startOn(ports), ports }
+    } catch (error) {
+      if (left === 1 || !(error instanceof ServiceEnded)) throw error
+    }
+  }
+}
+
+/**
+ * Below the range from which the kernel takes ports for connections: under load those do not stay free for long.
+ *
+ * @param {number} count
+ */
 async function freePorts(count) {
   /** @type {number[]} */
   const ports = []
-  while (ports.length < count) ports.push(await getPort({ host: '127.0.0.1', exclude: ports }))
+  while (ports.length < count) {
+    const candidates = Array.from({ length: PORT_DRAWS }, () => randomInt(PORTS.from, PORTS.to))
+    ports.push(await getPort({ host: '127.0.0.1', port: candidates, exclude: ports }))
+  }
   return ports
 }
 
