@@ -1,10 +1,9 @@
-import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import getPort from 'get-port'
 import { coresOf, expandCores } from '../../load/machine.js'
+import { freePorts } from '../../load/ports.js'
 import { ServiceEnded, startService } from '../../load/service.js'
 import { openLocal } from '../../load/targets/index.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
@@ -15,9 +14,6 @@ const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 const START_TRIES = 3
-
-const PORTS = { from: 12_000, to: 32_000 }
-const PORT_DRAWS = 20
 
 /**
  * @typedef {import('./steps.js').BalancePlan} BalancePlan
@@ -226,21 +222,6 @@ async function onFreePorts(count, startOn) {
       if (left === 1 || !(error instanceof ServiceEnded)) throw error
     }
   }
-}
-
-/**
- * Below the range from which the kernel takes ports for connections: under load those do not stay free for long.
- *
- * @param {number} count
- */
-async function freePorts(count) {
-  /** @type {number[]} */
-  const ports = []
-  while (ports.length < count) {
-    const candidates = Array.from({ length: PORT_DRAWS }, () => randomInt(PORTS.from, PORTS.to))
-    ports.push(await getPort({ host: '127.0.0.1', port: candidates, exclude: ports }))
-  }
-  return ports
 }
 
 /** @param {string} url @param {string} [body] */
