@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
-import getPort from 'get-port'
 import t from 'tap'
+import { freePorts } from '../../load/ports.js'
 import { seededRandom } from '../../load/random.js'
 import { choose, createState, decay, observe, PUBLISHED_PARAMETERS } from '../../tuning/balance/adaptive.js'
 import { Latencies } from '../../tuning/balance/digest.js'
@@ -319,7 +319,7 @@ t.test('HAProxy takes the configuration that is written for it', { skip: program
 
 /** @param {any} t @param {'round-robin' | 'adaptive'} strategy @param {string[]} urls */
 async function startProxy(t, strategy, urls) {
-  const [port, adminPort] = [await getPort({ host: '127.0.0.1' }), await getPort({ host: '127.0.0.1' })]
+  const [port, adminPort] = await freePorts(2)
   const endpoints = urls.map((url, i) => ({ name: `endpoint-${i + 1}`, port: Number(new URL(url).port) }))
   const options = JSON.stringify({ strategy, endpoints, parameters: { ...P, min_samples: 1 }, port, adminPort })
   const child = spawn(process.execPath, ['tuning/balance/proxy.js', options], { stdio: 'inherit' })
