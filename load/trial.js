@@ -27,7 +27,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
   let probes
   let calm = async () => {}
   try {
-    if (target.disturb) calm = await target.disturb(generator)
+    if (target.disturb) calm = await target.disturb(generator, experiment)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : { sent: 0, completed: 0 }
     const rowsBefore = await database?.countRows()
     probes = await startProbes({ target, database, generator })

@@ -55,7 +55,7 @@ export async function main(verbs, [name, ...argv]) {
 function print({ run, records, text, folder, json }) {
   if (json) process.stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
   else if (folder === null) process.stdout.write(`\n${text}\n`)
-  else if (records.length > 0) process.stdout.write(`\n${text}\n\n${folder}/report.md\n`)
+  else if (records.length > 0 || !run.interrupted) process.stdout.write(`\n${text}\n\n${folder}/report.md\n`)
   if (run.interrupted) {
     process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
     return EXIT.interrupted

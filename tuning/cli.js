@@ -1,5 +1,6 @@
 import { main } from '../load/verb.js'
 import { ablate } from './ablate.js'
+import { balance } from './balance.js'
 import { bench } from './bench/bench.js'
 import { compare } from './compare.js'
 import { faults } from './faults.js'
@@ -8,4 +9,7 @@ import { playbook } from './playbook.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
 
-process.exitCode = await main({ ablate, bench, compare, faults, overload, playbook, soak, tune }, process.argv.slice(2))
+process.exitCode = await main(
+  { ablate, balance, bench, compare, faults, overload, playbook, soak, tune },
+  process.argv.slice(2),
+)

@@ -1,4 +1,4 @@
-const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
+const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
 /**
  * Takes down what became of every request, and sums it up. Samples are kept whole, so percentiles are exact.
@@ -117,7 +117,7 @@ export class Recorder {
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
  * @property {import('./by-entry.js').ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
  *
- * @typedef {Record<'min' | 'mean' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
+ * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  */
 
 /** A growing list of numbers in 4 bytes each. */

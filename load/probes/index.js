@@ -4,7 +4,7 @@ import { watchKernel } from './kernel.js'
 import { watchPostgres } from './postgres.js'
 
 /** Wait events and queues come and go within milliseconds: 10 looks a second. The page of the service costs it a millisecond. */
-const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000 }
+const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000, target: 1000 }
 
 /**
  * Probes, all of one shape: begun beside a load, sampled while it is on, ended when the last answer has come.
@@ -14,7 +14,8 @@ const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000 }
  * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number }) => Promise<any>} end takes what has to
  *   be taken at this moment; what it returns gives the findings
  *
- * @typedef {{ api: any, postgres: any, generator: any, kernel: any }} Findings
+ * @typedef {{ api: any, postgres: any, generator: any, kernel: any, target?: any }} Findings target: what only this kind
+ *   of target can tell
  */
 
 /**
@@ -29,6 +30,7 @@ export async function startProbes({ target, database, generator }) {
     postgres: await watchPostgres(database),
     generator: watchGenerator(generator),
     kernel: watchKernel({ url: target.url, ours: target.pid !== null }),
+    ...(target.watch && { target: await target.watch() }),
   })
   const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
   const stop = () => {
@@ -70,6 +72,7 @@ function every(interval_ms, probe) {
 function rounded(value) {
   if (typeof value === 'number') return Number(value.toFixed(4))
   if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(rounded)
   const known = Object.entries(value).filter(([, part]) => part !== null && part !== undefined)
   return Object.fromEntries(known.map(([name, part]) => [name, rounded(part)]))
 }

@@ -12,8 +12,9 @@
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
- * @property {(generator: { pid: number }) => Promise<() => Promise<void>>} [disturb] for the length of a trial; what it
- *   returns ends the disturbance
+ * @property {(generator: { pid: number }, experiment: string) => Promise<() => Promise<void>>} [disturb] for the length
+ *   of a trial, of which it is told the experiment; what it returns ends the disturbance
+ * @property {() => Promise<import('../probes/index.js').Probe>} [watch] a probe of its own, begun when the warm-up is over
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import getPort from 'get-port'
 import { UsageError } from '../flags.js'
 import { coresOf, nofileOf } from '../machine.js'
+import { freePorts } from '../ports.js'
 import { ServiceEnded, startService } from '../service.js'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -36,7 +36,7 @@ const CONFIG_EXIT_CODE = 2
  */
 export async function openLocal(options) {
   const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null } = options
-  const [port, adminPort] = [await getPort({ host: '127.0.0.1' }), await getPort({ host: '127.0.0.1' })]
+  const [port, adminPort] = await freePorts(2)
   const addresses = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const adminUrl = `http://127.0.0.1:${adminPort}`

@@ -56,6 +56,7 @@ t.test('a ladder of rates: a record each, every 201 a row', async (t) => {
     t.match(Object.keys(trials[i].traffic.latency_ms), [
       'min',
       'mean',
+      'p25',
       'p50',
       'p75',
       'p90',

@@ -1,0 +1,102 @@
+import { helpText } from '../load/flags.js'
+import { planCores } from '../load/machine.js'
+import { openRun } from '../load/open-run.js'
+import { pinSelf } from '../load/processes.js'
+import { runExperiment } from '../load/run.js'
+import { failingFigures, overheadFigures, processFigures, strategyFigures } from './balance/figures.js'
+import { simulateAll } from './balance/gains.js'
+import { openStrategy } from './balance/open.js'
+import { FLAGS, planOf } from './balance/plan.js'
+import { durationOf, nextStep, partsOf, strategiesOf, trialsOf } from './balance/steps.js'
+import { balanceReport, balanceText } from './balance/tables.js'
+import { answerSentences, haproxyAgainstAdaptive } from './balance/verdict.js'
+
+const EXAMPLES = `  npm run balance                                about 18 minutes
+  npm run balance -- --quick --slow 2x250ms
+  npm run balance -- --only simulation --factor 0.6`
+
+/**
+ * `npm run balance`: does adaptive balancing beat round robin over uneven endpoints?
+ *
+ * @type {import('../load/verb.js').Verb}
+ */
+export const balance = {
+  about: 'does adaptive balancing beat round robin over uneven endpoints?',
+  help: helpText(
+    'npm run balance -- [flags]\n\nDoes adaptive balancing beat round robin over uneven endpoints, and does HAProxy beat both?',
+    FLAGS,
+    EXAMPLES,
+  ),
+
+  async run(argv, io) {
+    const { results, run, plan, json } = openRun('balance', FLAGS, argv, planOf)
+    if (plan.haproxy_missing) io.progress.note(plan.haproxy_missing)
+    io.progress.note(`${plan.parts.join(', ')}: about ${Math.ceil(durationOf(plan) / 60)} min`)
+    const simulation = run.simulation ?? (await simulated(plan, results, io))
+    const proxyCores = plan.url ? pinnedAside() : null
+    const ended = await runExperiment(
+      {
+        run,
+        plan,
+        results,
+        next: (records) => nextStep(plan, records),
+        answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records, simulation) }),
+        open: (cell, place) => openStrategy(plan, String(cell), { ...place, cores: place.cores ?? proxyCores }),
+        report: balanceReport,
+      },
+      io,
+    )
+    return { ...ended, text: balanceText(ended.run, ended.records), folder: results.folder, json }
+  },
+}
+
+/** @typedef {import('./balance/plan.js').Plan} Plan */
+
+/** The core of the balancer, when everything else has been put on the others. @returns {string | null} */
+function pinnedAside() {
+  const cores = planCores()
+  return cores && pinSelf(cores.others) ? cores.api : null
+}
+
+/** @param {Plan} plan @param {import('../load/results.js').Results} results @param {import('../load/run.js').Io} io */
+async function simulated(plan, results, { signal, progress }) {
+  if (!plan.parts.includes('simulation')) return null
+  progress.note('simulating …')
+  return simulateAll(plan, signal).catch((error) => {
+    results.releaseUnused()
+    throw error
+  })
+}
+
+/**
+ * @param {Plan} plan
+ * @param {import('./balance/steps.js').Records} records
+ * @param {import('./balance/gains.js').Simulation | null} simulation
+ */
+function answerOf(plan, records, simulation) {
+  const strategies = strategyFigures(plan, records)
+  const crowded = strategyFigures(plan, records, 'crowded')
+  return {
+    answer: answerSentences(strategies, crowded, simulation).join(' '),
+    strategies,
+    crowded,
+    failing: failingFigures(plan, records),
+    overhead: overheadFigures(plan, records),
+    processes: processFigures(plan, records),
+    haproxy: haproxyAgainstAdaptive(plan, records),
+    simulation,
+    problem: problemOf(plan, records),
+  }
+}
+
+/** @param {Plan} plan @param {import('./balance/steps.js').Records} records */
+function problemOf(plan, records) {
+  for (const part of partsOf(plan)) {
+    const silent = strategiesOf(part, plan).find((strategy) => trialsOf(records, part, strategy).length === 0)
+    if (silent) {
+      const last = records.findLast(({ cell }) => cell === `${part}/${silent}`)
+      return `${part}: ${silent} had not one valid trial: ${last?.outcome.because ?? 'no trial'}`
+    }
+  }
+  return null
+}
