@@ -25,11 +25,12 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
   const generator = await startGenerator(load, signal, onCounts, { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
-  let calm = async () => {}
+  let calm = /** @type {import('./targets/index.js').Calm} */ (async () => {})
   try {
     if (target.disturb) calm = await target.disturb(generator)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : { sent: 0, completed: 0 }
-    const rowsBefore = await database?.countRows()
+    const counted = target.writesBeside ? null : database
+    const rowsBefore = await counted?.countRows()
     probes = await startProbes({ target, database, generator })
     // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
     let findings
@@ -38,7 +39,9 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     }
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const found = await (findings ?? probes.end())({ ...traffic, lateness_ms })
-    const rows_stored = database ? (await database.countRows()) - Number(rowsBefore) : null
+    const beside = await calm()
+    calm = async () => {}
+    const rows_stored = counted ? (await counted.countRows()) - Number(rowsBefore) : null
     const warmup_unanswered = warmup.sent - warmup.completed
     const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
     const record = {
@@ -52,6 +55,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
       load: describeLoad(plan),
       traffic: { ...counts, ...traffic },
       probes: found,
+      ...(beside && { beside }),
     }
     const judged = { ...record, outcome: judge(record, slo) }
     return { ...judged, limit: limitOf(judged, slo) }
@@ -91,6 +95,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
  * @property {ReturnType<typeof describeLoad>} load
  * @property {TrialTraffic} traffic
  * @property {import('./probes/index.js').Findings} probes
+ * @property {import('./targets/index.js').Beside} [beside] what else was done to the target meanwhile
  * @property {import('./judge.js').Outcome} outcome
  * @property {import('./limit.js').Limit} limit
  */

@@ -12,8 +12,11 @@
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
- * @property {(generator: { pid: number }) => Promise<() => Promise<void>>} [disturb] for the length of a trial; what it
- *   returns ends the disturbance
+ * @property {(generator: { pid: number }) => Promise<Calm>} [disturb] for the length of a trial
+ * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
+ *
+ * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did
+ * @typedef {{ offered_rps: number, achieved_rps: number, sent: number, ok: number, mean_ms: number | null }} Beside
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

@@ -1,0 +1,262 @@
+import { whereAndWhen } from '../../load/report/report.js'
+import { count, milliseconds, NONE, percent } from '../../load/report/table.js'
+import { labelOf } from '../compare/sides.js'
+import { median } from '../ranks.js'
+import { table } from '../spread.js'
+import { agreementSentence, agreementsOf, waitingShare } from './agreement.js'
+import { perHour } from './cost.js'
+import { findingsOf, mainOf } from './findings.js'
+import { publishedPart } from './published.js'
+import { digitsFor, intervalText, nameOf, sentencesOf } from './sentences.js'
+import { rungsOf, screened, screenTrial, seriesOf, trialsOf } from './steps.js'
+
+/** @typedef {import('./steps.js').RampPlan} RampPlan @typedef {import('./steps.js').Records} Records @typedef {import('./steps.js').Name} Name */
+
+/**
+ * What was found, for the terminal and the report's top.
+ *
+ * @param {any} run
+ * @param {Records} records
+ */
+export function rampText(run, records) {
+  const { plan } = run
+  const findings = findingsOf(plan, records)
+  const agreements = agreementsOf(plan, records, findings).map(agreementSentence)
+  const warnings = (run.warnings ?? []).map((/** @type {string} */ text) => `Warning: ${text}.`)
+  return [
+    ...(run.problem ? [`**No trustworthy answer: ${run.problem}.**`] : []),
+    [...sentencesOf(plan, findings), ...agreements, ...warnings].map((text) => `- ${text}`).join('\n'),
+    ...costPart(plan, findings),
+    ...screenPart(plan, records),
+    rungTable(plan, records),
+    ...withoutPart(plan, records),
+  ].join('\n\n')
+}
+
+/**
+ * report.md
+ *
+ * @param {any} run
+ * @param {Records} records
+ */
+export function rampReport(run, records) {
+  const { plan } = run
+  const findings = findingsOf(plan, records)
+  const drivers = Object.entries(run.drivers ?? {}).map(([name, version]) => `${name} (${version})`)
+  return `${[
+    `# Redline ramp: ${run.run_id}`,
+    rampText(run, records),
+    '## Published',
+    publishedPart(plan, records, findings),
+    '## How it was measured',
+    [
+      `- Closed loop, ${drivers.join(', ')}: each worker sends when its answer has come. More workers until the mean latency is above ${milliseconds(plan.ceiling_ms)}, then between the last below it and the first above it; the rate at the ceiling lies between those two, on logarithmic scales.`,
+      `- ${plan.blocks} blocks, in each every series in an order that is drawn, ${plan.duration_s} s a rung after ${plan.warmup_s} s of warm-up; after the first block a climb begins just below the ceiling. Ratios are taken within a block; intervals go by ranks, and need six blocks.`,
+      '- Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); what is missing is the generator’s own. Disks: all of this machine together; busy: the busiest.',
+      ...(run.pinning ? [`- ${run.pinning}`] : []),
+      `- Command: \`npm run ramp -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
+    ].join('\n'),
+    '## Where',
+    whereAndWhen(run),
+  ].join('\n\n')}\n`
+}
+
+/** @param {RampPlan} plan @param {Records} records */
+function rungTable(plan, records) {
+  const rows = seriesOf(plan).flatMap((series) => {
+    const trials = trialsOf(records, series.key)
+    const workers = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
+    return workers.map((number) => {
+      const own = trials.filter(({ load }) => load.connections === number)
+      return [`${nameOf(plan, series)}, ${count(number)}`, ...rungCells(plan, own)]
+    })
+  })
+  const head = [
+    'side, workers',
+    'trials',
+    'requests/s',
+    'mean',
+    'p99',
+    'success',
+    'waiting',
+    ...RESOURCES.map(([name]) => name),
+  ]
+  return table(head, rows)
+}
+
+/** @param {RampPlan} plan @param {Records} own trials with the same number of workers */
+function rungCells(plan, own) {
+  const of = (/** @type {(record: Records[number]) => number | undefined} */ value) => {
+    return median(own.map((record) => value(record) ?? Number.NaN))
+  }
+  const mean_ms = of(({ traffic }) => traffic.latency_ms?.mean)
+  const over = rungsOf(plan, own).filter((rung) => rung.over).length * 2 > own.length
+  return [
+    String(own.length),
+    figure(of(({ traffic }) => traffic.goodput_rps)),
+    over ? `**${milliseconds(mean_ms)}**` : milliseconds(mean_ms),
+    milliseconds(of(({ traffic }) => traffic.latency_ms?.p99)),
+    percent(of(({ traffic }) => traffic.success_ratio)),
+    share(of(waitingShare)),
+    ...RESOURCES.map(([, value, text]) => text(of(value))),
+  ]
+}
+
+/** Resources beside each rung: what they are called, where they stand in a record, how they are written. */
+const RESOURCES = /** @type {[string, (record: any) => number | undefined, (value: number) => string][]} */ ([
+  ['API core', ({ probes }) => probes.api.cpu_core_ratio, share],
+  ['API memory', ({ probes }) => probes.api.rss_bytes, mebibytes],
+  ['Postgres', ({ probes }) => probes.postgres.cpu_core_ratio, share],
+  ['disk read', perSecond('read_bytes'), (value) => rate(value)],
+  ['disk written', perSecond('written_bytes'), (value) => rate(value)],
+  ['disk busy', ({ probes }) => probes.kernel.disk?.busy_ratio, share],
+  ['free memory', ({ probes }) => probes.kernel.memory_available_bytes, mebibytes],
+  ['generator', ({ probes }) => probes.generator.cpu_core_ratio, share],
+])
+
+/** @param {RampPlan} plan @param {import('./findings.js').Findings} findings */
+function costPart(plan, { series, cost }) {
+  const priced = /** @type {Name[]} */ (Object.keys(plan.prices))
+  if (priced.length === 0) return []
+  const rows = priced.map((side) => {
+    const [price, million] = [/** @type {import('./cost.js').Price} */ (plan.prices[side]), cost[side]]
+    const found = mainOf(series, side, plan.drivers[0])
+    return [
+      `${side.toUpperCase()}: ${labelOf(/** @type {any} */ (plan.sides[side]))}`,
+      String(price.per_hour),
+      price.storage_gb > 0 ? `${count(price.storage_gb)} GB x ${price.per_gb_month}` : NONE,
+      perHour(price).toFixed(4),
+      found && found.blocks > 0 ? intervalText(found.rps) : NONE,
+      million ? intervalText(million, digitsFor(million.estimate)) : NONE,
+    ]
+  })
+  return [
+    table(
+      ['cost', 'per hour', 'storage per month', 'in all per hour', 'requests/s at the ceiling', 'per million requests'],
+      rows,
+    ),
+  ]
+}
+
+/** @param {RampPlan} plan @param {Records} records */
+function screenPart(plan, records) {
+  const entries = screened(plan)
+  if (entries.length === 0) return []
+  const rows = /** @type {Name[]} */ (Object.keys(plan.sides)).flatMap((side) =>
+    entries.map(({ name }) => {
+      const trial = screenTrial(records, side, name)
+      return [
+        `${side.toUpperCase()}: ${name}`,
+        trial ? count(trial.load.connections) : NONE,
+        trial ? figure(trial.traffic.goodput_rps) : NONE,
+        milliseconds(trial?.traffic.latency_ms?.mean),
+        milliseconds(trial?.traffic.latency_ms?.p99),
+        trial ? percent(trial.traffic.success_ratio) : NONE,
+      ]
+    }),
+  )
+  return [table(['each request alone', 'workers', 'requests/s', 'mean', 'p99', 'success'], rows)]
+}
+
+/**
+ * What leaving out one request does to the others, at the highest number of workers below the ceiling that both had.
+ *
+ * @param {RampPlan} plan
+ * @param {Records} records
+ */
+function withoutPart(plan, records) {
+  if (!plan.without) return []
+  const rows = /** @type {Name[]} */ (Object.keys(plan.sides)).flatMap((side) => {
+    const [all, without] = ['all', 'without'].map((variant) =>
+      trialsOf(records, `${side}:${plan.drivers[0]}:${variant}`),
+    )
+    const shared = all
+      .map(({ load }) => load.connections)
+      .filter((number) => without.some(({ load }) => load.connections === number))
+    const below = shared.filter((number) =>
+      rungsOf(
+        plan,
+        all.filter(({ load }) => load.connections === number),
+      ).some(({ over }) => !over),
+    )
+    const workers = Math.max(...(below.length > 0 ? below : shared))
+    return screened(plan).map(({ name }) => {
+      const of = (
+        /** @type {Records} */ trials,
+        /** @type {(entry: any, record: Records[number]) => number} */ value,
+      ) => {
+        const own = trials.filter(({ load }) => load.connections === workers)
+        return median(own.flatMap((record) => (entryOf(record, name) ? [value(entryOf(record, name), record)] : [])))
+      }
+      const [rates, means] = [ratePerSecond, meanLatency].map((value) => [of(all, value), of(without, value)])
+      return [
+        `${side.toUpperCase()}, ${Number.isFinite(workers) ? count(workers) : NONE}: ${name}`,
+        figure(rates[0]),
+        figure(rates[1]),
+        times(rates[1] / rates[0]),
+        milliseconds(means[0]),
+        milliseconds(means[1]),
+        times(means[1] / means[0]),
+      ]
+    })
+  })
+  const head = [
+    'side, workers, request',
+    'requests/s',
+    `without ${plan.left_out}`,
+    'ratio',
+    'mean',
+    `without ${plan.left_out}`,
+    'ratio',
+  ]
+  return [table(head, rows)]
+}
+
+/** @param {Records[number]} record @param {string} name */
+function entryOf({ traffic }, name) {
+  return /** @type {any} */ (traffic).by_entry?.[name]
+}
+
+/** @param {any} entry @param {Records[number]} record */
+function ratePerSecond({ ok }, { traffic }) {
+  return (ok * traffic.goodput_rps) / Math.max(1, traffic.ok)
+}
+
+/** @param {any} entry */
+function meanLatency({ latency_ms }) {
+  return latency_ms?.mean ?? Number.NaN
+}
+
+/** @param {'read_bytes' | 'written_bytes'} name */
+function perSecond(name) {
+  return (/** @type {any} */ { probes, traffic, load }) => {
+    const seconds = Math.max(load.duration_s, traffic.completed / traffic.achieved_rps || 0)
+    return probes.kernel.disk && probes.kernel.disk[name] / seconds
+  }
+}
+
+/** @param {number} bytes_per_second */
+function rate(bytes_per_second) {
+  return Number.isNaN(bytes_per_second) ? NONE : `${(bytes_per_second / 1e6).toFixed(1)} MB/s`
+}
+
+/** @param {number} bytes */
+function mebibytes(bytes) {
+  return Number.isNaN(bytes) ? NONE : `${count(Math.round(bytes / 2 ** 20))} MiB`
+}
+
+/** @param {number} ratio */
+function share(ratio) {
+  return Number.isNaN(ratio) ? NONE : `${Math.round(ratio * 100)} %`
+}
+
+/** @param {number} ratio */
+function times(ratio) {
+  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE
+}
+
+/** @param {number} value */
+function figure(value) {
+  if (Number.isNaN(value)) return NONE
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
+}
