@@ -141,7 +141,7 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
     sides,
     drivers,
     left_out: without ? [without].flat().join(', ') : null,
-    without: without === undefined ? null : mixOf({ ...given, without, seed }),
+    without: without === undefined ? null : /** @type {any} */ (mixOf({ ...given, without, seed })).entries,
     ceiling_ms,
     most_workers,
     growth: usual.growth,

@@ -20,8 +20,8 @@ const KEPT_RATIO = 0.95
  * @property {number} blocks in which the climb met the ceiling
  * @property {number} workers at the ceiling, the median of the blocks; NaN where the ceiling was not met
  * @property {import('./cost.js').Interval} rps at the ceiling; low and high are 0 and infinite where there are too few blocks
- * @property {{ workers: number, rps: number, mean_ms: number, over: boolean } | null} furthest where it was not met: the
- *   last rung
+ * @property {boolean} refuses requests failed before the latency was at the ceiling
+ * @property {import('./climb.js').Rung | null} furthest where it was not met: the rung that came nearest
  * @property {number} generator_core_ratio that the generator used or waited for, at the rungs around the ceiling
  *
  * @typedef {object} Findings
@@ -83,12 +83,14 @@ function foundOf(plan, records, series) {
   const rungs = rungsOf(plan, trials)
   const near = crossings.flatMap(({ below, above }) => [below?.workers, above?.workers])
   const around = near.length > 0 ? trials.filter(({ load }) => near.includes(load.connections)) : trials.slice(-1)
-  const furthest = [...rungs].sort((a, b) => a.workers - b.workers).at(-1) ?? null
+  const sorted = [...rungs].sort((a, b) => a.workers - b.workers)
+  const furthest = sorted.at(sorted.every(({ over }) => over) ? 0 : -1) ?? null
   return {
     ...series,
     blocks: crossings.length,
     workers: median(crossings.map(({ workers }) => workers)),
     rps: intervalOf(crossings.map(({ rps }) => rps)),
+    refuses: 2 * crossings.filter(({ above }) => Number(above?.mean_ms) <= plan.ceiling_ms).length > crossings.length,
     furthest: crossings.length > 0 ? null : furthest,
     generator_core_ratio: median(around.map(generatorShare)),
   }

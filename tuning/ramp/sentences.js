@@ -41,11 +41,14 @@ export function digitsFor(value) {
 
 /** @param {import('./steps.js').RampPlan} plan @param {import('./findings.js').Found} found */
 function foundSentence(plan, found) {
-  const { side, blocks, workers, rps, furthest } = found
+  const { side, blocks, workers, rps, refuses, furthest } = found
   const ceiling = milliseconds(plan.ceiling_ms)
   const who = `${nameOf(plan, found)} (${labelOf(/** @type {any} */ (plan.sides[side]))})`
   if (blocks > 0) {
-    const passes = `passes a mean latency of ${ceiling} at ${count(Math.round(workers))} workers`
+    const number = count(Math.round(workers))
+    const passes = refuses
+      ? `fails requests beyond ${number} workers, before a mean latency of ${ceiling}`
+      : `passes a mean latency of ${ceiling} at ${number} workers`
     return `${who} ${passes}, with ${intervalText(rps)} requests/s (${blocks} ${blocks === 1 ? 'block' : 'blocks'}).`
   }
   if (!furthest) return `${who}: no valid trial.`

@@ -24,8 +24,8 @@ const LATER_RUNGS = 2.3
  * @typedef {object} Ramp
  * @property {Partial<Record<Name, import('../compare/sides.js').Side>>} sides
  * @property {string[]} drivers the first one answers, the others check it
- * @property {import('../../load/mix.js').MixPlan | null} without the mix less one of its requests
- * @property {string | null} left_out its name
+ * @property {any[] | null} without the entries of the mix that are left, where some are to be left out
+ * @property {string | null} left_out their names
  * @property {number} ceiling_ms of the mean latency
  * @property {number} most_workers
  * @property {number} growth from one rung to the next in the first block
@@ -56,7 +56,7 @@ export function nextStep(plan, records) {
     const workers = climbStep(plan, series, block, records)
     if (workers === null) continue
     const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
-    const load = { ...loadOf(plan, series.driver, workers), ...(series.variant === 'without' && mixOf(plan.without)) }
+    const load = { ...loadOf(plan, series.driver, workers), ...mixOf(plan, series) }
     return { experiment: `ramp/${block}/${key}/${workers}`, cell: series.side, left_s, load }
   }
   return null
@@ -185,9 +185,9 @@ function loadOf({ warmup_s, duration_s }, driver, connections) {
   return { driver, loop, rate_rps: null, connections, warmup_s, duration_s }
 }
 
-/** @param {import('../../load/mix.js').MixPlan | null} mix */
-function mixOf(mix) {
-  return mix ? { mix } : {}
+/** The plan's own, unless something is left out. @param {RampPlan} plan @param {Series} series */
+function mixOf({ mix, without: entries, left_out }, { variant }) {
+  return variant === 'all' ? {} : { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries } }
 }
 
 /** @param {Records} trials of one rung */
