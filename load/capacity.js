@@ -1,4 +1,5 @@
 import { DRIVERS } from './drivers/index.js'
+import { sends } from './drivers/refuse.js'
 import { limitOfRun } from './limit.js'
 import { moved, relaxedCell } from './relax.js'
 import { scoreOf } from './search/score.js'
@@ -10,7 +11,7 @@ import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from './search/
  * @param {Pick<import('./run.js').Plan, 'url' | 'mix'>} plan
  */
 export function plateauDriver({ url, mix }) {
-  return url?.startsWith('https:') || mix.method === 'HEAD' ? 'client' : 'autocannon'
+  return url?.startsWith('https:') || sends({ url: '', ...mix }, 'HEAD') ? 'client' : 'autocannon'
 }
 
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]

@@ -12,7 +12,9 @@ let session
 /** @type {Record<string, (message: any) => Promise<any>>} */
 const commands = {
   async open({ load }) {
-    session = await DRIVERS[load.driver].open(load)
+    const { check, open } = DRIVERS[load.driver]
+    check?.({ url: load.url, ...load.mix })
+    session = await open(load)
   },
   async run({ duration_s }) {
     const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from './drivers/index.js'
 import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
+import { readMixFile } from './mix-file.js'
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
 
@@ -31,6 +32,8 @@ export const MIX_FLAGS = {
     multiple: true,
   },
   body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
+  mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see the README' },
+  without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 
 /** The flags that say what load a run puts on what. @satisfies {Record<string, import('./flags.js').Flag>} */
@@ -42,7 +45,7 @@ export const PLAN_FLAGS = {
   },
   driver: {
     value: 'NAME',
-    about: 'paced (open loop, default), vegeta (open loop), autocannon or client (closed loop)',
+    about: 'paced (open loop, default), vegeta (open loop), autocannon, client, wrk or locust (closed loop)',
     ...oneOf(Object.keys(DRIVERS)),
   },
   connections: {
@@ -185,19 +188,40 @@ function httpUrl(text) {
  */
 export function mixOf(flags) {
   refuseHeaders(flags.header ?? [])
+  if (flags.mix) return weightedMixOf(flags)
+  if (flags.without) throw new UsageError('--without: expected --mix beside it, got none')
   const method = flags.method ?? 'POST'
   const body = flags.body === undefined ? null : bodyOf(flags.body)
   const bodiless = body === null && (method === 'GET' || method === 'HEAD')
-  const type = /** @type {[string, string]} */ (['Content-Type', 'application/json'])
-  const given = flags.header ?? []
-  const typed = bodiless || given.some((/** @type {string[]} */ [name]) => name.toLowerCase() === 'content-type')
   return {
     name: flags.body ?? (bodiless ? method.toLowerCase() : 'create-user'),
     method,
-    headers: typed ? given : [type, ...given],
+    headers: bodiless ? (flags.header ?? []) : typed(flags.header),
     body_base64: bodiless ? '' : (body?.toString('base64') ?? null),
     seed: flags.seed ?? randomInt(MAX_SEED + 1),
   }
+}
+
+/** @param {Record<string, any>} flags @returns {import('./mix.js').MixPlan} */
+function weightedMixOf({ mix, without, method, body, header, seed }) {
+  const beside = Object.entries({ method, body }).find(([, value]) => value !== undefined)
+  if (beside) throw new UsageError(`--${beside[0]}: expected no --mix beside it, whose entries have their own`)
+  const entries = readMixFile(mix, without)
+  const headers = typed(header)
+  return {
+    name: mix,
+    method: entries[0].method,
+    headers,
+    body_base64: null,
+    seed: seed ?? randomInt(MAX_SEED + 1),
+    entries,
+  }
+}
+
+/** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} [headers] */
+function typed(headers = []) {
+  const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
+  return has ? headers : [/** @type {[string, string]} */ (['Content-Type', 'application/json']), ...headers]
 }
 
 /** @param {string} file */

@@ -1,3 +1,5 @@
+const STEP = 0x6d2b79f5
+
 /**
  * Numbers that look random and are the same for the same seed: mulberry32, Tommy Ettinger's generator of 32 bits.
  *
@@ -7,9 +9,19 @@
 export function seededRandom(seed) {
   let state = seed
   return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    state = (state + STEP) | 0
+    return scrambled(state)
   }
+}
+
+/** Number `n` of what seededRandom gives, from 0, without those before it. @param {number} seed @param {number} n */
+export function randomAt(seed, n) {
+  return scrambled((seed + Math.imul(n + 1, STEP)) | 0)
+}
+
+/** @param {number} state */
+function scrambled(state) {
+  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
 }

@@ -90,7 +90,7 @@ function reopen({ resume, json, out, ...given }) {
 function checkDriver(plan) {
   const { url, mix } = plan
   const drivers = [DRIVERS[plan.driver], ...(plan.searches ? [DRIVERS[plateauDriver(plan)]] : [])]
-  for (const { check } of drivers) check?.({ url: url ?? 'http://127.0.0.1', method: mix.method })
+  for (const { check } of drivers) check?.({ url: url ?? 'http://127.0.0.1', ...mix })
 }
 
 /**

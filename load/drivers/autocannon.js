@@ -2,9 +2,11 @@ import { createRequire } from 'node:module'
 import runAutocannon from 'autocannon'
 import { UsageError } from '../flags.js'
 import { createMix } from '../mix.js'
+import { countByEntry } from './by-entry.js'
 import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
-import { headOf } from './head.js'
+import { headOf, headsOf } from './head.js'
 import { Recorder } from './recorder.js'
+import { sends } from './refuse.js'
 
 /** autocannon looks this often whether it is at its end. */
 const END_CHECK_INTERVAL_MS = 100
@@ -21,11 +23,11 @@ export const autocannon = {
   loop: 'closed',
   version: async () => createRequire(import.meta.url)('autocannon/package.json').version,
 
-  check({ url, method }) {
+  check(asked) {
     // It connects with rejectUnauthorized: false, and no option of it can change that (lib/httpClient.js, 9.0.0).
-    if (url.startsWith('https:')) refuse('https, since it does not check certificates')
+    if (asked.url.startsWith('https:')) refuse('https, since it does not check certificates')
     // Its parser waits for the body that the answer's headers announce.
-    if (method === 'HEAD') refuse('HEAD')
+    if (sends(asked, 'HEAD')) refuse('HEAD')
   },
 
   async open(load) {
@@ -47,7 +49,8 @@ export const autocannon = {
  */
 async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
   const recorder = new Recorder()
-  const head = headOf(load.url, mix, { last: load.fresh_connections })
+  const byEntry = countByEntry(load.mix)
+  const requestBytes = requestsOf(load, mix)
   /** @type {any[]} */
   const clients = []
   const start_ms = performance.now()
@@ -63,8 +66,12 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
     setupClient: (/** @type {any} */ client) => {
       clients.push(client)
       // Its setBody puts the whole request together anew, headers and defaults: 8 of 28 us a request.
-      client.getRequestBuffer = () => requestBytes(head, mix.body(nextNumber()))
-      watch(client, recorder, { start_ms, timeout_ms: load.timeout_s * 1000, signal })
+      client.getRequestBuffer = () => {
+        const { name, bytes } = requestBytes(nextNumber())
+        client.entryName = name
+        return bytes
+      }
+      watch(client, recorder, { byEntry, start_ms, timeout_ms: load.timeout_s * 1000, signal })
     },
   })
   // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
@@ -85,7 +92,7 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   }
   signal.throwIfAborted()
   onEnd()
-  return { ...recorder.summary(recorder.sent, duration_s), lateness_ms: null }
+  return { ...recorder.summary(recorder.sent, duration_s), ...byEntry.summary(), lateness_ms: null }
 }
 
 /**
@@ -94,9 +101,9 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
  *
  * @param {any} client autocannon's, an event emitter
  * @param {Recorder} recorder
- * @param {{ start_ms: number, timeout_ms: number, signal: AbortSignal }} run
+ * @param {{ byEntry: ReturnType<typeof countByEntry>, start_ms: number, timeout_ms: number, signal: AbortSignal }} run
  */
-function watch(client, recorder, { start_ms, timeout_ms, signal }) {
+function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
   let sentAt_ms = 0
   let waiting = false
   let closing = false
@@ -130,6 +137,7 @@ function watch(client, recorder, { start_ms, timeout_ms, signal }) {
     waiting = false
     used.answeredOn = used.sentOn
     recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
+    byEntry.answer(client.entryName, status, now_ms - sentAt_ms)
   })
   client.on('connError', (/** @type {Error} */ error) => {
     if (waiting) recorder.error(sideOfCode(error))
@@ -145,10 +153,30 @@ function watch(client, recorder, { start_ms, timeout_ms, signal }) {
   client.on('done', settleLost)
 }
 
-/** @param {(body: string | Buffer) => string} head @param {string | Buffer} body a string holds nothing but ASCII */
-function requestBytes(head, body) {
-  if (typeof body === 'string') return Buffer.from(head(body) + body, 'latin1')
-  return Buffer.concat([Buffer.from(head(body), 'latin1'), body])
+/**
+ * @param {import('./index.js').Load} load
+ * @param {import('../mix.js').Mix} mix
+ * @returns {(i: number) => { name: string, bytes: Buffer }} request i, and its entry's name
+ */
+function requestsOf({ url, fresh_connections: last }, mix) {
+  if (mix.varied) {
+    const head = headsOf(url, { last })
+    return (i) => {
+      const request = mix.request(i)
+      return { name: request.name, bytes: bytesOf(head(request), request.body) }
+    }
+  }
+  const head = headOf(url, mix, { last })
+  return (i) => {
+    const body = mix.body(i)
+    return { name: mix.name, bytes: bytesOf(head(body), body) }
+  }
+}
+
+/** @param {string} head @param {string | Buffer} body a string is one byte a character */
+function bytesOf(head, body) {
+  if (typeof body === 'string') return Buffer.from(head + body, 'latin1')
+  return Buffer.concat([Buffer.from(head, 'latin1'), body])
 }
 
 /** @param {string} what @returns {never} */

@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMix } from '../mix.js'
+import { countByEntry } from './by-entry.js'
 import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { Recorder, Samples } from './recorder.js'
 
@@ -44,6 +45,7 @@ export const client = {
  */
 async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
   const recorder = new Recorder()
+  const byEntry = countByEntry(load.mix)
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
   /** @type {Record<string, number>} */
   const buckets = {}
@@ -58,20 +60,22 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
     const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
     try {
       for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
-        const body = mix.body(nextNumber())
+        const { name, method, path, body, ...own } = mix.request(nextNumber())
         const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
-        const headers = { ...Object.fromEntries(mix.headers), 'Content-Length': bytes.length }
+        const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
+        const where = path === null ? {} : { path }
         recorder.sent++
-        const ended = await exchange(request(url, { method: mix.method, headers, agent }), bytes, load, signal)
+        const ended = await exchange(request(url, { method, headers, agent, ...where }), bytes, load, signal)
         const now_ms = performance.now()
         if (ended.error) {
           recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
           await sleep(RETRY_DELAY_MS)
         } else {
           recorder.answer(ended.status, ended.latency_ms, now_ms - start_ms)
+          byEntry.answer(name, ended.status, ended.latency_ms)
           const bucket = String(bucketOf(ended.latency_ms))
           buckets[bucket] = (buckets[bucket] ?? 0) + 1
-          for (const [name, phase_ms] of Object.entries(ended.phases_ms)) phases[name].add(phase_ms)
+          for (const [part, phase_ms] of Object.entries(ended.phases_ms)) phases[part].add(phase_ms)
         }
         due_ms = Math.max(performance.now(), due_ms + gap_ms)
         if (due_ms > performance.now()) await sleep(due_ms - performance.now())
@@ -91,6 +95,7 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   const phases_ms = Object.fromEntries(Object.entries(phases).map(([name, samples]) => [name, samples.distribution()]))
   return {
     ...recorder.summary(recorder.sent, duration_s),
+    ...byEntry.summary(),
     lateness_ms: null,
     phases_ms: /** @type {Phases} */ (phases_ms),
     buckets,

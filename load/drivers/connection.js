@@ -55,7 +55,7 @@ export class Connection {
 
   /**
    * @param {string} head request line and headers, ending in an empty line
-   * @param {string | Buffer} body a string holds nothing but ASCII
+   * @param {string | Buffer} body a string is one byte a character
    * @param {Done} done called once: with a status, or with the error's side
    */
   send(head, body, done) {

@@ -2,6 +2,7 @@ import { autocannon } from './autocannon.js'
 import { client } from './client.js'
 import { paced } from './paced.js'
 import { vegeta } from './vegeta.js'
+import { wrk } from './wrk.js'
 
 /**
  * What puts load on a target, all of one shape. A driver runs in the generator's process.
@@ -10,7 +11,7 @@ import { vegeta } from './vegeta.js'
  * @property {string} name
  * @property {'open' | 'closed'} loop
  * @property {() => Promise<string>} version what it is built on, for the record
- * @property {(load: { url: string, method: string }) => void} [check] throws a UsageError for what this driver cannot do
+ * @property {(asked: import('./refuse.js').Asked) => void} [check] throws a UsageError for what this driver cannot do
  * @property {(load: Load) => Promise<Session>} open
  *
  * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
@@ -37,4 +38,4 @@ import { vegeta } from './vegeta.js'
  */
 
 /** @type {Record<string, Driver>} */
-export const DRIVERS = { paced, autocannon, client, vegeta }
+export const DRIVERS = { paced, autocannon, client, vegeta, wrk }

@@ -4,6 +4,7 @@ import { Connection } from './connection.js'
 import { TIMEOUT, UNSENT } from './errors.js'
 import { headOf } from './head.js'
 import { Recorder } from './recorder.js'
+import { refuseEntries } from './refuse.js'
 import { constantRate } from './schedule.js'
 
 /** Node's timers resolve 1 ms; answers pump too, so at high rates it is finer. */
@@ -22,6 +23,7 @@ export const paced = {
   name: 'paced',
   loop: 'open',
   version: async () => `http-parser-js ${createRequire(import.meta.url)('http-parser-js/package.json').version}`,
+  check: (asked) => refuseEntries('paced', asked),
 
   async open(load) {
     const mix = createMix(load.mix, load.trial)

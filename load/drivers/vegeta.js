@@ -13,6 +13,7 @@ import { UsageError } from '../flags.js'
 import { createMix } from '../mix.js'
 import { sideOfText, TIMEOUT, UNSENT } from './errors.js'
 import { Recorder } from './recorder.js'
+import { refuseEntries } from './refuse.js'
 import { constantRate } from './schedule.js'
 
 const BUILT = fileURLToPath(new URL('vegeta/bin/vegeta', import.meta.url))
@@ -35,7 +36,11 @@ export const vegeta = {
   name: 'vegeta',
   loop: 'open',
   version: async () => (await run(binary(), ['-version'])).stdout.match(/^Version: (\S+)/m)?.[1] ?? 'unknown',
-  check: () => void binary(),
+
+  check(asked) {
+    refuseEntries('vegeta', asked)
+    binary()
+  },
 
   async open(load) {
     const program = binary()
@@ -71,9 +76,14 @@ function* targets(url, mix, first, count) {
   const header = {}
   for (const [name, value] of mix.headers) header[name] = [...(header[name] ?? []), value]
   for (let i = first; i < first + count; i++) {
-    const body = Buffer.from(mix.body(i)).toString('base64')
+    const body = base64(mix.body(i))
     yield `${JSON.stringify({ method: mix.method, url, header, body })}\n`
   }
+}
+
+/** @param {string | Buffer} body a string is one byte a character */
+function base64(body) {
+  return (typeof body === 'string' ? Buffer.from(body, 'latin1') : body).toString('base64')
 }
 
 /**
