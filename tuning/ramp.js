@@ -88,13 +88,14 @@ export const ramp = {
   async run(argv, io) {
     const { results, run, plan, json } = openRun('ramp', FLAGS, argv, planOf)
     if (lacksCredentials(plan)) throw new UsageError('--resume: expected a run without credentials, which are not kept')
-    run.drivers = await presentDrivers(plan, io.progress.note).catch((/** @type {Error} */ error) => {
+    const present = await presentDrivers(plan).catch((/** @type {Error} */ error) => {
       results.releaseUnused()
       throw error
     })
-    plan.drivers = Object.keys(run.drivers)
+    for (const text of present.missing) io.progress.note(`goes on without one of its drivers: ${text}`)
+    plan.drivers = Object.keys(present.drivers)
     plan.driver = plan.drivers[0]
-    Object.assign(run, { argv: run.argv.map(withoutCredentials), plan: keptPlan(plan) })
+    Object.assign(run, present, { argv: run.argv.map(withoutCredentials), plan: keptPlan(plan) })
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const ended = await runExperiment(
       {
@@ -128,7 +129,7 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
   const most_workers = given['max-workers'] ?? DEFAULTS.most_workers
   const sides = { a, ...(b && { b }) }
   const mix = mixOf({ ...given, seed })
-  const drivers = chosenDrivers(given, Object.values(sides), mix)
+  const drivers = chosenDrivers(given, Object.values(sides))
   const plan = {
     ...base,
     mix,
@@ -140,8 +141,9 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
     warmup_s: usual.warmup_s,
     sides,
     drivers,
-    left_out: without ? [without].flat().join(', ') : null,
-    without: without === undefined ? null : /** @type {any} */ (mixOf({ ...given, without, seed })).entries,
+    cross_checks: given['cross-check'] === true,
+    left_out: without ? without.join(', ') : null,
+    without: without ? (mixOf({ ...given, without, seed }).entries ?? null) : null,
     ceiling_ms,
     most_workers,
     growth: usual.growth,

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { UsageError } from '../../load/flags.js'
 import { diskUse, parseDisks } from '../../load/probes/disk.js'
 import { seededRandom } from '../../load/random.js'
 import { agreementSentence, agreementsOf, waitingShare } from '../../tuning/ramp/agreement.js'
 import { aroundCeiling, crossingOf, nextWorkers } from '../../tuning/ramp/climb.js'
 import { costPerMillion, costRatio, PRICE, perHour, replacement, STORAGE } from '../../tuning/ramp/cost.js'
-import { presentDrivers } from '../../tuning/ramp/drivers.js'
+import { chosenDrivers, presentDrivers } from '../../tuning/ramp/drivers.js'
 import { findingsOf } from '../../tuning/ramp/findings.js'
 import { PUBLISHED, publishedCost } from '../../tuning/ramp/published.js'
 import { sentencesOf } from '../../tuning/ramp/sentences.js'
@@ -54,6 +55,7 @@ function runOf(plan, services, { noise = 0.03, invalid = () => false } = {}) {
       probes: { generator: { cpu_core_ratio: generator }, api: {}, postgres: {}, kernel: {} },
       traffic: {
         ...{ ok: 1, completed, goodput_rps: rps / factor, achieved_rps: rps / factor, success_ratio: fails ? 0.5 : 1 },
+        ...{ sent: completed, errors: {} },
         latency_ms: { mean: mean_ms * factor * waits, p99: 2 * mean_ms * factor },
       },
     })
@@ -212,17 +214,13 @@ t.test('two drivers agree, or it is said why they do not', async (t) => {
 })
 
 t.test('workers that always wait for an answer are told from those that do not', async (t) => {
-  const trial = (/** @type {number} */ completed, mean = 100) => {
-    return /** @type {any} */ ({
-      load: { connections: 10, duration_s: 1 },
-      traffic: { completed, latency_ms: { mean } },
-    })
+  const share = (/** @type {number} */ completed, /** @type {number} */ sent) => {
+    const traffic = { completed, sent, errors: {}, latency_ms: { mean: 100 } }
+    return Math.round(100 * waitingShare(/** @type {any} */ ({ load: { connections: 10, duration_s: 1 }, traffic })))
   }
-  t.ok(
-    Math.abs(waitingShare(trial(105)) - 1) < 0.001,
-    'ten workers, ten answers a second each, and a last one half done',
-  )
-  t.ok(Math.abs(waitingShare(trial(52.5)) - 0.5) < 0.001)
+  t.equal(share(105, 105), 100, 'ten workers, ten answers a second each, the last ones after the end')
+  t.equal(share(95, 105), 100, 'ten workers, whose last requests were cut off')
+  t.equal(share(53, 53), 50)
 })
 
 /** @param {number} per_hour @param {number} [storage_gb] */
@@ -281,11 +279,24 @@ t.test('disks: whole ones are summed up, the busiest counts', async (t) => {
   })
 })
 
-t.test('a driver whose tool is missing is named, and the others go on', async (t) => {
-  /** @type {string[]} */
-  const notes = []
-  const present = await presentDrivers({ drivers: ['client', 'autocannon'] }, (text) => void notes.push(text))
-  t.strictSame([Object.keys(present), notes], [['client', 'autocannon'], []])
+t.test('a driver whose tool is missing is named with what installs it, and the others go on', async (t) => {
+  const driver = (/** @type {string} */ name, missing = false) => {
+    const check = () => {
+      if (missing) throw new UsageError(`expected ${name} on PATH, found none: apt-get install ${name}`)
+    }
+    return { name, check, version: async () => '1' }
+  }
+  const all = { autocannon: driver('autocannon'), client: driver('client'), wrk: driver('wrk', true) }
+  const present = (/** @type {string[]} */ drivers, cross_checks = false) => {
+    return presentDrivers({ ...PLAN, drivers, cross_checks }, /** @type {any} */ (all))
+  }
+  const missing = ['expected wrk on PATH, found none: apt-get install wrk']
+  t.strictSame(await present(['autocannon']), { drivers: { autocannon: '1' }, missing: [] })
+  t.strictSame(await present(['wrk', 'client']), { drivers: { client: '1' }, missing })
+  t.strictSame(await present(['autocannon', 'wrk'], true), { drivers: { autocannon: '1', client: '1' }, missing })
+  await t.rejects(present(['wrk']), { message: /apt-get install wrk/ })
+  t.strictSame(chosenDrivers({ 'cross-check': true }, []), ['autocannon', 'wrk'])
+  t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
 })
 
 /** @param {string[]} args @param {NodeJS.ProcessEnv} [env] */

@@ -1,6 +1,6 @@
 import { count } from '../../load/report/table.js'
 import { median } from '../ranks.js'
-import { GENERATOR_FULL, mainOf, ratioBetween } from './findings.js'
+import { isFull, mainOf, ratioBetween } from './findings.js'
 import { crossingsOf, trialsOf } from './steps.js'
 
 /** Drivers agree where their rates at the ceiling differ by no more. */
@@ -65,8 +65,10 @@ function reasons(plan, records, { series }, { side, driver, reference, effect })
     }
     const waiting = median(trials.map(waitingShare))
     return [
-      ...(own.generator_core_ratio >= GENERATOR_FULL
-        ? [`${name} used or waited for ${Math.round(own.generator_core_ratio * 100)} % of a core: it limited itself`]
+      ...(isFull(own)
+        ? [
+            `${name} used or waited for ${Math.round(own.generator_core_ratio * 100)} % of what it may have of the cores: it limited itself`,
+          ]
         : []),
       ...(waiting < WAITING_RATIO
         ? [
@@ -86,11 +88,15 @@ function reasons(plan, records, { series }, { side, driver, reference, effect })
 }
 
 /**
- * Of the workers' time, from the start until each has its last answer.
+ * Of the workers' time: a driver that waits for the last answers has its workers at work, on the average, half an answer
+ * longer than the trial, and one that cuts them off, half an answer less.
  *
  * @param {Pick<import('./steps.js').Records[number], 'traffic' | 'load'>} record
  */
 export function waitingShare({ traffic, load }) {
   const mean_s = (traffic.latency_ms?.mean ?? Number.NaN) / 1000
-  return (traffic.completed * mean_s) / (load.connections * (load.duration_s + mean_s / 2))
+  const failed = Object.values(traffic.errors).reduce((sum, number) => sum + number, 0)
+  const cut = Math.min(load.connections, Math.max(0, traffic.sent - traffic.completed - failed))
+  const worked_s = load.connections * load.duration_s + ((load.connections - 2 * cut) * mean_s) / 2
+  return (traffic.completed * mean_s) / worked_s
 }

@@ -13,47 +13,47 @@ export const LIST = {
   expected: `one or more of ${names.join(', ')}`,
 }
 
+/** What checks another driver, and needs no tool. */
+const CHECKS = ['client', 'autocannon']
+
 /**
+ * The drivers that are asked for, the first of them that answers.
+ *
  * @param {Record<string, any>} given flags
  * @param {import('../compare/sides.js').Side[]} sides
- * @param {import('../../load/mix.js').MixPlan} mix
  * @returns {string[]}
- * @throws {UsageError} where a driver that was named cannot do it
  */
-export function chosenDrivers(given, sides, mix) {
+export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
   const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
-  const second = ['wrk', 'client', 'autocannon'].find((name) => names.includes(name) && !asked.includes(name))
-  const chosen = given['cross-check'] && asked.length === 1 && second ? [...asked, second] : asked
-  for (const { url } of sides) {
-    for (const name of url ? chosen : []) DRIVERS[name].check?.({ url: String(url), ...mix })
-  }
-  return chosen
+  return given['cross-check'] && asked.length === 1 ? [...new Set([...asked, 'wrk'])] : asked
 }
 
 /**
- * The drivers of a plan whose tools are there, with their versions.
+ * Of the drivers of a plan, those that can do it: their tools are there. A cross-check goes on with one that needs none.
  *
- * @param {{ drivers: string[] }} plan
- * @param {(text: string) => void} note told of each that is missing, and how to have it
- * @returns {Promise<Record<string, string>>}
+ * @param {Pick<import('./steps.js').RampPlan, 'drivers' | 'sides' | 'mix' | 'cross_checks'>} plan
+ * @param {Record<string, import('../../load/drivers/index.js').Driver>} [all]
+ * @returns {Promise<{ drivers: Record<string, string>, missing: string[] }>} names with versions; why others are missing
  * @throws {UsageError} where none is left
  */
-export async function presentDrivers({ drivers }, note) {
+export async function presentDrivers({ drivers, sides, mix, cross_checks }, all = DRIVERS) {
+  const urls = Object.values(sides).map((side) => side?.url ?? 'http://127.0.0.1/')
+  const asked = cross_checks ? [...new Set([...drivers, ...CHECKS])] : drivers
   /** @type {Record<string, string>} */
   const present = {}
-  /** @type {string[]} */
-  const missing = []
-  for (const name of drivers) {
+  /** @type {UsageError[]} */
+  const refusals = []
+  for (const name of asked) {
+    if (!drivers.includes(name) && Object.keys(present).length >= 2) continue
     try {
-      present[name] = await DRIVERS[name].version()
+      for (const url of urls) all[name].check?.({ url, ...mix })
+      present[name] = await all[name].version()
     } catch (error) {
-      const { message } = /** @type {Error} */ (error)
-      missing.push(message)
-      note(`without ${name}: ${message}`)
+      if (!(error instanceof UsageError)) throw error
+      if (drivers.includes(name)) refusals.push(error)
     }
   }
-  if (Object.keys(present).length === 0)
-    throw new UsageError(`--driver: expected one that is there; ${missing.join('; ')}`)
-  return present
+  if (!drivers.some((name) => name in present)) throw refusals[0]
+  return { drivers: present, missing: refusals.map(({ message }) => message) }
 }

@@ -1,10 +1,14 @@
+import { expandCores } from '../../load/machine.js'
 import { CONFIDENCE, ratioOf } from '../effects.js'
 import { median, typical } from '../ranks.js'
 import { costPerMillion, costRatio } from './cost.js'
 import { crossingsOf, rungsOf, seriesOf, trialsOf } from './steps.js'
 
-/** Of a core that the generator used or waited for: beyond it, its own time is part of what was measured. */
-export const GENERATOR_FULL = 0.9
+/** Of the cores that a generator can use: beyond it, its own time is part of what was measured. */
+const GENERATOR_FULL = 0.9
+
+/** All others run on one core. */
+const HAS_THREADS = ['wrk']
 
 /** A background that got less through than this was not what was asked for. */
 const KEPT_RATIO = 0.95
@@ -22,7 +26,8 @@ const KEPT_RATIO = 0.95
  * @property {import('./cost.js').Interval} rps at the ceiling; low and high are 0 and infinite where there are too few blocks
  * @property {boolean} refuses requests failed before the latency was at the ceiling
  * @property {import('./climb.js').Rung | null} furthest where it was not met: the rung that came nearest
- * @property {number} generator_core_ratio that the generator used or waited for, at the rungs around the ceiling
+ * @property {number} generator_core_ratio of the cores that it can use: what the generator used or waited for, at the rungs
+ *   around the ceiling
  *
  * @typedef {object} Findings
  * @property {Found[]} series
@@ -66,6 +71,11 @@ export function mainOf(series, side, driver) {
   return series.find((one) => one.side === side && one.driver === driver && one.variant === 'all')
 }
 
+/** Whether the generator was at its own limit. @param {Pick<Found, 'generator_core_ratio'>} found */
+export function isFull({ generator_core_ratio }) {
+  return generator_core_ratio >= GENERATOR_FULL
+}
+
 /** The background, where it could not be kept up. @param {Findings} findings */
 export function fellBehind({ kept_ratio }) {
   return kept_ratio !== null && kept_ratio < KEPT_RATIO
@@ -97,9 +107,10 @@ function foundOf(plan, records, series) {
 }
 
 /** @param {import('./steps.js').Records[number]} record */
-function generatorShare({ probes }) {
-  const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0 } = probes.generator
-  return cpu_core_ratio + run_delay_ratio
+function generatorShare({ load, probes }) {
+  const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0, cores } = probes.generator
+  const usable = HAS_THREADS.includes(load.driver) && cores ? expandCores(cores).length : 1
+  return (cpu_core_ratio + run_delay_ratio) / usable
 }
 
 /** @param {number[]} rates_rps @returns {import('./cost.js').Interval} */

@@ -4,7 +4,7 @@ import { median } from '../ranks.js'
 import { table } from '../spread.js'
 import { replacement } from './cost.js'
 import { mainOf } from './findings.js'
-import { intervalText } from './sentences.js'
+import { intervalText, times } from './sentences.js'
 import { crossingsOf, trialsOf } from './steps.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../published/ramp.json', import.meta.url), 'utf8'))
@@ -97,9 +97,4 @@ function atCeiling(plan, records, key, value) {
 /** @param {number | undefined} value */
 function number(value) {
   return value === undefined || Number.isNaN(value) ? NONE : count(Math.round(value))
-}
-
-/** @param {number} ratio */
-function times(ratio) {
-  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE
 }

@@ -1,6 +1,6 @@
-import { count, milliseconds } from '../../load/report/table.js'
+import { count, milliseconds, NONE } from '../../load/report/table.js'
 import { labelOf } from '../compare/sides.js'
-import { fellBehind, GENERATOR_FULL, mainOf } from './findings.js'
+import { fellBehind, isFull, mainOf } from './findings.js'
 
 /**
  * What was found, in sentences. Pure.
@@ -32,6 +32,17 @@ export function intervalText({ estimate, low, high }, digits = 0) {
     return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
   }
   return Number.isFinite(high) && low > 0 ? `${text(estimate)} [${text(low)}–${text(high)}]` : text(estimate)
+}
+
+/** @param {number} value */
+export function figure(value) {
+  if (Number.isNaN(value)) return NONE
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
+}
+
+/** @param {number} ratio */
+export function times(ratio) {
+  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE
 }
 
 /** Digits behind the point for three that count. @param {number} value */
@@ -85,9 +96,10 @@ function costSentences({ cost }) {
 }
 
 /** @param {import('./findings.js').Found} found */
-function generatorSentence({ side, driver, generator_core_ratio }) {
-  if (!(generator_core_ratio >= GENERATOR_FULL)) return []
-  const share = `${Math.round(generator_core_ratio * 100)} % of a core`
+function generatorSentence(found) {
+  if (!isFull(found)) return []
+  const { side, driver, generator_core_ratio } = found
+  const share = `${Math.round(generator_core_ratio * 100)} % of what it may have of the cores`
   const text = `${driver} used or waited for ${share} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more`
   return [`Warning: ${text}.`]
 }

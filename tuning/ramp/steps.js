@@ -24,7 +24,8 @@ const LATER_RUNGS = 2.3
  * @typedef {object} Ramp
  * @property {Partial<Record<Name, import('../compare/sides.js').Side>>} sides
  * @property {string[]} drivers the first one answers, the others check it
- * @property {any[] | null} without the entries of the mix that are left, where some are to be left out
+ * @property {boolean} cross_checks by two drivers at least
+ * @property {import('../../load/mix.js').Entry[] | null} without the entries of the mix that are left, where some are to be left out
  * @property {string | null} left_out their names
  * @property {number} ceiling_ms of the mean latency
  * @property {number} most_workers
@@ -127,9 +128,9 @@ export function crossingsOf(plan, records, key) {
   })
 }
 
-/** The requests that are looked at alone, where a mix has several. @param {Pick<RampPlan, 'mix'>} plan @returns {any[]} */
+/** The requests that are looked at alone, where a mix has several. @param {Pick<RampPlan, 'mix'>} plan */
 export function screened({ mix }) {
-  const entries = /** @type {any} */ (mix).entries ?? []
+  const entries = mix.entries ?? []
   return entries.length > 1 ? entries : []
 }
 
@@ -187,7 +188,7 @@ function loadOf({ warmup_s, duration_s }, driver, connections) {
 
 /** The plan's own, unless something is left out. @param {RampPlan} plan @param {Series} series */
 function mixOf({ mix, without: entries, left_out }, { variant }) {
-  return variant === 'all' ? {} : { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries } }
+  return variant === 'all' || !entries ? {} : { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries } }
 }
 
 /** @param {Records} trials of one rung */

@@ -6,9 +6,10 @@ import { table } from '../spread.js'
 import { agreementSentence, agreementsOf, waitingShare } from './agreement.js'
 import { perHour } from './cost.js'
 import { findingsOf, mainOf } from './findings.js'
+import { screenPart, withoutPart } from './mix-tables.js'
 import { publishedPart } from './published.js'
-import { digitsFor, intervalText, nameOf, sentencesOf } from './sentences.js'
-import { rungsOf, screened, screenTrial, seriesOf, trialsOf } from './steps.js'
+import { digitsFor, figure, intervalText, nameOf, sentencesOf } from './sentences.js'
+import { rungsOf, seriesOf, trialsOf } from './steps.js'
 
 /** @typedef {import('./steps.js').RampPlan} RampPlan @typedef {import('./steps.js').Records} Records @typedef {import('./steps.js').Name} Name */
 
@@ -23,9 +24,12 @@ export function rampText(run, records) {
   const findings = findingsOf(plan, records)
   const agreements = agreementsOf(plan, records, findings).map(agreementSentence)
   const warnings = (run.warnings ?? []).map((/** @type {string} */ text) => `Warning: ${text}.`)
+  const missing = (run.missing ?? []).map(
+    (/** @type {string} */ text) => `Went on without one of its drivers: ${text}.`,
+  )
   return [
     ...(run.problem ? [`**No trustworthy answer: ${run.problem}.**`] : []),
-    [...sentencesOf(plan, findings), ...agreements, ...warnings].map((text) => `- ${text}`).join('\n'),
+    [...sentencesOf(plan, findings), ...agreements, ...missing, ...warnings].map((text) => `- ${text}`).join('\n'),
     ...costPart(plan, findings),
     ...screenPart(plan, records),
     rungTable(plan, records),
@@ -138,95 +142,6 @@ function costPart(plan, { series, cost }) {
   ]
 }
 
-/** @param {RampPlan} plan @param {Records} records */
-function screenPart(plan, records) {
-  const entries = screened(plan)
-  if (entries.length === 0) return []
-  const rows = /** @type {Name[]} */ (Object.keys(plan.sides)).flatMap((side) =>
-    entries.map(({ name }) => {
-      const trial = screenTrial(records, side, name)
-      return [
-        `${side.toUpperCase()}: ${name}`,
-        trial ? count(trial.load.connections) : NONE,
-        trial ? figure(trial.traffic.goodput_rps) : NONE,
-        milliseconds(trial?.traffic.latency_ms?.mean),
-        milliseconds(trial?.traffic.latency_ms?.p99),
-        trial ? percent(trial.traffic.success_ratio) : NONE,
-      ]
-    }),
-  )
-  return [table(['each request alone', 'workers', 'requests/s', 'mean', 'p99', 'success'], rows)]
-}
-
-/**
- * What leaving out one request does to the others, at the highest number of workers below the ceiling that both had.
- *
- * @param {RampPlan} plan
- * @param {Records} records
- */
-function withoutPart(plan, records) {
-  if (!plan.without) return []
-  const rows = /** @type {Name[]} */ (Object.keys(plan.sides)).flatMap((side) => {
-    const [all, without] = ['all', 'without'].map((variant) =>
-      trialsOf(records, `${side}:${plan.drivers[0]}:${variant}`),
-    )
-    const shared = all
-      .map(({ load }) => load.connections)
-      .filter((number) => without.some(({ load }) => load.connections === number))
-    const below = shared.filter((number) =>
-      rungsOf(
-        plan,
-        all.filter(({ load }) => load.connections === number),
-      ).some(({ over }) => !over),
-    )
-    const workers = Math.max(...(below.length > 0 ? below : shared))
-    return screened(plan).map(({ name }) => {
-      const of = (
-        /** @type {Records} */ trials,
-        /** @type {(entry: any, record: Records[number]) => number} */ value,
-      ) => {
-        const own = trials.filter(({ load }) => load.connections === workers)
-        return median(own.flatMap((record) => (entryOf(record, name) ? [value(entryOf(record, name), record)] : [])))
-      }
-      const [rates, means] = [ratePerSecond, meanLatency].map((value) => [of(all, value), of(without, value)])
-      return [
-        `${side.toUpperCase()}, ${Number.isFinite(workers) ? count(workers) : NONE}: ${name}`,
-        figure(rates[0]),
-        figure(rates[1]),
-        times(rates[1] / rates[0]),
-        milliseconds(means[0]),
-        milliseconds(means[1]),
-        times(means[1] / means[0]),
-      ]
-    })
-  })
-  const head = [
-    'side, workers, request',
-    'requests/s',
-    `without ${plan.left_out}`,
-    'ratio',
-    'mean',
-    `without ${plan.left_out}`,
-    'ratio',
-  ]
-  return [table(head, rows)]
-}
-
-/** @param {Records[number]} record @param {string} name */
-function entryOf({ traffic }, name) {
-  return /** @type {any} */ (traffic).by_entry?.[name]
-}
-
-/** @param {any} entry @param {Records[number]} record */
-function ratePerSecond({ ok }, { traffic }) {
-  return (ok * traffic.goodput_rps) / Math.max(1, traffic.ok)
-}
-
-/** @param {any} entry */
-function meanLatency({ latency_ms }) {
-  return latency_ms?.mean ?? Number.NaN
-}
-
 /** @param {'read_bytes' | 'written_bytes'} name */
 function perSecond(name) {
   return (/** @type {any} */ { probes, traffic, load }) => {
@@ -248,15 +163,4 @@ function mebibytes(bytes) {
 /** @param {number} ratio */
 function share(ratio) {
   return Number.isNaN(ratio) ? NONE : `${Math.round(ratio * 100)} %`
-}
-
-/** @param {number} ratio */
-function times(ratio) {
-  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE
-}
-
-/** @param {number} value */
-function figure(value) {
-  if (Number.isNaN(value)) return NONE
-  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
 }
