@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { startGenerator } from './drive.js'
 import { judge } from './judge.js'
 import { limitOf } from './limit.js'
@@ -28,7 +29,8 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
   let calm = /** @type {import('./targets/index.js').Calm} */ (async () => {})
   try {
     if (target.disturb) calm = await target.disturb(generator)
-    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : { sent: 0, completed: 0 }
+    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
+    await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     const counted = target.writesBeside ? null : database
     const rowsBefore = await counted?.countRows()
     probes = await startProbes({ target, database, generator })
@@ -103,6 +105,20 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
 /** @param {TrialPlan} plan */
 function describeLoad({ mix, trial, ...load }) {
   return { ...load, mix: mix.name, seed: mix.seed }
+}
+
+const NO_WARMUP = { sent: 0, completed: 0, achieved_rps: 0 }
+
+/**
+ * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.
+ *
+ * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan
+ * @param {{ sent: number, completed: number, achieved_rps: number }} warmup
+ * @returns {number} seconds that it needs for them
+ */
+export function leftOver_s({ loop, timeout_s }, { sent, completed, achieved_rps }) {
+  const unanswered = sent - completed
+  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, unanswered / achieved_rps)
 }
 
 /** @template T @param {import('./targets/index.js').Target} target @param {Promise<T>} work */

@@ -6,6 +6,7 @@ import t from 'tap'
 import { UsageError } from '../../load/flags.js'
 import { diskUse, parseDisks } from '../../load/probes/disk.js'
 import { seededRandom } from '../../load/random.js'
+import { leftOver_s } from '../../load/trial.js'
 import { agreementSentence, agreementsOf, waitingShare } from '../../tuning/ramp/agreement.js'
 import { aroundCeiling, crossingOf, nextWorkers } from '../../tuning/ramp/climb.js'
 import { costPerMillion, costRatio, PRICE, perHour, replacement, STORAGE } from '../../tuning/ramp/cost.js'
@@ -204,7 +205,7 @@ t.test('two drivers agree, or it is said why they do not', async (t) => {
   const busy = (/** @type {any} */ load) => ({ ...service(200, 20)(load), generator: 0.97 })
   t.match(
     check(busy),
-    /do not agree within 10 %: .* 0\.\d\dx .*wrk used or waited for 97 % of a core: it limited itself/,
+    /do not agree within 10 %: .* 0\.\d\dx .*wrk used or waited for 97 % of what it may have of the cores: it/,
   )
   const idling = (/** @type {any} */ load) => ({ ...service(200, 20)(load), waits: 0.6 })
   t.match(check(idling), /wrk's workers waited for answers only \d\d % of their time/)
@@ -277,6 +278,14 @@ t.test('disks: whole ones are summed up, the busiest counts', async (t) => {
     written_bytes: 10_240,
     busy_ratio: 0.5,
   })
+})
+
+t.test('what a closed loop left with the target in its warm-up is waited for', async (t) => {
+  const closed = /** @type {const} */ ({ loop: 'closed', timeout_s: 10 })
+  t.equal(leftOver_s(closed, { sent: 100, completed: 60, achieved_rps: 80 }), 0.5)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 100, achieved_rps: 80 }), 0)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 0, achieved_rps: 0 }), 10)
+  t.equal(leftOver_s({ ...closed, loop: 'open' }, { sent: 100, completed: 60, achieved_rps: 80 }), 0)
 })
 
 t.test('a driver whose tool is missing is named with what installs it, and the others go on', async (t) => {
