@@ -1,5 +1,6 @@
 import { autocannon } from './autocannon.js'
 import { client } from './client.js'
+import { locust } from './locust.js'
 import { paced } from './paced.js'
 import { vegeta } from './vegeta.js'
 import { wrk } from './wrk.js'
@@ -38,4 +39,4 @@ import { wrk } from './wrk.js'
  */
 
 /** @type {Record<string, Driver>} */
-export const DRIVERS = { paced, autocannon, client, vegeta, wrk }
+export const DRIVERS = { paced, autocannon, client, vegeta, wrk, locust }

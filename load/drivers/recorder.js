@@ -114,6 +114,7 @@ export class Recorder {
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
+ * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
  * @property {import('./by-entry.js').ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
  *
  * @typedef {Record<'min' | 'mean' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms

@@ -2,22 +2,26 @@ import { coresOf, nofileOf } from '../machine.js'
 import { watchProcess } from './process.js'
 
 /**
- * What the generator's process uses.
+ * What the generator's process uses, and the programs that it drives.
  *
  * @param {{ pid: number }} generator
  * @returns {import('./index.js').Probe}
  */
 export function watchGenerator({ pid }) {
   const use = watchProcess(pid)
+  const started_ms = performance.now()
   return {
     async sample() {},
 
     end() {
       const own = use()
+      const wall_s = (performance.now() - started_ms) / 1000
       const limits = { open_files_max: nofileOf(pid), cores: coresOf(pid) }
-      return async ({ sent, lateness_ms }) => {
-        const each = own && sent > 0 ? { cpu_us_per_request: (own.cpu_s * 1e6) / sent } : {}
-        return { ...own, ...each, ...limits, lateness_ms }
+      return async ({ sent, lateness_ms, children_cpu_s = 0 }) => {
+        const cpu_s = (own?.cpu_s ?? 0) + children_cpu_s
+        const all = own ? { cpu_s, cpu_core_ratio: own.cpu_core_ratio + children_cpu_s / wall_s } : {}
+        const each = own && sent > 0 ? { cpu_us_per_request: (cpu_s * 1e6) / sent } : {}
+        return { ...own, ...all, ...each, ...limits, lateness_ms }
       }
     },
   }
