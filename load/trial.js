@@ -107,18 +107,18 @@ function describeLoad({ mix, trial, ...load }) {
   return { ...load, mix: mix.name, seed: mix.seed }
 }
 
-const NO_WARMUP = { sent: 0, completed: 0, achieved_rps: 0 }
+const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0 }
 
 /**
  * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.
  *
  * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan
- * @param {{ sent: number, completed: number, achieved_rps: number }} warmup
- * @returns {number} seconds that it needs for them
+ * @param {{ sent: number, completed: number, goodput_rps: number }} warmup
+ * @returns {number} seconds that it needs for them; what it refused took it none
  */
-export function leftOver_s({ loop, timeout_s }, { sent, completed, achieved_rps }) {
+export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
   const unanswered = sent - completed
-  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, unanswered / achieved_rps)
+  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s / 2, unanswered / goodput_rps)
 }
 
 /** @template T @param {import('./targets/index.js').Target} target @param {Promise<T>} work */

@@ -282,10 +282,10 @@ t.test('disks: whole ones are summed up, the busiest counts', async (t) => {
 
 t.test('what a closed loop left with the target in its warm-up is waited for', async (t) => {
   const closed = /** @type {const} */ ({ loop: 'closed', timeout_s: 10 })
-  t.equal(leftOver_s(closed, { sent: 100, completed: 60, achieved_rps: 80 }), 0.5)
-  t.equal(leftOver_s(closed, { sent: 100, completed: 100, achieved_rps: 80 }), 0)
-  t.equal(leftOver_s(closed, { sent: 100, completed: 0, achieved_rps: 0 }), 10)
-  t.equal(leftOver_s({ ...closed, loop: 'open' }, { sent: 100, completed: 60, achieved_rps: 80 }), 0)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 60, goodput_rps: 80 }), 0.5)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 100, goodput_rps: 80 }), 0)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 0, goodput_rps: 0 }), 5)
+  t.equal(leftOver_s({ ...closed, loop: 'open' }, { sent: 100, completed: 60, goodput_rps: 80 }), 0)
 })
 
 t.test('a driver whose tool is missing is named with what installs it, and the others go on', async (t) => {
