@@ -107,6 +107,9 @@ function describeLoad({ mix, trial, ...load }) {
   return { ...load, mix: mix.name, seed: mix.seed }
 }
 
+/** What refuses everything serves nothing that is left, and needs no time for it. */
+const MOST_LEFT_S = 3
+
 const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0 }
 
 /**
@@ -118,7 +121,7 @@ const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0 }
  */
 export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
   const unanswered = sent - completed
-  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s / 2, unanswered / goodput_rps)
+  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
 }
 
 /** @template T @param {import('./targets/index.js').Target} target @param {Promise<T>} work */

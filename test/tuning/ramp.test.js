@@ -284,7 +284,7 @@ t.test('what a closed loop left with the target in its warm-up is waited for', a
   const closed = /** @type {const} */ ({ loop: 'closed', timeout_s: 10 })
   t.equal(leftOver_s(closed, { sent: 100, completed: 60, goodput_rps: 80 }), 0.5)
   t.equal(leftOver_s(closed, { sent: 100, completed: 100, goodput_rps: 80 }), 0)
-  t.equal(leftOver_s(closed, { sent: 100, completed: 0, goodput_rps: 0 }), 5)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 0, goodput_rps: 0 }), 3)
   t.equal(leftOver_s({ ...closed, loop: 'open' }, { sent: 100, completed: 60, goodput_rps: 80 }), 0)
 })
 
@@ -365,7 +365,23 @@ t.test('the local API with writes beside it', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(path.join(folder, 'a.env'), 'INSERT_MODE=single\n')
   const out = path.join(folder, 'run')
-  const load = ['--background', '50', '--latency-ceiling', '9s', '--max-workers', '4', '--driver', 'client']
+  const mix = path.join(folder, 'mix.json')
+  const create = { name: 'create', path: '/user', body: { email: '{{seq}}@redline.test', password: 'secret' } }
+  writeFileSync(mix, JSON.stringify([create, { name: 'describe', path: '/openapi.json' }]))
+  const load = [
+    '--mix',
+    mix,
+    '--without',
+    'describe',
+    '--background',
+    '50',
+    '--latency-ceiling',
+    '9s',
+    '--max-workers',
+    '4',
+    '--driver',
+    'client',
+  ]
   const flags = ['--a', path.join(folder, 'a.env'), '--blocks', '1', '--duration', '300ms', '--quick', '--out', out]
   const { status, stdout, stderr } = await run([...flags, ...load, '--json'], {
     ...process.env,
@@ -373,11 +389,18 @@ t.test('the local API with writes beside it', async (t) => {
   })
   t.equal(status, 0, stderr)
   t.match(JSON.parse(stdout), { verb: 'ramp', ramp: { series: [{ blocks: 0, furthest: { workers: 4 } }] } })
-  const [record] = readTrials(out)
+  const trials = readTrials(out)
+  t.strictSame(trials.map(({ experiment }) => experiment).sort(), [
+    ...['ramp/0/a:client:all/4', 'ramp/0/a:client:without/4', 'screen/create', 'screen/describe'],
+  ])
+  const [record] = trials
   t.match(record, { settings: { INSERT_MODE: 'single', BACKGROUND_RPS: 50 }, traffic: { rows_stored: null } })
   t.ok(record.beside.ok > 0 && record.beside.offered_rps === 50, JSON.stringify(record.beside))
   t.ok(record.probes.postgres.connections > 0, 'Postgres is watched all the same')
-  t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /Writes beside it: 50\/s asked for/)
+  const report = readFileSync(path.join(out, 'report.md'), 'utf8')
+  t.match(report, /Writes beside it: 50\/s asked for/)
+  t.match(report, /\| A: describe +\| +4 \|/)
+  t.match(report, /\| A, 4: create +\|.* \d\.\d\dx \|$/m)
 })
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {

@@ -8,7 +8,7 @@ import { crossingsOf, rungsOf, seriesOf, trialsOf } from './steps.js'
 const GENERATOR_FULL = 0.9
 
 /** All others run on one core. */
-const HAS_THREADS = ['wrk']
+const HAS_THREADS = ['wrk', 'locust']
 
 /** A background that got less through than this was not what was asked for. */
 const KEPT_RATIO = 0.95

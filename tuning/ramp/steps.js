@@ -11,6 +11,7 @@ const START_WORKERS = 8
 
 /** Beside the load itself: processes that start, and what the last answers take. */
 const START_S = 0.8
+const LONGER_START_S = /** @type {Record<string, number>} */ ({ locust: 2 })
 
 /** For the bar: rungs of a climb from the start, and of one that knows where to look. */
 const LATER_RUNGS = 2.3
@@ -77,10 +78,12 @@ export function seriesOf({ sides, drivers, without }) {
 /** Seconds. @param {RampPlan} plan */
 export function durationOf(plan) {
   const { duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
-  const each_s = warmup_s + duration_s + START_S + ceiling_ms / 1000
+  const starts_s = plan.drivers.map((driver) => START_S + (LONGER_START_S[driver] ?? 0))
+  const start_s = starts_s.reduce((sum, driver_s) => sum + driver_s, 0) / starts_s.length
+  const each_s = warmup_s + duration_s + start_s + ceiling_ms / 1000
   const first = Math.log(most_workers / START_WORKERS) / Math.log(growth) + 2
   const climbs_s = seriesOf(plan).length * each_s * (first + (blocks - 1) * LATER_RUNGS)
-  return climbs_s + screened(plan).length * Object.keys(plan.sides).length * (warmup_s + duration_s + START_S)
+  return climbs_s + screened(plan).length * Object.keys(plan.sides).length * (warmup_s + duration_s + start_s)
 }
 
 /** The valid trials of a series, all blocks. @param {Records} records @param {string} key */
