@@ -145,25 +145,30 @@ const NOTHING = {
 function summarise(result, { connections, timeout_s }) {
   const { sent, requests, duration_us, status, timeout } = result
   const answered = requests - timeout
+  const silent = requests - Object.values(status).reduce((sum, count) => sum + count, 0)
+  if (silent > 0) throw new Error(`wrk does not tell the status of answers without header fields, and got ${silent}`)
   const interval_us = Math.floor(duration_us / Math.max(1, Math.floor(requests / connections)))
   const latencies = requests < connections ? result.histogram : measuredOnly(result.histogram, interval_us)
   const found = latencies.reduce((sum, [, count]) => sum + count, 0)
   if (found !== answered) throw new Error(`expected ${answered} latencies of wrk, got ${found}`)
-  const late = /** @type {import('./tally.js').Counted[]} */ ([[timeout_s * 1e6, timeout]])
   // Of the last ones it cannot be known whether the server closed or wrk's end did.
   const closed = Math.max(0, sent - requests - result.read - result.write - connections)
   const lost = result.connect + result.read + result.write + closed
+  // Without a single answer, every one of them has waited since the start.
+  const run_s = duration_us / 1e6
+  const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
+  const late = /** @type {import('./tally.js').Counted[]} */ ([[timeout_s * 1e6, timeout + hung]])
   const allOk = Object.keys(status).every((code) => code[0] === '2')
   return trafficOf({
-    planned: requests + lost,
+    planned: requests + lost + hung,
     sent,
-    run_s: duration_us / 1e6,
+    run_s,
     status,
     errors: {
       'unknown:connect': result.connect,
       'server:closed': result.read + closed,
       'server:reset': result.write,
-      'client:timeout': timeout,
+      'client:timeout': timeout + hung,
     },
     per_second: perSecond(result.seconds),
     latencies: [...latencies, ...late],

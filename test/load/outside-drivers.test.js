@@ -6,7 +6,7 @@ import { measuredOnly, threadsFor } from '../../load/drivers/wrk.js'
 import { createMix } from '../../load/mix.js'
 import { caught } from '../support/caught.js'
 import { loadOnce } from '../support/load.js'
-import { httpServer, refusingUrl } from '../support/servers.js'
+import { httpServer, refusingUrl, tcpServer } from '../support/servers.js'
 import { withoutDriver } from '../support/skip.js'
 
 const ENTRIES = [
@@ -92,16 +92,18 @@ for (const driver of ['wrk', 'locust']) {
       asked()
       res.writeHead(201, { 'Content-Length': 0 }).end()
     })
+    const folder = ownTemporaryFolder(t)
     const controller = new AbortController()
     const load = loadOnce(driver, url, { duration_s: 30, connections: 4, signal: controller.signal })
     load.catch(() => {})
     await begun
-    t.not(childrenWith(`redline-${driver}-`).length, 0)
+    t.not(childrenWith(folder).length, 0)
     const abortedAt_ms = performance.now()
     controller.abort(new Error('stopped by the test'))
     await t.rejects(load, { message: 'stopped by the test' })
     t.ok(performance.now() - abortedAt_ms < 1000)
-    await eventually(() => childrenWith(`redline-${driver}-`).length === 0)
+    await eventually(() => childrenWith(folder).length === 0)
+    t.strictSame(readdirSync(folder), [])
   })
 
   t.test(`${driver}: nobody listens: server:refused`, { skip }, async (t) => {
@@ -117,11 +119,30 @@ for (const driver of ['wrk', 'locust']) {
   })
 }
 
-t.test('locust: no answer within the timeout: client:timeout', { skip: withoutDriver('locust') }, async (t) => {
-  const url = await httpServer(t, () => {})
-  const { errors, latency_ms } = await loadOnce('locust', url, { duration_s: 0.3, timeout_s: 0.5, connections: 2 })
-  t.strictSame(Object.keys(errors), ['client:timeout'])
-  t.ok(latency_ms.max >= 490)
+t.test('locust: what a server does to it has a name', { skip: withoutDriver('locust') }, async (t) => {
+  let connections = 0
+  const url = await tcpServer(t, (socket) => {
+    const resets = connections++ % 2 === 0
+    socket.on('data', () => resets && socket.resetAndDestroy())
+  })
+  const { errors, sent, planned, latency_ms } = await loadOnce('locust', url, {
+    duration_s: 0.3,
+    timeout_s: 0.5,
+    connections: 2,
+  })
+  t.strictSame(Object.keys(errors).sort(), ['client:timeout', 'server:reset'])
+  t.equal(errors['client:timeout'] + errors['server:reset'], sent)
+  t.equal(planned, sent)
+  t.ok(latency_ms.max >= 490, 'the wait is a latency')
+})
+
+t.test('wrk: requests without an answer are errors', { skip: withoutDriver('wrk') }, async (t) => {
+  const silent = await loadOnce('wrk', await httpServer(t, () => {}), { duration_s: 1, timeout_s: 0.5, connections: 2 })
+  t.match(silent, { completed: 0, planned: 2, success_ratio: 0, errors: { 'client:timeout': 2 } })
+  const closing = await tcpServer(t, (socket) => socket.on('data', () => socket.end()))
+  const { errors, sent, planned } = await loadOnce('wrk', closing, { duration_s: 0.3, connections: 2 })
+  t.strictSame(errors, { 'server:closed': planned })
+  t.ok(planned > 0 && planned >= sent - 2)
 })
 
 t.test('drivers of one kind of request refuse a mix of several, and wrk what it cannot do safely', async (t) => {
@@ -169,6 +190,17 @@ function asWrkCorrects(histogram, expected_us) {
     for (let made = us - expected_us; data[us] > 0 && made > expected_us; made -= expected_us) data[made] += data[us]
   }
   return /** @type {[number, number][]} */ (data.map((count, us) => [us, count]).filter(([, count]) => count > 0))
+}
+
+/** So that the programs of this test are told from others by what they read. @param {any} t */
+function ownTemporaryFolder(t) {
+  const { TMPDIR } = process.env
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  process.env.TMPDIR = t.testdir()
+  return process.env.TMPDIR ?? ''
 }
 
 /** @param {string} text in the command line @returns {string[]} */

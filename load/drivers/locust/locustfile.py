@@ -214,22 +214,28 @@ class User(FastHttpUser):
 
 def code_of(error):
     """As Node's sockets name it, or TIMEOUT, CLOSED, PROTOCOL, TLS."""
+    codes = []
     seen = error
-    while seen is not None:
-        if isinstance(seen, (TimeoutError, socket.timeout, gevent.Timeout)):
-            return "TIMEOUT"
-        if isinstance(seen, HTTPConnectionClosed):
-            return "CLOSED"
-        if isinstance(seen, HTTPParseError):
-            return "PROTOCOL"
-        if isinstance(seen, ssl.SSLError):
-            return "TLS"
-        if isinstance(seen, socket.gaierror):
-            return "ENOTFOUND"
-        if isinstance(seen, OSError) and seen.errno in errno.errorcode:
-            return errno.errorcode[seen.errno]
-        seen = getattr(seen, "original", None) or seen.__cause__
-    return type(error).__name__
+    while seen is not None and len(codes) < 10:
+        codes.append(own_code(seen))
+        seen = getattr(seen, "original", None) or seen.__cause__ or seen.__context__
+    # That a connection closed is what is left to say where nobody knows why.
+    told = [code for code in codes if code]
+    return next((code for code in told if code != "CLOSED"), told[0] if told else type(error).__name__)
+
+
+def own_code(error):
+    if isinstance(error, (TimeoutError, gevent.Timeout)):
+        return "TIMEOUT"
+    if isinstance(error, HTTPConnectionClosed):
+        return "CLOSED"
+    if isinstance(error, HTTPParseError):
+        return "PROTOCOL"
+    if isinstance(error, ssl.SSLError):
+        return "TLS"
+    if isinstance(error, socket.gaierror):
+        return "ENOTFOUND"
+    return errno.errorcode.get(error.errno) if isinstance(error, OSError) else None
 
 
 # The master: puts together what the workers counted.
