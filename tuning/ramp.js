@@ -16,10 +16,10 @@ import { rampReport, rampText } from './ramp/tables.js'
 const DEFAULTS = { ceiling_ms: 30, most_workers: 1000, seed: 1 }
 
 /** Six blocks are the least for an interval. A trial lasts some times the ceiling, so that its start weighs little. */
-const USUAL = { blocks: 8, growth: 2, least_s: 2, ceilings: 6, warmup_s: 0.5 }
+const USUAL = { blocks: 8, growth: 2, least_s: 2, ceilings: 10, warmup_s: 0.5 }
 const QUICK = { blocks: 6, growth: 4, least_s: 0.6, ceilings: 2, warmup_s: 0.3 }
 const CLOSE = 1.5
-const QUICK_S = 95
+const QUICK_S = 80
 const LEAST_TIMEOUT_S = 10
 
 /** One failure in a hundred is no ceiling. */

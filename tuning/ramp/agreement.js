@@ -98,5 +98,5 @@ export function waitingShare({ traffic, load }) {
   const failed = Object.values(traffic.errors).reduce((sum, number) => sum + number, 0)
   const cut = Math.min(load.connections, Math.max(0, traffic.sent - traffic.completed - failed))
   const worked_s = load.connections * load.duration_s + ((load.connections - 2 * cut) * mean_s) / 2
-  return (traffic.completed * mean_s) / worked_s
+  return Math.min(1, (traffic.completed * mean_s) / worked_s)
 }

@@ -56,6 +56,7 @@ export function rampReport(run, records) {
     [
       `- Closed loop, ${drivers.join(', ')}: each worker sends when its answer has come. More workers until the mean latency is above ${milliseconds(plan.ceiling_ms)}, then between the last below it and the first above it; the rate at the ceiling lies between those two, on logarithmic scales.`,
       `- ${plan.blocks} blocks, in each every series in an order that is drawn, ${plan.duration_s} s a rung after ${plan.warmup_s} s of warm-up; after the first block a climb begins just below the ceiling. Ratios are taken within a block; intervals go by ranks, and need six blocks.`,
+      `- All workers begin at once, so that their first answers come sooner than later ones: the mean of a rung at the ceiling is up to ${tooLow(plan)} too low, and the workers as many too high; the rate is not moved by it.`,
       '- Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); what is missing is the generator’s own. Disks: all of this machine together; busy: the busiest.',
       ...(run.pinning ? [`- ${run.pinning}`] : []),
       `- Command: \`npm run ramp -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
@@ -63,6 +64,12 @@ export function rampReport(run, records) {
     '## Where',
     whereAndWhen(run),
   ].join('\n\n')}\n`
+}
+
+/** In a queue that fills, the first answer of a worker takes half as long on the average. @param {RampPlan} plan */
+function tooLow({ ceiling_ms, duration_s }) {
+  const ceiling_s = ceiling_ms / 1000
+  return `${((50 * ceiling_s) / (duration_s + ceiling_s)).toFixed(1)} %`
 }
 
 /** @param {RampPlan} plan @param {Records} records */
