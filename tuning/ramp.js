@@ -188,10 +188,11 @@ function sideOf({ sides }, cell) {
 }
 
 /** @param {RampPlan} plan @param {import('../load/targets/index.js').Target} target @param {AbortSignal} signal */
-function opened({ background_rps: rate_rps, mix, timeout_s }, target, signal) {
-  if (rate_rps === 0) return target
+function opened(plan, target, signal) {
+  const { background_rps, mix, timeout_s } = plan
+  if (background_rps === 0) return target
   const { mix: users } = localPlan({ seed: (mix.seed + 1) % 2 ** 32, duration_s: 1, timeout_s })
-  return withBackground(target, { rate_rps, mix: { ...users, headers: mix.headers }, timeout_s }, signal)
+  return withBackground(target, plan, { ...users, headers: mix.headers }, signal)
 }
 
 /** @param {RampPlan} plan @param {Records} records */

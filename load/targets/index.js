@@ -16,7 +16,7 @@
  * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
  *
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did
- * @typedef {{ offered_rps: number, achieved_rps: number, sent: number, ok: number, mean_ms: number | null }} Beside
+ * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

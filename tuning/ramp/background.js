@@ -1,43 +1,38 @@
 import { startGenerator } from '../../load/drive.js'
 
-const CONNECTIONS = 64
+const LEAST_CONNECTIONS = 64
 
-/** The load is put on in slices, so that it can end between two of them with every request answered. */
-const SLICE_S = 0.5
+/** Answers take longer than the ceiling where it is passed. */
+const CEILINGS = 2
 
 /**
- * The target with writes beside each trial, by a generator of their own.
+ * The target with writes beside each trial, on a schedule, by a generator of their own. They begin before the warm-up and
+ * end with the trial or soon after, each of them answered.
  *
  * @param {import('../../load/targets/index.js').Target} target
- * @param {object} background
- * @param {number} background.rate_rps
- * @param {import('../../load/mix.js').MixPlan} background.mix
- * @param {number} background.timeout_s
+ * @param {Pick<import('./steps.js').RampPlan, 'background_rps' | 'warmup_s' | 'duration_s' | 'ceiling_ms' | 'timeout_s'>} plan
+ * @param {import('../../load/mix.js').MixPlan} mix of the writes
  * @param {AbortSignal} signal
  * @returns {import('../../load/targets/index.js').Target}
  */
-export function withBackground(target, { rate_rps, mix, timeout_s }, signal) {
+export function withBackground(target, plan, mix, signal) {
+  const { background_rps: rate_rps, warmup_s, duration_s, ceiling_ms, timeout_s } = plan
+  const longest_s = (CEILINGS * ceiling_ms) / 1000
+  const connections = Math.max(LEAST_CONNECTIONS, Math.ceil(rate_rps * longest_s))
   let trial = 0
   return {
     ...target,
     writesBeside: true,
     settings: { ...target.settings, BACKGROUND_RPS: rate_rps },
     disturb: async () => {
-      const load = {
-        driver: 'paced',
-        url: target.url,
-        mix,
-        trial: ++trial,
-        rate_rps,
-        connections: CONNECTIONS,
-        timeout_s,
-      }
+      const load = { driver: 'paced', url: target.url, mix, trial: ++trial, rate_rps, connections, timeout_s }
       const generator = await startGenerator(load, signal, () => {})
-      const { done, end } = inSlices(() => generator.run(SLICE_S))
+      const running = generator.run(warmup_s + duration_s + longest_s)
+      // Whoever ends it hears of it.
+      running.catch(() => {})
       return async () => {
-        end()
         try {
-          return { offered_rps: rate_rps, ...(await done) }
+          return besideOf(rate_rps, /** @type {any} */ (await running))
         } finally {
           await generator.close()
         }
@@ -46,33 +41,12 @@ export function withBackground(target, { rate_rps, mix, timeout_s }, signal) {
   }
 }
 
-/** @param {() => Promise<import('../../load/drivers/recorder.js').Traffic>} run */
-function inSlices(run) {
-  let ended = false
-  const sum = { sent: 0, ok: 0, completed: 0, latency_ms: 0 }
-  const start_ms = performance.now()
-  const work = async () => {
-    while (!ended) {
-      const { sent, completed, status, latency_ms } = await run()
-      sum.sent += sent
-      sum.completed += completed
-      sum.ok += Object.entries(status).reduce((all, [code, count]) => all + (code[0] === '2' ? count : 0), 0)
-      sum.latency_ms += completed * (latency_ms?.mean ?? 0)
-    }
-    return {
-      achieved_rps: Number((sum.ok / ((performance.now() - start_ms) / 1000)).toFixed(2)),
-      sent: sum.sent,
-      ok: sum.ok,
-      mean_ms: sum.completed === 0 ? null : Number((sum.latency_ms / sum.completed).toFixed(3)),
-    }
-  }
-  const done = work()
-  // Whoever ends it hears of it.
-  done.catch(() => {})
-  return {
-    done,
-    end: () => {
-      ended = true
-    },
-  }
+/**
+ * @param {number} offered_rps
+ * @param {import('../../load/drivers/recorder.js').Traffic} traffic
+ * @returns {import('../../load/targets/index.js').Beside}
+ */
+function besideOf(offered_rps, { planned, success_ratio, goodput_rps, latency_ms }) {
+  const ok = Math.round(success_ratio * planned)
+  return { offered_rps, goodput_rps, planned, ok, mean_ms: latency_ms?.mean ?? null }
 }

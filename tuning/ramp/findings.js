@@ -34,7 +34,7 @@ const KEPT_RATIO = 0.95
  * @property {import('../effects.js').Effect | null} work of one B, in As; null where there is no B
  * @property {Record<'a' | 'b' | 'b_to_a', import('./cost.js').Interval | null>} cost of a million requests at the ceiling;
  *   b_to_a: what the same work costs on B, as a share of what it costs on A
- * @property {number | null} kept_ratio of the background's rate that was got through; null: none
+ * @property {number | null} kept_ratio of the background's writes that got through; null: none
  */
 
 /**
@@ -141,7 +141,7 @@ function costOf({ prices, drivers }, series, work) {
 
 /** @param {import('./steps.js').Records} records */
 function keptRatio(records) {
-  const beside = records.flatMap((record) => (record.outcome.verdict === 'pass' && record.beside) || [])
+  const beside = records.flatMap((record) => (record.outcome.verdict !== 'invalid' && record.beside) || [])
   if (beside.length === 0) return null
-  return median(beside.map(({ offered_rps, achieved_rps }) => achieved_rps / offered_rps))
+  return median(beside.map(({ planned, ok }) => ok / planned))
 }

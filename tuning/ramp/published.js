@@ -68,13 +68,14 @@ export function publishedCost() {
 }
 
 function arithmeticSentence() {
-  const { headline_ratio, a, b } = PUBLISHED.cost
+  const { cost } = PUBLISHED
+  const { headline_ratio, a, b } = cost
+  const month = (/** @type {{ saved_per_month: number }} */ { saved_per_month }) => saved_per_month.toFixed(0)
   const { machines, withStorage, withRoots } = publishedCost()
-  const [hour, month] = [machines.saved_per_hour.toFixed(3), machines.saved_per_month.toFixed(0)]
   const saved = `${+(machines.saved_ratio * 100).toFixed(2)} %`
   const headline = `${Math.round(headline_ratio * 100)} %`
   return [
-    `- Its cost again: two ${a.machine} for one ${b.machine} saves ${hour} USD/h, ${month} a month, ${withStorage.saved_per_month.toFixed(0)} with the storage, ${withRoots.saved_per_month.toFixed(0)} with roots only.`,
+    `- Its cost again: two ${a.machine} for one ${b.machine} saves ${machines.saved_per_hour.toFixed(3)} USD/h; a month ${month(machines)} (published: ${cost.saved_per_month}), ${month(withStorage)} with the storage (${cost.saved_with_storage_per_month}), ${month(withRoots)} with roots only (${cost.saved_with_roots_per_month}).`,
     `That is ${saved} of what the two cost; the headline of ${headline} is the same sum as a share of the one (${(machines.surcharge_ratio * 100).toFixed(0)} % dearer).`,
   ].join(' ')
 }
