@@ -91,8 +91,9 @@ const FEW = ' (too few blocks for an interval)'
 function costSentences({ cost }) {
   if (!cost.b_to_a) return []
   const { estimate, low, high } = cost.b_to_a
-  const word = low > 1 ? 'dearer' : high < 1 ? 'cheaper' : 'not surely dearer or cheaper'
-  return [`The same work on B costs ${intervalText({ estimate, low, high }, 2)}x of what it costs on A: ${word}.`]
+  const word = low > 1 ? ': dearer' : high < 1 ? ': cheaper' : ': not surely dearer or cheaper'
+  const text = `The same work on B costs ${intervalText({ estimate, low, high }, 2)}x of what it costs on A`
+  return [`${text}${low > 0 && Number.isFinite(high) ? word : FEW}.`]
 }
 
 /** @param {import('./findings.js').Found} found */
