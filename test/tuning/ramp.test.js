@@ -150,6 +150,16 @@ t.test('what is not reached is said, and nothing is made of it', async (t) => {
   )
 })
 
+t.test('what B costs for the same work is a verdict only with an interval', async (t) => {
+  const text = (/** @type {number} */ blocks) => {
+    const plan = { ...PLAN, blocks, prices: { a: price(0.192), b: price(0.312) } }
+    const records = runOf(plan, { a: service(200, 20), b: service(400, 20) }, { noise: 0.01 })
+    return sentencesOf(plan, findingsOf(plan, records)).join('\n')
+  }
+  t.match(text(8), /The same work on B costs 0\.8\d \[0\.\d\d–0\.\d\d\]x of what it costs on A: cheaper\./)
+  t.match(text(3), /The same work on B costs 0\.8\dx of what it costs on A \(too few blocks for an interval\)\./)
+})
+
 t.test('an invalid trial is repeated twice at most; its climb then ends, and the others go on', async (t) => {
   const once = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid: (_, number) => number === 3 })
   t.equal(once[3].experiment, once[4].experiment)
