@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { DRIVERS } from './drivers/index.js'
 
 /**
@@ -6,6 +7,8 @@ import { DRIVERS } from './drivers/index.js'
  */
 
 const abort = new AbortController()
+// Every worker of a driver may listen: no leak.
+setMaxListeners(0, abort.signal)
 /** @type {import('./drivers/index.js').Session | undefined} */
 let session
 

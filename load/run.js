@@ -141,8 +141,8 @@ export class NotApplied extends Error {}
  * @property {string} experiment
  * @property {string | null} cell null where there is one target only
  * @property {number} left_s expected time of this trial and those that will follow
- * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number, fresh_connections?: boolean, unbounded?: boolean, per_worker_rps?: number, nofile?: number | null, mix?: import('./mix.js').MixPlan }} load mix: instead of
- *   the plan's
+ * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number, fresh_connections?: boolean, unbounded?: boolean, per_worker_rps?: number, nofile?: number | null, mix?: import('./mix.js').MixPlan }} load mix: the plan's, unless
+ *   told otherwise
  */
 
 const CALM_S = 2

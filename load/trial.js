@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { startGenerator } from './drive.js'
 import { judge } from './judge.js'
 import { limitOf } from './limit.js'
@@ -25,11 +26,13 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
   const generator = await startGenerator(load, signal, onCounts, { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
-  let calm = async () => {}
+  let calm = /** @type {import('./targets/index.js').Calm} */ (async () => {})
   try {
     if (target.disturb) calm = await target.disturb(generator, experiment)
-    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : { sent: 0, completed: 0 }
-    const rowsBefore = await database?.countRows()
+    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
+    await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
+    const counted = target.writesBeside ? null : database
+    const rowsBefore = await counted?.countRows()
     probes = await startProbes({ target, database, generator })
     // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
     let findings
@@ -38,7 +41,9 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     }
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const found = await (findings ?? probes.end())({ ...traffic, lateness_ms })
-    const rows_stored = database ? (await database.countRows()) - Number(rowsBefore) : null
+    const beside = await calm()
+    calm = async () => {}
+    const rows_stored = counted ? (await counted.countRows()) - Number(rowsBefore) : null
     const warmup_unanswered = warmup.sent - warmup.completed
     const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
     const record = {
@@ -52,6 +57,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
       load: describeLoad(plan),
       traffic: { ...counts, ...traffic },
       probes: found,
+      ...(beside && { beside }),
     }
     const judged = { ...record, outcome: judge(record, slo) }
     return { ...judged, limit: limitOf(judged, slo) }
@@ -91,6 +97,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
  * @property {ReturnType<typeof describeLoad>} load
  * @property {TrialTraffic} traffic
  * @property {import('./probes/index.js').Findings} probes
+ * @property {import('./targets/index.js').Beside} [beside] what else was done to the target meanwhile
  * @property {import('./judge.js').Outcome} outcome
  * @property {import('./limit.js').Limit} limit
  */
@@ -98,6 +105,23 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
 /** @param {TrialPlan} plan */
 function describeLoad({ mix, trial, ...load }) {
   return { ...load, mix: mix.name, seed: mix.seed }
+}
+
+/** What refuses everything serves nothing that is left, and needs no time for it. */
+const MOST_LEFT_S = 3
+
+const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0 }
+
+/**
+ * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.
+ *
+ * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan
+ * @param {{ sent: number, completed: number, goodput_rps: number }} warmup
+ * @returns {number} seconds that it needs for them; what it refused took it none
+ */
+export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
+  const unanswered = sent - completed
+  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
 }
 
 /** @template T @param {import('./targets/index.js').Target} target @param {Promise<T>} work */

@@ -6,10 +6,11 @@ import { compare } from './compare.js'
 import { faults } from './faults.js'
 import { overload } from './overload.js'
 import { playbook } from './playbook.js'
+import { ramp } from './ramp.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
 
 process.exitCode = await main(
-  { ablate, balance, bench, compare, faults, overload, playbook, soak, tune },
+  { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune },
   process.argv.slice(2),
 )

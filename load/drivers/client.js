@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -56,8 +55,6 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
   const url = new URL(load.url)
   const { Agent, request } = url.protocol === 'https:' ? https : http
-  // Each worker listens to it.
-  setMaxListeners(0, signal)
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
   // One for each request on its way.
   setMaxListeners(load.connections + 1, signal)

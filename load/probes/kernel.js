@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { availableMemory_bytes, watchDisks } from './disk.js'
 
 /** /proc/net/tcp: the state of a socket that listens (include/net/tcp_states.h). */
 const LISTEN = '0A'
 
 /**
- * What the kernel counts: what became of connections, and where the cores' time went. The counters of TCP are those of
+ * What the kernel counts: what became of connections, where the cores' time went, what the disks did. The counters of TCP are those of
  * the whole machine (its network namespace): on one that does other things, too, they are an upper bound.
  *
  * @param {{ url: string, ours: boolean }} target ours: it listens on this machine
@@ -13,6 +14,7 @@ const LISTEN = '0A'
 export function watchKernel({ url, ours }) {
   const first = readCounters()
   if (!first) return null
+  const disks = watchDisks()
   const port = ours ? Number(new URL(url).port) : null
   let accept_queue_max = 0
   return {
@@ -22,6 +24,7 @@ export function watchKernel({ url, ours }) {
 
     end() {
       const last = readCounters()
+      const disk = disks()
       return async () => {
         if (!last) return {}
         const grown = (/** @type {'listen_overflows' | 'listen_drops' | 'retransmits' | 'segments_sent'} */ name) => {
@@ -39,6 +42,8 @@ export function watchKernel({ url, ours }) {
               ? null
               : (last.pressure_us - Number(first.pressure_us)) / (last.at_us - first.at_us),
           cores: coreShares(first.cores, last.cores),
+          disk,
+          memory_available_bytes: availableMemory_bytes(),
         }
       }
     },

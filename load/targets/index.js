@@ -12,9 +12,13 @@
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
- * @property {(generator: { pid: number }, experiment: string) => Promise<() => Promise<void>>} [disturb] for the length
- *   of a trial, of which it is told the experiment; what it returns ends the disturbance
+ * @property {(generator: { pid: number }, experiment: string) => Promise<Calm>} [disturb] for the length of a trial, of which
+ *   it is told the experiment
+ * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
  * @property {() => Promise<import('../probes/index.js').Probe>} [watch] a probe of its own, begun when the warm-up is over
+ *
+ * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did
+ * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

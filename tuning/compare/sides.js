@@ -6,9 +6,9 @@ import { openCell } from '../knobs/open-cell.js'
 import { KNOBS } from '../knobs.js'
 
 /**
- * One of two targets: a service that runs already, or the local API with the settings of a file.
+ * One of two targets: a service that runs already, or the local API with the settings of a file, or with its defaults.
  *
- * @typedef {{ url: string, file: null } | { url: null, file: string }} Side
+ * @typedef {{ url: string, file: null } | { url: null, file: string | null }} Side
  */
 
 /** A flag's `parse` and `expected`. */
@@ -22,7 +22,7 @@ export const SIDE = {
 
 /** @param {Side} side */
 export function labelOf({ url, file }) {
-  return url ?? String(file)
+  return url ?? file ?? 'the local API'
 }
 
 /**
@@ -32,7 +32,7 @@ export function labelOf({ url, file }) {
  */
 export async function openSide({ url, file }, place) {
   if (url) return openUrl(url)
-  const settings = settingsOf(String(file))
+  const settings = file === null ? {} : settingsOf(file)
   const levels = Object.fromEntries(Object.entries(settings).filter(([name]) => name in KNOBS))
   const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in KNOBS)))
   return openCell(levels, { ...place, env: { ...place.env, ...others } })

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { textOf } from '../machine.js'
+
+/** The unit of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/iostats.rst). */
+const SECTOR_BYTES = 512
+
+/** What is no disk, or stands on disks that are counted themselves. */
+const NO_DISK = /^(loop|ram|zram|dm-|md|sr|fd|nbd)/
+
+/**
+ * Watches the disks of this machine, all of them together.
+ *
+ * @returns {() => DiskUse | null} what they did since; null where there is no /proc/diskstats
+ *
+ * @typedef {object} DiskUse
+ * @property {number} read_bytes
+ * @property {number} written_bytes
+ * @property {number} busy_ratio share of the time in which the busiest had something to do
+ */
+export function watchDisks() {
+  const started_ms = performance.now()
+  const before = readDisks()
+  return () => {
+    const now = readDisks()
+    return before && now && diskUse(before, now, performance.now() - started_ms)
+  }
+}
+
+/**
+ * Pure.
+ *
+ * @param {Record<string, Disk>} before
+ * @param {Record<string, Disk>} now
+ * @param {number} wall_ms
+ * @returns {DiskUse}
+ */
+export function diskUse(before, now, wall_ms) {
+  const grown = Object.entries(now).map(([name, disk]) => {
+    const was = before[name] ?? disk
+    return {
+      read_bytes: disk.read_bytes - was.read_bytes,
+      written_bytes: disk.written_bytes - was.written_bytes,
+      busy_ms: disk.busy_ms - was.busy_ms,
+    }
+  })
+  const sum = (/** @type {'read_bytes' | 'written_bytes'} */ name) => grown.reduce((all, disk) => all + disk[name], 0)
+  const busy_ms = Math.max(0, ...grown.map((disk) => disk.busy_ms))
+  return {
+    read_bytes: sum('read_bytes'),
+    written_bytes: sum('written_bytes'),
+    busy_ratio: Math.min(1, busy_ms / wall_ms),
+  }
+}
+
+/**
+ * Whole disks by name.
+ *
+ * @param {string} text of /proc/diskstats
+ * @param {(name: string) => boolean} isWhole
+ * @returns {Record<string, Disk>}
+ *
+ * @typedef {{ read_bytes: number, written_bytes: number, busy_ms: number }} Disk
+ */
+export function parseDisks(text, isWhole) {
+  const lines = text.trim().split('\n')
+  const disks = lines.map((line) => {
+    const [, , name, ...fields] = line.trim().split(/\s+/)
+    const [, , sectorsRead, , , , sectorsWritten, , , busy_ms] = fields.map(Number)
+    const disk = { read_bytes: sectorsRead * SECTOR_BYTES, written_bytes: sectorsWritten * SECTOR_BYTES, busy_ms }
+    return /** @type {const} */ ([name, disk])
+  })
+  return Object.fromEntries(disks.filter(([name]) => name && !NO_DISK.test(name) && isWhole(name)))
+}
+
+/** Memory that a new process could have, in bytes. @returns {number | null} */
+export function availableMemory_bytes() {
+  const [, kib] = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf('/proc/meminfo') ?? '') ?? []
+  return kib === undefined ? null : Number(kib) * 1024
+}
+
+function readDisks() {
+  const text = textOf('/proc/diskstats')
+  // A partition has no queue of its own.
+  return text === null ? null : parseDisks(text, (name) => existsSync(`/sys/block/${name.replaceAll('/', '!')}`))
+}

@@ -1,0 +1,66 @@
+/**
+ * One number of workers, and what came of it.
+ *
+ * @typedef {object} Rung
+ * @property {number} workers
+ * @property {number} rps successes per second
+ * @property {number} mean_ms
+ * @property {boolean} over the mean latency is above the ceiling, or too many requests failed
+ *
+ * @typedef {object} Climb
+ * @property {number} start workers
+ * @property {number} most
+ * @property {number} growth factor from one rung to the next, until one is over
+ * @property {number} close rungs below and above the ceiling no further apart than this factor are close enough
+ */
+
+/**
+ * The next number of workers: more and more until the latency is above the ceiling (or less and less, where the first one
+ * was), then between the two around it. Pure.
+ *
+ * @param {Rung[]} rungs
+ * @param {Climb} climb
+ * @returns {number | null} null: enough is known
+ */
+export function nextWorkers(rungs, { start, most, growth, close }) {
+  if (rungs.length === 0) return Math.min(start, most)
+  const { below, above } = aroundCeiling(rungs)
+  if (!above) {
+    const workers = Number(below?.workers)
+    return workers >= most ? null : Math.min(most, Math.max(workers + 1, Math.round(workers * growth)))
+  }
+  if (!below) {
+    return above.workers <= 1 ? null : Math.max(1, Math.min(above.workers - 1, Math.round(above.workers / growth)))
+  }
+  if (above.workers <= below.workers * close) return null
+  const middle = Math.round(Math.sqrt(below.workers * above.workers))
+  return middle > below.workers && middle < above.workers ? middle : null
+}
+
+/**
+ * Where the mean latency is at the ceiling: between the two rungs around it, on logarithmic scales. Where the one above
+ * failed otherwise than by its latency, the one below counts.
+ *
+ * @param {Rung[]} rungs
+ * @param {number} ceiling_ms
+ * @returns {{ workers: number, rps: number } | null} null: not every rung was below the ceiling, nor every one above
+ */
+export function crossingOf(rungs, ceiling_ms) {
+  const { below, above } = aroundCeiling(rungs)
+  if (!below || !above) return null
+  const share = Math.log(ceiling_ms / below.mean_ms) / Math.log(above.mean_ms / below.mean_ms)
+  const known = above.mean_ms > ceiling_ms && Number.isFinite(above.mean_ms) && above.rps > 0
+  if (!known) return { workers: below.workers, rps: below.rps }
+  return {
+    workers: below.workers * (above.workers / below.workers) ** share,
+    rps: below.rps * (above.rps / below.rps) ** share,
+  }
+}
+
+/** The lowest rung that is over, and the highest below it that is not. @param {Rung[]} rungs */
+export function aroundCeiling(rungs) {
+  const sorted = [...rungs].sort((a, b) => a.workers - b.workers)
+  const above = sorted.find(({ over }) => over) ?? null
+  const below = sorted.findLast(({ over, workers }) => !over && (!above || workers < above.workers)) ?? null
+  return { below, above }
+}

@@ -1,0 +1,147 @@
+import { expandCores } from '../../load/machine.js'
+import { CONFIDENCE, ratioOf } from '../effects.js'
+import { median, typical } from '../ranks.js'
+import { costPerMillion, costRatio } from './cost.js'
+import { crossingsOf, rungsOf, seriesOf, trialsOf } from './steps.js'
+
+/** Of the cores that a generator can use: beyond it, its own time is part of what was measured. */
+const GENERATOR_FULL = 0.9
+
+/** All others run on one core. */
+const HAS_THREADS = ['wrk', 'locust']
+
+/** A background that got less through than this was not what was asked for. */
+const KEPT_RATIO = 0.95
+
+/**
+ * What was found of one series.
+ *
+ * @typedef {object} Found
+ * @property {string} key
+ * @property {import('./steps.js').Name} side
+ * @property {string} driver
+ * @property {import('./steps.js').Variant} variant
+ * @property {number} blocks in which the climb met the ceiling
+ * @property {number} workers at the ceiling, the median of the blocks; NaN where the ceiling was not met
+ * @property {import('./cost.js').Interval} rps at the ceiling; low and high are 0 and infinite where there are too few blocks
+ * @property {boolean} refuses requests failed before the latency was at the ceiling
+ * @property {import('./climb.js').Rung | null} furthest where it was not met: the rung that came nearest
+ * @property {number} generator_core_ratio of the cores that it can use: what the generator used or waited for, at the rungs
+ *   around the ceiling
+ *
+ * @typedef {object} Findings
+ * @property {Found[]} series
+ * @property {import('../effects.js').Effect | null} work of one B, in As; null where there is no B
+ * @property {Record<'a' | 'b' | 'b_to_a', import('./cost.js').Interval | null>} cost of a million requests at the ceiling;
+ *   b_to_a: what the same work costs on B, as a share of what it costs on A
+ * @property {number | null} kept_ratio of the background's writes that got through; null: none
+ */
+
+/**
+ * What a ramp found. Pure.
+ *
+ * @param {import('./steps.js').RampPlan} plan
+ * @param {import('./steps.js').Records} records
+ * @returns {Findings}
+ */
+export function findingsOf(plan, records) {
+  const series = seriesOf(plan).map((one) => foundOf(plan, records, one))
+  const [driver] = plan.drivers
+  const work = plan.sides.b ? ratioBetween(plan, records, `b:${driver}:all`, `a:${driver}:all`) : null
+  return { series, work, cost: costOf(plan, series, work), kept_ratio: keptRatio(records) }
+}
+
+/**
+ * What one series gets done at the ceiling, as a ratio to another, block by block.
+ *
+ * @param {import('./steps.js').RampPlan} plan
+ * @param {import('./steps.js').Records} records
+ * @param {string} key
+ * @param {string} reference
+ */
+export function ratioBetween(plan, records, key, reference) {
+  const observations = [key, reference].flatMap((cell) =>
+    crossingsOf(plan, records, cell).map(({ block, rps }) => ({ block, cell, levels: {}, value: rps })),
+  )
+  return ratioOf(observations, key, reference)
+}
+
+/** @param {Found[]} series @param {import('./steps.js').Name} side @param {string} driver */
+export function mainOf(series, side, driver) {
+  return series.find((one) => one.side === side && one.driver === driver && one.variant === 'all')
+}
+
+/** Whether the generator was at its own limit. @param {Pick<Found, 'generator_core_ratio'>} found */
+export function isFull({ generator_core_ratio }) {
+  return generator_core_ratio >= GENERATOR_FULL
+}
+
+/** The background, where it could not be kept up. @param {Findings} findings */
+export function fellBehind({ kept_ratio }) {
+  return kept_ratio !== null && kept_ratio < KEPT_RATIO
+}
+
+/**
+ * @param {import('./steps.js').RampPlan} plan
+ * @param {import('./steps.js').Records} records
+ * @param {import('./steps.js').Series} series
+ * @returns {Found}
+ */
+function foundOf(plan, records, series) {
+  const crossings = crossingsOf(plan, records, series.key)
+  const trials = trialsOf(records, series.key)
+  const rungs = rungsOf(plan, trials)
+  const near = crossings.flatMap(({ below, above }) => [below?.workers, above?.workers])
+  const around = near.length > 0 ? trials.filter(({ load }) => near.includes(load.connections)) : trials.slice(-1)
+  const sorted = [...rungs].sort((a, b) => a.workers - b.workers)
+  const furthest = sorted.at(sorted.every(({ over }) => over) ? 0 : -1) ?? null
+  return {
+    ...series,
+    blocks: crossings.length,
+    workers: median(crossings.map(({ workers }) => workers)),
+    rps: intervalOf(crossings.map(({ rps }) => rps)),
+    refuses: 2 * crossings.filter(({ above }) => Number(above?.mean_ms) <= plan.ceiling_ms).length > crossings.length,
+    furthest: crossings.length > 0 ? null : furthest,
+    generator_core_ratio: median(around.map(generatorShare)),
+  }
+}
+
+/** @param {import('./steps.js').Records[number]} record */
+function generatorShare({ load, probes }) {
+  const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0, cores } = probes.generator
+  const usable = HAS_THREADS.includes(load.driver) && cores ? expandCores(cores).length : 1
+  return (cpu_core_ratio + run_delay_ratio) / usable
+}
+
+/** @param {number[]} rates_rps @returns {import('./cost.js').Interval} */
+function intervalOf(rates_rps) {
+  if (rates_rps.length === 0) return { estimate: Number.NaN, low: 0, high: Number.POSITIVE_INFINITY }
+  const { estimate, low, high } = typical(rates_rps.map(Math.log), CONFIDENCE)
+  return { estimate: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high) }
+}
+
+/**
+ * @param {import('./steps.js').RampPlan} plan
+ * @param {Found[]} series
+ * @param {import('../effects.js').Effect | null} work
+ */
+function costOf({ prices, drivers }, series, work) {
+  const of = (/** @type {import('./steps.js').Name} */ side) => {
+    const [price, found] = [prices[side], mainOf(series, side, drivers[0])]
+    return price && found && found.blocks > 0 ? costPerMillion(price, found.rps) : null
+  }
+  const isKnown = prices.a && prices.b && work && work.pairs > 0
+  const both = isKnown ? { estimate: work.ratio, low: work.low, high: work.high } : null
+  return {
+    a: of('a'),
+    b: of('b'),
+    b_to_a: both && prices.a && prices.b ? costRatio(prices.a, prices.b, both) : null,
+  }
+}
+
+/** @param {import('./steps.js').Records} records */
+function keptRatio(records) {
+  const beside = records.flatMap((record) => (record.outcome.verdict !== 'invalid' && record.beside) || [])
+  if (beside.length === 0) return null
+  return median(beside.map(({ planned, ok }) => ok / planned))
+}

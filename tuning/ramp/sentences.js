@@ -1,0 +1,114 @@
+import { count, milliseconds, NONE } from '../../load/report/table.js'
+import { labelOf } from '../compare/sides.js'
+import { fellBehind, isFull, mainOf } from './findings.js'
+
+/**
+ * What was found, in sentences. Pure.
+ *
+ * @param {import('./steps.js').RampPlan} plan
+ * @param {import('./findings.js').Findings} findings
+ * @returns {string[]}
+ */
+export function sentencesOf(plan, findings) {
+  const { series } = findings
+  return [
+    ...series.map((found) => foundSentence(plan, found)),
+    ...workSentence(plan, findings),
+    ...costSentences(findings),
+    ...series.flatMap(generatorSentence),
+    ...backgroundSentence(plan, findings),
+  ]
+}
+
+/** @param {import('./steps.js').RampPlan} plan @param {Pick<import('./findings.js').Found, 'side' | 'driver' | 'variant'>} series */
+export function nameOf(plan, { side, driver, variant }) {
+  const by = plan.drivers.length > 1 ? `, ${driver}` : ''
+  return `${side.toUpperCase()}${by}${variant === 'without' ? `, without ${plan.left_out}` : ''}`
+}
+
+/** `1,234 [1,200–1,260]` @param {import('./cost.js').Interval} interval @param {number} [digits] */
+export function intervalText({ estimate, low, high }, digits = 0) {
+  const text = (/** @type {number} */ value) => {
+    return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  }
+  return Number.isFinite(high) && low > 0 ? `${text(estimate)} [${text(low)}–${text(high)}]` : text(estimate)
+}
+
+/** @param {number} value */
+export function figure(value) {
+  if (Number.isNaN(value)) return NONE
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
+}
+
+/** @param {number} ratio */
+export function times(ratio) {
+  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE
+}
+
+/** Digits behind the point for three that count. @param {number} value */
+export function digitsFor(value) {
+  return Math.max(0, 2 - Math.floor(Math.log10(value)))
+}
+
+/** @param {import('./steps.js').RampPlan} plan @param {import('./findings.js').Found} found */
+function foundSentence(plan, found) {
+  const { side, blocks, workers, rps, refuses, furthest } = found
+  const ceiling = milliseconds(plan.ceiling_ms)
+  const who = `${nameOf(plan, found)} (${labelOf(/** @type {any} */ (plan.sides[side]))})`
+  if (blocks > 0) {
+    const number = count(Math.round(workers))
+    const passes = refuses
+      ? `fails requests beyond ${number} workers, before a mean latency of ${ceiling}`
+      : `passes a mean latency of ${ceiling} at ${number} workers`
+    return `${who} ${passes}, with ${intervalText(rps)} requests/s (${blocks} ${blocks === 1 ? 'block' : 'blocks'}).`
+  }
+  if (!furthest) return `${who}: no valid trial.`
+  const at = `${count(furthest.workers)} ${furthest.workers === 1 ? 'worker' : 'workers'}`
+  if (furthest.over) return `${who}: even ${at} had to wait longer than ${ceiling}, or were refused.`
+  const reached = `${milliseconds(furthest.mean_ms)}, ${intervalText({ ...rps, estimate: furthest.rps })} requests/s`
+  const more = plan.most_workers <= furthest.workers ? ', the most allowed (--max-workers)' : ''
+  return `${who}: ceiling of ${ceiling} not reached with ${at}${more}: ${reached}.`
+}
+
+/** @param {import('./steps.js').RampPlan} plan @param {import('./findings.js').Findings} findings */
+function workSentence(plan, { series, work }) {
+  if (!work) return []
+  const [a, b] = /** @type {const} */ (['a', 'b']).map((side) => mainOf(series, side, plan.drivers[0]))
+  if (work.pairs === 0) {
+    const missing = [a, b].flatMap((found) => (found && found.blocks === 0 ? [found.side.toUpperCase()] : []))
+    return [
+      `How many of A do the work of one B is not known: ${missing.join(' and ') || 'no block'} lacks the ceiling.`,
+    ]
+  }
+  const interval = { estimate: work.ratio, low: work.low, high: work.high }
+  const doubt = Number.isFinite(work.high) ? (work.tied ? ': no difference that noise could not have made' : '') : FEW
+  return [`${intervalText(interval, 2)} of A do the work of one B at the ceiling${doubt}.`]
+}
+
+const FEW = ' (too few blocks for an interval)'
+
+/** @param {import('./findings.js').Findings} findings */
+function costSentences({ cost }) {
+  if (!cost.b_to_a) return []
+  const { estimate, low, high } = cost.b_to_a
+  const word = low > 1 ? ': dearer' : high < 1 ? ': cheaper' : ': not surely dearer or cheaper'
+  const text = `The same work on B costs ${intervalText({ estimate, low, high }, 2)}x of what it costs on A`
+  return [`${text}${low > 0 && Number.isFinite(high) ? word : FEW}.`]
+}
+
+/** @param {import('./findings.js').Found} found */
+function generatorSentence(found) {
+  if (!isFull(found)) return []
+  const { side, driver, generator_core_ratio } = found
+  const share = `${Math.round(generator_core_ratio * 100)} % of what it may have of the cores`
+  const text = `${driver} used or waited for ${share} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more`
+  return [`Warning: ${text}.`]
+}
+
+/** @param {import('./steps.js').RampPlan} plan @param {import('./findings.js').Findings} findings */
+function backgroundSentence({ background_rps }, findings) {
+  if (background_rps === 0 || findings.kept_ratio === null) return []
+  const kept = `${Math.round(findings.kept_ratio * 100)} %`
+  const text = `Writes beside it: ${count(background_rps)}/s, of which ${kept} got through in the typical trial.`
+  return [fellBehind(findings) ? `Warning: ${text}` : text]
+}
