@@ -56,7 +56,6 @@ async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNum
   const url = new URL(load.url)
   const { Agent, request } = url.protocol === 'https:' ? https : http
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
-  // One for each request on its way.
 
   async function work() {
     const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
