@@ -8,6 +8,9 @@ const MIN_SHARE = 0.3
 /** Several that share a core leave no time between them. */
 const CORES_FULL_RATIO = 0.97
 
+/** Of a core: statements that compute without it used less are kept from it by somebody else. */
+const COMPUTING_CORE_RATIO = 0.6
+
 /** Of the statements that are active, waiting for the same thing. */
 const WAITING_SHARE = 0.5
 
@@ -46,8 +49,14 @@ export function ofWaits({ settings, probes }, pattern, what) {
   }
 }
 
-/** @type {import('./finding.js').Detect} */
-export function postgresCpu({ probes }) {
+/**
+ * Either its cores are full, or it has room for no further statement and those on their way wait for nothing: each of them
+ * computes, on one core at the most.
+ *
+ * @type {import('./finding.js').Detect}
+ */
+export function postgresCpu(trial) {
+  const { probes } = trial
   const { cpu_core_ratio, cores } = probes.postgres
   if (cpu_core_ratio === undefined || !cores) return NOTHING
   const own = expandCores(cores).flatMap((core) => probes.kernel.cores?.[core] ?? [])
@@ -57,10 +66,12 @@ export function postgresCpu({ probes }) {
   // full is full of something else.
   const reach = each >= MIN_SHARE ? full / CORES_FULL_RATIO : each / CORE_FULL_RATIO
   const generator = probes.generator.cpu_core_ratio ?? 0
+  const computing = cpu_core_ratio >= COMPUTING_CORE_RATIO ? ofWaits(trial, /^CPU$/, 'nothing but the CPU') : NOTHING
   return {
-    reach,
+    reach: Math.max(reach, computing.reach),
     evidence: [
       `Postgres used ${percent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${percent(full)} full (the generator used ${percent(generator)})`,
+      ...(computing.reach >= 1 ? computing.evidence : []),
     ],
   }
 }

@@ -48,6 +48,18 @@ t.test('of two that are at their limit, the one that explains the other is named
     'a pool whose connections wait for a lock',
   )
 
+  const computing = recordOf('expensive-trigger')
+  const [core] = computing.probes.postgres.cores
+  Object.assign(computing.probes.kernel.cores[core], { busy_ratio: 0.93, interrupts_ratio: 0.01 })
+  Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.8, active_mean: 0.97, waits: { CPU: 0.98 } })
+  t.match(
+    limitOf(computing, SLO),
+    { resource: 'postgres-cpu', runner_up: 'generator-connections' },
+    'the one statement that there is room for computes all the time, on a core that the lab takes some of',
+  )
+  Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.4 })
+  t.not(limitOf(computing, SLO).resource, 'postgres-cpu', 'it wants to compute, and somebody else keeps it from it')
+
   const fullLoop = recordOf('spinning-handler')
   Object.assign(fullLoop.probes.kernel, { listen_overflows: 500, listen_drops: 500 })
   t.match(
