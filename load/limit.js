@@ -6,6 +6,12 @@ const EXCUSES = ['generator-cpu', 'machine-noise']
 /** So many trials beyond the capacity vote on a run's limit. */
 const MAJORITY_OF = 5
 
+/**
+ * Latencies pass any bound before a resource is used up: what fails with nothing at its limit is laid to what was nearest,
+ * if it was so near.
+ */
+const NEARLY_SHARE = 0.9
+
 /** A resource below this share of its threshold was not near its limit, and no runner-up. */
 const NEAR_SHARE = 0.6
 
@@ -13,7 +19,7 @@ const NEAR_SHARE = 0.6
  * Names the resource that stopped a target from taking more, from the record of one trial. Pure.
  *
  * Each resource has a detector that says how far it was to the point at which it limits (1: there). Of those that are
- * there, the one that explains the others counts: a full accept queue of a service whose core is full is no cause, nor is
+ * there (or nearly, where none is), the one that explains the others counts: a full accept queue of a service whose core is full is no cause, nor is
  * a pool whose connections all wait for a lock. The detectors therefore stand in the order in which they explain.
  *
  * @param {Pick<import('./trial.js').TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record
@@ -26,7 +32,9 @@ export function limitOf(record, slo) {
   )
   // What failed was judged to be the target's own doing: whoever could have excused it did not.
   const excused = record.outcome.verdict === 'invalid'
-  const reached = found.filter(({ resource, reach }) => reach >= 1 && (excused || !EXCUSES.includes(resource)))
+  const accusable = found.filter(({ resource }) => excused || !EXCUSES.includes(resource))
+  const atLimit = accusable.filter(({ reach }) => reach >= 1)
+  const reached = atLimit.length > 0 ? atLimit : accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
   if (record.outcome.verdict === 'pass' || reached.length === 0) {
     const [runnerUp] = nearest

@@ -60,6 +60,10 @@ t.test('of two that are at their limit, the one that explains the other is named
   Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.4 })
   t.not(limitOf(computing, SLO).resource, 'postgres-cpu', 'it wants to compute, and somebody else keeps it from it')
 
+  Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.8, waits: {} })
+  computing.probes.api.in_flight_mean = 55
+  t.match(limitOf(computing, SLO), { resource: 'postgres-cpu' }, 'of what is nearly at its limit, too')
+
   const fullLoop = recordOf('spinning-handler')
   Object.assign(fullLoop.probes.kernel, { listen_overflows: 500, listen_drops: 500 })
   t.match(
