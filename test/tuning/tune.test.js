@@ -211,6 +211,16 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
   t.ok(conclusionsOf([]).every(({ verdict }) => verdict === 'not measured'))
 })
 
+t.test('what two capacities are to each other goes from end to end of their intervals', async (t) => {
+  const anchor = { low_rps: 4000, high_rps: 5000 }
+  t.strictSame(gainText({ low_rps: 20_000, high_rps: 24_000 }, anchor), [
+    'All together: 4.0x to 6.0x the capacity of the anchor.',
+  ])
+  t.match(gainText({ low_rps: 20_000, high_rps: null }, anchor), [/at least 4\.0x the/])
+  t.strictSame(gainText({ low_rps: 20_000, high_rps: null }, { low_rps: 4000, high_rps: null }), [], 'nothing is known')
+  t.strictSame(gainText({ low_rps: null, high_rps: 1000 }, anchor), [])
+})
+
 t.test('a run: a table, an env file, and a row for the cell that could not be had', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
   const flags = [

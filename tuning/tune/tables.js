@@ -1,5 +1,6 @@
 import { settingsLine, whereAndWhen } from '../../load/report/report.js'
 import { count, milliseconds, NONE, percent, ratesText } from '../../load/report/table.js'
+import { levelsOf } from '../design.js'
 import { CONFIDENCE, interactions, mainEffects, noiseOf, ratioOf, ratioText } from '../effects.js'
 import { KNOBS } from '../knobs.js'
 import { median } from '../ranks.js'
@@ -10,6 +11,9 @@ import { recommendationOf } from './recommend.js'
 import { anchorCapacity, finalistsOf, OFFERED } from './steps.js'
 
 const STRONGEST = 5
+
+/** Of what was offered: the rest is the end of the trial. */
+const ALL_RATIO = 0.98
 
 /** @typedef {import('./steps.js').TunePlan} TunePlan @typedef {import('./steps.js').Records} Records */
 
@@ -67,11 +71,37 @@ export function recommendationText({ plan }, records) {
     name,
     level,
     by === null ? (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed') : RESPONSES[by].title,
-    effect ? ratioText(effect) : NONE,
+    effect ? `${by === 'goodput' && tookAll(name, level, records) ? 'at least ' : ''}${ratioText(effect)}` : NONE,
   ])
-  const finals = finalistsOf(plan, records).map((cell) => `- ${cell}: ${capacityText('final', cell, plan, records)}`)
+  const finalists = finalistsOf(plan, records)
+  const finals = finalists.map((cell) => `- ${cell}: ${capacityText('final', cell, plan, records)}`)
+  const [best, anchor] = finalists.map((cell) => capacityOf('final', cell, plan, records).capacity)
   const gain = finals.length > 0 ? ['Searched for once more, one after the other:', finals.join('\n')] : []
-  return ['## Recommended', table(['knob', 'level', 'because of', 'expected'], rows), ...gain].join('\n\n')
+  const together = best && anchor ? gainText(best, anchor) : []
+  return ['## Recommended', table(['knob', 'level', 'because of', 'expected'], rows), ...gain, ...together].join('\n\n')
+}
+
+/** Whether a level got through whatever was offered: then its gain is only known to be as much. @param {string} name @param {string} level @param {Records} records */
+function tookAll(name, level, records) {
+  const own = blockTrials(records, 'above').filter(({ cell }) => levelsOf(String(cell))[name] === level)
+  return median(own.map(({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))) >= ALL_RATIO
+}
+
+/**
+ * What two capacities are to each other, from the ends of their intervals.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null }} best
+ * @param {{ low_rps: number | null, high_rps: number | null }} anchor
+ * @returns {string[]}
+ */
+export function gainText(best, anchor) {
+  const least = Number(best.low_rps) / (anchor.high_rps ?? Number.POSITIVE_INFINITY)
+  const most = (best.high_rps ?? Number.POSITIVE_INFINITY) / Number(anchor.low_rps)
+  if (!(least > 0)) return []
+  const [from, to] = [least, most].map((ratio) => `${ratio.toFixed(1)}x`)
+  return [
+    `All together: ${Number.isFinite(most) ? `${from} to ${to}` : `at least ${from}`} the capacity of the anchor.`,
+  ]
 }
 
 /** @param {string} phase @param {string} cell @param {TunePlan} plan @param {Records} records */
