@@ -96,7 +96,7 @@ function budgetTable(budget) {
       [
         ...rows,
         ['the rest', intervalText(rest), share(rest.estimate), '', ''],
-        ['sum, by construction the whole', figure(sum_us), share(sum_us), '', ''],
+        ['sum: in each block the whole, by construction', figure(sum_us), share(sum_us), '', ''],
         ['whole', intervalText(whole), share(whole.estimate), '', ''],
       ],
     ),
