@@ -2,10 +2,10 @@ import { generatorCpu } from '../load/detectors/generator.js'
 import { median } from './ranks.js'
 
 /**
- * Node's timers resolve 1 ms, so an open loop is half of one late as a rule, and alike in all that is compared. Beyond
- * this, its lateness is a part of the medians, or of the 95th percentiles, that are.
+ * Node's timers resolve 1 ms, so an open loop is up to half of one late in the median, and alike in all that is compared.
+ * Beyond this, its lateness is a part of the medians, or of the 95th percentiles of hundreds of ms, that are.
  */
-const MAX_LATENESS_MS = /** @type {const} */ ({ p50: 1.5, p95: 25 })
+const MAX_LATENESS_MS = /** @type {const} */ ({ p50: 1, p95: 20 })
 
 /** Closed loops have no schedule that a latency would be measured against. */
 const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
