@@ -559,6 +559,8 @@ t.test('balance, from end to end', async (t) => {
     '1s',
     '--endpoints',
     '4',
+    '--slots',
+    '8',
     '--out',
     out,
     '--json',
@@ -578,8 +580,11 @@ t.test('balance, from end to end', async (t) => {
     t.ok(Math.abs(sum - traffic.sent) <= 0.1 * traffic.sent, `${cell}: ${sum} of ${traffic.sent} requests were counted`)
     t.ok(traffic.latency_ms.p25 >= traffic.latency_ms.min)
   }
+  const [roundRobin] = answer.crowded
+  t.ok(roundRobin.queued_ratio > 0 && roundRobin.queued_ratio < 0.9, `${roundRobin.queued_ratio} queued`)
   const report = readFileSync(path.join(out, 'report.md'), 'utf8')
   t.match(report, /## Shares over time: crowded/)
+  t.match(report, /- (The balancer ran on core \d+ alone, |Nothing was pinned: this system)/)
   t.match(report, /"Benchmarks" \(zeus-fyi\)/)
 })
 
