@@ -20,10 +20,11 @@ import { runTrial } from './trial.js'
  * @param {import('./results.js').Results} experiment.results
  * @param {(trials: import('./trial.js').TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} experiment.next pure:
  *   the next trial, or the end
- * @param {(trials: import('./trial.js').TrialRecord[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
+ * @param {(trials: import('./trial.js').TrialRecord[], notApplied: NotAppliedCell[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
  *   problem: why there is no trustworthy answer
  * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
  *   of a cell, the local API or the plan's URL unless told otherwise; it stays open while the steps ask for the same cell
+ * @param {string} [experiment.pinning] which core has what, where it is not the local API that has one
  * @param {(run: any, records: import('./trial.js').TrialRecord[]) => string} [experiment.report] report.md
  * @param {Io} io
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
@@ -67,7 +68,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
         opened = { cell: step.cell, target }
         refuseOtherConditions(run, state, records, opened)
         if (!state.pinning) {
-          state.pinning = pinningText(plan, bench, opened.target)
+          state.pinning = experiment.pinning ?? pinningText(plan, bench, opened.target)
           state.warnings.push(...(await spoilers(step, plan, bench, opened.target, { signal, progress })))
         }
         write()
@@ -91,13 +92,13 @@ export async function runExperiment(experiment, { signal, progress, environment 
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
       if (noisy > 0) await waitOut(noisy, signal, progress)
     }
-    Object.assign(state, answer(records))
+    Object.assign(state, answer(records, state.not_applied))
   } catch (error) {
     if (records.length === 0) results.releaseUnused()
     if (error instanceof UsageError) throw error
     // Nothing has been written yet, and there is nothing to write.
     if (!state.pinning) throw error
-    Object.assign(state, answer(records), { problem: null, interrupted: signal.aborted })
+    Object.assign(state, answer(records, state.not_applied), { problem: null, interrupted: signal.aborted })
     if (!signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   } finally {
     progress.stop()

@@ -27,7 +27,7 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
  * @returns {Promise<number>} exit code
  */
 export async function main(verbs, [name, ...argv]) {
-  const verb = verbs[name]
+  const verb = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
   if (!verb) {
     const known = Object.entries(verbs).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
     process.stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)

@@ -3,18 +3,24 @@ import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
 import { createService } from './ablate/service.js'
-import { STAGE_NAMES, WHOLE } from './ablate/stages.js'
-import { CONSUMERS, consumed, durationOf, nextStep } from './ablate/steps.js'
+import { STAGE_NAMES } from './ablate/stages.js'
+import { CONSUMERS, durationOf, nextStep } from './ablate/steps.js'
 import { ablateReport, ablateText, budgetsOf } from './ablate/tables.js'
-import { conclusionsOf } from './ablate/verdict.js'
+import { conclusionsOf, problemOf } from './ablate/verdict.js'
 
 const DEFAULTS = { rate: 2000, seed: 1, consumers: Object.keys(CONSUMERS) }
 
 /** Six blocks are the least that give an interval. */
 const USUAL = { blocks: 12, duration: 1000, others: Number.POSITIVE_INFINITY }
-const QUICK = { blocks: 6, duration: 250, others: 1 }
+const QUICK = { blocks: 6, duration: 200, others: 1 }
 const TIMEOUT_S = 10
 const MAX_SLOW_US = 100_000
+
+/** Stages that several requests have in common, so that a wait in them is not each request's own. */
+const SHARED = /** @type {Record<string, string[]>} */ ({
+  batched: ['pool', 'commit', 'database'],
+  pipelined: ['pool'],
+})
 
 const FLAGS = {
   stages: {
@@ -65,17 +71,18 @@ export const ablate = {
   help: helpText('npm run ablate [-- flags]\n\nWhich stage of POST /user is the bottleneck?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('ablate', FLAGS, argv, planOf)
+    const insertMode = io.environment.settings.INSERT_MODE || undefined
+    const { results, run, plan, json } = openRun('ablate', FLAGS, argv, (given) => planOf(given, insertMode))
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
-    const service = createService(plan, io.environment.settings.INSERT_MODE || undefined)
+    const service = createService(plan, insertMode)
     try {
       const ended = await runExperiment(
         {
           run,
           plan,
           results,
-          next: (records) => nextStep(plan, records),
-          answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
+          next: (records, notApplied) => nextStep(plan, records, notApplied),
+          answer: (records, notApplied) => ({ capacity: null, limit: null, ...answerOf(plan, records, notApplied) }),
           open: (cell, place) => service.open(String(cell), place),
           report: ablateReport,
         },
@@ -88,8 +95,8 @@ export const ablate = {
   },
 }
 
-/** @param {Record<string, any>} given @returns {import('./ablate/steps.js').AblatePlan} */
-function planOf(given) {
+/** @param {Record<string, any>} given @param {string} [insertMode] @returns {import('./ablate/steps.js').AblatePlan} */
+export function planOf(given, insertMode = '') {
   const usual = given.quick ? QUICK : USUAL
   const blocks = given.blocks ?? usual.blocks
   const duration_s = (given.duration ?? usual.duration) / 1000
@@ -97,6 +104,9 @@ function planOf(given) {
   const slow_us = given.slow ?? {}
   const [slow] = Object.keys(slow_us)
   if (slow && !asked.includes(slow)) throw new UsageError(`--slow: expected one of --stages, got ${slow}`)
+  if (SHARED[insertMode]?.includes(slow)) {
+    throw new UsageError(`--slow: expected a stage of each request's own, got ${slow} with INSERT_MODE=${insertMode}`)
+  }
   return {
     ...localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S }),
     stages: STAGE_NAMES.filter((stage) => asked.includes(stage)),
@@ -108,13 +118,14 @@ function planOf(given) {
   }
 }
 
-/** @param {import('./ablate/steps.js').AblatePlan} plan @param {import('./ablate/steps.js').Records} records */
-function answerOf(plan, records) {
+/**
+ * @param {import('./ablate/steps.js').AblatePlan} plan
+ * @param {import('./ablate/steps.js').Records} records
+ * @param {import('../load/run.js').NotAppliedCell[]} notApplied
+ */
+function answerOf(plan, records, notApplied) {
   const budgets = budgetsOf(plan, records)
-  const measured = consumed(records, plan.consumers[0]).some(({ cell }) => cell === WHOLE)
-  const last = records.at(-1)?.outcome.because ?? 'no trial'
-  const problem = measured ? null : `no valid trial of the whole with ${plan.consumers[0]}: ${last}`
-  return { budgets, answer: conclusionsOf(plan, records, budgets), problem }
+  return { budgets, answer: conclusionsOf(plan, records, budgets), problem: problemOf(plan, records, notApplied) }
 }
 
 /** A flag's `parse` and `expected` for names with commas between them. @param {string[]} known */
@@ -131,7 +142,7 @@ function namesOf(known) {
 
 /** @param {string} text @returns {Record<string, number> | undefined} */
 function planted(text) {
-  const [, stage, number] = /^(\w+)=(\d+(?:\.\d+)?)us$/.exec(text) ?? []
+  const [, stage, number] = /^([\w-]+)=(\d+(?:\.\d+)?)us$/.exec(text) ?? []
   const us = Number(number)
   return STAGE_NAMES.includes(stage) && us > 0 && us <= MAX_SLOW_US ? { [stage]: us } : undefined
 }

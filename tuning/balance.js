@@ -1,8 +1,8 @@
 import { helpText } from '../load/flags.js'
 import { planCores } from '../load/machine.js'
 import { openRun } from '../load/open-run.js'
-import { pinSelf } from '../load/processes.js'
 import { runExperiment } from '../load/run.js'
+import { pinAside, pinningText } from './balance/cores.js'
 import { failingFigures, overheadFigures, processFigures, strategyFigures } from './balance/figures.js'
 import { simulateAll } from './balance/gains.js'
 import { openStrategy } from './balance/open.js'
@@ -10,6 +10,7 @@ import { FLAGS, planOf } from './balance/plan.js'
 import { durationOf, nextStep, partsOf, strategiesOf, trialsOf } from './balance/steps.js'
 import { balanceReport, balanceText } from './balance/tables.js'
 import { answerSentences, haproxyAgainstAdaptive } from './balance/verdict.js'
+import { whyUnsound } from './sound.js'
 
 const EXAMPLES = `  npm run balance                                about 18 minutes
   npm run balance -- --quick --slow 2x250ms
@@ -33,7 +34,7 @@ export const balance = {
     if (plan.haproxy_missing) io.progress.note(plan.haproxy_missing)
     io.progress.note(`${plan.parts.join(', ')}: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const simulation = run.simulation ?? (await simulated(plan, results, io))
-    const proxyCores = plan.url ? pinnedAside() : null
+    const cores = plan.url ? pinAside() : planCores()
     const ended = await runExperiment(
       {
         run,
@@ -41,7 +42,8 @@ export const balance = {
         results,
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records, simulation) }),
-        open: (cell, place) => openStrategy(plan, String(cell), { ...place, cores: place.cores ?? proxyCores }),
+        open: (cell, place) => openStrategy(plan, String(cell), { ...place, cores: place.cores ?? cores?.api ?? null }),
+        pinning: pinningText(cores, plan.parts.includes('processes')),
         report: balanceReport,
       },
       io,
@@ -51,12 +53,6 @@ export const balance = {
 }
 
 /** @typedef {import('./balance/plan.js').Plan} Plan */
-
-/** The core of the balancer, when everything else has been put on the others. @returns {string | null} */
-function pinnedAside() {
-  const cores = planCores()
-  return cores && pinSelf(cores.others) ? cores.api : null
-}
 
 /** @param {Plan} plan @param {import('../load/results.js').Results} results @param {import('../load/run.js').Io} io */
 async function simulated(plan, results, { signal, progress }) {
@@ -95,7 +91,7 @@ function problemOf(plan, records) {
     const silent = strategiesOf(part, plan).find((strategy) => trialsOf(records, part, strategy).length === 0)
     if (silent) {
       const last = records.findLast(({ cell }) => cell === `${part}/${silent}`)
-      return `${part}: ${silent} had not one valid trial: ${last?.outcome.because ?? 'no trial'}`
+      return `${part}: ${silent} had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}`
     }
   }
   return null

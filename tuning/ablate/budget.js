@@ -1,6 +1,8 @@
-import { median, typical } from '../ranks.js'
+import { noiseOf } from '../effects.js'
+import { typical } from '../ranks.js'
+import { generatorWasLimit } from '../sound.js'
 import { cellOf, PLANTED, WHOLE } from './stages.js'
-import { blockOf, consumed } from './steps.js'
+import { blockOf, CONSUMERS, consumed } from './steps.js'
 
 /** Of each interval. */
 export const CONFIDENCE = 0.95
@@ -20,9 +22,20 @@ export const CURRENCIES = {
     value_us: ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN,
   },
   time: {
-    title: 'Time until the answer (p50)',
-    value_us: ({ traffic }) => (traffic.latency_ms?.p50 ?? Number.NaN) * 1000,
+    title: 'Time until the answer (p50 of the successes)',
+    value_us: ({ traffic }) => (traffic.ok_latency_ms?.p50 ?? Number.NaN) * 1000,
   },
+}
+
+/**
+ * What the budget is written in. In a closed loop the time until the answer is the wait behind the other connections.
+ *
+ * @param {Pick<import('./steps.js').AblatePlan, 'consumers'>} plan
+ * @returns {[string, Currency][]}
+ */
+export function currenciesOf({ consumers }) {
+  const { loop } = CONSUMERS[consumers[0]]
+  return Object.entries(CURRENCIES).filter(([name]) => loop === 'open' || name !== 'time')
 }
 
 /**
@@ -37,11 +50,10 @@ export const CURRENCIES = {
  * @property {Figure} whole
  * @property {Line[]} lines in the order in which they were taken away
  * @property {Figure} rest when all are away
- * @property {number} sum_us of the lines' costs and the rest
- * @property {number} sum_noise_us by so much the sum may miss the whole: half the intervals of all of them, put together
+ * @property {number} sum_us of the lines' costs and the rest: within a block the whole, by construction
  * @property {Figure} gap the whole less the rest and what each removal alone saves, within a block: what stages share
  * @property {Figure | null} planted what the busy wait costs that was put in on purpose
- * @property {number} noise_us half of all visits to the whole lie closer than this to their block's median
+ * @property {import('../effects.js').Noise} noise of two visits to the whole in a block
  */
 
 /**
@@ -81,27 +93,33 @@ export function budgetOf({ stages, slow_us, consumers }, records, { value_us }, 
     lines,
     rest,
     sum_us: lines.reduce((sum, { cost }) => sum + cost.estimate, rest.estimate),
-    sum_noise_us: Math.hypot(
-      ...[whole, rest, ...lines.map(({ cost }) => cost)].map(({ low, high }) => (high - low) / 2),
-    ),
     gap: figureOf(gaps),
     planted: Object.keys(slow_us).length > 0 ? between(WHOLE, cellOf([PLANTED])) : null,
-    noise_us: noiseOf([...visits.values()].map((cells) => cells.get(WHOLE) ?? [])),
+    noise: noiseOf(
+      [...visits].flatMap(([block, cells]) => {
+        const known = (cells.get(WHOLE) ?? []).filter((value) => value > 0)
+        return known.map((value) => ({ block, cell: WHOLE, levels: {}, value }))
+      }),
+    ),
   }
 }
 
 /**
- * How much faster a closed loop turns with a stage away, as a ratio to the whole, with its interval.
+ * How much faster a closed loop turns with a stage away, as a ratio to the whole, with its interval; and whether that is
+ * as fast as its generator can.
  *
  * @param {import('./steps.js').Records} records
  * @param {string} consumer
  * @param {string} cell
  */
 export function speedUp(records, consumer, cell) {
+  const isLimited = [cell, WHOLE].some((one) => {
+    return generatorWasLimit(consumed(records, consumer).filter((record) => record.cell === one))
+  })
   const visits = visitsOf(consumed(records, consumer), ({ traffic }) => Math.log(traffic.goodput_rps))
   const logs = [...visits.values()].map((cells) => minus(meanOf(cells, cell), meanOf(cells, WHOLE)))
   const { estimate, low, high, pairs } = figureOf(logs)
-  return { estimate: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs }
+  return { estimate: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, isLimited }
 }
 
 /**
@@ -142,10 +160,4 @@ function minus(a = Number.NaN, b = Number.NaN) {
 function figureOf(values) {
   const known = values.filter((value) => value !== undefined && Number.isFinite(value))
   return typical(/** @type {number[]} */ (known), CONFIDENCE)
-}
-
-/** @param {number[][]} visits of one cell, a list for each block */
-function noiseOf(visits) {
-  const again = visits.filter((values) => values.length > 1)
-  return median(again.flatMap((values) => values.map((value) => Math.abs(value - median(values)))))
 }

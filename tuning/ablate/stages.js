@@ -7,7 +7,7 @@
 export const STAGES = {
   log: 'no line in the log for a request (LOG_LEVEL=debug writes one)',
   validate: 'what the client sent is not looked at',
-  parse: 'the body is dropped unread, and a fixed user taken instead',
+  'read-and-parse': 'the body is dropped unread, and a fixed user taken instead',
   pool: 'nobody waits for a database connection: there is one for everybody, without the pool',
   commit: 'the commit does not wait for the disk (synchronous_commit=off)',
   database: 'no statement is sent; it is answered at once, as if it had been',

@@ -1,4 +1,5 @@
 import { visitsOf } from '../design.js'
+import { isLate, isSound } from '../sound.js'
 import { cellsOf, WHOLE } from './stages.js'
 
 /**
@@ -20,8 +21,9 @@ const WARMUP_S = 0.1
 /** A trial's processes begin and end, and its rows are counted. */
 const BETWEEN_TRIALS_S = 0.45
 
-/** Until V8 has compiled what is measured: the whole, and what runs instead of each stage. */
+/** Until V8 has compiled what is measured: the whole, and what runs instead of each stage; then what another load needs. */
 const FIRST_WARMUP_S = 1.5
+const OTHER_WARMUP_S = 0.5
 const FIRST = 'first'
 
 /**
@@ -43,19 +45,19 @@ const FIRST = 'first'
  *
  * @param {AblatePlan} plan
  * @param {Records} records
+ * @param {import('../../load/run.js').NotAppliedCell[]} [notApplied] are left out
  * @returns {import('../../load/run.js').Step | null}
  */
-export function nextStep(plan, records) {
-  const cells = cellsOf(plan)
+export function nextStep(plan, records, notApplied = []) {
   const total_s = durationOf(plan)
   const done = doneIn(records)
-  for (const cell of [WHOLE, cells[cells.length - 1]]) {
-    const experiment = `${FIRST}/${cell}`
-    const load = { ...loadOf(plan.consumers[0], plan), warmup_s: FIRST_WARMUP_S }
-    if (!done.has(experiment)) return { experiment, cell, left_s: total_s, load }
+  const isOpen = (/** @type {{ experiment: string, cell: string }} */ { experiment, cell }) => {
+    return !done.has(experiment) && !notApplied.some((one) => one.cell === cell)
   }
+  const first = warmupsOf(plan).find(isOpen)
+  if (first) return { ...first, left_s: total_s }
   const trials = trialsOf(plan)
-  const next = trials.findIndex(({ experiment }) => !done.has(experiment))
+  const next = trials.findIndex(isOpen)
   if (next === -1) return null
   const { consumer, ...trial } = trials[next]
   return { ...trial, left_s: total_s * (1 - next / trials.length), load: loadOf(consumer, plan) }
@@ -63,14 +65,21 @@ export function nextStep(plan, records) {
 
 /** Seconds. @param {AblatePlan} plan */
 export function durationOf(plan) {
-  return trialsOf(plan).length * (plan.duration_s + WARMUP_S + BETWEEN_TRIALS_S) + 2 * FIRST_WARMUP_S
+  const loads = [
+    ...warmupsOf(plan).map(({ load }) => load),
+    ...trialsOf(plan).map(({ consumer }) => loadOf(consumer, plan)),
+  ]
+  return loads.reduce((sum, { warmup_s, duration_s }) => sum + warmup_s + duration_s + BETWEEN_TRIALS_S, 0)
 }
 
-/** Valid trials of a consumer, those that only warmed up not among them. @param {Records} records @param {string} consumer */
+/** Sound trials of a consumer, those that only warmed up not among them. @param {Records} records @param {string} consumer */
 export function consumed(records, consumer) {
-  return records.filter(({ experiment, outcome }) => {
-    return experiment.startsWith(`${consumer}/`) && outcome.verdict !== 'invalid'
-  })
+  return records.filter((record) => isOf(record, consumer) && isSound(record))
+}
+
+/** Whether a trial is a consumer's, and more than a warm-up. @param {{ experiment: string }} record @param {string} consumer */
+export function isOf({ experiment }, consumer) {
+  return experiment.startsWith(`${consumer}/`)
 }
 
 /** @param {{ experiment: string }} record */
@@ -79,13 +88,22 @@ export function blockOf({ experiment }) {
 }
 
 /** @param {AblatePlan} plan */
+function warmupsOf(plan) {
+  const cells = cellsOf(plan)
+  const [first, ...others] = plan.consumers
+  const own = [WHOLE, cells[cells.length - 1]].map((cell) => ({ cell, consumer: first, warmup_s: FIRST_WARMUP_S }))
+  const rest = others.map((consumer) => ({ cell: WHOLE, consumer, warmup_s: OTHER_WARMUP_S }))
+  return [own[0], ...rest, own[1]].map(({ cell, consumer, warmup_s }) => {
+    return { experiment: `${FIRST}/${cell}/${consumer}`, cell, load: { ...loadOf(consumer, plan), warmup_s } }
+  })
+}
+
+/** @param {AblatePlan} plan */
 function trialsOf(plan) {
   const { consumers, blocks, other_blocks, mix } = plan
   return visitsOf({ cells: cellsOf(plan), anchor: WHOLE, blocks, seed: mix.seed }).flatMap(
     ({ block, position, cell }) => {
-      // Where it is visited again, it is for the noise of the budget.
-      const isAgain = cell === WHOLE && position > 0
-      const here = consumers.filter((_, i) => i === 0 || (block < other_blocks && !isAgain))
+      const here = consumers.filter((_, i) => i === 0 || block < other_blocks)
       return here.map((consumer) => ({ experiment: `${consumer}/${block}/${position}`, cell, consumer }))
     },
   )
@@ -98,12 +116,13 @@ function loadOf(consumer, { rate_rps, duration_s }) {
   return { driver: consumer, loop, rate_rps: rate, connections: CONNECTIONS, warmup_s: WARMUP_S, duration_s }
 }
 
-/** Those that have a valid trial, or are given up. @param {Records} records */
+/** Those that have a trial that tells something, or are given up. @param {Records} records */
 function doneIn(records) {
   /** @type {Map<string, number>} */
   const tries = new Map()
-  for (const { experiment, outcome } of records) {
-    const weight = outcome.verdict === 'invalid' ? 1 : MAX_INVALID
+  for (const record of records) {
+    const { experiment, outcome } = record
+    const weight = outcome.verdict === 'invalid' || isLate(record) ? 1 : MAX_INVALID
     tries.set(experiment, (tries.get(experiment) ?? 0) + weight)
   }
   return new Set([...tries].flatMap(([experiment, count]) => (count >= MAX_INVALID ? experiment : [])))

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs'
 import { settingsLine, whereAndWhen } from '../../load/report/report.js'
 import { NONE } from '../../load/report/table.js'
 import { median } from '../ranks.js'
+import { GENERATOR_LIMIT, leftOutText } from '../sound.js'
 import { table } from '../spread.js'
-import { budgetOf, CONFIDENCE, CURRENCIES, speedUp } from './budget.js'
+import { budgetOf, CONFIDENCE, CURRENCIES, currenciesOf, speedUp } from './budget.js'
 import { cellOf, cellsOf, STAGES, WHOLE } from './stages.js'
 import { statisticsOf } from './statistics.js'
-import { CONNECTIONS, CONSUMERS, consumed } from './steps.js'
+import { CONNECTIONS, CONSUMERS, consumed, isOf } from './steps.js'
 import { conclusionsOf, intervalText, RELEVANT_RATIO, verdictOf } from './verdict.js'
 
 /** Of the time; beyond it, others had the core of the API. */
@@ -17,9 +18,7 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('../published/ablate.json', im
 
 /** @param {AblatePlan} plan @param {Records} records @returns {Record<string, Budget>} by currency */
 export function budgetsOf(plan, records) {
-  return Object.fromEntries(
-    Object.entries(CURRENCIES).map(([name, currency]) => [name, budgetOf(plan, records, currency)]),
-  )
+  return Object.fromEntries(currenciesOf(plan).map(([name, currency]) => [name, budgetOf(plan, records, currency)]))
 }
 
 /**
@@ -34,13 +33,15 @@ export function ablateText(run, records) {
   return [
     ...(run.problem ? [`**No trustworthy answer: ${run.problem}.**`] : []),
     ...conclusionsOf(plan, records, budgets),
-    ...Object.entries(CURRENCIES).flatMap(([name, { title }]) => [
+    ...currenciesOf(plan).flatMap(([name, { title }]) => [
       `**${title}**, ${plan.consumers[0]}${loadText(plan, plan.consumers[0])}, us:`,
       budgetTable(budgets[name]),
     ]),
     ...plantedSentence(plan, budgets.cpu),
     ...speedTable(plan, records),
     ...crowdedSentence(consumed(records, plan.consumers[0])),
+    ...leftOutText(records.filter((record) => plan.consumers.some((/** @type {string} */ one) => isOf(record, one)))),
+    ...(run.not_applied ?? []).map(notAppliedText),
     ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
   ].join('\n\n')
 }
@@ -71,9 +72,14 @@ export function ablateReport(run, records) {
   ].join('\n\n')}\n`
 }
 
+/** @param {import('../../load/run.js').NotAppliedCell} cell */
+function notAppliedText({ cell, because }) {
+  return `- Warning: ${cell} was not measured: ${because}.`
+}
+
 /** @param {Budget} budget */
 function budgetTable(budget) {
-  const { whole, lines, rest, sum_us, sum_noise_us, gap, noise_us } = budget
+  const { whole, lines, rest, sum_us, gap, noise } = budget
   const share = (/** @type {number} */ us) => {
     return Number.isFinite(us) ? `${((us / whole.estimate) * 100).toFixed(1)} %` : NONE
   }
@@ -84,26 +90,24 @@ function budgetTable(budget) {
     intervalText(line.alone),
     verdictOf(line, budget),
   ])
-  const gap_us = whole.estimate - sum_us
   return [
     table(
       ['stage', 'cost', 'of the whole', 'removed alone', ''],
       [
         ...rows,
         ['the rest', intervalText(rest), share(rest.estimate), '', ''],
-        ['sum', figure(sum_us), share(sum_us), '', ''],
+        ['sum: in each block the whole, by construction', figure(sum_us), share(sum_us), '', ''],
         ['whole', intervalText(whole), share(whole.estimate), '', ''],
       ],
     ),
-    `The sum misses the whole by ${figure(gap_us)} us${noiseText(gap_us, sum_noise_us)}. Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}. Half of all visits to the whole lie within ${figure(noise_us)} us of the median of their block.`,
+    `Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}.${noiseText(noise)}`,
   ].join('\n\n')
 }
 
-/** @param {number} gap_us @param {number} noise_us */
-function noiseText(gap_us, noise_us) {
-  if (!Number.isFinite(noise_us)) return ''
-  const verdict = Math.abs(gap_us) <= noise_us ? 'within' : 'beyond'
-  return `, ${verdict} its noise of ${figure(noise_us)} us`
+/** @param {import('../effects.js').Noise} noise */
+function noiseText({ ratio, pairs }) {
+  if (pairs === 0) return ''
+  return ` 95 % of two visits to the whole in a block differ by less than ${((ratio - 1) * 100).toFixed(1)} %.`
 }
 
 /** @param {{ low: number, high: number }} figure */
@@ -134,7 +138,7 @@ function speedTable({ stages, consumers }, records) {
   const all = stages.length > 1 ? [stages] : []
   const rows = [...stages.map((stage) => [stage]), ...all].map((without) => [
     without === stages ? 'all of them' : without[0],
-    ...closed.map((consumer) => ratioText(speedUp(records, consumer, cellOf(without)))),
+    ...closed.map((consumer) => speedText(speedUp(records, consumer, cellOf(without)))),
   ])
   const whole = ['nothing (successes/s)', ...closed.map((name) => figure(rateOf(records, name)))]
   return ['**What gets through without a stage**, as a ratio:', table(['removed', ...closed], [whole, ...rows])]
@@ -145,9 +149,10 @@ function rateOf(records, consumer) {
   return median(consumed(records, consumer).flatMap(({ cell, traffic }) => (cell === WHOLE ? traffic.goodput_rps : [])))
 }
 
-/** @param {{ estimate: number, low: number, high: number }} ratio */
-function ratioText({ estimate, low, high }) {
+/** @param {ReturnType<typeof speedUp>} speed */
+function speedText({ estimate, low, high, isLimited }) {
   if (Number.isNaN(estimate)) return NONE
+  if (isLimited) return GENERATOR_LIMIT
   return `${estimate.toFixed(2)}x ${Number.isFinite(high) ? `[${low.toFixed(2)}–${high.toFixed(2)}]` : '[too few blocks]'}`
 }
 
@@ -187,7 +192,7 @@ function methodText(run, records) {
   const { plan, pinning } = run
   const confidence = `${CONFIDENCE * 100} %`
   return [
-    `- One process of the API; its stages are taken away while it runs, by a preload that a run starts it with and that refuses to be there in production. ${plan.blocks} blocks, in each all variants in an order that is drawn, the whole three times.`,
+    `- One process of the API; its stages are taken away while it runs, by a preload that takes a one-off token of this run; a request after each order shows that it was obeyed. ${plan.blocks} blocks, in each all variants in an order that is drawn, the whole three times.`,
     `- Trials of ${plan.duration_s} s. ${plan.consumers.map((/** @type {string} */ name) => `${name}: ${CONSUMERS[name].about}, ${CONNECTIONS} connections${loadText(plan, name)}`).join('; ')}${plan.other_blocks < plan.blocks ? ` (all but the first in ${plan.other_blocks} of the blocks)` : ''}.`,
     `- A cost is a difference within a block: the budget's with all stages above it away already, and alone. Intervals hold ${confidence} and go by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: surely more than ${RELEVANT_RATIO * 100} % of the whole.`,
     '- CPU is that of all threads of the process, from the kernel. Where nothing is stored, rows are not counted; everywhere else each 201 is a row.',

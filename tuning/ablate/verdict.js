@@ -1,20 +1,27 @@
-import { CURRENCIES, speedUp } from './budget.js'
-import { cellOf, STAGE_NAMES } from './stages.js'
-import { CONSUMERS } from './steps.js'
+import { GENERATOR_LIMIT, whyUnsound } from '../sound.js'
+import { currenciesOf, speedUp } from './budget.js'
+import { cellOf, cellsOf, STAGE_NAMES } from './stages.js'
+import { CONSUMERS, consumed, isOf } from './steps.js'
 
 /** Of the whole: what costs less is not worth anybody's work. */
 export const RELEVANT_RATIO = 0.05
 
 const PUBLISHED = 'Published: no stage that was removed mattered.'
 
+const REST = "Node's own HTTP, the routes, and the lab's own looks at /metrics"
+
 /**
  * Whether a stage is worth changing: all of its interval above what is relevant, or all of it below.
  *
+ * @typedef {'worth changing' | 'not worth changing' | 'not settled' | 'too few blocks to tell' | 'not measured'} StageVerdict
+ *
  * @param {import('./budget.js').Line} line
  * @param {import('./budget.js').Budget} budget
- * @returns {'worth changing' | 'not worth changing' | 'not settled'}
+ * @returns {StageVerdict}
  */
 export function verdictOf({ cost }, { whole }) {
+  if (Number.isNaN(cost.estimate)) return 'not measured'
+  if (!Number.isFinite(cost.high)) return 'too few blocks to tell'
   const relevant_us = RELEVANT_RATIO * whole.estimate
   if (cost.low > relevant_us) return 'worth changing'
   return cost.high < relevant_us ? 'not worth changing' : 'not settled'
@@ -29,7 +36,7 @@ export function verdictOf({ cost }, { whole }) {
 export function conclusionOf(budget, { title }) {
   const { whole, lines, rest } = budget
   if (Number.isNaN(whole.estimate)) return `${title}: nothing was measured.`
-  const of = (/** @type {ReturnType<typeof verdictOf>} */ verdict) => {
+  const of = (/** @type {StageVerdict} */ verdict) => {
     return lines.filter((line) => verdictOf(line, budget) === verdict)
   }
   const share = (/** @type {number} */ us) => `${Math.round((us / whole.estimate) * 100)} %`
@@ -40,15 +47,34 @@ export function conclusionOf(budget, { title }) {
     dear.length === 0
       ? `no stage surely takes more than ${share(RELEVANT_RATIO * whole.estimate)}`
       : `worth changing: ${named.join(', ')}`
-  const [cheap, open] = [of('not worth changing'), of('not settled')]
-  const what = lines.length < STAGE_NAMES.length ? 'other stages with it' : "Node's own HTTP and the routes"
-  const left = `the rest, ${what}, takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
+  const other = /** @type {const} */ (['not worth changing', 'not settled', 'too few blocks to tell', 'not measured'])
+  const what = lines.length < STAGE_NAMES.length ? `${REST}, and the stages that were left in` : REST
+  const left = `the rest (${what}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
   return `${title}, ${whole.estimate.toFixed(0)} us: ${[
     first,
-    ...(cheap.length > 0 ? [`not worth changing: ${names(cheap)}`] : []),
-    ...(open.length > 0 ? [`not settled in so few blocks: ${names(open)}`] : []),
-    left,
+    ...other.flatMap((verdict) => (of(verdict).length > 0 ? [`${verdict}: ${names(of(verdict))}`] : [])),
+    ...(Number.isNaN(rest.estimate) ? [] : [left]),
   ].join('; ')}.`
+}
+
+/**
+ * Why there is no trustworthy answer: the budget takes every cell of the first consumer.
+ *
+ * @param {import('./steps.js').AblatePlan} plan
+ * @param {import('./steps.js').Records} records
+ * @param {import('../../load/run.js').NotAppliedCell[]} notApplied
+ * @returns {string | null}
+ */
+export function problemOf(plan, records, notApplied) {
+  const [consumer] = plan.consumers
+  const measured = new Set(consumed(records, consumer).map(({ cell }) => cell))
+  const [missing, ...others] = cellsOf(plan).filter((cell) => !measured.has(cell))
+  if (missing === undefined) return null
+  const last = records.findLast((record) => isOf(record, consumer) && record.cell === missing)
+  const refused = notApplied.find(({ cell }) => cell === missing)
+  const because = refused?.because ?? (last ? whyUnsound(last) : 'no trial')
+  const more = others.length > 0 ? ` and ${others.length} more` : ''
+  return `no trial of ${missing}${more} with ${consumer} that counts: ${because}`
 }
 
 /**
@@ -57,7 +83,7 @@ export function conclusionOf(budget, { title }) {
  * @param {Record<string, import('./budget.js').Budget>} budgets by currency
  */
 export function conclusionsOf(plan, records, budgets) {
-  const sentences = Object.entries(CURRENCIES).map(([name, currency]) => conclusionOf(budgets[name], currency))
+  const sentences = currenciesOf(plan).map(([name, currency]) => conclusionOf(budgets[name], currency))
   return [...sentences, ...publishedVerdict(plan, records)]
 }
 
@@ -71,21 +97,26 @@ export function conclusionsOf(plan, records, budgets) {
 export function publishedVerdict({ stages, consumers }, records) {
   const closed = consumers.filter((consumer) => CONSUMERS[consumer].loop === 'closed')
   if (closed.length === 0) return []
-  const found = closed
-    .flatMap((consumer) => stages.map((stage) => ({ stage, consumer, ...speedUp(records, consumer, cellOf([stage])) })))
-    .filter(({ high }) => Number.isFinite(high))
-  if (found.length === 0) return [`${PUBLISHED} Too few blocks here to say whether that holds.`]
+  const all = closed.flatMap((consumer) => {
+    return stages.map((stage) => ({ stage, consumer, ...speedUp(records, consumer, cellOf([stage])) }))
+  })
+  const found = all.filter(({ high, isLimited }) => Number.isFinite(high) && !isLimited)
+  const limited = all.filter(({ isLimited }) => isLimited).map(({ stage, consumer }) => `${stage} (${consumer})`)
+  const leftOut = limited.length > 0 ? [`Left out, since ${GENERATOR_LIMIT}: ${limited.join(', ')}.`] : []
+  if (limited.length === all.length) return [`${PUBLISHED} Nothing can be said of that here.`, ...leftOut]
+  return [`${PUBLISHED} ${hereText(found)}`, ...leftOut]
+}
+
+/** @param {(ReturnType<typeof speedUp> & { stage: string, consumer: string })[]} found those that say something */
+function hereText(found) {
+  if (found.length === 0) return 'Too few blocks here to say whether that holds.'
   const faster = found.filter(({ low }) => low > 1 + RELEVANT_RATIO)
   const same = found.filter(({ high }) => high < 1 + RELEVANT_RATIO)
   const text = faster.map(({ stage, consumer, estimate, low, high }) => {
     return `${stage} (${consumer}: ${estimate.toFixed(2)}x [${low.toFixed(2)}–${high.toFixed(2)}])`
   })
-  if (faster.length > 0) {
-    return [`${PUBLISHED} Not so here: more gets through without ${text.join(', ')}.`]
-  }
-  return same.length === found.length
-    ? [`${PUBLISHED} The same here.`]
-    : [`${PUBLISHED} Here nothing surely does, and not everything is settled.`]
+  if (faster.length > 0) return `Not so here: more gets through without ${text.join(', ')}.`
+  return same.length === found.length ? 'The same here.' : 'Here nothing surely does, and not everything is settled.'
 }
 
 /** `12.3 [10.1–14.0]` @param {import('./budget.js').Figure} figure us */

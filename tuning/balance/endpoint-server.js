@@ -5,7 +5,7 @@ import { answerOf } from './endpoints.js'
 /**
  * The endpoints, as a process: each a server of its own that answers after its time, and has so many places; who finds all
  * of them taken waits. On the admin port it is told the seed of a trial and when it begins, and tells how many requests each
- * endpoint got in every tenth of a second since.
+ * endpoint got in every tenth of a second since, how many were errors, and how many had to wait.
  *
  * @type {ServerOptions}
  *
@@ -31,8 +31,9 @@ for (const [i, endpoint] of endpoints.entries()) {
     if (req.url === '/health') return void res.writeHead(failing ? 503 : 200, { 'Content-Length': 0 }).end()
     req.resume()
     const own = all[i]
-    if (own.busy < slots) serve(own, res)
-    else own.waiting.push(res)
+    if (own.busy < slots) return serve(own, res)
+    count(own.queued)
+    own.waiting.push(res)
   })
   server.listen(ports[i], '127.0.0.1')
 
@@ -41,7 +42,8 @@ for (const [i, endpoint] of endpoints.entries()) {
     own.busy++
     const failing = endpoint.fails && isFailing()
     const { status, latency_ms } = answerOf(endpoint, { failing, random: own.random })
-    count(own, status)
+    count(own.requests)
+    if (status >= 400) count(own.errors)
     const answer = () => {
       res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': BODY.length }).end(BODY)
       own.busy--
@@ -61,9 +63,11 @@ http
     }
     if (req.url === '/begin') {
       trial = { ...JSON.parse(await textOf(req)), began_ms: performance.now() }
-      for (const own of all) Object.assign(own, { requests: [], errors: [] })
+      for (const own of all) Object.assign(own, { requests: [], errors: [], queued: [] })
     }
-    const counts = all.map(({ requests, errors }) => ({ requests: filled(requests), errors: filled(errors) }))
+    const counts = all.map(({ requests, errors, queued }) => {
+      return { requests: filled(requests), errors: filled(errors), queued: filled(queued) }
+    })
     res.end(JSON.stringify({ bin_ms: BIN_MS, endpoints: counts }))
   })
   .listen(adminPort, '127.0.0.1')
@@ -75,12 +79,13 @@ http
  * @property {() => number} random
  * @property {number[]} requests in each bin
  * @property {number[]} errors
+ * @property {number[]} queued those that found all places taken
  */
 
 /** @param {number} seed @returns {Own[]} */
 function fresh(seed) {
   return endpoints.map((_, i) => {
-    return { busy: 0, waiting: [], random: seededRandom(seed * 1009 + i), requests: [], errors: [] }
+    return { busy: 0, waiting: [], random: seededRandom(seed * 1009 + i), requests: [], errors: [], queued: [] }
   })
 }
 
@@ -90,12 +95,11 @@ function isFailing() {
   return at_s >= trial.from_s && at_s < trial.to_s
 }
 
-/** @param {Own} own @param {number} status */
-function count({ requests, errors }, status) {
+/** One more in the bin of now. @param {number[]} bins */
+function count(bins) {
   if (trial.began_ms === null) return
   const bin = Math.floor((performance.now() - trial.began_ms) / BIN_MS)
-  requests[bin] = (requests[bin] ?? 0) + 1
-  if (status >= 400) errors[bin] = (errors[bin] ?? 0) + 1
+  bins[bin] = (bins[bin] ?? 0) + 1
 }
 
 /** @param {number[]} counts with holes */

@@ -78,6 +78,20 @@ export function answerOf({ cached_ratio, extra_ms, error_ratio }, { failing, ran
   return { status: 200, latency_ms: Math.max(0, latency_ms) }
 }
 
+/** Of requests that are spread evenly, none of which waits. @param {Endpoint[]} endpoints */
+export function meanLatency_ms(endpoints) {
+  const means = endpoints.map(({ cached_ratio, extra_ms, error_ratio }) => {
+    const ok_ms = cached_ratio * middleOf(CACHED_MS) + (1 - cached_ratio) * middleOf(COLD_MS) + extra_ms
+    return error_ratio * middleOf(ERROR_MS) + (1 - error_ratio) * ok_ms
+  })
+  return means.reduce((sum, ms) => sum + ms, 0) / means.length
+}
+
+/** @param {{ from: number, to: number }} range */
+function middleOf(range) {
+  return within(range, 0.5)
+}
+
 /** @param {{ from: number, to: number }} range @param {number} place in [0, 1) */
 function within({ from, to }, place) {
   return from + place * (to - from)

@@ -1,6 +1,7 @@
 import { ratioOf } from '../effects.js'
 import { median, typical } from '../ranks.js'
-import { leavingOf } from './shares.js'
+import { generatorWasLimit, isSound } from '../sound.js'
+import { leavingOf, queuedRatio } from './shares.js'
 import { blockOf, REFERENCE, strategiesOf, strategyOf, trialsOf } from './steps.js'
 
 const CONFIDENCE = 0.95
@@ -20,6 +21,7 @@ export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
  * @property {Record<typeof PERCENTILES[number], import('../effects.js').Effect> | null} to_adaptive the same, to adaptive
  * @property {number} saved_ms per success, against round robin
  * @property {number} error_ratio of the requests that clients sent
+ * @property {number} queued_ratio of the requests that found every place of their endpoint taken
  * @property {number} trials
  */
 
@@ -50,6 +52,7 @@ export function strategyFigures(plan, records, part = 'strategies') {
       to_adaptive: ratiosTo('adaptive'),
       saved_ms: -differenceTo(REFERENCE, strategy, part, records, (record) => okLatency(record, 'mean')).estimate,
       error_ratio: errorRatio(trials),
+      queued_ratio: queuedRatio(trials.map(({ probes }) => probes.target)),
       trials: trials.length,
     }
   })
@@ -118,6 +121,7 @@ export function processFigures(plan, records) {
       p50_ms: median(trials.map((record) => okLatency(record, 'p50'))),
       cores: String(trials[0]?.settings.API_CORES ?? trials[0]?.target.cores ?? ''),
       to_one: strategy === '1' ? null : ratioOf(observations, strategy, '1'),
+      is_limited: [strategy, '1'].some((one) => generatorWasLimit(trialsOf(records, 'processes', one))),
     }
   })
 }
@@ -142,7 +146,7 @@ export function errorRatio(trials) {
 function observationsOf(part, records, value) {
   return records.flatMap((record) => {
     const strategy = strategyOf(String(record.cell))
-    const isOwn = record.outcome.verdict !== 'invalid' && record.cell === `${part}/${strategy}` && value(record) > 0
+    const isOwn = isSound(record) && record.cell === `${part}/${strategy}` && value(record) > 0
     return isOwn ? [{ block: blockOf(record), cell: strategy, levels: { strategy }, value: value(record) }] : []
   })
 }

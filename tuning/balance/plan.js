@@ -3,12 +3,12 @@ import { planCores } from '../../load/machine.js'
 import { RUN_FLAGS } from '../../load/open-run.js'
 import { localPlan } from '../../load/plan.js'
 import { PUBLISHED_PARAMETERS } from './adaptive.js'
-import { MIN_ENDPOINTS } from './endpoints.js'
+import { COLD_MS, MIN_ENDPOINTS, meanLatency_ms, unevenEndpoints } from './endpoints.js'
 import { PUBLISHED } from './gains.js'
 import { findHaproxy } from './haproxy.js'
-import { PARTS } from './steps.js'
+import { OPEN_CONNECTIONS, PARTS } from './steps.js'
 
-/** Longer than any endpoint takes. */
+/** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
 const TIMEOUT_S = 10
 
 const DEFAULTS = {
@@ -47,6 +47,9 @@ const QUICK = {
   },
   workers: [1],
 }
+
+/** With less, a fast answer would make a score smaller and smaller, down to 0, where it stays. */
+const LEAST_FACTOR = 0.5
 
 /** Of a trial, in which the endpoint that fails does so. */
 const FAILS = { from: 0.2, to: 0.5 }
@@ -89,8 +92,12 @@ export const FLAGS = {
     about: `requests that an endpoint works on at once (default ${DEFAULTS.slots})`,
     ...wholeNumber(1, 1000),
   },
-  factor: { value: 'X', about: `adaptive: priority factor (default ${byDefault})`, ...factor(0, 100) },
-  'error-factor': { value: 'X', about: `adaptive: of an error (default ${error_factor})`, ...factor(0, 100) },
+  factor: { value: 'X', about: `adaptive: priority factor (default ${byDefault})`, ...factor(LEAST_FACTOR, 100) },
+  'error-factor': {
+    value: 'X',
+    about: `adaptive: of an error (default ${error_factor})`,
+    ...factor(LEAST_FACTOR, 100),
+  },
   decay: { value: 'X', about: `adaptive: of a score above 1 (default ${decay})`, ...factor(0, 1) },
   'min-samples': {
     value: 'N',
@@ -133,6 +140,7 @@ export function planOf(flags) {
   const usual = flags.quick ? QUICK : USUAL
   const sizes = sizesOf(usual.sizes, flags, rate)
   const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
+  refuseOverload(parts, sizes, endpoints, slow)
   const found = findHaproxy(flags.haproxy)
   const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
   return {
@@ -159,6 +167,32 @@ export function planOf(flags) {
     haproxy: found.program,
     haproxy_version: found.program === null ? null : found.version,
     haproxy_missing: found.program === null ? `${found.because}; this run goes on without it` : null,
+  }
+}
+
+/**
+ * What would measure timeouts, or the wait for a connection.
+ *
+ * @param {readonly string[]} parts
+ * @param {Plan['sizes']} sizes
+ * @param {number} endpoints
+ * @param {import('./endpoints.js').Slow} slow
+ */
+function refuseOverload(parts, sizes, endpoints, slow) {
+  const most_ms = TIMEOUT_S * 1000 - COLD_MS.to
+  if (slow.extra_ms >= most_ms) {
+    throw new UsageError(
+      `--slow: expected less than ${most_ms}ms, since answers have to come within ${TIMEOUT_S} s, got ${slow.extra_ms}ms`,
+    )
+  }
+  const mean_ms = meanLatency_ms(unevenEndpoints(endpoints, slow))
+  for (const part of /** @type {const} */ (['strategies', 'crowded'])) {
+    const rate_rps = Number(sizes[part].rate_rps)
+    const underWay = (rate_rps * mean_ms) / 1000
+    if (!parts.includes(part) || underWay <= OPEN_CONNECTIONS) continue
+    throw new UsageError(
+      `--rate: expected at most ${OPEN_CONNECTIONS} requests under way at once, got ${Math.ceil(underWay)} (${part}: ${rate_rps}/s of ${mean_ms.toFixed(0)} ms each)`,
+    )
   }
 }
 

@@ -4,7 +4,7 @@
  * @typedef {object} Counts
  * @property {number} bin_ms
  * @property {string[]} names
- * @property {{ requests: number[], errors: number[] }[]} endpoints
+ * @property {{ requests: number[], errors: number[], queued?: number[] }[]} endpoints
  * @property {number} from_s the failing endpoint fails from here
  * @property {number} to_s to here
  */
@@ -35,6 +35,15 @@ export function sharesOf(trials, { slices, duration_s }) {
   }
   const totals = Array.from({ length: slices }, (_, slice) => sums.reduce((sum, own) => sum + own[slice], 0))
   return sums.map((own) => own.map((count, slice) => (totals[slice] === 0 ? Number.NaN : count / totals[slice])))
+}
+
+/** Of the requests, those that found every place of their endpoint taken and waited. @param {Counts[]} trials */
+export function queuedRatio(trials) {
+  const sum = (/** @type {'requests' | 'queued'} */ name) => {
+    const counts = trials.flatMap(({ endpoints }) => endpoints.flatMap((own) => own[name] ?? []))
+    return counts.reduce((total, count) => total + count, 0)
+  }
+  return sum('queued') / sum('requests')
 }
 
 /**

@@ -32,7 +32,7 @@ export function simulationTable(simulation) {
   return [
     '**Simulated, beside what was published**: round robin -> adaptive, and the ratio of the two.',
     table(head, [['published', ...published, '–', '–'], ...rows]),
-    `Published round robin rests on ${few.samples} samples. Where there is nothing to gain ("${few.world}"), half of all round robins of ${few.samples} samples would have put the ratios at ${HEAD.map((name, i) => `${name} ${half[i]}`).join(', ')}.`,
+    `Published round robin rests on ${few.samples} samples. Of ${count(few.draws)} sets of as many, drawn from a distribution through the published quantiles and compared with it, half put the ratios at ${HEAD.map((name, i) => `${name} ${half[i]}`).join(', ')}.`,
   ].join('\n\n')
 }
 

@@ -1,12 +1,13 @@
 import { visitsOf } from '../design.js'
+import { isLate, isSound } from '../sound.js'
 
 const MAX_INVALID = 2
 
 /** For the bar: from the end of a trial to the load of the next one. */
 const START_S = 1
 
-/** Enough that no request waits for a connection, however long the answers take. */
-const OPEN_CONNECTIONS = 256
+/** Enough that no request waits for a connection, as long as a plan keeps to it. */
+export const OPEN_CONNECTIONS = 256
 const OVERHEAD_CONNECTIONS = 8
 const CLOSED_CONNECTIONS = 64
 
@@ -97,9 +98,9 @@ export function durationOf(plan) {
   return partsOf(plan).reduce((sum, part) => sum + durationOfPart(part, plan), 0)
 }
 
-/** Valid trials. @param {Records} records @param {MeasuredPart} part @param {string} strategy */
+/** Sound trials. @param {Records} records @param {MeasuredPart} part @param {string} strategy */
 export function trialsOf(records, part, strategy) {
-  return records.filter(({ cell, outcome }) => cell === `${part}/${strategy}` && outcome.verdict !== 'invalid')
+  return records.filter((record) => record.cell === `${part}/${strategy}` && isSound(record))
 }
 
 /** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan @returns {MeasuredPart[]} */
@@ -134,5 +135,5 @@ function loadOf(part, { sizes, mix }) {
 /** @param {string} experiment @param {Records} records */
 function isDone(experiment, records) {
   const own = records.filter((record) => record.experiment === experiment)
-  return own.length >= MAX_INVALID || own.some(({ outcome }) => outcome.verdict !== 'invalid')
+  return own.length >= MAX_INVALID || own.some((record) => record.outcome.verdict !== 'invalid' && !isLate(record))
 }

@@ -1,6 +1,7 @@
 import { whereAndWhen } from '../../load/report/report.js'
 import { count, milliseconds, NONE } from '../../load/report/table.js'
 import { ratioText } from '../effects.js'
+import { GENERATOR_LIMIT, leftOutText } from '../sound.js'
 import { spread, table } from '../spread.js'
 import { failingFigures, overheadFigures, PERCENTILES, processFigures, strategyFigures } from './figures.js'
 import { PUBLISHED } from './gains.js'
@@ -8,7 +9,7 @@ import { haproxyConfig } from './haproxy.js'
 import { overTimeTables, shareTable } from './share-tables.js'
 import { publishedLine, simulationTable, worldLines } from './simulation-tables.js'
 import { strategiesOf } from './steps.js'
-import { answerSentences, haproxyAgainstAdaptive, percent } from './verdict.js'
+import { answerSentences, haproxyAgainstAdaptive, isMostly, longestAway_s, longestStay_s, percent } from './verdict.js'
 
 /** @typedef {import('./steps.js').BalancePlan} BalancePlan @typedef {import('./steps.js').Records} Records */
 
@@ -36,6 +37,7 @@ export function balanceText(run, records) {
     haproxyText(plan, records),
     processTable(plan, records),
     simulationTable(run.simulation ?? null),
+    ...leftOutText(records),
     ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
   ]
   return parts.filter(Boolean).join('\n\n')
@@ -57,7 +59,7 @@ export function balanceReport(run, records) {
     '## Published',
     publishedLine(),
     '## How it was measured',
-    method(plan),
+    [method(plan), ...(run.pinning ? [`- ${run.pinning}`] : [])].join('\n'),
     ...(plan.haproxy ? ['## What HAProxy ran with', configText(plan)] : []),
     '## Where',
     whereAndWhen(run),
@@ -91,8 +93,12 @@ function failingTable(plan, records) {
   const rows = failingFigures(plan, records).map(
     ({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => [
       strategy,
-      timesText(leave_s, 'stays'),
-      timesText(back_s, leave_s.every((s) => s === null) ? 'never left' : 'not within the trial'),
+      timesText(leave_s, longestStay_s(plan), 'stays'),
+      timesText(
+        back_s.filter((_, i) => leave_s[i] !== null),
+        longestAway_s(plan),
+        'stays away',
+      ),
       count(Math.round(errors_at_endpoint)),
       percent(error_ratio),
       milliseconds(p50_ms),
@@ -105,11 +111,15 @@ function failingTable(plan, records) {
   return `${about}\n\n${table(head, rows)}`
 }
 
-/** @param {(number | null)[]} times_s @param {string} never */
-function timesText(times_s, never) {
-  const known = times_s.filter((s) => s !== null)
-  if (known.length === 0) return never
-  return `${spread(known, 1)} s${known.length < times_s.length ? ` (${known.length} of ${times_s.length} trials)` : ''}`
+/** @param {(number | null)[]} times_s null: longer than could be seen @param {number} longest_s @param {string} never */
+function timesText(times_s, longest_s, never) {
+  if (times_s.length === 0) return 'never left'
+  const longer = times_s.filter((s) => s === null).length
+  const seen_s = times_s.map((s) => s ?? longest_s)
+  const rest = `> ${longest_s.toFixed(1)} s`
+  const share = `${longer} of ${times_s.length} trials`
+  if (isMostly(seen_s, longest_s)) return `${never} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
+  return `${spread(seen_s, 1)} s${longer > 0 ? ` (${rest} in ${share})` : ''}`
 }
 
 /** @param {BalancePlan} plan @param {Records} records */
@@ -143,27 +153,34 @@ function haproxyText(plan, records) {
     lines.length > 0 ? [`${title}:\n${/** @type {string[]} */ (lines).map((line) => `- ${line}`).join('\n')}`] : [],
   )
   if (lists.length === 0) return ''
-  return ['**Where HAProxy is the better choice**', ...lists, STANDING].join('\n\n')
+  const compared = better.length + worse.length + even.length
+  const chance = `Of these ${compared} comparisons each is made at 95 %, and none is corrected for the others: where there is no difference at all, about one in twenty is listed as better or worse by chance.`
+  return ['**Where HAProxy is the better choice**', ...lists, chance, NOT_MEASURED].join('\n\n')
 }
 
-/** What no figure of a run shows, or every one does. */
-const STANDING =
-  'Whatever the figures: HAProxy asks an endpoint itself whether it is well, asks another one again for the client, is reloaded without a loss, speaks TLS and HTTP/2, and uses every core; its leastconn favours a fast endpoint as long as requests overlap, and does not crowd it. It is what to run. What it does not see: an endpoint that errs now and then, whose quick errors free its connections and draw more requests (retries hide that from clients whose requests may be sent twice), and, with one request at a time, which endpoint is fast.'
+const NOT_MEASURED =
+  'Not measured here: HAProxy speaks TLS and HTTP/2, is reloaded without a loss, and checks the health of an endpoint without a client that asks.'
 
 /** @param {BalancePlan} plan @param {Records} records */
 function processTable(plan, records) {
-  const rows = processFigures(plan, records).map(({ strategy, goodput_rps, p50_ms, cores, to_one }) => [
+  const rows = processFigures(plan, records).map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
     cores || NONE,
     `${count(Math.round(goodput_rps))}/s`,
     milliseconds(p50_ms),
-    to_one ? ratioText(to_one) : '1',
+    toOneText(to_one, is_limited),
   ])
   if (rows.length === 0) return ''
   const head = ['API processes', 'their cores', 'durable rows', 'p50', 'by one behind HAProxy']
   const about =
     '**What one core more brings**: the API in so many processes, closed loop. Postgres, HAProxy and the generator run on what is left, or share: where the machine has no core to spare, a further process has to take it from them.'
   return `${about}\n\n${table(head, rows)}`
+}
+
+/** @param {import('../effects.js').Effect | null} to_one @param {boolean} isLimited */
+function toOneText(to_one, isLimited) {
+  if (to_one === null) return '1'
+  return isLimited ? GENERATOR_LIMIT : ratioText(to_one)
 }
 
 /** @param {BalancePlan} plan */

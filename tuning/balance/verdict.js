@@ -3,7 +3,8 @@ import { ratioText } from '../effects.js'
 import { median } from '../ranks.js'
 import { differenceTo, errorRatio, leaving, okLatency, PERCENTILES, strategyFigures } from './figures.js'
 import { allLower } from './gains.js'
-import { strategiesOf, trialsOf } from './steps.js'
+import { REFERENCE, strategiesOf, trialsOf } from './steps.js'
+import { NO_MEMORY } from './worlds.js'
 
 /**
  * @typedef {import('./steps.js').BalancePlan} BalancePlan
@@ -36,41 +37,66 @@ function crowdedSentence(strategies) {
   const ratios = strategies.find(({ strategy }) => strategy === 'adaptive')?.to_reference
   if (!ratios) return []
   const list = PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
-  const herd =
-    ratios.p95.ratio > 1
-      ? ' Until answers come the lowest score stays the lowest, and all requests go to the same endpoint: where its places are taken, they queue.'
-      : ''
-  return [`With more requests under way: ${list}.${herd}`]
+  return [`With more requests under way: ${list}.${herdText(strategies, ratios)}`]
 }
 
-/** @param {NonNullable<StrategyFigures['to_reference']>} ratios */
-function shapeText(ratios) {
-  const known = PERCENTILES.filter((name) => Number.isFinite(ratios[name].high))
-  const lower = PERCENTILES.filter((name) => ratios[name].ratio < 1)
-  const sure = known.filter((name) => !ratios[name].tied && ratios[name].ratio < 1)
-  if (sure.length === PERCENTILES.length) return 'All four are lower: the published shape.'
-  const lowerText = lower.length === PERCENTILES.length ? 'All four are lower' : `Lower: ${lower.join(', ') || 'none'}`
-  if (known.length === 0) return `${lowerText}, in too few blocks to tell it from chance.`
-  return `${lowerText}, beyond doubt ${sure.join(', ') || 'none'}: not the published shape, where all four are.`
+/**
+ * Why adaptive is slower in a crowd, where it surely is: what the endpoints counted has to bear it out.
+ *
+ * @param {StrategyFigures[]} strategies
+ * @param {NonNullable<StrategyFigures['to_reference']>} ratios
+ */
+function herdText(strategies, { p95 }) {
+  if (p95.tied || p95.low <= 1 || !Number.isFinite(p95.high)) return ''
+  const queuedOf = (/** @type {string} */ name) => {
+    return strategies.find(({ strategy }) => strategy === name)?.queued_ratio ?? Number.NaN
+  }
+  const [own, other] = [queuedOf('adaptive'), queuedOf(REFERENCE)]
+  const counted = ` ${percent(own)} of adaptive's requests found every place of their endpoint taken and queued, ${percent(other)} of round robin's`
+  return own > other
+    ? `${counted}: until answers come the lowest score stays the lowest, and all requests go to the same endpoint.`
+    : `${counted}: queues do not explain it.`
 }
+
+/**
+ * Whether it is the published shape: surely all four lower; surely not, where one is not; or neither.
+ *
+ * @param {NonNullable<StrategyFigures['to_reference']>} ratios
+ */
+export function shapeText(ratios) {
+  const known = PERCENTILES.filter((name) => Number.isFinite(ratios[name].high))
+  const sure = known.filter((name) => !ratios[name].tied && ratios[name].high < 1)
+  const against = known.filter((name) => ratios[name].low >= 1)
+  if (known.length === 0) return 'Too few blocks to tell any of it from chance.'
+  if (sure.length === PERCENTILES.length) return `All four are lower, ${EACH}: the published shape. ${UNLIKE}`
+  const lower = sure.length > 0 ? `Lower, ${EACH}: ${sure.join(', ')}. ` : ''
+  if (against.length > 0)
+    return `${lower}Not lower, ${EACH}: ${against.join(', ')}. So not the published shape. ${UNLIKE}`
+  return `${lower}Whether all four are, as published, is not settled. ${UNLIKE}`
+}
+
+/** Of the intervals. */
+const EACH = 'at 95 % each'
+
+const UNLIKE = 'Published were endpoints of equal quality; ours are uneven by design.'
 
 /** @param {import('./gains.js').Simulation | null} simulation @returns {string[]} */
 function simulatedSentence(simulation) {
   if (!simulation) return []
-  const { few } = simulation
-  // The published balancer had few requests under way at once.
-  const worlds = simulation.worlds.filter(({ workers }) => workers === simulation.worlds[0].workers)
-  const names = (/** @type {boolean} */ lower) => {
-    return worlds.filter(({ gains }) => allLower(gains) === lower).map(({ world }) => `"${world}"`)
-  }
-  const [with_, without] = [names(true), names(false)]
-  const yes = with_.length > 0 ? `All four percentiles are lower over the endpoints ${with_.join(' and ')}.` : ''
-  const no =
-    without.length > 0
-      ? `Not so over ${without.join(' and ')}: a balancer can only gain from what lasts longer than an answer.`
-      : ''
-  const chance = `Of round robins of ${few.samples} samples, ${(few.all_lower_ratio * 100).toFixed(0)} % look slower at all four percentiles by chance alone.`
-  return [`Simulated, the published shape: ${[yes, no, chance].filter(Boolean).join(' ')}`]
+  const { few, worlds } = simulation
+  const counts = [...new Set(worlds.map(({ workers }) => workers))]
+  const found = counts.map((workers) => {
+    const own = worlds.filter((world) => world.workers === workers)
+    const names = (/** @type {boolean} */ lower) => {
+      const some = own.filter(({ gains }) => allLower(gains) === lower)
+      return some.map(({ world }) => `"${world}"`).join(' and ') || 'none'
+    }
+    return `With ${workers} under way all four percentiles are lower over ${names(true)}, and not over ${names(false)}.`
+  })
+  const isNothing = worlds.every(({ world, gains }) => world !== NO_MEMORY || !allLower(gains))
+  const why = isNothing ? ` Over "${NO_MEMORY}" there is nothing to gain: no endpoint is better than another.` : ''
+  const chance = `Of ${few.draws} round robins of ${few.samples} samples, drawn from the published quantiles, ${percent(few.all_lower_ratio)} look slower than they are at all four, and ${percent(few.as_published_ratio)} by as much as was published.`
+  return [`Simulated, the published shape: ${found.join(' ')}${why} ${chance}`]
 }
 
 /**
@@ -115,6 +141,8 @@ function latencyLines(figures, where) {
  * @property {string} about
  * @property {(record: Records[number], plan: BalancePlan) => number} value
  * @property {(value: number) => string} text
+ * @property {{ limit: (plan: BalancePlan) => number, text: string }} [censored] a value of the limit was not seen to the
+ *   end: it is at least that
  */
 
 /** @type {Measure[]} */
@@ -130,15 +158,20 @@ const MEASURES = [
   {
     part: 'failing',
     about: 'time to leave the one that fails',
-    // Who stays is taken to leave when it ends: it is longer than that.
-    value: (one, { fails }) => leaving(one).leave_s ?? fails.failing.to_s - fails.failing.from_s,
+    value: (one, plan) => leaving(one).leave_s ?? longestStay_s(plan),
     text: seconds,
+    censored: { limit: longestStay_s, text: 'stays' },
   },
   {
     part: 'failing',
     about: 'time to come back',
-    value: (one, { fails, sizes }) => leaving(one).back_s ?? sizes.failing.duration_s - fails.failing.to_s,
+    // Who never left cannot come back.
+    value: (one, plan) => {
+      const { leave_s, back_s } = leaving(one)
+      return leave_s === null ? Number.NaN : (back_s ?? longestAway_s(plan))
+    },
     text: seconds,
+    censored: { limit: longestAway_s, text: 'stays away' },
   },
   { part: 'overhead', about: 'added to the median', value: (one) => okLatency(one, 'p50'), text: milliseconds },
   {
@@ -150,9 +183,13 @@ const MEASURES = [
 ]
 
 /** @param {Measure} measure @param {BalancePlan} plan @param {Records} records @returns {Line[]} */
-function differenceLines({ part, about, value, text }, plan, records) {
+function differenceLines({ part, about, value, text, censored }, plan, records) {
   const figureOf = (/** @type {Records[number]} */ record) => value(record, plan)
-  const middle = (/** @type {string} */ strategy) => median(trialsOf(records, part, strategy).map(figureOf))
+  const middle = (/** @type {string} */ strategy) => {
+    const values = trialsOf(records, part, strategy).map(figureOf).filter(Number.isFinite)
+    const limit = censored?.limit(plan) ?? Number.POSITIVE_INFINITY
+    return isMostly(values, limit) ? `${censored?.text} (> ${text(limit)})` : text(median(values))
+  }
   return strategiesOf(part, plan)
     .filter((strategy) => isHaproxy({ strategy }))
     .flatMap((strategy) => {
@@ -162,10 +199,25 @@ function differenceLines({ part, about, value, text }, plan, records) {
       return [
         {
           sign,
-          text: `${about}: ${text(middle(strategy))} with ${strategy}, ${text(middle('adaptive'))} with adaptive`,
+          text: `${about}: ${middle(strategy)} with ${strategy}, ${middle('adaptive')} with adaptive`,
         },
       ]
     })
+}
+
+/** Seconds for which an endpoint can be seen to stay. @param {Pick<BalancePlan, 'fails'>} plan */
+export function longestStay_s({ fails }) {
+  return fails.failing.to_s - fails.failing.from_s
+}
+
+/** Seconds for which it can be seen to stay away. @param {Pick<BalancePlan, 'fails' | 'sizes'>} plan */
+export function longestAway_s({ fails, sizes }) {
+  return sizes.failing.duration_s - fails.failing.to_s
+}
+
+/** Whether the median is one that was not seen to the end. @param {number[]} values @param {number} limit */
+export function isMostly(values, limit) {
+  return values.length > 0 && 2 * values.filter((value) => value >= limit).length >= values.length
 }
 
 /** @param {{ strategy: string }} figures */

@@ -22,8 +22,9 @@ Pool.prototype.connect = function (/** @type {any[]} */ ...args) {
 Client.prototype.query = function (/** @type {any} */ statement, /** @type {any[]} */ ...rest) {
   // Only a user who is stored brings values; a look whether the database is there does not.
   if (!statement?.values) return query.call(this, statement, ...rest)
-  if (isAway('database')) return Promise.resolve({ rows: [answerTo(statement)] })
+  // Asked before the statement is dropped, so that a commit without one counts, too.
   const waits = !isAway('commit')
+  if (isAway('database')) return Promise.resolve({ rows: [answerTo(statement)] })
   if (waits !== (this[COMMIT] ?? true)) setCommit(this, waits)
   if (waits) burn('commit')
   burn('database')

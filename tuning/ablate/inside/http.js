@@ -3,6 +3,8 @@ import { original } from './original.js'
 
 const http = await original('http.js')
 
+const READ = 'read-and-parse'
+
 /** As long as those that the lab sends. */
 const USER = Object.freeze({ email: 'user-1-10-10000@redline.test', password: 'secret-10000' })
 
@@ -10,11 +12,11 @@ export const { ClientGone, problem, rawProblem } = http
 
 /** @param {import('node:http').IncomingMessage} req @param {number} limitBytes @returns {any} */
 export function readJson(req, limitBytes) {
-  if (isAway('parse')) {
+  if (isAway(READ)) {
     req.resume()
     return USER
   }
-  burn('parse')
+  burn(READ)
   return http.readJson(req, limitBytes)
 }
 
