@@ -15,6 +15,7 @@ import { findingsOf } from '../../tuning/ramp/findings.js'
 import { PUBLISHED, publishedCost } from '../../tuning/ramp/published.js'
 import { sentencesOf } from '../../tuning/ramp/sentences.js'
 import { nextStep, seriesOf } from '../../tuning/ramp/steps.js'
+import { rampReport } from '../../tuning/ramp/tables.js'
 import { postgres } from '../support/api.js'
 import { readRun, readTrials, temporaryFolder } from '../support/lab.js'
 import { created, httpServer } from '../support/servers.js'
@@ -146,7 +147,7 @@ t.test('what is not reached is said, and nothing is made of it', async (t) => {
   const refusing = (/** @type {any} */ load) => ({ ...service(1000, 1)(load), fails: load.connections > 20 })
   t.match(
     sentencesOf(plan, findingsOf(plan, runOf(plan, { a: refusing, b: refusing })))[0],
-    /A .* fails requests beyond/,
+    /A .* fails requests from somewhere between 16 and 23 workers on/,
   )
 })
 
@@ -219,19 +220,26 @@ t.test('two drivers agree, or it is said why they do not', async (t) => {
   )
   const idling = (/** @type {any} */ load) => ({ ...service(200, 20)(load), waits: 0.6 })
   t.match(check(idling), /wrk's workers waited for answers only \d\d % of their time/)
-  t.match(check(service(200, 20)), /neither generator was at its limit/)
+  t.match(check(service(200, 20)), /neither generator was seen at a limit of its own: perhaps they load/)
   t.match(check(service(1e6, 1)), /wrk did not meet the ceiling, 1,000 workers being the most it tried/)
-  t.match(check(service(600, 20), 2), /the blocks of one driver differ by 1\.\d\dx: too few, or a noisy machine/)
+  const unknown = /whether wrk and autocannon on A agree within 10 % cannot be told: .* one driver differ by 1\.\d\dx: too few, or/
+  t.match(check(service(600, 20), 2), unknown, 'too few blocks')
+  t.match(check(service(400, 20), 2), unknown, 'nor do they agree by luck')
+  t.match(check(service(440, 20)), unknown, 'the interval holds both')
+  const busier = (/** @type {any} */ load) => ({ ...service(440, 20)(load), generator: 0.97 })
+  t.notMatch(check(busier), /limited itself/, 'and a gap that may be none has no cause')
 })
 
 t.test('workers that always wait for an answer are told from those that do not', async (t) => {
-  const share = (/** @type {number} */ completed, /** @type {number} */ sent) => {
-    const traffic = { completed, sent, errors: {}, latency_ms: { mean: 100 } }
+  const share = (/** @type {number} */ completed, /** @type {number} */ sent, success_ratio = 1) => {
+    const traffic = { completed, sent, success_ratio, latency_ms: { mean: 100 } }
     return Math.round(100 * waitingShare(/** @type {any} */ ({ load: { connections: 10, duration_s: 1 }, traffic })))
   }
   t.equal(share(105, 105), 100, 'ten workers, ten answers a second each, the last ones after the end')
   t.equal(share(95, 105), 100, 'ten workers, whose last requests were cut off')
   t.equal(share(53, 53), 50)
+  t.equal(share(53, 53, 0.9), Number.NaN, 'what failed took time, too, which is not the generator's')
+  t.equal(share(53, 90), Number.NaN, 'nor is what was lost')
 })
 
 /** @param {number} per_hour @param {number} [storage_gb] */
@@ -406,7 +414,7 @@ t.test('the local API with writes beside it', async (t) => {
   const [record] = trials
   t.match(record, { settings: { INSERT_MODE: 'single', BACKGROUND_RPS: 50 }, traffic: { rows_stored: null } })
   t.equal(record.beside.offered_rps, 50)
-  t.equal(record.beside.planned, 50 * (0.3 + 0.3 + 2), 'warm-up, rung, and twice the ceiling')
+  t.ok(record.beside.planned >= 50 * (0.3 + 0.3), 'warm-up and rung, to their end')
   t.ok(record.beside.ok > 0, JSON.stringify(record.beside))
   t.ok(record.probes.postgres.connections > 0, 'Postgres is watched all the same')
   const report = readFileSync(path.join(out, 'report.md'), 'utf8')

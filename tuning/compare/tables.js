@@ -8,11 +8,15 @@ import { boundSentence, limitSentence } from './limits.js'
 import { histogramOf, percentileOf, samplesOf } from './samples.js'
 import { labelOf } from './sides.js'
 import { isRefused, ladderTrials, latencyTrials, refusedRatio } from './steps.js'
-import { fitLaw } from './usl.js'
+import { fitLaw, predictedRate } from './usl.js'
 import { answerSentence, differencesOf, reasonsOf } from './verdict.js'
 
 const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 const HISTOGRAM_BUCKETS = 11
+
+/** What a law levels off at is in sight where so much of it was measured. */
+const LEVEL_RATIO = 0.5
+
 const PUBLISHED = JSON.parse(readFileSync(new URL('../published/compare.json', import.meta.url), 'utf8'))
 const NAMES = /** @type {const} */ (['a', 'b'])
 

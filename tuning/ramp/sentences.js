@@ -58,7 +58,7 @@ function foundSentence(plan, found) {
   if (blocks > 0) {
     const whole = (/** @type {number} */ value) => count(Math.round(value))
     const passes = refuses
-      ? `fails requests beyond somewhere from ${whole(found.below_workers)} to ${whole(found.above_workers)} workers, before a mean latency of ${ceiling}`
+      ? `fails requests from somewhere between ${whole(found.below_workers)} and ${whole(found.above_workers)} workers on, before a mean latency of ${ceiling}`
       : `passes a mean latency of ${ceiling} at ${whole(workers)} workers`
     const rate = `${boundOf(found).length > 0 ? 'at least ' : ''}${intervalText(rps)} requests/s`
     return `${who} ${passes}, with ${rate} (${blocksText(met, tried)}).`
