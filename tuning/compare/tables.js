@@ -184,13 +184,13 @@ function lawTable({ concurrency }, records) {
         'fewer than three levels of concurrency without refusals and with a generator that had time',
       ]
     const { lambda_rps, sigma_ratio, kappa_ratio, peak_concurrency, peak_rps, limit_rps } = law
-    const isMeasured =
-      peak_concurrency !== null && peak_concurrency <= Math.max(...points.map((point) => point.concurrency))
-    const peak = isMeasured
-      ? `${figure(Number(peak_rps))}/s at ${figure(peak_concurrency)} workers`
-      : limit_rps === null
-        ? 'none in sight'
-        : `levels off at ${figure(limit_rps)}/s`
+    const most = Math.max(...points.map((point) => point.concurrency))
+    const peak =
+      peak_concurrency !== null && peak_concurrency <= most
+        ? `${figure(Number(peak_rps))}/s at ${figure(peak_concurrency)} workers`
+        : limit_rps !== null && predictedRate(law, most) >= LEVEL_RATIO * limit_rps
+          ? `levels off at ${figure(limit_rps)}/s`
+          : 'none in sight'
     return [name.toUpperCase(), `${figure(lambda_rps)}/s`, sigma_ratio.toFixed(4), kappa_ratio.toFixed(6), peak]
   })
   const text = 'How the rate grows with concurrency, by the Universal Scalability Law (Gunther).'
