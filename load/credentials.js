@@ -23,5 +23,8 @@ export function lacksCredentials(plan) {
 
 /** Credentials stay out of the files. @param {string} header a flag or `name:value` */
 export function withoutCredentials(header) {
-  return header.replace(/^((?:--header=)?(?:authorization|cookie|x-api-key):).*/i, `$1${WITHHELD}`)
+  return header.replace(
+    /^((?:--header=)?(?:(?:proxy-)?authorization|cookie|(?:x-)?api-key|x-auth-token):).*/i,
+    `$1${WITHHELD}`,
+  )
 }

@@ -50,6 +50,9 @@ export async function startGenerator(load, signal, onCounts, { nofile = null } =
     run: (/** @type {number} */ duration_s, /** @type {() => void} */ onEnd = () => {}) => {
       return ask({ command: 'run', duration_s }, onEnd)
     },
+    enough: () => {
+      if (child.connected) child.send({ command: 'enough' }, () => {})
+    },
     close: async () => {
       signal.removeEventListener('abort', abort)
       if (child.connected) child.send({ command: 'close' }, () => {})
@@ -89,5 +92,6 @@ function goFirst(pid) {
  * @property {number} pid
  * @property {(duration_s: number, onEnd?: () => void) => Promise<import('./drivers/recorder.js').Traffic>} run one phase;
  *   onEnd: the last answer has come, and the generator sums up
+ * @property {() => void} enough ends the phase that runs, where the driver can (Phase.enough)
  * @property {() => Promise<void>} close
  */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { DRIVERS } from './drivers/index.js'
 
 /**
@@ -6,10 +7,14 @@ import { DRIVERS } from './drivers/index.js'
  * IPC. It has nothing else to do, so that sampling and drawing never delay a send. Without its parent it ends.
  */
 
+/** Whoever stops it waits a little longer. */
+const OPENING_MS = 400
+
 const abort = new AbortController()
 // Every worker of a driver may listen: no leak.
 setMaxListeners(0, abort.signal)
-/** @type {import('./drivers/index.js').Session | undefined} */
+let enough = new AbortController()
+/** @type {Promise<import('./drivers/index.js').Session> | undefined} */
 let session
 
 /** @type {Record<string, (message: any) => Promise<any>>} */
@@ -17,20 +22,24 @@ const commands = {
   async open({ load }) {
     const { check, open } = DRIVERS[load.driver]
     check?.({ url: load.url, ...load.mix })
-    session = await open(load)
+    session = open(load, abort.signal)
+    await session
   },
   async run({ duration_s }) {
+    enough = new AbortController()
     const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
     const onEnd = () => void process.send?.({ ended: true })
-    return session?.run({ duration_s, signal: abort.signal, onCounts, onEnd })
+    return (await session)?.run({ duration_s, signal: abort.signal, onCounts, onEnd, enough: enough.signal })
   },
   async close() {
-    await session?.close()
+    await (await session?.catch(() => undefined))?.close()
     process.disconnect()
   },
 }
 
 process.on('message', async (/** @type {any} */ message) => {
+  // The answer is that of the phase, which ends.
+  if (message.command === 'enough') return enough.abort()
   try {
     const result = await commands[message.command](message)
     if (process.connected) process.send?.({ done: message.command, result })
@@ -45,6 +54,7 @@ process.on('disconnect', stop)
 
 async function stop() {
   abort.abort(new Error('stopped'))
-  await session?.close()
+  const opened = await Promise.race([session?.catch(() => undefined), setTimeout(OPENING_MS, undefined)])
+  await opened?.close()
   process.exit()
 }

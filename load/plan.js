@@ -175,7 +175,7 @@ function seconds(ms) {
 }
 
 /** @param {string} text @returns {string | undefined} as the URL standard writes it */
-function httpUrl(text) {
+export function httpUrl(text) {
   if (!URL.canParse(text)) return undefined
   const { protocol, username, password, href } = new URL(text)
   return /^https?:$/.test(protocol) && !username && !password ? href : undefined

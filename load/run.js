@@ -263,14 +263,16 @@ async function describeRun(plan, { database, cores }) {
 }
 
 /**
- * @param {Plan} plan
- * @param {Bench} bench
- * @param {import('./targets/index.js').Target} target
+ * The same whichever of a service of ours and one behind a URL is opened first.
+ *
+ * @param {Pick<Plan, 'url'>} plan
+ * @param {{ database: { kind: string } | null, cores: Bench['cores'] }} bench
+ * @param {Pick<import('./targets/index.js').Target, 'cores'>} target
  */
-function pinningText(plan, { database, cores }, target) {
+export function pinningText(plan, { database, cores }, target) {
   if (plan.url) return 'Nothing was pinned: the service ran already.'
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
   const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'
   const elsewhere = database?.kind === 'embedded' ? '' : '; Postgres ran already, wherever it is'
-  return `The API ran on core ${target.cores} alone, ${others} on core ${cores.others}${elsewhere}.`
+  return `The API ran on core ${target.cores ?? cores.api} alone, ${others} on core ${cores.others}${elsewhere}.`
 }

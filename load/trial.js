@@ -28,7 +28,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
   let probes
   let calm = /** @type {import('./targets/index.js').Calm} */ (async () => {})
   try {
-    if (target.disturb) calm = await target.disturb(generator, experiment)
+    if (target.disturb) calm = await target.disturb(generator, experiment, plan.trial)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     const counted = target.writesBeside ? null : database
@@ -63,8 +63,11 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     return { ...judged, limit: limitOf(judged, slo) }
   } finally {
     probes?.stop()
-    await calm()
-    await generator.close()
+    try {
+      await calm()
+    } finally {
+      await generator.close()
+    }
   }
 }
 

@@ -4,9 +4,9 @@ import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
 import { openSide, SIDE } from './compare/sides.js'
-import { durationOf, nextStep, refused } from './compare/steps.js'
+import { durationOf, nextStep } from './compare/steps.js'
 import { compareReport, compareText } from './compare/tables.js'
-import { answerSentence, differencesOf } from './compare/verdict.js'
+import { answerSentence, differencesOf, problemOf } from './compare/verdict.js'
 
 const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }
 
@@ -110,15 +110,4 @@ function planOf(flags) {
 function answerOf(plan, records) {
   const differences = differencesOf(plan, records)
   return { differences, answer: answerSentence(differences), problem: problemOf(records) }
-}
-
-/** @param {Records} records */
-function problemOf(records) {
-  const silent = /** @type {const} */ (['a', 'b']).find((name) => {
-    const own = records.filter(({ cell }) => cell === name)
-    return own.every(({ traffic }) => traffic.ok === 0) && !refused(name, records)
-  })
-  if (!silent) return null
-  const last = records.findLast(({ cell }) => cell === silent)
-  return `${silent.toUpperCase()} answered not one request with success: ${last?.outcome.because ?? 'no trial'}`
 }

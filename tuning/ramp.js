@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os'
 import { keptPlan, lacksCredentials, withoutCredentials } from '../load/credentials.js'
 import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
+import { expandCores, planCores } from '../load/machine.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
@@ -8,7 +10,7 @@ import { agreementsOf } from './ramp/agreement.js'
 import { withBackground } from './ramp/background.js'
 import { PRICE, STORAGE } from './ramp/cost.js'
 import { chosenDrivers, LIST, presentDrivers } from './ramp/drivers.js'
-import { findingsOf } from './ramp/findings.js'
+import { findingsOf, isFull, mainOf } from './ramp/findings.js'
 import { durationOf, nextStep } from './ramp/steps.js'
 import { rampReport, rampText } from './ramp/tables.js'
 
@@ -148,11 +150,18 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
     most_workers,
     growth: usual.growth,
     close: CLOSE,
+    generator_cores: generatorCores(Object.values(sides)),
     blocks: given.blocks ?? usual.blocks,
     background_rps: given.background ?? 0,
     prices: pricesOf(given),
   }
   return given.quick && !given.blocks ? { ...plan, blocks: blocksFor(plan) } : plan
+}
+
+/** Beside the API, or on a machine that is all ours. @param {import('./compare/sides.js').Side[]} sides */
+function generatorCores(sides) {
+  const planned = sides.every(({ url }) => url) ? null : planCores()
+  return planned ? expandCores(planned.others).length : availableParallelism()
 }
 
 /** As many as there is time for. @param {RampPlan} plan */
@@ -199,7 +208,7 @@ function opened(plan, target, signal) {
 function answerOf(plan, records) {
   const findings = findingsOf(plan, records)
   const agreements = agreementsOf(plan, records, findings)
-  return { ramp: { ...findings, agreements }, problem: problemOf(plan, records) }
+  return { ramp: { ...findings, agreements }, problem: problemOf(plan, records) ?? fullProblem(plan, findings) }
 }
 
 /** @param {RampPlan} plan @param {Records} records */
@@ -212,4 +221,15 @@ function problemOf({ sides }, records) {
   if (!silent) return null
   const last = records.findLast(({ cell }) => cell === silent)
   return `${silent.toUpperCase()} answered not one request with success: ${last?.outcome.because ?? 'no trial'}`
+}
+
+/** Of a ratio of two rates, one of which is the generator's. @param {RampPlan} plan @param {import('./ramp/findings.js').Findings} findings */
+function fullProblem({ sides, drivers }, { series }) {
+  const full = /** @type {const} */ (['a', 'b']).filter((side) => {
+    const found = mainOf(series, side, drivers[0])
+    return found && found.blocks > 0 && isFull(found)
+  })
+  if (!sides.b || full.length === 0) return null
+  const names = full.map((side) => side.toUpperCase()).join(' and ')
+  return `${drivers[0]} was at its own limit on ${names}, so that how many of A do the work of one B is not known`
 }

@@ -13,7 +13,7 @@ import { wrk } from './wrk.js'
  * @property {'open' | 'closed'} loop
  * @property {() => Promise<string>} version what it is built on, for the record
  * @property {(asked: import('./refuse.js').Asked) => void} [check] throws a UsageError for what this driver cannot do
- * @property {(load: Load) => Promise<Session>} open
+ * @property {(load: Load, signal: AbortSignal) => Promise<Session>} open signal: the session is not wanted any more
  *
  * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
  * @property {(phase: Phase) => Promise<import('./recorder.js').Traffic>} run
@@ -36,6 +36,7 @@ import { wrk } from './wrk.js'
  * @property {AbortSignal} signal stops the load at once; run() rejects with its reason
  * @property {(counts: { sent: number, completed: number, ok: number, failed: number }) => void} onCounts about once a second
  * @property {() => void} onEnd the load is over; what follows is arithmetic
+ * @property {AbortSignal} enough paced: no more requests are begun, and the phase ends with the answers to those that were
  */
 
 /** @type {Record<string, Driver>} */

@@ -39,9 +39,9 @@ export const locust = {
     }
   },
 
-  async open(load) {
+  async open(load, signal) {
     const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'redline-locust-'))
-    const swarm = await startSwarm(folder, load).catch(async (error) => {
+    const swarm = await startSwarm(folder, load, signal).catch(async (error) => {
       await fs.rm(folder, { recursive: true, force: true })
       throw error
     })
@@ -65,8 +65,9 @@ export const locust = {
  *
  * @param {string} folder
  * @param {import('./index.js').Load} load
+ * @param {AbortSignal} signal
  */
-async function startSwarm(folder, load) {
+async function startSwarm(folder, load, signal) {
   const workers = Math.min(load.connections, os.availableParallelism())
   const port = await getPort({ host: '127.0.0.1' })
   const file = path.join(folder, 'locustfile.py')
@@ -108,7 +109,7 @@ async function startSwarm(folder, load) {
     },
   }
   try {
-    await swarm.ask(null, new AbortController().signal, START_TIMEOUT_MS)
+    await swarm.ask(null, signal, START_TIMEOUT_MS)
     return swarm
   } catch (error) {
     await swarm.stop()
@@ -170,15 +171,16 @@ function summarise(counts, { mix }, duration_s) {
     ok_latencies: latencies.flatMap(([, ok, pairs]) => (ok ? pairs : [])),
   })
   const children_cpu_s = counts.reduce((sum, { cpu_s }) => sum + cpu_s, 0)
-  if (!mix.entries) return { ...traffic, children_cpu_s }
+  const own = { ...traffic, threads: counts.length, children_cpu_s }
+  if (!mix.entries) return own
   const rows = mix.entries.map(({ name }) => {
-    const own = summed(statuses.flatMap(([whose, pairs]) => (whose === name ? pairs : [])))
-    const found = Object.entries(own)
+    const answers = summed(statuses.flatMap(([whose, pairs]) => (whose === name ? pairs : [])))
+    const found = Object.entries(answers)
     const ok = found.filter(([code]) => code[0] === '2').reduce((sum, [, count]) => sum + count, 0)
     const latency_ms = distributionOf(latencies.flatMap(([whose, , pairs]) => (whose === name ? pairs : [])))
     return [name, { completed: found.reduce((sum, [, count]) => sum + count, 0), ok, latency_ms }]
   })
-  return { ...traffic, children_cpu_s, by_entry: Object.fromEntries(rows) }
+  return { ...own, by_entry: Object.fromEntries(rows) }
 }
 
 /** @param {Counts[]} counts */

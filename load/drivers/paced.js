@@ -60,18 +60,20 @@ export const paced = {
  * @param {import('./index.js').Phase} phase
  * @returns {Promise<import('./recorder.js').Traffic>}
  */
-function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal, onCounts, onEnd }) {
+function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal, onCounts, onEnd, enough }) {
   const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
   const idle = [...connections]
   const start_ms = performance.now()
+  let total = schedule.total
+  let length_s = duration_s
   let noticed = 0
   let next = 0
 
   function pump() {
     const elapsed_ms = performance.now() - start_ms
-    const due = schedule.dueBy(elapsed_ms)
+    const due = Math.min(total, schedule.dueBy(elapsed_ms))
     for (; noticed < due; noticed++) recorder.late(elapsed_ms - schedule.dueAt_ms(noticed))
     for (; next < due; next++) {
       const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
@@ -98,9 +100,9 @@ function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal,
   return new Promise((resolve, reject) => {
     const pumping = setInterval(() => {
       pump()
-      if (recorder.completed + recorder.failed < schedule.total) return
+      if (recorder.completed + recorder.failed < total) return
       onEnd()
-      end(resolve, recorder.summary(schedule.total, duration_s))
+      end(resolve, recorder.summary(total, length_s))
     }, PUMP_INTERVAL_MS)
     const expiring = setInterval(() => {
       for (const connection of connections) connection.expire(timeout_ms, performance.now())
@@ -108,11 +110,18 @@ function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal,
     const counting = setInterval(() => onCounts(recorder.counts), 1000)
     const abort = () => end(reject, signal.reason)
     signal.addEventListener('abort', abort)
+    const stop = () => {
+      length_s = Math.min(duration_s, (performance.now() - start_ms) / 1000)
+      total = schedule.dueBy(length_s * 1000)
+    }
+    if (enough.aborted) stop()
+    enough.addEventListener('abort', stop, { once: true })
 
     /** @template T @param {(value: T) => void} settle @param {T} value */
     function end(settle, value) {
       for (const timer of [pumping, expiring, counting]) clearInterval(timer)
       signal.removeEventListener('abort', abort)
+      enough.removeEventListener('abort', stop)
       settle(value)
     }
   })

@@ -114,6 +114,7 @@ export class Recorder {
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
+ * @property {number} [threads] of a program that sends by several threads or processes
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
  * @property {import('./by-entry.js').ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
  *

@@ -1,11 +1,10 @@
-import { bucketOf } from './client.js'
 import { Samples } from './recorder.js'
 
 /**
  * What an outside program counted, as the traffic of a closed loop.
  *
  * @param {Tally} tally
- * @returns {import('./recorder.js').Traffic & { buckets: Record<string, number> }}
+ * @returns {import('./recorder.js').Traffic}
  */
 export function trafficOf({ planned, sent, run_s, status, errors, per_second, latencies, ok_latencies }) {
   const completed = sum(Object.values(status))
@@ -24,7 +23,6 @@ export function trafficOf({ planned, sent, run_s, status, errors, per_second, la
     lateness_ms: null,
     queued_ms: null,
     per_second,
-    buckets: bucketsOf(latencies),
   }
 }
 
@@ -47,17 +45,6 @@ export function distributionOf(latencies) {
   const samples = new Samples()
   for (const [us, count] of latencies) for (let i = 0; i < count; i++) samples.add(us / 1000)
   return samples.distribution()
-}
-
-/** @param {Counted[]} latencies */
-function bucketsOf(latencies) {
-  /** @type {Record<string, number>} */
-  const buckets = {}
-  for (const [us, count] of latencies) {
-    const bucket = String(bucketOf(us / 1000))
-    buckets[bucket] = (buckets[bucket] ?? 0) + count
-  }
-  return buckets
 }
 
 /** @param {number[]} numbers */

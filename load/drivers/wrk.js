@@ -100,7 +100,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   if (code !== 0 && /unable to connect|unable to resolve/.test(words)) return { ...NOTHING, failed: words.trim() }
   if (code !== 0 || words) throw new Error(`wrk ended with code ${code}: ${words.trim()}`)
   const counted = JSON.parse(await fs.readFile(result, 'utf8'))
-  return { ...counted, failed: null, numbers: (counted.most + 1) * threads }
+  return { ...counted, failed: null, threads, numbers: (counted.most + 1) * threads }
 }
 
 /** It takes whole seconds; SIGINT ends it in between. @param {import('node:child_process').ChildProcess} child @param {number} after_s */
@@ -122,6 +122,7 @@ function interruptAfter(child, after_s) {
 /**
  * @typedef {object} Result
  * @property {string | null} failed why there was no load
+ * @property {number} threads
  * @property {number} numbers of requests that were given out
  * @property {number} sent
  * @property {number} requests that were answered
@@ -137,12 +138,28 @@ function interruptAfter(child, after_s) {
 
 /** @type {Result} */
 const NOTHING = {
-  ...{ failed: null, numbers: 0, sent: 0, requests: 0, duration_us: 0, connect: 0, read: 0, write: 0, timeout: 0 },
+  ...{
+    failed: null,
+    threads: 0,
+    numbers: 0,
+    sent: 0,
+    requests: 0,
+    duration_us: 0,
+    connect: 0,
+    read: 0,
+    write: 0,
+    timeout: 0,
+  },
   ...{ status: {}, seconds: {}, histogram: [] },
 }
 
-/** @param {Result} result @param {import('./index.js').Load} load */
-function summarise(result, { connections, timeout_s }) {
+/**
+ * Pure.
+ *
+ * @param {Result} result
+ * @param {Pick<import('./index.js').Load, 'connections' | 'timeout_s'>} load
+ */
+export function summarise(result, { connections, timeout_s }) {
   const { sent, requests, duration_us, status, timeout } = result
   const answered = requests - timeout
   const silent = requests - Object.values(status).reduce((sum, count) => sum + count, 0)
@@ -159,11 +176,11 @@ function summarise(result, { connections, timeout_s }) {
   const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
   const late = /** @type {import('./tally.js').Counted[]} */ ([[timeout_s * 1e6, timeout + hung]])
   const allOk = Object.keys(status).every((code) => code[0] === '2')
-  return trafficOf({
+  const traffic = trafficOf({
     planned: requests + lost + hung,
     sent,
     run_s,
-    status,
+    status: withoutLate(status, timeout),
     errors: {
       'unknown:connect': result.connect,
       'server:closed': result.read + closed,
@@ -172,8 +189,27 @@ function summarise(result, { connections, timeout_s }) {
     },
     per_second: perSecond(result.seconds),
     latencies: [...latencies, ...late],
-    ok_latencies: allOk ? [...latencies, ...late] : [],
+    ok_latencies: allOk ? latencies : [],
   })
+  return { ...traffic, threads: result.threads }
+}
+
+/**
+ * wrk counts the status of an answer that came after its timeout, and does not tell which it was: a success, as far as
+ * there are any.
+ *
+ * @param {Record<string, number>} status
+ * @param {number} late
+ */
+function withoutLate(status, late) {
+  const successesFirst = Object.entries(status).sort(([a], [b]) => Number(b[0] === '2') - Number(a[0] === '2'))
+  let left = late
+  const counts = successesFirst.map(([code, count]) => {
+    const taken = Math.min(left, count)
+    left -= taken
+    return [code, count - taken]
+  })
+  return Object.fromEntries(counts.filter(([, count]) => Number(count) > 0))
 }
 
 /**

@@ -12,8 +12,8 @@
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
- * @property {(generator: { pid: number }, experiment: string) => Promise<Calm>} [disturb] for the length of a trial, of which
- *   it is told the experiment
+ * @property {(generator: { pid: number }, experiment: string, trial: number) => Promise<Calm>} [disturb] for the length of a trial,
+ *   of which it is told the experiment and the number
  * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
  * @property {() => Promise<import('../probes/index.js').Probe>} [watch] a probe of its own, begun when the warm-up is over
  *

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { DRIVERS } from '../../load/drivers/index.js'
-import { measuredOnly, threadsFor } from '../../load/drivers/wrk.js'
+import { measuredOnly, summarise, threadsFor } from '../../load/drivers/wrk.js'
 import { createMix } from '../../load/mix.js'
 import { caught } from '../support/caught.js'
 import { loadOnce } from '../support/load.js'
@@ -143,6 +143,38 @@ t.test('wrk: requests without an answer are errors', { skip: withoutDriver('wrk'
   const { errors, sent, planned } = await loadOnce('wrk', closing, { duration_s: 0.3, connections: 2 })
   t.strictSame(errors, { 'server:closed': planned })
   t.ok(planned > 0 && planned >= sent - 2)
+})
+
+t.test('wrk: what came after its timeout is no success', async (t) => {
+  const nothing = { failed: null, threads: 2, numbers: 20, connect: 0, read: 0, write: 0, seconds: {} }
+  const result = { ...nothing, sent: 10, requests: 10, duration_us: 1e6, timeout: 3 }
+  const histogram = /** @type {[number, number][]} */ ([[1000, 7]])
+  const load = { connections: 20, timeout_s: 1 }
+  const traffic = summarise({ ...result, status: { 201: 10 }, histogram }, load)
+  t.match(traffic, {
+    status: { 201: 7 },
+    completed: 7,
+    goodput_rps: 7,
+    success_ratio: 0.7,
+    errors: { 'client:timeout': 3 },
+  })
+  t.equal(traffic.ok_latency_ms?.max, 1)
+  t.equal(traffic.threads, 2)
+  const mixed = summarise({ ...result, status: { 201: 2, 503: 8 }, histogram }, load)
+  t.strictSame(mixed.status, { 503: 7 }, 'the successes are the first that are not counted')
+})
+
+t.test('locust: an abort while it starts leaves nothing behind', { skip: withoutDriver('locust') }, async (t) => {
+  const url = await httpServer(t, () => {})
+  const folder = ownTemporaryFolder(t)
+  const controller = new AbortController()
+  const load = loadOnce('locust', url, { duration_s: 30, connections: 2, signal: controller.signal })
+  load.catch(() => {})
+  await eventually(() => childrenWith(`${folder}/redline-locust-`).length > 0)
+  controller.abort(new Error('stopped by the test'))
+  await t.rejects(load, { message: 'stopped by the test' })
+  await eventually(() => childrenWith(folder).length === 0)
+  t.strictSame(readdirSync(folder), [])
 })
 
 t.test('drivers of one kind of request refuse a mix of several, and wrk what it cannot do safely', async (t) => {

@@ -3,13 +3,19 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { keptPlan, withoutCredentials } from '../../load/credentials.js'
 import { bucketOf, middleOf } from '../../load/drivers/client.js'
+import { UsageError } from '../../load/flags.js'
 import { seededRandom } from '../../load/random.js'
+import { pinningText } from '../../load/run.js'
 import { histogramOf, percentileOf, samplesOf } from '../../tuning/compare/samples.js'
-import { nextStep } from '../../tuning/compare/steps.js'
+import { ignoredSetting, openSide, SIDE } from '../../tuning/compare/sides.js'
+import { maximaOf, nextStep } from '../../tuning/compare/steps.js'
+import { compareText } from '../../tuning/compare/tables.js'
 import { fitLaw, predictedRate } from '../../tuning/compare/usl.js'
-import { answerSentence, differencesOf } from '../../tuning/compare/verdict.js'
+import { answerSentence, boundOf, differencesOf, problemOf } from '../../tuning/compare/verdict.js'
 import { postgres } from '../support/api.js'
+import { caught } from '../support/caught.js'
 import { readTrials, temporaryFolder } from '../support/lab.js'
 import { created, httpServer } from '../support/servers.js'
 
@@ -22,15 +28,17 @@ const PLAN = /** @type {any} */ ({
 /**
  * A run against two made-up services.
  *
- * @param {{ b?: number, noise?: number, seed?: number, limit_rps?: number, limited?: string }} options b: times the latency
- *   of a; limited: the sides that refuse what is above limit_rps, at once
+ * @param {{ b?: number, noise?: number, seed?: number, limit_rps?: number, limited?: string, refusal?: number, plan?: object, generator?: (step: any) => number, invalid?: (step: any) => boolean }} options b: times the latency
+ *   of a; limited: the sides that refuse what is above limit_rps, at once, with this status; generator: cores that it uses
  */
-function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFINITY, limited = 'ab' }) {
+function runOf(options) {
+  const { b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFINITY, limited = 'ab', refusal = 429 } = options
+  const { generator = () => 0.2, invalid = () => false } = options
   const random = seededRandom(seed)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   /** @type {any[]} */
   const records = []
-  const plan = { ...PLAN, mix: { seed } }
+  const plan = { ...PLAN, mix: { seed }, ...options.plan }
   for (let step = nextStep(plan, records); step && records.length < 1000; step = nextStep(plan, records)) {
     const { connections, rate_rps, per_worker_rps } = step.load
     const factor = (step.cell === 'b' ? b : 1) * Math.exp(noise * normal())
@@ -38,14 +46,15 @@ function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFI
     const passed_rps = limited.includes(step.cell ?? '') ? Math.min(asked_rps, limit_rps) : asked_rps
     records.push({
       ...step,
-      outcome: { verdict: passed_rps < asked_rps ? 'fail' : 'pass', because: 'made up' },
+      outcome: { verdict: invalid(step) ? 'invalid' : passed_rps < asked_rps ? 'fail' : 'pass', because: 'made up' },
+      probes: { generator: { cpu_core_ratio: generator(step), cores: '0-3' } },
       traffic: {
         ok: 1,
         completed: asked_rps,
         goodput_rps: passed_rps,
         achieved_rps: asked_rps,
         success_ratio: passed_rps / asked_rps,
-        status: { 201: passed_rps, ...(passed_rps < asked_rps && { 429: asked_rps - passed_rps }) },
+        status: { 201: passed_rps, ...(passed_rps < asked_rps && { [refusal]: asked_rps - passed_rps }) },
         latency_ms: { p50: passed_rps < asked_rps ? 1 : 10 * factor, p99: 20 * factor },
         ok_latency_ms: { p50: 10 * factor, p99: 20 * factor },
       },
@@ -98,6 +107,160 @@ t.test('nor are they speed: who refuses is not compared by the latency of what i
   const sentence = answerSentence(differences)
   t.match(sentence, /Not compared: p50 at 1 \(B refused requests\), p50 at 10/)
   t.notMatch(sentence, /better/)
+})
+
+t.test('only what is answered 429 is a rate limit', async (t) => {
+  const text = (/** @type {number} */ refusal) => {
+    return compareText({ plan: PLAN }, runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal }))
+  }
+  t.match(text(429), /B: rate limit between \d+.* and \d+.*\/s; what is above it is answered 429/)
+  t.match(text(503), /B: from somewhere between \d+.* and \d+.*\/s on it refuses requests \(503\)/)
+  t.notMatch(text(503), /B: rate limit/)
+  const failing = runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal: 429 }).map((record) => {
+    const status = record.experiment.startsWith('limit/') ? { 201: 1, 500: 9 } : record.traffic.status
+    return { ...record, traffic: { ...record.traffic, status } }
+  })
+  t.match(compareText({ plan: PLAN }, failing), /begins to fail, above all by 500: a rate limit is not known/)
+})
+
+t.test('with several requests in the mix, the rate limit is not looked for, and that is said', async (t) => {
+  const plan = { mix: { seed: 1, entries: [{ name: 'create' }, { name: 'read' }] } }
+  const records = runOf({ limit_rps: 300, noise: 0, plan })
+  t.strictSame(
+    records.filter(({ experiment }) => experiment.startsWith('limit/')),
+    [],
+  )
+  t.match(
+    compareText({ plan: { ...PLAN, ...plan } }, records),
+    /A refused requests .*from which rate on was not looked for/,
+  )
+})
+
+t.test('a maximum of the generator, or of the ladder, is no maximum of a service', async (t) => {
+  const full = (/** @type {any} */ { cell, experiment }) => (cell === 'b' && experiment.startsWith('max/') ? 0.95 : 0.2)
+  const records = runOf({ generator: full })
+  t.equal(boundOf(records, 'a'), null)
+  t.equal(boundOf(records, 'b'), 'the generator was the limit')
+  const differences = differencesOf(PLAN, records)
+  t.match(differences[3], { about: 'maximum rate', pairs: 0, bounded: ['B: the generator was the limit'] })
+  t.match(answerSentence(differences), /Not compared: maximum rate \(B: the generator was the limit\)/)
+  t.match(compareText({ plan: PLAN }, records), /\nB: at least [12],\d{3}\/s: the generator was the limit\.\n/)
+
+  const plan = { per_worker_rps: 1 }
+  const slow = runOf({ plan, noise: 0 })
+  t.match(maximaOf(slow, 'a')[0], { rps: 640, workers: 640, rising: true })
+  t.match(
+    compareText({ plan: { ...PLAN, ...plan } }, slow),
+    /A: at least 640\/s: the last rung, 640 workers, still brought more/,
+  )
+  t.match(answerSentence(differencesOf(PLAN, slow)), /Not compared: maximum rate \(A: the last rung/)
+})
+
+t.test('two that are alike by the generator alone are not tied', async (t) => {
+  const full = (/** @type {any} */ { load }) => (load.connections === 100 ? 1 : 0.2)
+  const [, , equal] = differencesOf(PLAN, runOf({ generator: full }))
+  t.match(equal, { about: 'p50 at 100', bounded: ['the generator was the limit of A and B'] })
+  const [, , slower] = differencesOf(PLAN, runOf({ generator: full, b: 2 }))
+  t.match(slower, { tied: false, bounded: [] }, 'what differs all the same does')
+})
+
+t.test('a ladder of which a rung could not be had has no maximum', async (t) => {
+  const invalid = (/** @type {any} */ { experiment, cell }) => cell === 'a' && /^max\/[02]\/\d\/20$/.test(experiment)
+  const records = runOf({ invalid, noise: 0 })
+  t.strictSame(
+    maximaOf(records, 'a').map(({ block }) => block),
+    [1, 3, 4, 5, 6, 7, 8, 9],
+  )
+  t.equal(differencesOf(PLAN, records)[3].pairs, 8)
+  const cutOff = records.slice(
+    0,
+    records.findLastIndex(({ experiment }) => experiment.startsWith('max/')),
+  )
+  t.equal(maximaOf(cutOff, 'a').length + maximaOf(cutOff, 'b').length, 17, 'nor one that was cut off')
+})
+
+t.test('without a valid trial of a side there is no answer; who refuses always is said to', async (t) => {
+  t.equal(problemOf(runOf({})), null)
+  t.match(
+    problemOf(runOf({ invalid: ({ cell }) => cell === 'b' })),
+    /^B answered not one request with success in a valid/,
+  )
+  t.match(problemOf([]), /^A answered not one request/)
+  const refusing = runOf({ limit_rps: 0, noise: 0 })
+  t.equal(problemOf(refusing), null)
+  const sentence = answerSentence(differencesOf(PLAN, refusing))
+  t.match(sentence, /^Nothing tells A from B: A and B refused requests at every concurrency/)
+  t.notMatch(sentence, /^Too few blocks/)
+})
+
+t.test('the law foretells no peak beyond what was measured, and leaves refusals out', async (t) => {
+  const text = (/** @type {number} */ kappa_ratio, refused = false) => {
+    const law = { lambda_rps: 100, sigma_ratio: 0, kappa_ratio }
+    const records = runOf({ noise: 0 }).map((record) => {
+      const { connections } = record.load
+      const goodput_rps = predictedRate(law, connections)
+      const status = refused && connections === 100 ? { 201: 1, 429: goodput_rps } : record.traffic.status
+      const completed = refused && connections === 100 ? goodput_rps : record.traffic.completed
+      return { ...record, traffic: { ...record.traffic, goodput_rps, completed, status } }
+    })
+    return compareText({ plan: PLAN }, records)
+  }
+  t.match(text(1 / 50 ** 2), /\/s at 50 workers/)
+  t.match(text(1 / 1000 ** 2), /none in sight/)
+  t.notMatch(text(1 / 1000 ** 2), /at 1,000 workers/)
+  t.match(text(1 / 50 ** 2, true), /fewer than three levels/)
+  const falling = fitLaw(
+    [1, 2, 5, 10, 50].map((n) => {
+      return { concurrency: n, rps: predictedRate({ lambda_rps: 100, sigma_ratio: 2, kappa_ratio: 0.01 }, n) }
+    }),
+  )
+  t.match(falling, { peak_concurrency: 1, limit_rps: null }, 'with more contention than work it only falls')
+})
+
+t.test('a side has settings that take effect, and no credentials in its URL', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = (/** @type {string} */ text) => {
+    writeFileSync(path.join(folder, 'a.env'), text)
+    return path.join(folder, 'a.env')
+  }
+  t.strictSame(SIDE.parse('http://127.0.0.1:1/user'), { url: 'http://127.0.0.1:1/user', file: null })
+  t.equal(SIDE.parse('http://bob:secret@127.0.0.1:1/user'), undefined)
+  for (const line of ['DATABASE_URL=postgres://a/b', 'PGHOST=a', 'CONNECTIONS=fresh', 'GENERATOR=vegeta', 'PORT=1']) {
+    t.match(
+      caught(() => SIDE.parse(file(line))),
+      { message: new RegExp(`a.env: expected .*${line.split('=')[0]}`) },
+      line,
+    )
+  }
+  const found = { INSERT_MODE: 'single', BODY_LIMIT_BYTES: 16_384 }
+  t.equal(ignoredSetting({ BODY_LIMIT_BYTES: '16384' }, found), null)
+  t.match(ignoredSetting({ INSERT_MOD: 'single' }, found), /expected settings of the API .* got INSERT_MOD/)
+  t.match(ignoredSetting({ BODY_LIMIT_BYTES: '5' }, found), /BODY_LIMIT_BYTES: expected 5 .* got 16384/)
+})
+
+t.test('a side that cannot be set ends the run with one line, instead of asking for it for ever', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = path.join(folder, 'a.env')
+  writeFileSync(file, 'BODY_LIMIT_BYTES=abc\n')
+  const place = { databaseUrl: 'postgres://127.0.0.1:1/none', cores: null, allCores: null, env: process.env }
+  const opening = openSide({ url: null, file }, { ...place, logFile: path.join(folder, 'api.log') })
+  const error = await opening.catch((/** @type {Error} */ refusal) => refusal)
+  t.ok(error instanceof UsageError)
+  t.match(error, { message: /a\.env: BODY_LIMIT_BYTES: expected a whole number .* got "abc"$/ })
+})
+
+t.test('what a header tells of its sender is kept nowhere', async (t) => {
+  for (const name of ['Authorization', 'Proxy-Authorization', 'Cookie', 'X-Api-Key', 'Api-Key', 'X-Auth-Token']) {
+    t.equal(withoutCredentials(`--header=${name}: secret`), `--header=${name}:(withheld)`)
+    t.notMatch(JSON.stringify(keptPlan({ mix: /** @type {any} */ ({ headers: [[name, 'secret']] }) })), 'secret')
+  }
+  t.equal(withoutCredentials('X-Request-Id: 1'), 'X-Request-Id: 1')
+})
+
+t.test('where things ran is the same whichever side is opened first', async (t) => {
+  const bench = { database: { kind: 'embedded' }, cores: { api: '0', others: '1' } }
+  const first = (/** @type {string | null} */ cores) => pinningText({ url: null }, bench, { cores })
+  t.equal(first(null), first('0'))
 })
 
 t.test('a run that was cut off goes on with the same trial', async (t) => {

@@ -1,9 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import { UsageError } from '../../load/flags.js'
+import { httpUrl } from '../../load/plan.js'
+import { NotApplied } from '../../load/run.js'
 import { openUrl } from '../../load/targets/index.js'
 import { openCell } from '../knobs/open-cell.js'
 import { KNOBS } from '../knobs.js'
+
+/** What a run itself sets for the API: these in a file would have no effect. */
+const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 /**
  * One of two targets: a service that runs already, or the local API with the settings of a file, or with its defaults.
@@ -13,11 +18,18 @@ import { KNOBS } from '../knobs.js'
 
 /** A flag's `parse` and `expected`. */
 export const SIDE = {
-  parse: (/** @type {string} */ text) => {
-    if (/^https?:\/\//.test(text)) return URL.canParse(text) ? { url: new URL(text).href, file: null } : undefined
-    return existsSync(text) ? { url: null, file: text } : undefined
+  /** @param {string} text @returns {Side | undefined} @throws {UsageError} where a file has settings that no side can have */
+  parse: (text) => {
+    if (/^https?:\/\//i.test(text)) {
+      const url = httpUrl(text)
+      return url ? { url, file: null } : undefined
+    }
+    if (!existsSync(text)) return undefined
+    settingsOf(text)
+    return { url: null, file: text }
   },
-  expected: 'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each)',
+  expected:
+    'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each); a URL without user and password',
 }
 
 /** @param {Side} side */
@@ -29,20 +41,48 @@ export function labelOf({ url, file }) {
  * @param {Side} side
  * @param {import('../../load/run.js').Place} place
  * @returns {Promise<import('../../load/targets/index.js').Target>}
+ * @throws {UsageError} where a setting could not be set, or is not what was read back: without the side there is no answer
  */
-export async function openSide({ url, file }, place) {
+export async function openSide(side, place) {
+  const { url, file } = side
   if (url) return openUrl(url)
   const settings = file === null ? {} : settingsOf(file)
   const levels = Object.fromEntries(Object.entries(settings).filter(([name]) => name in KNOBS))
   const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in KNOBS)))
-  return openCell(levels, { ...place, env: { ...place.env, ...others } })
+  const target = await openCell(levels, { ...place, env: { ...place.env, ...others } }).catch((error) => {
+    throw error instanceof NotApplied ? new UsageError(`${labelOf(side)}: ${error.message}`) : error
+  })
+  const ignored = ignoredSetting(others, target.settings)
+  if (!ignored) return target
+  await target.stop()
+  throw new UsageError(`${labelOf(side)}: ${ignored}`)
+}
+
+/**
+ * The first setting that did not become one of the API's. Pure.
+ *
+ * @param {Record<string, string>} asked
+ * @param {import('../../load/targets/index.js').Target['settings']} found read back
+ * @returns {string | null} what was expected instead
+ */
+export function ignoredSetting(asked, found) {
+  for (const [name, value] of Object.entries(asked)) {
+    if (!(name in found)) return `expected settings of the API (see .env.example), got ${name}`
+    if (String(found[name]) !== value) return `${name}: expected ${value} when it was read back, got ${found[name]}`
+  }
+  return null
 }
 
 /** @param {string} file @returns {Record<string, string>} */
 function settingsOf(file) {
   const settings = parse(readFileSync(file))
   for (const [name, level] of Object.entries(settings)) {
-    if (name in KNOBS && !KNOBS[name].accepts(level)) {
+    if (OF_THE_RUN.test(name)) throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
+    if (!(name in KNOBS)) continue
+    if (KNOBS[name].by === 'generator') {
+      throw new UsageError(`${file}: expected settings of the API, got ${name}, which is one of the generator`)
+    }
+    if (!KNOBS[name].accepts(level)) {
       throw new UsageError(`${file}: expected ${name} to be ${KNOBS[name].expected}, got "${level}"`)
     }
   }

@@ -1,5 +1,6 @@
 import { isSettled, isValid } from '../../load/ladder.js'
 import { visitsOf } from '../design.js'
+import { generatorShare } from '../generator-share.js'
 import { capacityOf, capacityStep } from '../tune/capacity-of.js'
 
 /** The ladder of workers, each with a cap of its own, until one brings less than this. */
@@ -34,7 +35,8 @@ const REFUSED_RATIO = 0.01
 
 /**
  * The next trial: in blocks, both sides in an order that is drawn, each at every concurrency and then with more and more
- * workers; then, for a side that refused requests, the rate up to which it does not. Pure.
+ * workers; then, for a side that refused requests, the rate up to which it does not. The open loop that finds it sends one
+ * kind of request, so that there is no such search for a mix of several. Pure.
  *
  * @param {ComparePlan} plan
  * @param {Records} records
@@ -46,6 +48,7 @@ export function nextStep(plan, records) {
     const step = latencyStep(plan, visit, records) ?? ladderStep(plan, visit, records)
     if (step) return { ...step, left_s: (durationOf(plan) * (visits.length - i)) / visits.length }
   }
+  if (plan.mix.entries) return null
   for (const name of /** @type {const} */ (['a', 'b'])) {
     const step = refused(name, records) ? capacityStep('limit', name, searchPlan(plan, name), records) : null
     if (step) return step
@@ -62,6 +65,36 @@ export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s })
 /** Valid trials at a concurrency. @param {Records} records @param {Name} name @param {number} concurrency */
 export function latencyTrials(records, name, concurrency) {
   return validOf(records, name, 'latency').filter(({ load }) => load.connections === concurrency)
+}
+
+/**
+ * The best rung of each ladder that ended as it should. Where a rung could not be had, what lies beyond it is not known.
+ *
+ * @param {Records} records
+ * @param {Name} name
+ * @returns {Maximum[]}
+ *
+ * @typedef {{ block: number, rps: number, workers: number, generator_share: number, rising: boolean }} Maximum
+ *   generator_share: of the cores that the generator can use; rising: the last rung still brought more
+ */
+export function maximaOf(records, name) {
+  const own = records.filter(({ cell, experiment }) => cell === name && experiment.startsWith('max/'))
+  return [...new Set(own.map(blockOf))].flatMap((block) => {
+    const trials = own.filter((record) => blockOf(record) === block)
+    const rungs = WORKERS.flatMap(
+      (workers) => trials.find(({ load, outcome }) => load.connections === workers && isValid({ outcome })) ?? [],
+    )
+    const [before, last] = [rungs.at(-2), rungs.at(-1)].map((rung) => rung?.traffic.goodput_rps ?? 0)
+    const rising = last > 0 && last >= GAIN * before
+    const isWhole = rungs.length === new Set(trials.map(({ load }) => load.connections)).size
+    const isOver = !rising || rungs.length === WORKERS.length
+    if (rungs.length === 0 || !isWhole || !isOver) return []
+    const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+    const { traffic, load } = best
+    return [
+      { block, rps: traffic.goodput_rps, workers: load.connections, generator_share: generatorShare(best), rising },
+    ]
+  })
 }
 
 /** Valid trials of the ladders. @param {Records} records @param {Name} name */

@@ -1,16 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { whereAndWhen } from '../../load/report/report.js'
-import { count, milliseconds, NONE, ratesText } from '../../load/report/table.js'
+import { count, milliseconds, NONE } from '../../load/report/table.js'
+import { generatorShare, isFullShare } from '../generator-share.js'
 import { median } from '../ranks.js'
 import { table } from '../spread.js'
+import { boundSentence, limitSentence } from './limits.js'
 import { histogramOf, percentileOf, samplesOf } from './samples.js'
 import { labelOf } from './sides.js'
-import { ladderTrials, latencyTrials, rateLimit, refused, refusedRatio } from './steps.js'
-import { fitLaw } from './usl.js'
-import { answerSentence, differencesOf } from './verdict.js'
+import { isRefused, ladderTrials, latencyTrials, refusedRatio } from './steps.js'
+import { fitLaw, predictedRate } from './usl.js'
+import { answerSentence, differencesOf, reasonsOf } from './verdict.js'
 
 const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 const HISTOGRAM_BUCKETS = 11
+
+/** What a law levels off at is in sight where so much of it was measured. */
+const LEVEL_RATIO = 0.5
+
 const PUBLISHED = JSON.parse(readFileSync(new URL('../published/compare.json', import.meta.url), 'utf8'))
 const NAMES = /** @type {const} */ (['a', 'b'])
 
@@ -32,6 +38,7 @@ export function compareText(run, records) {
     differencesTable(differences),
     latencyTable(plan, records),
     maximumTable(records),
+    ...NAMES.flatMap((name) => boundSentence(name, records)),
     ...NAMES.flatMap((name) => limitSentence(plan, name, records)),
     lawTable(plan, records),
     ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
@@ -72,13 +79,18 @@ export function compareReport(run, records) {
 
 /** @param {import('./verdict.js').Difference[]} differences */
 function differencesTable(differences) {
-  const rows = differences.map(({ about, ratio, low, high, pairs, tied, better, refused }) => [
-    about,
-    Number.isNaN(ratio) ? NONE : `${ratio.toFixed(2)}x`,
-    Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : refused.length > 0 ? 'refused' : 'too few blocks',
-    String(pairs),
-    !Number.isFinite(high) ? NONE : tied ? 'tied' : ratio > 1 === (better === 'more') ? 'B is better' : 'B is worse',
-  ])
+  const rows = differences.map((difference) => {
+    const { about, ratio, low, high, pairs, tied, better, refused } = difference
+    const isKnown = Number.isFinite(high) && reasonsOf(difference) === ''
+    const left = refused.length > 0 ? 'refused' : difference.bounded.length > 0 ? 'our own limit' : 'too few blocks'
+    return [
+      about,
+      Number.isNaN(ratio) || reasonsOf(difference) !== '' ? NONE : `${ratio.toFixed(2)}x`,
+      isKnown ? `${low.toFixed(2)}–${high.toFixed(2)}` : left,
+      String(pairs),
+      !isKnown ? NONE : tied ? 'tied' : ratio > 1 === (better === 'more') ? 'B is better' : 'B is worse',
+    ]
+  })
   return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
 }
 
@@ -154,35 +166,31 @@ function maximumTable(records) {
   return table(['workers', 'A: successes/s', 'refused', 'B: successes/s', 'refused'], rows)
 }
 
-/** @param {ComparePlan} plan @param {Name} name @param {Records} records @returns {string[]} */
-function limitSentence(plan, name, records) {
-  if (!refused(name, records)) return []
-  const { capacity } = rateLimit(plan, name, records)
-  const side = name.toUpperCase()
-  if (!capacity?.low_rps || !capacity.high_rps) {
-    const found = capacity ? `; without one it took ${ratesText(capacity)}` : ''
-    return [`${side} refused requests (429 or 503)${found}.`]
-  }
-  return [
-    `${side}: rate limit between ${count(capacity.low_rps)} and ${count(capacity.high_rps)}/s; what is above it is answered 429 or 503, which is no throughput.`,
-  ]
-}
-
 /** @param {ComparePlan} plan @param {Records} records */
 function lawTable({ concurrency }, records) {
   const rows = NAMES.map((name) => {
     const points = concurrency.flatMap((workers) =>
-      latencyTrials(records, name, workers).map(({ traffic }) => ({ concurrency: workers, rps: traffic.goodput_rps })),
+      latencyTrials(records, name, workers)
+        .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
+        .map(({ traffic }) => ({ concurrency: workers, rps: traffic.goodput_rps })),
     )
     const law = fitLaw(points.filter(({ rps }) => rps > 0))
-    if (!law) return [name.toUpperCase(), NONE, NONE, NONE, 'fewer than three levels of concurrency']
+    if (!law)
+      return [
+        name.toUpperCase(),
+        NONE,
+        NONE,
+        NONE,
+        'fewer than three levels of concurrency without refusals and with a generator that had time',
+      ]
     const { lambda_rps, sigma_ratio, kappa_ratio, peak_concurrency, peak_rps, limit_rps } = law
+    const most = Math.max(...points.map((point) => point.concurrency))
     const peak =
-      peak_concurrency !== null && peak_rps !== null
-        ? `${figure(peak_rps)}/s at ${figure(peak_concurrency)} workers`
-        : limit_rps === null
-          ? 'none in sight'
-          : `levels off at ${figure(limit_rps)}/s`
+      peak_concurrency !== null && peak_concurrency <= most
+        ? `${figure(Number(peak_rps))}/s at ${figure(peak_concurrency)} workers`
+        : limit_rps !== null && predictedRate(law, most) >= LEVEL_RATIO * limit_rps
+          ? `levels off at ${figure(limit_rps)}/s`
+          : 'none in sight'
     return [name.toUpperCase(), `${figure(lambda_rps)}/s`, sigma_ratio.toFixed(4), kappa_ratio.toFixed(6), peak]
   })
   const text = 'How the rate grows with concurrency, by the Universal Scalability Law (Gunther).'

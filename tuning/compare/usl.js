@@ -38,7 +38,7 @@ export function predictedRate({ lambda_rps, sigma_ratio, kappa_ratio }, n) {
 /** @param {number} lambda_rps @param {number} sigma_ratio @param {number} kappa_ratio @returns {Law} */
 function lawOf(lambda_rps, sigma_ratio, kappa_ratio) {
   const law = { lambda_rps, sigma_ratio, kappa_ratio }
-  const peak = kappa_ratio > 0 && sigma_ratio < 1 ? Math.max(1, Math.sqrt((1 - sigma_ratio) / kappa_ratio)) : null
+  const peak = kappa_ratio > 0 ? Math.max(1, Math.sqrt(Math.max(0, 1 - sigma_ratio) / kappa_ratio)) : null
   return {
     ...law,
     peak_concurrency: peak,

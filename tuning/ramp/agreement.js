@@ -22,7 +22,7 @@ const WAITING_RATIO = 0.9
  * @property {string} driver
  * @property {string} reference
  * @property {import('../effects.js').Effect} effect
- * @property {boolean} agrees
+ * @property {'agree' | 'differ' | 'unknown'} verdict unknown: the interval of the ratio holds both
  * @property {string[]} why
  */
 export function agreementsOf(plan, records, findings) {
@@ -31,60 +31,79 @@ export function agreementsOf(plan, records, findings) {
   return sides.flatMap((side) =>
     others.map((driver) => {
       const effect = ratioBetween(plan, records, `${side}:${driver}:all`, `${side}:${reference}:all`)
-      const agrees = Math.abs(Math.log(effect.ratio)) <= Math.log(1 + AGREE_RATIO)
-      const why = agrees ? [] : reasons(plan, records, findings, { side, driver, reference, effect })
-      return { side, driver, reference, effect, agrees, why }
+      const verdict = verdictOf(effect)
+      const why = verdict === 'agree' ? [] : reasons(plan, records, findings, { side, driver, reference, verdict })
+      return { side, driver, reference, effect, verdict, why }
     }),
   )
 }
 
 /** @param {Agreement} agreement */
-export function agreementSentence({ side, driver, reference, effect, agrees, why }) {
+export function agreementSentence({ side, driver, reference, effect, verdict, why }) {
   const where = `${driver} and ${reference} on ${side.toUpperCase()}`
   if (Number.isNaN(effect.ratio)) return `Cross-check: ${where} cannot be compared: ${why.join('; ')}.`
   const interval = Number.isFinite(effect.high) ? ` [${effect.low.toFixed(2)}–${effect.high.toFixed(2)}]` : ''
   const figure = `${driver}'s rate at the ceiling is ${effect.ratio.toFixed(2)}x${interval} of ${reference}'s`
-  if (agrees) return `Cross-check: ${where} agree within ${AGREE_RATIO * 100} %: ${figure}.`
-  return `Cross-check: ${where} do not agree within ${AGREE_RATIO * 100} %: ${figure}. ${why.join('; ')}.`
+  const within = `within ${AGREE_RATIO * 100} %`
+  if (verdict === 'agree') return `Cross-check: ${where} agree ${within}: ${figure}.`
+  if (verdict === 'unknown') {
+    return `Cross-check: whether ${where} agree ${within} cannot be told: ${figure}. ${why.join('; ')}.`
+  }
+  return `Cross-check: ${where} do not agree ${within}: ${figure}. ${why.join('; ')}.`
+}
+
+/** @param {import('../effects.js').Effect} effect @returns {Agreement['verdict']} */
+function verdictOf({ low, high }) {
+  const most = 1 + AGREE_RATIO
+  if (low >= 1 / most && high <= most) return 'agree'
+  return low > most || high < 1 / most ? 'differ' : 'unknown'
 }
 
 /**
+ * Of two rates that differ, what may have made them; of two that may or may not, why that cannot be told.
+ *
  * @param {import('./steps.js').RampPlan} plan
  * @param {import('./steps.js').Records} records
  * @param {import('./findings.js').Findings} findings
- * @param {Pick<Agreement, 'side' | 'driver' | 'reference' | 'effect'>} pair
+ * @param {Pick<Agreement, 'side' | 'driver' | 'reference' | 'verdict'>} pair
  */
-function reasons(plan, records, { series }, { side, driver, reference, effect }) {
-  const found = [driver, reference].flatMap((name) => {
-    const own = mainOf(series, side, name)
-    if (!own) return []
-    const trials = trialsOf(records, own.key)
-    if (own.blocks === 0) {
-      const furthest = own.furthest ? `, ${count(own.furthest.workers)} workers being the most it tried` : ''
-      return [`${name} did not meet the ceiling${furthest}`]
-    }
-    const waiting = median(trials.map(waitingShare))
-    return [
-      ...(isFull(own)
-        ? [
-            `${name} used or waited for ${Math.round(own.generator_core_ratio * 100)} % of what it may have of the cores: it limited itself`,
-          ]
-        : []),
-      ...(waiting < WAITING_RATIO
-        ? [
-            `${name}'s workers waited for answers only ${Math.round(waiting * 100)} % of their time: the rest is its own`,
-          ]
-        : []),
-    ]
-  })
-  if (found.length > 0) return found
-  const rates = [driver, reference].map((name) =>
-    crossingsOf(plan, records, `${side}:${name}:all`).map(({ rps }) => rps),
-  )
-  const spread = Math.max(...rates.map((own) => Math.max(...own) / Math.min(...own)))
-  const isUncertain = effect.low <= 1 + AGREE_RATIO && effect.high >= 1 / (1 + AGREE_RATIO)
-  if (isUncertain) return [`the blocks of one driver differ by ${spread.toFixed(2)}x: too few, or a noisy machine`]
-  return ['neither generator was at its limit: they load the service differently']
+function reasons(plan, records, { series }, { side, driver, reference, verdict }) {
+  const both = [driver, reference].flatMap((name) => mainOf(series, side, name) ?? [])
+  const unmet = both.filter(({ blocks }) => blocks === 0)
+  if (unmet.length > 0) return unmet.map(unmetText)
+  if (verdict === 'unknown') {
+    const rates = both.map(({ key }) => crossingsOf(plan, records, key).map(({ rps }) => rps))
+    const spread = Math.max(...rates.map((own) => Math.max(...own) / Math.min(...own)))
+    return [`the blocks of one driver differ by ${spread.toFixed(2)}x: too few, or a noisy machine`]
+  }
+  const found = both.flatMap((own) => ownReasons(own, trialsOf(records, own.key)))
+  return found.length > 0
+    ? found
+    : ['neither generator was seen at a limit of its own: perhaps they load the service differently']
+}
+
+/** @param {import('./findings.js').Found} found */
+function unmetText({ driver, met, tried, furthest }) {
+  if (met > 0) return `${driver} met the ceiling in ${met} of ${tried} blocks only`
+  return `${driver} did not meet the ceiling${furthest ? `, ${count(furthest.workers)} workers being the most it tried` : ''}`
+}
+
+/** @param {import('./findings.js').Found} found @param {import('./steps.js').Records} trials its own */
+function ownReasons(found, trials) {
+  const { driver, generator_core_ratio, refuses } = found
+  const waiting = median(trials.map(waitingShare))
+  const percent = (/** @type {number} */ ratio) => `${Math.round(ratio * 100)} %`
+  return [
+    ...(isFull(found)
+      ? [
+          `${driver} used or waited for ${percent(generator_core_ratio)} of what it may have of the cores: it limited itself`,
+        ]
+      : []),
+    ...(refuses ? [`${driver} met failures before the ceiling`] : []),
+    ...(waiting < WAITING_RATIO
+      ? [`${driver}'s workers waited for answers only ${percent(waiting)} of their time: the rest is its own`]
+      : []),
+  ]
 }
 
 /**
@@ -92,11 +111,14 @@ function reasons(plan, records, { series }, { side, driver, reference, effect })
  * longer than the trial, and one that cuts them off, half an answer less.
  *
  * @param {Pick<import('./steps.js').Records[number], 'traffic' | 'load'>} record
+ * @returns {number} NaN where not all succeeded, or more were lost than the end cuts off: who had the rest of the time is
+ *   not known then
  */
 export function waitingShare({ traffic, load }) {
-  const mean_s = (traffic.latency_ms?.mean ?? Number.NaN) / 1000
-  const failed = Object.values(traffic.errors).reduce((sum, number) => sum + number, 0)
-  const cut = Math.min(load.connections, Math.max(0, traffic.sent - traffic.completed - failed))
+  const { success_ratio, sent, completed, latency_ms } = traffic
+  const cut = Math.max(0, sent - completed)
+  if (success_ratio < 1 || cut > load.connections) return Number.NaN
+  const mean_s = (latency_ms?.mean ?? Number.NaN) / 1000
   const worked_s = load.connections * load.duration_s + ((load.connections - 2 * cut) * mean_s) / 2
-  return Math.min(1, (traffic.completed * mean_s) / worked_s)
+  return Math.min(1, (completed * mean_s) / worked_s)
 }

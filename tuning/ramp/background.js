@@ -5,33 +5,35 @@ const LEAST_CONNECTIONS = 64
 /** Answers take longer than the ceiling where it is passed. */
 const CEILINGS = 2
 
+/** Longer than any trial: it is told when it is enough. */
+const LONGEST_S = 24 * 3600
+
 /**
  * The target with writes beside each trial, on a schedule, by a generator of their own. They begin before the warm-up and
- * end with the trial or soon after, each of them answered.
+ * end with the trial, each of them answered.
  *
  * @param {import('../../load/targets/index.js').Target} target
- * @param {Pick<import('./steps.js').RampPlan, 'background_rps' | 'warmup_s' | 'duration_s' | 'ceiling_ms' | 'timeout_s'>} plan
+ * @param {Pick<import('./steps.js').RampPlan, 'background_rps' | 'ceiling_ms' | 'timeout_s'>} plan
  * @param {import('../../load/mix.js').MixPlan} mix of the writes
  * @param {AbortSignal} signal
  * @returns {import('../../load/targets/index.js').Target}
  */
 export function withBackground(target, plan, mix, signal) {
-  const { background_rps: rate_rps, warmup_s, duration_s, ceiling_ms, timeout_s } = plan
-  const longest_s = (CEILINGS * ceiling_ms) / 1000
-  const connections = Math.max(LEAST_CONNECTIONS, Math.ceil(rate_rps * longest_s))
-  let trial = 0
+  const { background_rps: rate_rps, ceiling_ms, timeout_s } = plan
+  const connections = Math.max(LEAST_CONNECTIONS, Math.ceil((rate_rps * CEILINGS * ceiling_ms) / 1000))
   return {
     ...target,
     writesBeside: true,
     settings: { ...target.settings, BACKGROUND_RPS: rate_rps },
-    disturb: async () => {
-      const load = { driver: 'paced', url: target.url, mix, trial: ++trial, rate_rps, connections, timeout_s }
+    disturb: async (_generator, _experiment, trial) => {
+      const load = { driver: 'paced', url: target.url, mix, trial, rate_rps, connections, timeout_s }
       const generator = await startGenerator(load, signal, () => {})
-      const running = generator.run(warmup_s + duration_s + longest_s)
+      const running = generator.run(LONGEST_S)
       // Whoever ends it hears of it.
       running.catch(() => {})
       return async () => {
         try {
+          generator.enough()
           return besideOf(rate_rps, /** @type {any} */ (await running))
         } finally {
           await generator.close()

@@ -11,6 +11,7 @@
  * @property {number} start workers
  * @property {number} most
  * @property {number} growth factor from one rung to the next, until one is over
+ * @property {number} [multiple] workers from here on are multiples of it: 1 unless told otherwise
  * @property {number} close rungs below and above the ceiling no further apart than this factor are close enough
  */
 
@@ -22,18 +23,24 @@
  * @param {Climb} climb
  * @returns {number | null} null: enough is known
  */
-export function nextWorkers(rungs, { start, most, growth, close }) {
-  if (rungs.length === 0) return Math.min(start, most)
+export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 }) {
+  const near = (/** @type {number} */ workers) => {
+    return workers < multiple ? Math.round(workers) : Math.round(workers / multiple) * multiple
+  }
+  const top = most < multiple ? most : Math.floor(most / multiple) * multiple
+  if (rungs.length === 0) return Math.min(near(start), top)
   const { below, above } = aroundCeiling(rungs)
   if (!above) {
     const workers = Number(below?.workers)
-    return workers >= most ? null : Math.min(most, Math.max(workers + 1, Math.round(workers * growth)))
+    const more = workers + (workers < multiple ? 1 : multiple)
+    return workers >= top ? null : Math.min(top, Math.max(more, near(workers * growth)))
   }
   if (!below) {
-    return above.workers <= 1 ? null : Math.max(1, Math.min(above.workers - 1, Math.round(above.workers / growth)))
+    const less = above.workers - (above.workers <= multiple ? 1 : multiple)
+    return above.workers <= 1 ? null : Math.max(1, Math.min(less, near(above.workers / growth)))
   }
   if (above.workers <= below.workers * close) return null
-  const middle = Math.round(Math.sqrt(below.workers * above.workers))
+  const middle = near(Math.sqrt(below.workers * above.workers))
   return middle > below.workers && middle < above.workers ? middle : null
 }
 
@@ -43,17 +50,18 @@ export function nextWorkers(rungs, { start, most, growth, close }) {
  *
  * @param {Rung[]} rungs
  * @param {number} ceiling_ms
- * @returns {{ workers: number, rps: number } | null} null: not every rung was below the ceiling, nor every one above
+ * @returns {{ workers: number, rps: number, by_errors: boolean } | null} by_errors: the one below counts; null: not every rung was below the ceiling, nor every one above
  */
 export function crossingOf(rungs, ceiling_ms) {
   const { below, above } = aroundCeiling(rungs)
   if (!below || !above) return null
   const share = Math.log(ceiling_ms / below.mean_ms) / Math.log(above.mean_ms / below.mean_ms)
   const known = above.mean_ms > ceiling_ms && Number.isFinite(above.mean_ms) && above.rps > 0
-  if (!known) return { workers: below.workers, rps: below.rps }
+  if (!known) return { workers: below.workers, rps: below.rps, by_errors: true }
   return {
     workers: below.workers * (above.workers / below.workers) ** share,
     rps: below.rps * (above.rps / below.rps) ** share,
+    by_errors: false,
   }
 }
 

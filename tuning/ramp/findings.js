@@ -1,14 +1,8 @@
-import { expandCores } from '../../load/machine.js'
 import { CONFIDENCE, ratioOf } from '../effects.js'
+import { generatorShare, isFullShare } from '../generator-share.js'
 import { median, typical } from '../ranks.js'
 import { costPerMillion, costRatio } from './cost.js'
-import { crossingsOf, rungsOf, seriesOf, trialsOf } from './steps.js'
-
-/** Of the cores that a generator can use: beyond it, its own time is part of what was measured. */
-const GENERATOR_FULL = 0.9
-
-/** All others run on one core. */
-const HAS_THREADS = ['wrk', 'locust']
+import { blocksTried, crossingsOf, rungsOf, seriesOf, trialsOf, typicalCrossings } from './steps.js'
 
 /** A background that got less through than this was not what was asked for. */
 const KEPT_RATIO = 0.95
@@ -21,17 +15,23 @@ const KEPT_RATIO = 0.95
  * @property {import('./steps.js').Name} side
  * @property {string} driver
  * @property {import('./steps.js').Variant} variant
- * @property {number} blocks in which the climb met the ceiling
+ * @property {number} blocks of which the figures are: those in which the climb met the ceiling; none where they are less
+ *   than half of all
+ * @property {number} met blocks in which it did
+ * @property {number} tried blocks
  * @property {number} workers at the ceiling, the median of the blocks; NaN where the ceiling was not met
  * @property {import('./cost.js').Interval} rps at the ceiling; low and high are 0 and infinite where there are too few blocks
- * @property {boolean} refuses requests failed before the latency was at the ceiling
+ * @property {boolean} refuses requests failed before the latency was at the ceiling, somewhere between the next two
+ * @property {number} below_workers the rungs around the ceiling, medians
+ * @property {number} above_workers
  * @property {import('./climb.js').Rung | null} furthest where it was not met: the rung that came nearest
  * @property {number} generator_core_ratio of the cores that it can use: what the generator used or waited for, at the rungs
  *   around the ceiling
  *
  * @typedef {object} Findings
  * @property {Found[]} series
- * @property {import('../effects.js').Effect | null} work of one B, in As; null where there is no B
+ * @property {import('../effects.js').Effect | null} work of one B, in As; null where there is no B, or no telling
+ * @property {string[]} bounded why the rate of a side is a lower bound, of which no ratio and no cost is made
  * @property {Record<'a' | 'b' | 'b_to_a', import('./cost.js').Interval | null>} cost of a million requests at the ceiling;
  *   b_to_a: what the same work costs on B, as a share of what it costs on A
  * @property {number | null} kept_ratio of the background's writes that got through; null: none
@@ -47,8 +47,10 @@ const KEPT_RATIO = 0.95
 export function findingsOf(plan, records) {
   const series = seriesOf(plan).map((one) => foundOf(plan, records, one))
   const [driver] = plan.drivers
-  const work = plan.sides.b ? ratioBetween(plan, records, `b:${driver}:all`, `a:${driver}:all`) : null
-  return { series, work, cost: costOf(plan, series, work), kept_ratio: keptRatio(records) }
+  const bounded = series.flatMap((found) => (found.driver === driver && found.variant === 'all' ? boundOf(found) : []))
+  const isKnown = plan.sides.b && bounded.length === 0
+  const work = isKnown ? ratioBetween(plan, records, `b:${driver}:all`, `a:${driver}:all`) : null
+  return { series, work, bounded, cost: costOf(plan, series, work), kept_ratio: keptRatio(records) }
 }
 
 /**
@@ -61,7 +63,7 @@ export function findingsOf(plan, records) {
  */
 export function ratioBetween(plan, records, key, reference) {
   const observations = [key, reference].flatMap((cell) =>
-    crossingsOf(plan, records, cell).map(({ block, rps }) => ({ block, cell, levels: {}, value: rps })),
+    typicalCrossings(plan, records, cell).map(({ block, rps }) => ({ block, cell, levels: {}, value: rps })),
   )
   return ratioOf(observations, key, reference)
 }
@@ -73,7 +75,15 @@ export function mainOf(series, side, driver) {
 
 /** Whether the generator was at its own limit. @param {Pick<Found, 'generator_core_ratio'>} found */
 export function isFull({ generator_core_ratio }) {
-  return generator_core_ratio >= GENERATOR_FULL
+  return isFullShare(generator_core_ratio)
+}
+
+/** Why the rate at the ceiling is a lower bound. @param {Found} found @returns {string[]} none: it is not */
+export function boundOf(found) {
+  const { side, driver, blocks, refuses } = found
+  if (blocks === 0) return []
+  if (isFull(found)) return [`${driver} was at its own limit on ${side.toUpperCase()}`]
+  return refuses ? [`${side.toUpperCase()} fails requests before it is at the ceiling`] : []
 }
 
 /** The background, where it could not be kept up. @param {Findings} findings */
@@ -88,7 +98,7 @@ export function fellBehind({ kept_ratio }) {
  * @returns {Found}
  */
 function foundOf(plan, records, series) {
-  const crossings = crossingsOf(plan, records, series.key)
+  const crossings = typicalCrossings(plan, records, series.key)
   const trials = trialsOf(records, series.key)
   const rungs = rungsOf(plan, trials)
   const near = crossings.flatMap(({ below, above }) => [below?.workers, above?.workers])
@@ -98,19 +108,16 @@ function foundOf(plan, records, series) {
   return {
     ...series,
     blocks: crossings.length,
+    met: crossingsOf(plan, records, series.key).length,
+    tried: blocksTried(records, series.key),
     workers: median(crossings.map(({ workers }) => workers)),
     rps: intervalOf(crossings.map(({ rps }) => rps)),
-    refuses: 2 * crossings.filter(({ above }) => Number(above?.mean_ms) <= plan.ceiling_ms).length > crossings.length,
+    refuses: 2 * crossings.filter(({ by_errors }) => by_errors).length > crossings.length,
+    below_workers: median(crossings.map(({ below }) => Number(below?.workers))),
+    above_workers: median(crossings.map(({ above }) => Number(above?.workers))),
     furthest: crossings.length > 0 ? null : furthest,
     generator_core_ratio: median(around.map(generatorShare)),
   }
-}
-
-/** @param {import('./steps.js').Records[number]} record */
-function generatorShare({ load, probes }) {
-  const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0, cores } = probes.generator
-  const usable = HAS_THREADS.includes(load.driver) && cores ? expandCores(cores).length : 1
-  return (cpu_core_ratio + run_delay_ratio) / usable
 }
 
 /** @param {number[]} rates_rps @returns {import('./cost.js').Interval} */
@@ -128,7 +135,7 @@ function intervalOf(rates_rps) {
 function costOf({ prices, drivers }, series, work) {
   const of = (/** @type {import('./steps.js').Name} */ side) => {
     const [price, found] = [prices[side], mainOf(series, side, drivers[0])]
-    return price && found && found.blocks > 0 ? costPerMillion(price, found.rps) : null
+    return price && found && found.blocks > 0 && boundOf(found).length === 0 ? costPerMillion(price, found.rps) : null
   }
   const isKnown = prices.a && prices.b && work && work.pairs > 0
   const both = isKnown ? { estimate: work.ratio, low: work.low, high: work.high } : null

@@ -5,7 +5,7 @@ import { table } from '../spread.js'
 import { replacement } from './cost.js'
 import { mainOf } from './findings.js'
 import { intervalText, times } from './sentences.js'
-import { crossingsOf, trialsOf } from './steps.js'
+import { isHere, trialsOf, typicalCrossings } from './steps.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../published/ramp.json', import.meta.url), 'utf8'))
 
@@ -32,9 +32,13 @@ export function publishedPart(plan, records, { series, work }) {
       work && work.pairs > 0 ? `${intervalText({ estimate: work.ratio, low: work.low, high: work.high }, 2)}x` : NONE,
     ],
     [
-      'disk, B to A',
+      'disk, B to A (here: a request)',
       times(b_to_a.disk_ratio),
-      ratio(({ kernel }) => kernel.disk?.read_bytes + kernel.disk?.written_bytes),
+      ratio(({ kernel }, record) => {
+        return isHere(record)
+          ? (kernel.disk?.read_bytes + kernel.disk?.written_bytes) / record.traffic.completed
+          : Number.NaN
+      }),
     ],
     ['CPU, B to A', times(b_to_a.cpu_ratio), ratio(({ api }) => api.cpu_core_ratio)],
   ]
@@ -90,7 +94,7 @@ function arithmeticSentence() {
  */
 function atCeiling(plan, records, key, value) {
   if (!key) return Number.NaN
-  const below = crossingsOf(plan, records, key).map(({ below }) => below?.workers)
+  const below = typicalCrossings(plan, records, key).map(({ below }) => below?.workers)
   const own = trialsOf(records, key).filter(({ load }) => below.includes(load.connections))
   return median(own.map((record) => value(record.probes, record)))
 }

@@ -1,6 +1,6 @@
 import { count, milliseconds, NONE } from '../../load/report/table.js'
 import { labelOf } from '../compare/sides.js'
-import { fellBehind, isFull, mainOf } from './findings.js'
+import { boundOf, fellBehind, isFull, mainOf } from './findings.js'
 
 /**
  * What was found, in sentences. Pure.
@@ -52,16 +52,19 @@ export function digitsFor(value) {
 
 /** @param {import('./steps.js').RampPlan} plan @param {import('./findings.js').Found} found */
 function foundSentence(plan, found) {
-  const { side, blocks, workers, rps, refuses, furthest } = found
+  const { side, blocks, met, tried, workers, rps, refuses, furthest } = found
   const ceiling = milliseconds(plan.ceiling_ms)
   const who = `${nameOf(plan, found)} (${labelOf(/** @type {any} */ (plan.sides[side]))})`
   if (blocks > 0) {
-    const number = count(Math.round(workers))
+    const whole = (/** @type {number} */ value) => count(Math.round(value))
     const passes = refuses
-      ? `fails requests beyond ${number} workers, before a mean latency of ${ceiling}`
-      : `passes a mean latency of ${ceiling} at ${number} workers`
-    return `${who} ${passes}, with ${intervalText(rps)} requests/s (${blocks} ${blocks === 1 ? 'block' : 'blocks'}).`
+      ? `fails requests from somewhere between ${whole(found.below_workers)} and ${whole(found.above_workers)} workers on, before a mean latency of ${ceiling}`
+      : `passes a mean latency of ${ceiling} at ${whole(workers)} workers`
+    const rate = `${boundOf(found).length > 0 ? 'at least ' : ''}${intervalText(rps)} requests/s`
+    return `${who} ${passes}, with ${rate} (${blocksText(met, tried)}).`
   }
+  if (met > 0)
+    return `${who}: a mean latency of ${ceiling} was ${blocksText(met, tried)} only, of which no figure is made.`
   if (!furthest) return `${who}: no valid trial.`
   const at = `${count(furthest.workers)} ${furthest.workers === 1 ? 'worker' : 'workers'}`
   if (furthest.over) return `${who}: even ${at} had to wait longer than ${ceiling}, or were refused.`
@@ -70,15 +73,25 @@ function foundSentence(plan, found) {
   return `${who}: ceiling of ${ceiling} not reached with ${at}${more}: ${reached}.`
 }
 
+/** @param {number} met @param {number} tried */
+function blocksText(met, tried) {
+  if (met < tried) return `met in ${met} of ${tried} blocks`
+  return `${met} ${met === 1 ? 'block' : 'blocks'}`
+}
+
 /** @param {import('./steps.js').RampPlan} plan @param {import('./findings.js').Findings} findings */
-function workSentence(plan, { series, work }) {
+function workSentence(plan, { series, work, bounded }) {
+  if (plan.sides.b && !work) {
+    return [
+      `How many of A do the work of one B is not known, nor at what cost: ${bounded.join('; ')}, so that a rate is a lower bound.`,
+    ]
+  }
   if (!work) return []
   const [a, b] = /** @type {const} */ (['a', 'b']).map((side) => mainOf(series, side, plan.drivers[0]))
   if (work.pairs === 0) {
     const missing = [a, b].flatMap((found) => (found && found.blocks === 0 ? [found.side.toUpperCase()] : []))
-    return [
-      `How many of A do the work of one B is not known: ${missing.join(' and ') || 'no block'} lacks the ceiling.`,
-    ]
+    const why = missing.length > 0 ? `${missing.join(' and ')} lacks the ceiling` : 'no block has both'
+    return [`How many of A do the work of one B is not known: ${why}.`]
   }
   const interval = { estimate: work.ratio, low: work.low, high: work.high }
   const doubt = Number.isFinite(work.high) ? (work.tied ? ': no difference that noise could not have made' : '') : FEW

@@ -33,6 +33,7 @@ const LATER_RUNGS = 2.3
  * @property {number} growth from one rung to the next in the first block
  * @property {number} close how far apart the two rungs around the ceiling may be
  * @property {number} blocks
+ * @property {number} [generator_cores] that the generator may use
  * @property {number} background_rps 0: none
  * @property {Partial<Record<Name, import('./cost.js').Price>>} prices
  *
@@ -131,6 +132,25 @@ export function crossingsOf(plan, records, key) {
   })
 }
 
+/**
+ * Those of a series that a figure can be made of: none where less than half of its blocks met the ceiling, since those that
+ * did are not typical.
+ *
+ * @param {RampPlan} plan
+ * @param {Records} records
+ * @param {string} key of a series
+ */
+export function typicalCrossings(plan, records, key) {
+  const crossings = crossingsOf(plan, records, key)
+  return 2 * crossings.length >= blocksTried(records, key) ? crossings : []
+}
+
+/** Blocks that climbed. @param {Records} records @param {string} key of a series */
+export function blocksTried(records, key) {
+  const own = records.filter(({ experiment }) => experiment.startsWith('ramp/') && experiment.split('/')[2] === key)
+  return new Set(own.map(blockOf)).size
+}
+
 /** The requests that are looked at alone, where a mix has several. @param {Pick<RampPlan, 'mix'>} plan */
 export function screened({ mix }) {
   const entries = mix.entries ?? []
@@ -165,14 +185,16 @@ function screenStep(plan, records) {
  * @param {number} block
  * @param {Records} records
  */
-function climbStep(plan, { key }, block, records) {
+function climbStep(plan, { key, driver }, block, records) {
   const own = records.filter(({ experiment }) => experiment.startsWith(`ramp/${block}/${key}/`))
   const last = own.filter(({ load }) => load.connections === own.at(-1)?.load.connections)
   if (last.length > 0 && !isDone(last)) return last[0].load.connections
   // A rung that cannot be had ends its climb: what lies beyond it would only be guessed.
   if (last.length > 0 && last.every(({ outcome }) => outcome.verdict === 'invalid')) return null
   const rungs = rungsOf(plan, trialsOf(own, key))
-  return nextWorkers(rungs, climbOf(plan, key, block, records))
+  // With any other number, wrk leaves cores unused.
+  const multiple = driver === 'wrk' ? (plan.generator_cores ?? 1) : 1
+  return nextWorkers(rungs, { ...climbOf(plan, key, block, records), multiple })
 }
 
 /** @param {RampPlan} plan @param {string} key @param {number} block @param {Records} records @returns {import('./climb.js').Climb} */
@@ -202,4 +224,9 @@ function isDone(trials) {
 /** @param {string} name */
 function screenName(name) {
   return `screen/${name}`
+}
+
+/** The disks and the memory that are seen are ours: those of a side where it is here, too. @param {Records[number]} record */
+export function isHere({ target }) {
+  return target?.kind === 'local'
 }

@@ -9,7 +9,7 @@ import { findingsOf, mainOf } from './findings.js'
 import { screenPart, withoutPart } from './mix-tables.js'
 import { publishedPart } from './published.js'
 import { digitsFor, figure, intervalText, nameOf, sentencesOf } from './sentences.js'
-import { rungsOf, seriesOf, trialsOf } from './steps.js'
+import { isHere, rungsOf, seriesOf, trialsOf } from './steps.js'
 
 /** @typedef {import('./steps.js').RampPlan} RampPlan @typedef {import('./steps.js').Records} Records @typedef {import('./steps.js').Name} Name */
 
@@ -57,7 +57,7 @@ export function rampReport(run, records) {
       `- Closed loop, ${drivers.join(', ')}: each worker sends when its answer has come. More workers until the mean latency is above ${milliseconds(plan.ceiling_ms)}, then between the last below it and the first above it; the rate at the ceiling lies between those two, on logarithmic scales.`,
       `- ${plan.blocks} blocks, in each every series in an order that is drawn, ${plan.duration_s} s a rung after ${plan.warmup_s} s of warm-up; after the first block a climb begins just below the ceiling. Ratios are taken within a block; intervals go by ranks, and need six blocks.`,
       `- All workers begin at once, so that their first answers come sooner than later ones: the mean of a rung at the ceiling is up to ${tooLow(plan)} too low, and the workers as many too high; the rate is not moved by it.`,
-      '- Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); what is missing is the generator’s own. Disks: all of this machine together; busy: the busiest.',
+      '- Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); what is missing is the generator’s own. Disks (of a local API): all of this machine together; busy: the busiest.',
       ...(run.pinning ? [`- ${run.pinning}`] : []),
       `- Command: \`npm run ramp -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
     ].join('\n'),
@@ -74,12 +74,13 @@ function tooLow({ ceiling_ms, duration_s }) {
 
 /** @param {RampPlan} plan @param {Records} records */
 function rungTable(plan, records) {
+  const resources = RESOURCES.filter(([, value]) => records.some((record) => Number.isFinite(value(record))))
   const rows = seriesOf(plan).flatMap((series) => {
     const trials = trialsOf(records, series.key)
     const workers = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
     return workers.map((number) => {
       const own = trials.filter(({ load }) => load.connections === number)
-      return [`${nameOf(plan, series)}, ${count(number)}`, ...rungCells(plan, own)]
+      return [`${nameOf(plan, series)}, ${count(number)}`, ...rungCells(plan, own, resources)]
     })
   })
   const head = [
@@ -90,13 +91,13 @@ function rungTable(plan, records) {
     'p99',
     'success',
     'waiting',
-    ...RESOURCES.map(([name]) => name),
+    ...resources.map(([name]) => name),
   ]
   return table(head, rows)
 }
 
-/** @param {RampPlan} plan @param {Records} own trials with the same number of workers */
-function rungCells(plan, own) {
+/** @param {RampPlan} plan @param {Records} own trials with the same number of workers @param {typeof RESOURCES} resources */
+function rungCells(plan, own, resources) {
   const of = (/** @type {(record: Records[number]) => number | undefined} */ value) => {
     return median(own.map((record) => value(record) ?? Number.NaN))
   }
@@ -109,7 +110,7 @@ function rungCells(plan, own) {
     milliseconds(of(({ traffic }) => traffic.latency_ms?.p99)),
     percent(of(({ traffic }) => traffic.success_ratio)),
     share(of(waitingShare)),
-    ...RESOURCES.map(([, value, text]) => text(of(value))),
+    ...resources.map(([, value, text]) => text(of(value))),
   ]
 }
 
@@ -118,10 +119,10 @@ const RESOURCES = /** @type {[string, (record: any) => number | undefined, (valu
   ['API core', ({ probes }) => probes.api.cpu_core_ratio, share],
   ['API memory', ({ probes }) => probes.api.rss_bytes, mebibytes],
   ['Postgres', ({ probes }) => probes.postgres.cpu_core_ratio, share],
-  ['disk read', perSecond('read_bytes'), (value) => rate(value)],
-  ['disk written', perSecond('written_bytes'), (value) => rate(value)],
-  ['disk busy', ({ probes }) => probes.kernel.disk?.busy_ratio, share],
-  ['free memory', ({ probes }) => probes.kernel.memory_available_bytes, mebibytes],
+  ['disk read', here(perSecond('read_bytes')), (value) => rate(value)],
+  ['disk written', here(perSecond('written_bytes')), (value) => rate(value)],
+  ['disk busy', here(({ probes }) => probes.kernel.disk?.busy_ratio), share],
+  ['free memory', here(({ probes }) => probes.kernel.memory_available_bytes), mebibytes],
   ['generator', ({ probes }) => probes.generator.cpu_core_ratio, share],
 ])
 
@@ -147,6 +148,11 @@ function costPart(plan, { series, cost }) {
       rows,
     ),
   ]
+}
+
+/** @param {(record: any) => number | undefined} value @returns {(record: any) => number | undefined} none of a side that is elsewhere */
+function here(value) {
+  return (record) => (isHere(record) ? value(record) : undefined)
 }
 
 /** @param {'read_bytes' | 'written_bytes'} name */
