@@ -68,7 +68,7 @@ export function compareReport(run, records) {
     '## How it was measured',
     [
       `- ${plan.blocks} blocks, in each both sides in an order that is drawn: closed loop at ${plan.concurrency.join(', ')} workers, ${plan.duration_s} s each. Ratios are taken within a block; their intervals go by ranks and together miss in one run of twenty.`,
-      `- In ${plan.ladders} of them, more and more workers that send at most ${plan.per_worker_rps}/s each, until that brings no more. A refusal (429, 503) is no throughput.`,
+      `- In ${plan.ladders} of them, more and more workers that send at most ${plan.per_worker_rps}/s each, until that brings no more. A refusal (429, 503) is no throughput. What the generator (90 % of its cores) or the longest ladder limited is no maximum.`,
       '- Latencies are those of the successes; where a side refuses requests, the rest has it easier, and is not compared. Setting up a connection is no part of a latency; each phase of it is shown apart. A percentile is shown where ten samples lie beyond it. Those of several blocks are put together from buckets 2.3 % wide.',
       ...(run.pinning ? [`- ${run.pinning}`] : []),
     ].join('\n'),
