@@ -58,7 +58,7 @@ const FLAGS = {
 
 const EXAMPLES = `  npm run ablate -- --quick
   npm run ablate -- --stages database,commit --consumers autocannon,client
-  npm run ablate -- --stages validate --consumers paced --blocks 20 --slow validate=20us
+  npm run ablate -- --stages validate --consumers paced --rate 4000 --blocks 20 --slow validate=20us
   INSERT_MODE=batched npm run ablate`
 
 /**
