@@ -119,6 +119,10 @@ t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (
   const found = Array.from({ length: 60 }, (_, seed) => budgetOf(plan, runOf({ plan, seed }), CURRENCIES.cpu))
   const right = found.filter(({ planted }) => planted && Math.abs(planted.estimate - 20) <= 5)
   t.ok(right.length >= 57, `${right.length} of 60`)
+  const away = runOf({ plan }).filter(({ cell, experiment }) => {
+    return cell === cellOf([PLANTED]) && experiment.startsWith('paced/0/')
+  })
+  t.equal(away.length, 3, 'it is as often away as there')
   const inStage = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
   t.ok(inStage.length >= 57, `${inStage.length} of 60 in the stage itself`)
   t.match(ablateText({ plan }, runOf({ plan })), /Planted on purpose: 20 us in validate\. Found: /)
@@ -263,7 +267,8 @@ t.test('a short run is short, and a wait is planted where it is one request alon
   t.throws(() => planOf({ slow: { pool: 20 } }, 'batched'), /--slow: expected a stage of each request's own, got pool/)
   t.throws(() => planOf({ slow }, 'batched'), /got database with INSERT_MODE=batched/)
   t.match(planOf({ slow }, 'single'), { slow_us: slow })
-  t.match(planOf({ slow: { validate: 20 } }, 'batched'), { slow_us: { validate: 20 } })
+  t.match(planOf({ slow: { validate: 20 } }, 'batched'), { slow_us: { validate: 20 }, blocks: 30, duration_s: 0.5 })
+  t.match(planOf({ slow, blocks: 7 }, 'single'), { blocks: 7 })
 })
 
 t.test('statistics are those of whole seconds', async (t) => {

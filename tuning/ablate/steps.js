@@ -1,6 +1,6 @@
 import { visitsOf } from '../design.js'
 import { isLate, isSound } from '../sound.js'
-import { cellsOf, WHOLE } from './stages.js'
+import { cellOf, cellsOf, PLANTED, WHOLE } from './stages.js'
 
 /**
  * What takes the answers: at a rate that all can serve, so that a request costs what it costs; as fast as it goes, by a
@@ -25,6 +25,9 @@ const BETWEEN_TRIALS_S = 0.45
 const FIRST_WARMUP_S = 1.5
 const OTHER_WARMUP_S = 0.5
 const FIRST = 'first'
+
+/** At the start, in the middle and at the end of a block. */
+const ANCHOR_VISITS = 3
 
 /**
  * @typedef {object} Ablation
@@ -101,12 +104,13 @@ function warmupsOf(plan) {
 /** @param {AblatePlan} plan */
 function trialsOf(plan) {
   const { consumers, blocks, other_blocks, mix } = plan
-  return visitsOf({ cells: cellsOf(plan), anchor: WHOLE, blocks, seed: mix.seed }).flatMap(
-    ({ block, position, cell }) => {
-      const here = consumers.filter((_, i) => i === 0 || block < other_blocks)
-      return here.map((consumer) => ({ experiment: `${consumer}/${block}/${position}`, cell, consumer }))
-    },
-  )
+  // What was planted has to be found within some microseconds: it is as often away as there.
+  const planted = Array(ANCHOR_VISITS - 1).fill(cellOf([PLANTED]))
+  const cells = [...cellsOf(plan), ...(Object.keys(plan.slow_us).length > 0 ? planted : [])]
+  return visitsOf({ cells, anchor: WHOLE, blocks, seed: mix.seed }).flatMap(({ block, position, cell }) => {
+    const here = consumers.filter((_, i) => i === 0 || block < other_blocks)
+    return here.map((consumer) => ({ experiment: `${consumer}/${block}/${position}`, cell, consumer }))
+  })
 }
 
 /** @param {string} consumer @param {AblatePlan} plan */
