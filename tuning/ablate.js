@@ -12,7 +12,7 @@ const DEFAULTS = { rate: 3000, seed: 1, consumers: Object.keys(CONSUMERS) }
 
 /** Six blocks are the least that give an interval. */
 const USUAL = { blocks: 12, duration: 1000, others: Number.POSITIVE_INFINITY }
-/** A request's CPU varies by a tenth from trial to trial; so many find twenty microseconds within five. */
+/** A request's CPU varies by a tenth from trial to trial; so many make an interval of some microseconds. */
 const PROOF = { blocks: 30, duration: 500, others: 1 }
 const QUICK = { blocks: 6, duration: 200, others: 1 }
 const TIMEOUT_S = 10
