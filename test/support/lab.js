@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -32,6 +33,21 @@ export function startLab(argv, env = {}) {
       }
     },
   }
+}
+
+/**
+ * Runs a verb of tuning/ as a program, to its end.
+ *
+ * @param {string} verb
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export async function runVerb(verb, args, env = process.env) {
+  const child = spawn(process.execPath, ['tuning/cli.js', verb, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const texts = [child.stdout, child.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString())
+  const [status] = await once(child, 'close')
+  const [stdout, stderr] = await Promise.all(texts)
+  return { status, stdout, stderr }
 }
 
 /** A folder that everybody may enter, so that Postgres can run in it for root. @param {any} t */

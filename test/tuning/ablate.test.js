@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -18,7 +17,7 @@ import { planOf } from '../../tuning/ablate.js'
 import { median } from '../../tuning/ranks.js'
 import { newUser, post, postgres } from '../support/api.js'
 import { blockTable, rows } from '../support/database.js'
-import { readRun, readTrials, temporaryFolder } from '../support/lab.js'
+import { readRun, readTrials, runVerb, temporaryFolder } from '../support/lab.js'
 
 const PRELOAD = new URL('../../tuning/ablate/inside/preload.js', import.meta.url).href
 
@@ -387,24 +386,10 @@ t.test('no variable of the environment takes a stage away', async (t) => {
   t.strictSame(readdirSync(folder), [], 'nothing listens')
 })
 
-/** @param {string[]} args */
-async function run(args) {
-  const child = spawn(process.execPath, ['tuning/cli.js', 'ablate', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const [status] = await once(child, 'close')
-  return { status, stdout, stderr }
-}
-
 t.test('a run from end to end', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
   const flags = ['--stages', 'database', '--consumers', 'paced,client', '--blocks', '1', '--duration', '100ms']
-  const { status, stdout, stderr } = await run([...flags, '--rate', '200', '--out', out])
+  const { status, stdout, stderr } = await runVerb('ablate', [...flags, '--rate', '200', '--out', out])
   t.equal(status, 0, stderr)
   t.match(stdout, /CPU of the API per request/)
   t.match(stdout, /\| the rest +\|/)
@@ -429,7 +414,7 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--slow', 'log=20us', '--stages', 'pool'], /--slow: expected one of --stages, got log/],
   ]
   for (const [flags, message] of wrong) {
-    const { status, stderr } = await run(flags)
+    const { status, stderr } = await runVerb('ablate', flags)
     t.equal(status, 2, flags.join(' '))
     t.match(stderr, message)
     t.match(stderr, /^redline: [^\n]*\n$/)

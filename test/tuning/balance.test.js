@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -20,7 +19,7 @@ import { nextStep, partsOf, strategiesOf, trialsOf } from '../../tuning/balance/
 import { balanceReport, balanceText } from '../../tuning/balance/tables.js'
 import { answerSentences, haproxyAgainstAdaptive, shapeText } from '../../tuning/balance/verdict.js'
 import { NO_MEMORY, worlds } from '../../tuning/balance/worlds.js'
-import { readRun, readTrials, temporaryFolder } from '../support/lab.js'
+import { readRun, readTrials, runVerb, temporaryFolder } from '../support/lab.js'
 import { httpServer, refusingUrl } from '../support/servers.js'
 
 const P = PUBLISHED_PARAMETERS
@@ -533,20 +532,6 @@ t.test('an endpoint that breaks off in the middle of an answer is not taken for 
   await t.rejects(fetch(url).then((answer) => answer.text()))
 })
 
-/** @param {string[]} args */
-async function run(args) {
-  const child = spawn(process.execPath, ['tuning/cli.js', 'balance', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const [status] = await once(child, 'close')
-  return { status, stdout, stderr }
-}
-
 t.test('balance, from end to end', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
   const flags = [
@@ -565,7 +550,7 @@ t.test('balance, from end to end', async (t) => {
     out,
     '--json',
   ]
-  const { status, stdout, stderr } = await run(flags)
+  const { status, stdout, stderr } = await runVerb('balance', flags)
   t.equal(status, 0, stderr)
   const answer = JSON.parse(stdout)
   t.match(answer, {
@@ -591,7 +576,7 @@ t.test('balance, from end to end', async (t) => {
 t.test('without HAProxy the run goes on, and says what installs it', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
   const flags = ['--only', 'simulation', '--samples', '500', '--haproxy', '/nowhere/haproxy', '--out', out]
-  const { status, stdout, stderr } = await run(flags)
+  const { status, stdout, stderr } = await runVerb('balance', flags)
   t.equal(status, 0, stderr)
   t.match(stderr, /expected haproxy at \/nowhere\/haproxy, found none; sudo apt-get install haproxy installs it/)
   t.match(stdout, /published .*478 ms -> 384 ms, 0.80x/)
@@ -635,7 +620,7 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--only', 'all'], /--only: expected some of overhead,/],
   ]
   for (const [flags, message] of wrong) {
-    const { status, stderr } = await run(flags)
+    const { status, stderr } = await runVerb('balance', flags)
     t.equal(status, 2, flags.join(' '))
     t.match(stderr, message)
     t.match(stderr, /^redline: [^\n]*\n$/)

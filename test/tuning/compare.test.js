@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
@@ -16,7 +14,7 @@ import { fitLaw, predictedRate } from '../../tuning/compare/usl.js'
 import { answerSentence, boundOf, differencesOf, problemOf } from '../../tuning/compare/verdict.js'
 import { postgres } from '../support/api.js'
 import { caught } from '../support/caught.js'
-import { readTrials, temporaryFolder } from '../support/lab.js'
+import { readTrials, runVerb, temporaryFolder } from '../support/lab.js'
 import { created, httpServer } from '../support/servers.js'
 
 const PLAN = /** @type {any} */ ({
@@ -328,23 +326,6 @@ t.test('samples of several trials are put together; a percentile that they canno
   t.ok(Math.abs(middleOf(bucketOf(123)) / 123 - 1) < 0.024)
 })
 
-/** @param {string[]} args @param {NodeJS.ProcessEnv} [env] */
-async function run(args, env = process.env) {
-  const child = spawn(process.execPath, ['tuning/cli.js', 'compare', ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const [status] = await once(child, 'close')
-  return { status, stdout, stderr }
-}
-
 t.test('two services of somebody else', async (t) => {
   const slow = await httpServer(t, (req, res) => void setTimeout(() => created(req, res), 20))
   const secret = 'Bearer of-nobody-else'
@@ -369,7 +350,7 @@ t.test('two services of somebody else', async (t) => {
     '--out',
     out,
   ]
-  const { status, stdout, stderr } = await run(['--a', slow, '--b', quick, ...flags])
+  const { status, stdout, stderr } = await runVerb('compare', ['--a', slow, '--b', quick, ...flags])
   t.equal(status, 0, stderr)
   t.match(stdout, /Too few blocks/)
   const trials = readTrials(out)
@@ -380,7 +361,7 @@ t.test('two services of somebody else', async (t) => {
   t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /## Histograms/)
   t.equal(unauthorized, 0, 'the header is sent with each request')
   for (const file of readdirSync(out)) t.notMatch(readFileSync(path.join(out, file), 'utf8'), secret, file)
-  const resumed = await run(['--resume', out])
+  const resumed = await runVerb('compare', ['--resume', out])
   t.match(resumed, { status: 2, stderr: /credentials/ })
 })
 
@@ -405,7 +386,10 @@ t.test('two files of settings for the local API', async (t) => {
     out,
     '--json',
   ]
-  const { status, stdout, stderr } = await run([...sides, ...flags], { ...process.env, DATABASE_URL: embedded.url })
+  const { status, stdout, stderr } = await runVerb('compare', [...sides, ...flags], {
+    ...process.env,
+    DATABASE_URL: embedded.url,
+  })
   t.equal(status, 0, stderr)
   t.match(JSON.parse(stdout), { verb: 'compare', differences: [{ about: 'p50 at 1' }, { about: 'maximum rate' }] })
   const settings = Object.fromEntries(readTrials(out).map((record) => [record.cell, record.settings]))
@@ -420,7 +404,7 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--a', 'nowhere.env', '--b', 'http://127.0.0.1:1/'], /--a: expected .* got "nowhere.env"/],
   ]
   for (const [flags, message] of wrong) {
-    const { status, stderr } = await run(flags)
+    const { status, stderr } = await runVerb('compare', flags)
     t.equal(status, 2, flags.join(' '))
     t.match(stderr, message)
     t.match(stderr, /^redline: [^\n]*\n$/)

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
@@ -20,7 +18,7 @@ import { sentencesOf } from '../../tuning/ramp/sentences.js'
 import { nextStep, seriesOf } from '../../tuning/ramp/steps.js'
 import { rampReport } from '../../tuning/ramp/tables.js'
 import { postgres } from '../support/api.js'
-import { readRun, readTrials, temporaryFolder } from '../support/lab.js'
+import { readRun, readTrials, runVerb, temporaryFolder } from '../support/lab.js'
 import { created, httpServer } from '../support/servers.js'
 
 const PLAN = /** @type {any} */ ({
@@ -469,20 +467,6 @@ t.test('a driver whose tool is missing is named with what installs it, and the o
   t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
 })
 
-/** @param {string[]} args @param {NodeJS.ProcessEnv} [env] */
-async function run(args, env = process.env) {
-  const child = spawn(process.execPath, ['tuning/cli.js', 'ramp', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const [status] = await once(child, 'close')
-  return { status, stdout, stderr }
-}
-
 /** Answers so many requests at once, each in 10 ms. @param {number} slots @returns {import('node:http').RequestListener} */
 function limited(slots) {
   /** @type {(() => void)[]} */
@@ -509,7 +493,7 @@ t.test('two services of somebody else, of which one does twice the work', async 
   const sides = ['--a', await httpServer(t, limited(2)), '--b', await httpServer(t, limited(4))]
   const prices = ['--price-a', '0.192/h', '--price-b', '0.312/h', '--storage-a', '1100GBx0.10']
   const flags = ['--latency-ceiling', '80ms', '--blocks', '1', '--duration', '300ms', '--quick', '--out', out]
-  const { status, stdout, stderr } = await run([...sides, ...prices, ...flags])
+  const { status, stdout, stderr } = await runVerb('ramp', [...sides, ...prices, ...flags])
   t.equal(status, 0, stderr)
   t.match(stdout, /of A do the work of one B at the ceiling \(too few blocks for an interval\)/)
   t.match(stdout, /per million requests/)
@@ -544,7 +528,7 @@ t.test('the local API with writes beside it', async (t) => {
     'client',
   ]
   const flags = ['--a', path.join(folder, 'a.env'), '--blocks', '1', '--duration', '300ms', '--quick', '--out', out]
-  const { status, stdout, stderr } = await run([...flags, ...load, '--json'], {
+  const { status, stdout, stderr } = await runVerb('ramp', [...flags, ...load, '--json'], {
     ...process.env,
     DATABASE_URL: embedded.url,
   })
@@ -576,7 +560,7 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--a', 'https://127.0.0.1:1/', '--driver', 'autocannon'], /cannot do https/],
   ]
   for (const [flags, message] of wrong) {
-    const { status, stderr } = await run(flags)
+    const { status, stderr } = await runVerb('ramp', flags)
     t.equal(status, 2, flags.join(' '))
     t.match(stderr, message)
     t.match(stderr, /^redline: [^\n]*\n$/)
