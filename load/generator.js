@@ -25,6 +25,9 @@ const commands = {
     session = open(load, abort.signal)
     await session
   },
+  async ready({ duration_s }) {
+    await (await session)?.ready?.({ duration_s, signal: abort.signal })
+  },
   async run({ duration_s }) {
     enough = new AbortController()
     const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from './drivers/index.js'
 import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
+import { HOSTS_FLAGS, originOf } from './hosts/flags.js'
 import { readMixFile } from './mix-file.js'
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
@@ -84,6 +85,7 @@ export const PLAN_FLAGS = {
     parse: httpUrl,
     expected: 'an http:// or https:// URL without user and password',
   },
+  ...HOSTS_FLAGS,
   ...MIX_FLAGS,
   seed: { value: 'N', about: 'the same seed sends the same requests (default: random)', ...wholeNumber(0, MAX_SEED) },
 }
@@ -118,6 +120,7 @@ export function planOf(flags) {
     warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
     timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
+    ...originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls: [flags.url ?? null] }),
   }
 }
 

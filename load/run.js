@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { openDatabase } from '../sql/database.js'
 import { DRIVERS } from './drivers/index.js'
 import { UsageError } from './flags.js'
+import { openOrigin } from './hosts/origin.js'
 import { describeMachine, planCores, redlineCommit } from './machine.js'
 import { sentenceOf } from './preflight/preflight.js'
 import { runPreflight } from './preflight/run.js'
@@ -47,14 +48,16 @@ export async function runExperiment(experiment, { signal, progress, environment 
     results.writeRun(state)
     results.writeReport(report(state, records))
   }
-  const bench = await openBench(plan, results, environment, progress).catch((error) => {
+  const released = (/** @type {Error} */ error) => {
     results.releaseUnused()
     throw error
-  })
+  }
+  const origin = await openOrigin(plan, { signal, progress }).catch(released)
+  const bench = await openBench(plan, results, environment, progress).catch(released)
   let opened = /** @type {Opened | null} */ (null)
   let noisy = 0
   try {
-    Object.assign(state, await describeRun(plan, bench))
+    Object.assign(state, await describeRun(plan, bench), { load_hosts: origin.hosts })
     for (let step = next(records, state.not_applied); step; step = next(records, state.not_applied)) {
       signal.throwIfAborted()
       if (opened?.cell !== step.cell) {
@@ -69,12 +72,20 @@ export async function runExperiment(experiment, { signal, progress, environment 
         refuseOtherConditions(run, state, records, opened)
         if (!state.pinning) {
           state.pinning = experiment.pinning ?? pinningText(plan, bench, opened.target)
-          state.warnings.push(...(await spoilers(step, plan, bench, opened.target, { signal, progress })))
+          state.warnings.push(
+            ...(await spoilers(step, plan, { ...bench, origin }, opened.target, { signal, progress })),
+          )
         }
         write()
       }
       const trial = (records.at(-1)?.trial ?? 0) + 1
-      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...step.load }
+      const trialPlan = {
+        trial,
+        mix: plan.mix,
+        timeout_s: plan.timeout_s,
+        ...origin.of(step.load.driver),
+        ...step.load,
+      }
       progress.trialStarted(trialPlan, step.left_s, step.cell)
       const { target } = opened
       const setup = {
@@ -137,6 +148,9 @@ export class NotApplied extends Error {}
  * @property {number} warmup_s
  * @property {number} duration_s
  * @property {number} timeout_s
+ * @property {string[]} [load_hosts] where the load comes from, instead of this machine
+ * @property {string | null} [ssh_config] on the way to them
+ * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
  * @typedef {object} Step
  * @property {string} experiment
@@ -172,12 +186,12 @@ function openPlanned({ url, metrics_url }) {
  *
  * @param {Step} step the first
  * @param {Plan} plan
- * @param {Bench} bench
+ * @param {Bench & { origin: import('./hosts/origin.js').OpenOrigin }} bench
  * @param {import('./targets/index.js').Target} target
  * @param {Pick<Io, 'signal' | 'progress'>} io
  * @returns {Promise<string[]>} warnings
  */
-async function spoilers({ load }, plan, { database, cores }, { settings }, { signal, progress }) {
+async function spoilers({ load }, plan, { database, cores, origin: { hosts } }, { settings }, { signal, progress }) {
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
   const planned = {
     connections: Math.max(load.connections, ...plan.connections),
@@ -187,10 +201,12 @@ async function spoilers({ load }, plan, { database, cores }, { settings }, { sig
     backlog: Number(settings.LISTEN_BACKLOG ?? 0),
     fresh_connections: plan.fresh_connections,
     timeout_s: plan.timeout_s,
+    addresses: plan.local_addresses?.length,
     loopback: plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname),
   }
   const { note } = progress
-  const found = await runPreflight({ plan: planned, database, cores, measuresCeiling: plan.searches, signal, note })
+  const measuresCeiling = plan.searches && hosts.length === 0
+  const found = await runPreflight({ plan: planned, hosts, database, cores, measuresCeiling, signal, note })
   const findings = found.findings.filter(({ level }) => level === 'bad' || level === 'warn')
   // Where a service runs that was there before us is not for us to say.
   return findings.filter(({ check }) => plan.url === null || check !== 'cores').map(sentenceOf)

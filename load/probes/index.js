@@ -11,7 +11,7 @@ const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000, targe
  *
  * @typedef {object} Probe
  * @property {() => Promise<void>} sample
- * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number }) => Promise<any>} end takes what has to
+ * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }) => Promise<any>} end takes what has to
  *   be taken at this moment; what it returns gives the findings
  *
  * @typedef {{ api: any, postgres: any, generator: any, kernel: any, target?: any }} Findings target: what only this kind
@@ -39,7 +39,7 @@ export async function startProbes({ target, database, generator }) {
   return {
     stop,
 
-    /** When the last answer has come. @returns {(traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number }) => Promise<Findings>} */
+    /** When the last answer has come. @returns {(traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }) => Promise<Findings>} */
     end() {
       stop()
       const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))
