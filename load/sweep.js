@@ -21,7 +21,8 @@ const EXAMPLES = `  npm run sweep                     one to two minutes: how mu
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
-  npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms`
+  npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
+  npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7`
 
 /**
  * `npm run sweep`: how much can this take, and what stops it from taking more? Without rates, a search; with rates, or in

@@ -110,8 +110,9 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
  */
 
 /** @param {TrialPlan} plan */
-function describeLoad({ mix, trial, ssh_config, ...load }) {
-  return { ...load, mix: mix.name, seed: mix.seed }
+function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
+  const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
+  return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }
 
 /** What refuses everything serves nothing that is left, and needs no time for it. */

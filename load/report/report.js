@@ -150,6 +150,7 @@ function method(run, records) {
     ...[settingsLine(records)].filter(Boolean),
     '- p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
     ...[generatorLine(records)].filter(Boolean),
+    ...hostLines(run, records),
     `- Command: \`npm run ${run.verb} -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
   ]
   return lines.join('\n')
@@ -182,6 +183,27 @@ export function settingsLine([first]) {
 function generatorLine(records) {
   const late = records.map(({ probes }) => probes.generator.lateness_ms?.p99).filter((ms) => ms !== undefined)
   return late.length > 0 && `- The generator itself was late by at most ${Math.max(...late)} ms at p99 in any trial.`
+}
+
+/**
+ * What each load host did, in all trials.
+ *
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+function hostLines({ load_hosts = [] }, records) {
+  return load_hosts.map((/** @type {{ host: string, system: string, cores: number }} */ { host, system, cores }) => {
+    const own = records.flatMap(({ traffic }) => traffic.hosts?.filter((one) => one.host === host) ?? [])
+    const sent = own.reduce((sum, one) => sum + one.sent, 0)
+    const late_ms = own.flatMap(({ lateness_ms }) => lateness_ms?.p99 ?? [])
+    const late = late_ms.length > 0 ? `, at most ${Math.max(...late_ms)} ms late at p99 by its own clock` : ''
+    const used = own.flatMap(({ cpu_core_ratio }) => cpu_core_ratio ?? [])
+    const cpu =
+      used.length > 0
+        ? `its generator used at most ${Math.round(Math.max(...used) * 100)} % of a core`
+        : 'what its generator used is not seen'
+    return `- Load from ${host} (${system}, ${cores} cores): ${count(sent)} requests${late}; ${cpu}.`
+  })
 }
 
 /**

@@ -22,6 +22,9 @@ const FAILED = 255
 const SILENCE_S = 10
 const BEAT_INTERVAL_MS = 2000
 
+/** For what runs there to end and say so; after it, the connection is cut, and that ends it. */
+const CLOSE_GRACE_MS = 300
+
 /** Sent as one, and has to arrive within the silence. */
 const CHUNK_BYTES = 256 * 1024
 
@@ -88,8 +91,10 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
     },
     close: async () => {
       clearInterval(beats)
-      child.kill('SIGKILL')
+      stdin.end()
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_GRACE_MS)
       await gone.catch(() => {})
+      clearTimeout(timer)
     },
   }
 }
@@ -103,7 +108,7 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
  * @property {(word: string) => Promise<string[]>} heard the script's `say WORD …`, once it has come; what follows the word
  * @property {(pattern: RegExp) => Promise<RegExpExecArray>} line of somebody else on stderr
  * @property {(name: string, pieces: Iterable<string | Buffer>) => Promise<void>} give appends to a file there, piece by piece
- * @property {() => Promise<void>} close cuts the connection
+ * @property {() => Promise<void>} close ends what runs there, and the connection
  */
 
 /**

@@ -23,7 +23,9 @@ ready) say ready ;;
 attack) (
   told=$(date +%s%N)
   ${command} <&5 >&6 4>&- 7<&-
-  say ended $? $told $(times | tail -n 1)
+  code=$?
+  times >&2
+  say ended $code $told
 ) & ;;
 results) ( cat <&7; say sent ) & ;;
 done) exit 0 ;;
@@ -65,9 +67,9 @@ export function remoteAttack({ host, program }, args, lines, { config, output, s
     async run() {
       const own = await told()
       own.tell('attack')
-      const [code, told_ns, ...times] = await own.heard('ended')
+      const [code, told_ns] = await own.heard('ended')
       if (code !== '0') throw new Error(`${host}: vegeta attack ended with code ${code}: ${own.words().slice(-300)}`)
-      return { told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null, cpu_s: secondsOf(times) }
+      return { told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null, cpu_s: childrenCpu_s(own.words()) }
     },
 
     async results() {
@@ -87,9 +89,10 @@ export function remoteAttack({ host, program }, args, lines, { config, output, s
   }
 }
 
-/** User and system as a shell's `times` has them: 0m1.500000s. @param {string[]} times */
-function secondsOf(times) {
-  const parts = times.map((text) => /^(\d+)m([\d.]+)s$/.exec(text))
-  if (parts.length === 0 || parts.includes(null)) return null
-  return parts.reduce((sum, part) => sum + Number(part?.[1]) * 60 + Number(part?.[2]), 0)
+/** By the second line of a shell's `times`: user and system of its children. @param {string} words */
+function childrenCpu_s(words) {
+  const found = [...words.matchAll(/^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$/gm)].at(-1)
+  if (!found) return null
+  const [user_m, user_s, system_m, system_s] = found.slice(1).map(Number)
+  return (user_m + system_m) * 60 + user_s + system_s
 }
