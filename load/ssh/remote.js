@@ -86,7 +86,8 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
     give: async (name, pieces) => {
       for (const bytes of chunksOf(pieces)) {
         const isFull = !stdin.write(Buffer.concat([Buffer.from(`receive ${bytes.length} ${name}\n`), bytes]))
-        if (isFull) await Promise.race([once(stdin, 'drain'), lost])
+        // Why it cannot be written to, the end of ssh will tell.
+        if (isFull) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
     close: async () => {
