@@ -40,7 +40,8 @@ export async function main(verbs, [name, ...argv]) {
   }
   const signal = abortOnSignals()
   try {
-    const io = { signal, progress: createProgress(process.stderr), environment: readEnvironment() }
+    const environment = readEnvironment()
+    const io = { signal, progress: createProgress(process.stderr, environment.settings), environment }
     return print(await verb.run(argv, io))
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted

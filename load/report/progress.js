@@ -13,10 +13,10 @@ const MAX_COLUMNS = 100
  * (no-color.org).
  *
  * @param {NodeJS.WriteStream} stream
- * @param {NodeJS.ProcessEnv} [env]
+ * @param {NodeJS.ProcessEnv} env
  */
-export function createProgress(stream, env = process.env) {
-  const live = stream.isTTY && !env.NO_COLOR ? createLogUpdate(stream, { showCursor: true }) : null
+export function createProgress(stream, env) {
+  const live = stream.isTTY && stream.rows !== 0 && !env.NO_COLOR ? createLogUpdate(stream, { showCursor: true }) : null
   /** @type {import('./screen.js').Shown | null} */
   let shown = null
   let before = ''
@@ -59,9 +59,9 @@ export function createProgress(stream, env = process.env) {
       if (!shown) return
       const now_ms = performance.now()
       const seconds = (now_ms - looked_ms) / 1000
-      // The count begins anew behind the warm-up.
-      const more = looks.completed >= completed ? looks.completed - completed : looks.completed
-      const achieved_rps = Math.round(more / seconds)
+      // The count begins anew behind the warm-up, and the first look comes after a second of load.
+      const isFirst = completed === 0 || looks.completed < completed
+      const achieved_rps = isFirst ? looks.completed : Math.round((looks.completed - completed) / seconds)
       looked_ms = now_ms
       completed = looks.completed
       show({ passed_s: shown.passed_s + seconds, now: { ...looks, achieved_rps } })
