@@ -158,7 +158,11 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
     blocks: given.blocks ?? usual.blocks,
     background_rps: given.background ?? 0,
     prices: pricesOf(given),
-    ...originOf(given, { drivers, connections: most_workers, urls: Object.values(sides).map(({ url }) => url) }),
+    ...originOf(
+      given,
+      { drivers, connections: most_workers, urls: Object.values(sides).map(({ url }) => url) },
+      { byHosts: ['locust'], target: 'a URL as --a and --b' },
+    ),
   }
   return given.quick && !given.blocks ? { ...plan, blocks: blocksFor(plan) } : plan
 }

@@ -29,6 +29,7 @@ const BY_ADDRESSES = ['paced', 'vegeta']
  * @param {string[]} load.drivers
  * @param {number} load.connections the least of a trial
  * @param {(string | null)[]} load.urls null: the local API
+ * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: drivers of it that can; target: its flag for a URL
  * @returns {Origin}
  * @throws {UsageError} where flags do not go together
  *
@@ -37,15 +38,17 @@ const BY_ADDRESSES = ['paced', 'vegeta']
  * @property {string | null} [ssh_config]
  * @property {string[]} [local_addresses]
  */
-export function originOf(flags, { drivers, connections, urls }) {
+export function originOf(flags, { drivers, connections, urls }, { byHosts = BY_HOSTS, target = '--url' } = {}) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
   if (ssh_config !== null && !load_hosts)
     throw new UsageError('--ssh-config: expected --load-hosts beside it, got none')
   if (load_hosts) {
     if (local_addresses) throw new UsageError('--local-addresses: expected no --load-hosts beside it, got both')
-    refuseOthers('--load-hosts', drivers, BY_HOSTS)
+    refuseOthers('--load-hosts', drivers, byHosts)
     if (urls.includes(null)) {
-      throw new UsageError('--load-hosts: expected --url beside it, got none: the local API listens on loopback alone')
+      throw new UsageError(
+        `--load-hosts: expected ${target} beside it, got none: the local API listens on loopback alone`,
+      )
     }
     refuseFew('--load-hosts', load_hosts, connections)
     return { load_hosts, ssh_config }

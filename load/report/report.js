@@ -191,7 +191,7 @@ function generatorLine(records) {
  * @param {any} run
  * @param {import('../trial.js').TrialRecord[]} records
  */
-function hostLines({ load_hosts = [] }, records) {
+export function hostLines({ load_hosts = [] }, records) {
   return load_hosts.map((/** @type {{ host: string, system: string, cores: number }} */ { host, system, cores }) => {
     const own = records.flatMap(({ traffic }) => traffic.hosts?.filter((one) => one.host === host) ?? [])
     const sent = own.reduce((sum, one) => sum + one.sent, 0)
