@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { leashed } from '../../sql/leash.js'
-import { UsageError } from '../flags.js'
 import { explain } from './failures.js'
 
 /** No question is asked, and a line that is dead is noticed within 15 s. */
@@ -31,6 +30,12 @@ const CHUNK_BYTES = 256 * 1024
 /** What a script there says to us, amid what else comes on stderr. */
 const SAYS = 'redline: '
 const GREETING = 'in'
+
+/** Of what else comes there, lines that are no reason for anything. */
+const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
+
+/** What is wrong is not here. The message is one line. */
+export class RemoteError extends Error {}
 
 /**
  * Something on another host that ends with the connection: over its stdin it is told words, one a line, and beats. When they
@@ -68,9 +73,11 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
   })
   const gone = Promise.all([once(child, 'exit'), once(lines, 'close')]).then(([[code]]) => code)
   const lost = gone.then((code) => {
-    const words = others.filter((line) => !/^Warning: Permanently added|^Allocated port/.test(line)).join('\n')
-    if (code === FAILED && !spoken.has(GREETING)) throw new UsageError(explain(words, host, '--load-hosts'))
-    throw new Error(`${host}: the line to it, or what ran there, ended: ${words.slice(-300) || 'without a word'}`)
+    const words = others.filter((line) => !NO_REASONS.test(line)).join('\n')
+    if (code === FAILED && !spoken.has(GREETING)) throw new RemoteError(explain(words, host, '--load-hosts'))
+    throw new RemoteError(
+      `${host}: the line to it, or what ran there, ended: ${words.slice(-300).replaceAll('\n', '; ') || 'without a word'}`,
+    )
   })
   lost.catch(() => {})
   const beats = setInterval(() => stdin.writableLength === 0 && stdin.write('beat\n'), BEAT_INTERVAL_MS)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import { leashed } from '../../../sql/leash.js'
-import { quoted, startRemote } from '../../ssh/remote.js'
+import { quoted, RemoteError, startRemote } from '../../ssh/remote.js'
 
 /** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects when it ends, by itself or not */
 
@@ -63,7 +63,7 @@ start\\ *)
   })
   signal.addEventListener('abort', () => void remote.close())
   const byItself = remote.heard('ended').then(([code]) => {
-    throw new Error(`${host}: locust ended by itself (code ${code}): ${remote.words().slice(-500)}`)
+    throw new RemoteError(`${host}: locust ended by itself (code ${code}): ${remote.words().slice(-500)}`)
   })
   const ended = Promise.race([byItself, remote.lost])
   ended.catch(() => {})

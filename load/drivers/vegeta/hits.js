@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { sideOfText, TIMEOUT, UNSENT } from '../errors.js'
 import { Recorder, Samples } from '../recorder.js'
@@ -34,7 +35,8 @@ const NO_TARGETS = 'no targets to attack'
  */
 export async function hitsOf(program, files, signal) {
   const child = spawn(program, ['encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
-  child.on('error', () => {})
+  const exited = once(child, 'exit')
+  exited.catch(() => {})
   /** @type {Map<number, Hits>} */
   const parts = new Map()
   for await (const line of createInterface({ input: child.stdout })) {
@@ -49,6 +51,8 @@ export async function hitsOf(program, files, signal) {
     own.hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
   }
   signal.throwIfAborted()
+  const [code] = await exited
+  if (code !== 0) throw new Error(`vegeta encode ended with code ${code}; its words are above`)
   for (const { hits } of parts.values()) hits.sort((a, b) => a.begin_ms - b.begin_ms)
   return parts
 }

@@ -1,5 +1,5 @@
 import fs from 'node:fs/promises'
-import { quoted, startRemote } from '../../ssh/remote.js'
+import { quoted, RemoteError, startRemote } from '../../ssh/remote.js'
 
 /**
  * Targets and results in files that have no name any more: whatever ends this, they go with the last process that has them
@@ -68,7 +68,8 @@ export function remoteAttack({ host, program }, args, lines, { config, output, s
       const own = await told()
       own.tell('attack')
       const [code, told_ns] = await own.heard('ended')
-      if (code !== '0') throw new Error(`${host}: vegeta attack ended with code ${code}: ${own.words().slice(-300)}`)
+      if (code !== '0')
+        throw new RemoteError(`${host}: vegeta attack ended with code ${code}: ${own.words().slice(-300)}`)
       return { told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null, cpu_s: childrenCpu_s(own.words()) }
     },
 
