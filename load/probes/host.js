@@ -1,10 +1,9 @@
 /**
- * What the process and the kernel of another host do: its agent looks, by its own clock, from now until the end.
+ * What the process and the kernel of another host do: its agent looks, by its own clock, from the begin to the end.
  *
  * @param {import('../ssh/host.js').Host} host
  */
-export async function watchHost(host) {
-  await host.ask('watch')
+export function watchHost(host) {
   /** @type {Promise<{ process: import('./process.js').ProcessUse | null, kernel: any }> | undefined} */
   let ended
   const end = () => {
@@ -14,6 +13,8 @@ export async function watchHost(host) {
     return ended
   }
   return {
+    begin: () => host.ask('watch'),
+
     use: async () => (await end()).process,
 
     /** @type {import('./index.js').Probe} */

@@ -25,7 +25,7 @@ import { watchPostgres } from './postgres.js'
  */
 export async function startProbes({ target, database, generator }) {
   const { host } = target
-  const there = host && (await watchHost(host))
+  const there = host && watchHost(host)
   const probes = Object.entries({
     api: await watchApi(target, there?.use),
     postgres: await watchPostgres(database),
@@ -34,6 +34,8 @@ export async function startProbes({ target, database, generator }) {
     ...(there && { here: watchKernel({ url: target.url, ours: false }) }),
     ...(target.watch && { target: await target.watch() }),
   })
+  // The last, since the others take some turns on the line, in which nothing is loaded.
+  await there?.begin()
   const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
   const stop = () => {
     for (const timer of timers) timer.stop()

@@ -2,11 +2,12 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { bareEnvironment, sshAddress } from '../environment.js'
 import { describeMachine, nofileOf, planCores } from '../machine.js'
 import { nodeOf } from '../node-versions.js'
 import { gatherFacts } from '../preflight/facts.js'
-import { watchKernel } from '../probes/kernel.js'
 import { every, SAMPLE_MS } from '../probes/every.js'
+import { watchKernel } from '../probes/kernel.js'
 import { watchProcess } from '../probes/process.js'
 import { pinSelf } from '../processes.js'
 import { openLocal } from '../targets/local.js'
@@ -32,7 +33,6 @@ const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-agent-'))
 const logFile = path.join(folder, 'api.log')
 const planned = planCores()
 const cores = planned !== null && pinSelf(planned.others) ? planned : null
-const allCores = cores && `${cores.api},${cores.others}`
 const controller = new AbortController()
 
 /** @type {Promise<import('../targets/index.js').Target> | null} */
@@ -50,8 +50,7 @@ const COMMANDS = {
       ...asked,
       nofile,
       databaseUrl: withFiles(databaseUrl, files),
-      cores: asked.cores === 'all' ? allCores : (cores?.api ?? null),
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      env: { ...bareEnvironment(), ...env },
       logFile,
       listen: { host: address, port },
     })
@@ -86,7 +85,9 @@ const COMMANDS = {
 for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
 process.stdout.on('error', end)
 createInterface({ input: process.stdin }).on('line', hear).on('close', end)
-say({ hello: { machine: describeMachine(), node: process.version, cores, nofile: nofileOf('self'), address: ownAddress() } })
+say({
+  hello: { machine: describeMachine(), node: process.version, cores, nofile: nofileOf('self'), address: sshAddress() },
+})
 
 /** @param {string} line */
 async function hear(line) {
@@ -136,14 +137,12 @@ function watch({ pid, url }) {
       const found = { process: use(), kernel: kernel?.end() }
       timer.stop()
       await timer.idle()
-      return { process: found.process, kernel: (await found.kernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {} }
+      return {
+        process: found.process,
+        kernel: (await found.kernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {},
+      }
     },
   }
-}
-
-/** The address here that the connection came to: the way on which the load will come, too. */
-function ownAddress() {
-  return process.env.SSH_CONNECTION?.split(' ')[2] ?? null
 }
 
 /** @param {string} databaseUrl @param {Record<string, string>} files text by parameter */

@@ -111,7 +111,8 @@ async function greeted(stream) {
   const text = collect(stream)
   while (stream && !text().includes(GREETING)) {
     // Its end is for the end of ssh to explain.
-    if (!(await Promise.race([once(stream, 'data'), once(stream, 'close').then(() => null)]))) return new Promise(() => {})
+    if (!(await Promise.race([once(stream, 'data'), once(stream, 'close').then(() => null)])))
+      return new Promise(() => {})
   }
 }
 
@@ -145,7 +146,8 @@ async function forward(ssh, host, port, signal) {
   const [local] = await freePorts(1)
   const way = ['-L', `127.0.0.1:${local}:127.0.0.1:${port}`, '--', host]
   const { code, stderr } = await runToEnd(start([...ssh, '-O', 'forward', ...way]), '', signal)
-  if (code !== 0) throw new UsageError(`--ssh ${host}: expected port ${port} there to be forwarded, got: ${stderr.trim()}`)
+  if (code !== 0)
+    throw new UsageError(`--ssh ${host}: expected port ${port} there to be forwarded, got: ${stderr.trim()}`)
   const never = new AbortController().signal
   return { port: local, end: async () => void (await runToEnd(start([...ssh, '-O', 'cancel', ...way]), '', never)) }
 }

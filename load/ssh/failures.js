@@ -37,7 +37,8 @@ const CAUSES = [
       `expected a key that the host takes, got: ${lineWith(said, 'Permission denied', 'authentication')}; ssh-add -l and IdentityFile tell which keys are offered, the host's authorized_keys which are taken`,
   },
   {
-    pattern: /connect to host|Connection (timed out|refused|closed|reset)|No route to host|banner exchange|kex_exchange/,
+    pattern:
+      /connect to host|Connection (timed out|refused|closed|reset)|No route to host|banner exchange|kex_exchange/,
     line: (said) =>
       `expected an sshd that answers, got: ${lineWith(said, 'connect to host', 'Connection', 'route', 'exchange')}; is the host up, and its port open to this machine (security group, firewall)?`,
   },
@@ -56,5 +57,8 @@ function lineWith(said, ...parts) {
 
 /** The host alone: what ssh-keyscan takes. @param {string} host */
 function nameOf(host) {
-  return host.replace(/^ssh:\/\//, '').replace(/^.*@/, '').replace(/:\d+$/, '')
+  return host
+    .replace(/^ssh:\/\//, '')
+    .replace(/^.*@/, '')
+    .replace(/:\d+$/, '')
 }

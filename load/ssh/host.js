@@ -58,8 +58,8 @@ export async function openHost(plan, { signal, note, logFile }) {
 async function startAgent(plan, { connection, command, address }, { signal, logFile }) {
   const { child, exited, stop } = connection.command(command)
   const stderr = collect(child.stderr)
-  const greeting = deferred()
-  let dying = deferred()
+  const greeting = /** @type {Deferred<any>} */ (deferred())
+  let dying = /** @type {Deferred<never>} */ (deferred())
   const channel = openChannel(child, ({ hello, died, log }) => {
     if (hello) greeting.resolve(hello)
     if (log) appendFileSync(logFile, log)
@@ -69,7 +69,9 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   const lost = exited.then(async () => {
     // The connection knows better why than the agent, whose line it was.
     const why = await Promise.race([connection.lost, setTimeout(REASON_MS, null)])
-    throw new Error(`the line to ${plan.host} was lost: ${why ?? (stderr().trim().split('\n').at(-1) || 'its agent ended')}`)
+    throw new Error(
+      `the line to ${plan.host} was lost: ${why ?? (stderr().trim().split('\n').at(-1) || 'its agent ended')}`,
+    )
   })
   lost.catch((error) => {
     if (!closing) dying.reject(error)
@@ -94,7 +96,7 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
       return result
     },
     died: () => {
-      dying = deferred()
+      dying = /** @type {Deferred<never>} */ (deferred())
       return dying.promise
     },
     close: async () => {
@@ -108,14 +110,16 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   }
 }
 
-/** A rejection that nobody waits for is no fault. */
+/** A rejection that nobody waits for is no fault. @template T */
 function deferred() {
   /** @type {{ resolve: (value: any) => void, reject: (error: Error) => void }} */
   const ends = { resolve: () => {}, reject: () => {} }
   const promise = new Promise((resolve, reject) => Object.assign(ends, { resolve, reject }))
   promise.catch(() => {})
-  return { ...ends, promise: /** @type {Promise<any>} */ (promise) }
+  return { ...ends, promise: /** @type {Promise<T>} */ (promise) }
 }
+
+/** @template T @typedef {{ promise: Promise<T>, resolve: (value: T) => void, reject: (error: Error) => void }} Deferred */
 
 /** As it was thrown there. @param {any} error */
 function errorOf({ name, message, service, code, signal, words }) {
@@ -134,5 +138,7 @@ async function addressOf({ host, address }, connection) {
   const name = address ?? (await connection.hostname())
   const found = await lookup(name).catch(() => null)
   if (found) return found.address
-  throw new UsageError(`--ssh ${host}: expected its name ${name} to be one that is known here, got none; --ssh-address tells how the load reaches it`)
+  throw new UsageError(
+    `--ssh ${host}: expected its name ${name} to be one that is known here, got none; --ssh-address tells how the load reaches it`,
+  )
 }

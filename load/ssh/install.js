@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 
 /**
@@ -28,7 +38,11 @@ export function install({ cache, code, modules, files, packages }) {
       complete(brought, (folder) => {
         write(folder, packages)
         step = 'npm'
-        const { error, status, stdout, stderr } = spawnSync('npm', NPM, { cwd: folder, encoding: 'utf8', timeout: NPM_TIMEOUT_MS })
+        const { error, status, stdout, stderr } = spawnSync('npm', NPM, {
+          cwd: folder,
+          encoding: 'utf8',
+          timeout: NPM_TIMEOUT_MS,
+        })
         if (error || status !== 0) throw error ?? new Error(wordsOf(`${stdout}\n${stderr}`))
       })
     }

@@ -20,7 +20,11 @@ export function limitFor(wanted) {
   if (wanted === null) return now > own ? own : null
   const hard = Number(String(wanted).split(':').at(-1) || own)
   if (hard <= now || process.getuid?.() === 0) return wanted
-  const { status, stderr, error } = spawnSync('sudo', ['-n', 'prlimit', `--pid=${process.pid}`, `--nofile=${hard}:${hard}`], { encoding: 'utf8' })
+  const { status, stderr, error } = spawnSync(
+    'sudo',
+    ['-n', 'prlimit', `--pid=${process.pid}`, `--nofile=${hard}:${hard}`],
+    { encoding: 'utf8' },
+  )
   if (status === 0) return wanted
   const { username } = os.userInfo()
   const why = error ? error.message : stderr.trim().split('\n')[0]

@@ -13,7 +13,11 @@ export const SSH_FLAGS = {
     expected: 'what ssh takes: user@host, a Host of its configuration, or ssh://user@host:port',
   },
   'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
-  'ssh-port': { value: 'N', about: `port of the API there (default ${PORT}), open to this machine`, ...wholeNumber(1, 65_535) },
+  'ssh-port': {
+    value: 'N',
+    about: `port of the API there (default ${PORT}), open to this machine`,
+    ...wholeNumber(1, 65_535),
+  },
   'ssh-address': {
     value: 'ADDRESS',
     about: 'the host as the load reaches it (default: as ssh does)',

@@ -35,7 +35,8 @@ exit 0
 export async function prepare(connection, { name, note }) {
   const bundle = bundleOf()
   const { code, stdout, stderr } = await connection.run('sh', look(bundle.code))
-  if (code !== 0) throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`)
+  if (code !== 0)
+    throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`)
   const { cache, there, node, hasNpm } = found(stdout, name)
   if (!there) {
     note(`copying Redline to ${name}, and its packages by npm …`)
@@ -61,7 +62,9 @@ export function found(output, name) {
     return { version, file }
   })
   if (nodes.length === 0) {
-    throw new UsageError(`--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, found no node on PATH, nor in a login shell`)
+    throw new UsageError(
+      `--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, found no node on PATH, nor in a login shell`,
+    )
   }
   const usable = nodes.find(({ version }) => isNewEnough(version))
   if (!usable) {
@@ -69,7 +72,12 @@ export function found(output, name) {
       `--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, got ${nodes[0].version} (${nodes[0].file})`,
     )
   }
-  return { cache: values('cache')[0], there: values('code').length > 0, node: usable.file, hasNpm: values('npm').length > 0 }
+  return {
+    cache: values('cache')[0],
+    there: values('code').length > 0,
+    node: usable.file,
+    hasNpm: values('npm').length > 0,
+  }
 }
 
 /** @param {string} version such as v20.19.0 */
@@ -90,7 +98,8 @@ async function send(connection, bundle, { name, node }) {
   const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log(JSON.stringify(install(${JSON.stringify(bundle)})))\n`
   const { stdout, stderr } = await connection.run(`${withPath(node)} --input-type=module -`, program)
   const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
-  if (!answer) throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${stderr.trim().split('\n').at(-1)}`)
+  if (!answer)
+    throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${stderr.trim().split('\n').at(-1)}`)
   const { failed } = JSON.parse(answer)
   if (!failed) return
   const what = failed.step === 'npm' ? 'npm ci to bring the packages there' : 'Redline to be copied there'

@@ -25,8 +25,7 @@ export async function openSsh(place) {
     node,
     nodeFlags,
     nofile,
-    // All of this machine's are all of that one's.
-    cores: cores !== null && cores === place.allCores ? 'all' : null,
+    cores,
     address: host.bind,
     port: host.port,
   })
