@@ -43,9 +43,9 @@ async function openThere(plan, logFile, { signal, progress, environment }) {
       `--ssh ${plan.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
     )
   }
-  const database = await openDatabase(environment.databaseUrl)
+  const host = await openHost(plan, { signal, note: progress.note, logFile })
   try {
-    const host = await openHost(plan, { signal, note: progress.note, logFile })
+    const database = await openDatabase(environment.databaseUrl)
     const env = settingsOf(environment.settings)
     const place = { databaseUrl: database.url, ...coresOf(host.cores), env, logFile, host }
     const close = async () => {
@@ -54,7 +54,7 @@ async function openThere(plan, logFile, { signal, progress, environment }) {
     }
     return { database, cores: null, place, host, close }
   } catch (error) {
-    await database.close()
+    await host.close()
     throw error
   }
 }

@@ -19,6 +19,7 @@ import path from 'node:path'
 
 const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
 const NPM_TIMEOUT_MS = 300_000
+const BROKEN = /TAR_ENTRY_ERROR/
 
 /** What nobody has used for so long goes. */
 const KEPT_MS = 7 * 24 * 3_600_000
@@ -43,7 +44,8 @@ export function install({ cache, code, modules, files, packages }) {
           encoding: 'utf8',
           timeout: NPM_TIMEOUT_MS,
         })
-        if (error || status !== 0) throw error ?? new Error(wordsOf(`${stdout}\n${stderr}`))
+        // With a full disk npm says so, leaves packages in halves, and ends with 0.
+        if (status !== 0 || BROKEN.test(stderr)) throw error ?? new Error(wordsOf(`${stdout}\n${stderr}`))
       })
     }
     step = 'copy'
@@ -97,5 +99,6 @@ function removeOld(cache, needed) {
 function wordsOf(output) {
   const errors = output.split('\n').flatMap((line) => /^npm (?:error|ERR!) (.*)/.exec(line)?.[1] ?? [])
   const telling = errors.filter((line) => !/A complete log of this run|^\s|debug-0\.log/.test(line))
-  return telling.slice(0, 3).join('; ') || output.trim().split('\n').at(-1) || 'npm said nothing'
+  const broken = output.split('\n').find((line) => BROKEN.test(line))
+  return telling.slice(0, 3).join('; ') || broken || output.trim().split('\n').at(-1) || 'npm said nothing'
 }

@@ -40,7 +40,7 @@ export function copyInstalled(from, to) {
 
 /** Of Redline there. @param {Pick<Box, 'processes'>} box */
 export function ourProcesses(box) {
-  return box.processes().filter(({ command }) => /node|agent|server\.js/.test(command))
+  return box.processes().filter(({ command }) => /ssh\/agent\.js|api\/server\.js/.test(command))
 }
 
 /** @param {Pick<Box, 'processes'>} box */
