@@ -38,8 +38,8 @@ export function settingsOf(settings) {
 }
 
 /** What any program needs, and nothing that would change the API. @param {NodeJS.ProcessEnv} [env] */
-export function bareEnvironment({ PATH, HOME } = process.env) {
-  return { PATH, HOME }
+export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
+  return { PATH, HOME, TMPDIR }
 }
 
 /**

@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { bareEnvironment, sshAddress } from '../environment.js'
 import { describeMachine, nofileOf, planCores } from '../machine.js'
 import { nodeOf } from '../node-versions.js'
@@ -29,6 +30,7 @@ const LOG_BYTES = 2 ** 20
 /** Files that a database URL may name; they come with it. */
 const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
+const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-agent-'))
 const logFile = path.join(folder, 'api.log')
 const planned = planCores()
@@ -77,6 +79,15 @@ const COMMANDS = {
     return watching?.end()
   },
 
+  /** For whoever starts the API with a file of his own. It goes with us. */
+  async keep({ name, text }) {
+    writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 })
+  },
+
+  async emptyLog() {
+    truncateSync(logFile)
+  },
+
   facts: () => gatherFacts({ cores, database: null, signal: controller.signal }),
 
   node: ({ major }) => nodeOf(major),
@@ -85,9 +96,8 @@ const COMMANDS = {
 for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
 process.stdout.on('error', end)
 createInterface({ input: process.stdin }).on('line', hear).on('close', end)
-say({
-  hello: { machine: describeMachine(), node: process.version, cores, nofile: nofileOf('self'), address: sshAddress() },
-})
+const limits = { cores, nofile: nofileOf('self') }
+say({ hello: { machine: describeMachine(), ...limits, address: sshAddress(), root, folder } })
 
 /** @param {string} line */
 async function hear(line) {
@@ -151,7 +161,6 @@ function withFiles(databaseUrl, files) {
   for (const name of FILES.filter((one) => files[one] !== undefined)) {
     const file = path.join(folder, `${name}.pem`)
     writeFileSync(file, files[name], { mode: 0o600 })
-    chmodSync(file, 0o600)
     url.searchParams.set(name, file)
   }
   return url.href

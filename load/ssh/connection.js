@@ -23,6 +23,7 @@ const OPTIONS = {
 /** The host says it when we are in; what its shell may print before it is not ours. */
 const GREETING = 'redline is in'
 const STOP_GRACE_MS = 300
+const NEVER = new AbortController().signal
 
 /**
  * One connection by the system's ssh, so that the user's keys, agents, jump hosts and configuration hold. All that follows
@@ -74,7 +75,16 @@ export async function connect({ host, config }, signal) {
       const { stdout } = await runToEnd(start([...ssh, '-G', '--', host]), '', signal)
       return /^hostname (.*)$/m.exec(stdout)?.[1] ?? host
     },
-    forward: (port) => forward([...ssh], host, port, signal),
+    forward: async (port) => {
+      const [local] = await freePorts(1)
+      const end = await forward(ssh, host, `127.0.0.1:${local}:127.0.0.1:${port}`, signal)
+      return { port: local, end }
+    },
+    forwardSocket: async (file) => {
+      const local = path.join(folder, path.basename(file))
+      await forward(ssh, host, `${local}:${file}`, signal)
+      return local
+    },
     close,
   }
 }
@@ -87,6 +97,7 @@ export async function connect({ host, config }, signal) {
  * @property {(text: string, input: string) => Promise<Ended>} run one to its end
  * @property {() => Promise<string>} hostname the host's, as ssh's configuration has it
  * @property {(port: number) => Promise<{ port: number, end: () => Promise<void> }>} forward a port of the host's loopback to one here
+ * @property {(file: string) => Promise<string>} forwardSocket a socket of the host to one here, until the connection ends
  * @property {() => Promise<void>} close
  *
  * @typedef {{ code: number | null, stdout: string, stderr: string }} Ended
@@ -139,15 +150,13 @@ async function runToEnd({ child, exited, stop }, input, signal) {
 /**
  * @param {string[]} ssh
  * @param {string} host
- * @param {number} port
+ * @param {string} way from here to there, as -L takes it
  * @param {AbortSignal} signal
+ * @returns {Promise<() => Promise<void>>} ends it
  */
-async function forward(ssh, host, port, signal) {
-  const [local] = await freePorts(1)
-  const way = ['-L', `127.0.0.1:${local}:127.0.0.1:${port}`, '--', host]
-  const { code, stderr } = await runToEnd(start([...ssh, '-O', 'forward', ...way]), '', signal)
-  if (code !== 0)
-    throw new UsageError(`--ssh ${host}: expected port ${port} there to be forwarded, got: ${stderr.trim()}`)
-  const never = new AbortController().signal
-  return { port: local, end: async () => void (await runToEnd(start([...ssh, '-O', 'cancel', ...way]), '', never)) }
+async function forward(ssh, host, way, signal) {
+  const order = (/** @type {string} */ name) => start([...ssh, '-O', name, '-L', way, '--', host])
+  const { code, stderr } = await runToEnd(order('forward'), '', signal)
+  if (code !== 0) throw new UsageError(`--ssh ${host}: expected ${way} to be forwarded, got: ${stderr.trim()}`)
+  return async () => void (await runToEnd(order('cancel'), '', NEVER))
 }

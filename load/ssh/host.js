@@ -44,6 +44,8 @@ export async function openHost(plan, { signal, note, logFile }) {
  * @property {import('./connection.js').Connection} connection
  * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} machine
  * @property {{ api: string, others: string } | null} cores there
+ * @property {string} root folder of our programs there
+ * @property {string} folder there that goes with the connection
  * @property {(ask: string, asked?: object) => Promise<any>} ask the agent
  * @property {() => Promise<never>} died rejects when the API that is started next, or the line to it, ends by itself
  * @property {() => Promise<void>} close stops what runs there
@@ -90,6 +92,8 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     connection,
     machine: hello.machine,
     cores: hello.cores,
+    root: hello.root,
+    folder: hello.folder,
     ask: async (ask, asked) => {
       const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost])
       if (error) throw errorOf(error)

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { UsageError } from '../flags.js'
 
+const ROOT = new URL('../../', import.meta.url)
 const POLL_TIMEOUT_MS = 5000
 
 /** Files that a database URL may name. */
@@ -23,7 +25,7 @@ export async function openSsh(place) {
     files: filesOf(databaseUrl),
     env,
     node,
-    nodeFlags,
+    nodeFlags: nodeFlags?.map((flag) => flagThere(flag, host.root)),
     nofile,
     cores,
     address: host.bind,
@@ -53,6 +55,11 @@ export async function openSsh(place) {
     await stop()
     throw error
   }
+}
+
+/** A file of this checkout is one of the copy there. @param {string} flag @param {string} root there */
+function flagThere(flag, root) {
+  return flag.replace(ROOT.href, `file://${root}`).replace(fileURLToPath(ROOT), root)
 }
 
 /** What the URL names lies here, and has to lie there. @param {string} databaseUrl @returns {Record<string, string>} */
