@@ -192,7 +192,9 @@ function generatorLine(records) {
  */
 export function whereAndWhen({ machine, target_machine, versions, started_at, finished_at }) {
   return [
-    ...(target_machine ? [`- ${target_machine.name}, on which the API ran: ${machineText(target_machine)}`] : []),
+    ...(target_machine
+      ? [`- ${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
+      : []),
     `- ${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     `- Node ${versions.node}, Postgres ${versions.postgres ?? 'not ours'}, Redline ${versions.redline_commit ?? 'without git'}, ${versions.driver}`,
     `- ${started_at} to ${finished_at ?? '(not finished)'}`,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { bareEnvironment, sshAddress } from '../environment.js'
-import { describeMachine, nofileOf, planCores } from '../machine.js'
+import { describeMachine, planCores } from '../machine.js'
 import { nodeOf } from '../node-versions.js'
 import { gatherFacts } from '../preflight/facts.js'
 import { every, SAMPLE_MS } from '../probes/every.js'
@@ -42,6 +42,7 @@ let opening = null
 /** @type {{ end: () => Promise<any> } | null} */
 let watching = null
 let silence = setTimeout(end, SILENCE_MS)
+let ending = false
 
 /** What the lab asks for. @type {Record<string, (asked: any) => Promise<any>>} */
 const COMMANDS = {
@@ -96,8 +97,7 @@ const COMMANDS = {
 for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
 process.stdout.on('error', end)
 createInterface({ input: process.stdin }).on('line', hear).on('close', end)
-const limits = { cores, nofile: nofileOf('self') }
-say({ hello: { machine: describeMachine(), ...limits, address: sshAddress(), root, folder } })
+say({ hello: { machine: { ...describeMachine(), node: process.version }, cores, address: sshAddress(), root, folder } })
 
 /** @param {string} line */
 async function hear(line) {
@@ -125,10 +125,13 @@ function errorOf({ constructor: { name }, message, service, code, signal, words 
 
 /** What is left of the API is the kernel's to kill when we are gone. */
 async function end() {
+  if (ending) return
+  ending = true
   clearTimeout(silence)
   controller.abort()
   setTimeout(leave, ENDING_MS)
   await (await opening?.catch(() => null))?.stop()
+  if (opening) sendLog()
   leave()
 }
 

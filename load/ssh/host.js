@@ -42,7 +42,7 @@ export async function openHost(plan, { signal, note, logFile }) {
  * @property {string} bind address there that the API listens on
  * @property {number} port there
  * @property {import('./connection.js').Connection} connection
- * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} machine
+ * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string, node: string }} machine
  * @property {{ api: string, others: string } | null} cores there
  * @property {string} root folder of our programs there
  * @property {string} folder there that goes with the connection

@@ -20,7 +20,9 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
   /** @param {any} t @param {import('../support/ssh-box.js').Box} host @param {string} databaseUrl @param {string} name */
   async function start(t, host, databaseUrl, name) {
     const out = `${folder}/${name}`
-    const lab = runSweep([...host.flags, '--database-url', databaseUrl, '--rates', '100,100,100', '--out', out])
+    const argv = [...host.flags, '--database-url', databaseUrl, '--rates', '100,100,100', '--out', out]
+    // Who is killed leaves the folder of his socket.
+    const lab = runSweep(argv, { TMPDIR: folder })
     await lab.stderrHas('trial 1:')
     t.equal(ourProcesses(host).length, 2, 'our agent and the API')
     return { lab, out }

@@ -32,12 +32,6 @@ export async function startBox(host, options) {
 
 /** @typedef {Awaited<ReturnType<typeof startBox>>} Box */
 
-/** What is installed on one, without installing it again. @param {Box} from @param {Box} to */
-export function copyInstalled(from, to) {
-  const [source, target] = [from, to].map(({ folder }) => path.join(folder, 'root', '.cache'))
-  execFileSync('cp', ['-al', source, target])
-}
-
 /** Of Redline there. @param {Pick<Box, 'processes'>} box */
 export function ourProcesses(box) {
   return box.processes().filter(({ command }) => /ssh\/agent\.js|api\/server\.js/.test(command))
