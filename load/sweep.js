@@ -8,7 +8,7 @@ import { limitOfRun } from './limit.js'
 import { RUN_FLAGS } from './open-run.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
 import { answerText } from './report/report.js'
-import { trialTable } from './report/table.js'
+import { shortTrialTable } from './report/table.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
 import { DATABASE_FLAG, SSH_FLAGS, withDatabase } from './ssh/plan.js'
@@ -55,7 +55,7 @@ export const sweep = {
         }
     const environment = withDatabase(io.environment, flags['database-url'])
     const ended = await runExperiment({ run, plan, results, ...experiment }, { ...io, environment })
-    const text = [trialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
+    const text = [shortTrialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json: flags.json === true }
   },
 }
