@@ -4,6 +4,7 @@ import { DRIVERS } from './drivers/index.js'
 import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
 import { HOSTS_FLAGS, originOf } from './hosts/flags.js'
 import { readMixFile } from './mix-file.js'
+import { sshPlanOf } from './ssh/plan.js'
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
 
@@ -105,6 +106,7 @@ export function planOf(flags) {
   return {
     url: flags.url ?? null,
     metrics_url: flags['metrics-url'] ?? null,
+    ssh: sshPlanOf(flags),
     driver: driver.name,
     rates_rps: flags.rates ?? null,
     connections,
@@ -120,7 +122,11 @@ export function planOf(flags) {
     warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
     timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
-    ...originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls: [flags.url ?? null] }),
+    ...originOf(flags, {
+      drivers: [driver.name],
+      connections: Math.min(...connections),
+      urls: [flags.url ?? flags.ssh ?? null],
+    }),
   }
 }
 

@@ -28,7 +28,7 @@ const BY_ADDRESSES = ['paced', 'vegeta']
  * @param {object} load
  * @param {string[]} load.drivers
  * @param {number} load.connections the least of a trial
- * @param {(string | null)[]} load.urls null: the local API
+ * @param {(string | null)[]} load.urls what is loaded; null: the local API
  * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: drivers of it that can; target: its flag for a URL
  * @returns {Origin}
  * @throws {UsageError} where flags do not go together
@@ -38,7 +38,11 @@ const BY_ADDRESSES = ['paced', 'vegeta']
  * @property {string | null} [ssh_config]
  * @property {string[]} [local_addresses]
  */
-export function originOf(flags, { drivers, connections, urls }, { byHosts = BY_HOSTS, target = '--url' } = {}) {
+export function originOf(
+  flags,
+  { drivers, connections, urls },
+  { byHosts = BY_HOSTS, target = '--url or --ssh' } = {},
+) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
   if (ssh_config !== null && !load_hosts)
     throw new UsageError('--ssh-config: expected --load-hosts beside it, got none')

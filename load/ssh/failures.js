@@ -45,7 +45,7 @@ const CAUSES = [
   },
   {
     pattern: /Can't open user config file|Bad (configuration|owner)|terminating, \d+ bad/,
-    line: (said) => `expected a configuration that ssh can read, got: ${lineWith(said, 'config', 'Bad')}`,
+    line: (said) => `expected a configuration that ssh can read, got: ${lineWith(said, 'Bad', 'config')}`,
   },
 ]
 

@@ -284,7 +284,10 @@ t.test('flags that do not go together are refused in one line', async (t) => {
       [...url, '--load-hosts', 'a,b'],
       /--load-hosts: expected --driver vegeta \(open loop\) or locust \(closed loop\), got paced/,
     ],
-    [['--driver', 'vegeta', '--load-hosts', 'a,b'], /--load-hosts: expected --url beside it, got none: the local API/],
+    [
+      ['--driver', 'vegeta', '--load-hosts', 'a,b'],
+      /--load-hosts: expected --url or --ssh beside it, got none: the local API/,
+    ],
     [
       [...url, '--driver', 'vegeta', '--load-hosts', 'a,-oProxyCommand=x'],
       /--load-hosts: expected hosts as ssh takes them/,
@@ -297,7 +300,7 @@ t.test('flags that do not go together are refused in one line', async (t) => {
       [...url, '--driver', 'vegeta', '--load-hosts', 'a,b', '--connections', '1'],
       /expected a connection for each of the 2, got 1/,
     ],
-    [['--ssh-config', 'file'], /--ssh-config: expected --load-hosts/],
+    [['--ssh-config', 'file'], /--ssh-config: expected --ssh user@host/],
     [
       ['--driver', 'wrk', '--local-addresses', '127.0.0.1,127.0.0.2'],
       /--local-addresses: expected --driver paced .* got wrk/,
