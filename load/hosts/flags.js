@@ -44,7 +44,7 @@ export function originOf(
   { byHosts = BY_HOSTS, target = '--url or --ssh' } = {},
 ) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
-  if (ssh_config !== null && !load_hosts)
+  if (ssh_config !== null && !load_hosts && !flags.ssh)
     throw new UsageError('--ssh-config: expected --load-hosts beside it, got none')
   if (load_hosts) {
     if (local_addresses) throw new UsageError('--local-addresses: expected no --load-hosts beside it, got both')
