@@ -26,7 +26,8 @@ export function judge(trial, slo) {
   }
 
   const failure = failureOf(traffic, slo)
-  const behind = trial.load.loop === 'open' ? hostBehind(trial, slo) : null
+  const isShared = trial.load.loop === 'open' && Number(traffic.hosts?.length) > 1
+  const behind = isShared ? hostBehind(trial, slo) : null
   if (behind && behind.reach >= 1) {
     const others = failure ?? 'the other load hosts went on, so this was not the load asked for'
     return { verdict: 'invalid', because: `${behind.evidence[0]} (${others})`, blame: 'generator' }

@@ -249,6 +249,8 @@ t.test('of several load hosts, one that falls behind is named, and makes the tri
   const late = of({ lateness_ms: { p99: 800 }, sent: 400 })
   t.match(judge(late, SLO), { verdict: 'invalid', blame: 'generator' }, 'although its p99 is within the SLO')
   t.match(because(late), /^u@b was 800 ms late at p99 \(the other load hosts went on/)
+  const alone = { ...late, traffic: { ...late.traffic, hosts: late.traffic.hosts.slice(1) } }
+  t.equal(judge(alone, SLO).verdict, 'pass', 'of one host alone it only adds to latency, as of this machine')
   t.match(because(of({ start_ms: 1100 })), /^u@b began 1.10 s after it was told to/)
   t.equal(judge(of({ start_ms: 900 }), SLO).verdict, 'pass', 'less than a tenth of the trial')
   t.equal(judge(of({}, { latency_ms: { p99: 400 } }), SLO).verdict, 'fail')
