@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { DRIVERS } from './drivers/index.js'
 import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
 import { readMixFile } from './mix-file.js'
+import { sshPlanOf } from './ssh/plan.js'
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
 
@@ -103,6 +104,7 @@ export function planOf(flags) {
   return {
     url: flags.url ?? null,
     metrics_url: flags['metrics-url'] ?? null,
+    ssh: sshPlanOf(flags),
     driver: driver.name,
     rates_rps: flags.rates ?? null,
     connections,

@@ -3,6 +3,7 @@ import { duration, helpText, oneOf, UsageError, wholeNumber } from '../load/flag
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
+import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
 import { conclusionsOf } from './article/conclusions.js'
 import * as article from './article/steps.js'
 import { articleReport, articleText } from './article/tables.js'
@@ -54,13 +55,16 @@ const FLAGS = {
     expected: 'a time such as 500ms, 10s or 2m',
   },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...SSH_FLAGS,
+  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run tune                      about 6 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset full     about 1.5 hours
-  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion`
+  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
+  npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`
 
 const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
   return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`
@@ -80,7 +84,7 @@ export const tune = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('tune', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('tune', FLAGS, argv, planOf)
     const { next, answer, report, text, size } = plan.preset === ARTICLE.name ? ARTICLES : MATRICES
     io.progress.note(size(plan))
     const ended = await runExperiment(
@@ -93,7 +97,7 @@ export const tune = {
         open: (cell, place) => openCell(levelsOf(String(cell)), place),
         report,
       },
-      io,
+      { ...io, environment: withDatabase(io.environment, databaseUrl) },
     )
     if (ended.run.recommended && !ended.run.interrupted) writeEnvFile(results.file(ENV_FILE), ended)
     return { ...ended, text: text(ended.run, ended.records), folder: results.folder, json }
@@ -130,7 +134,8 @@ const ARTICLES = {
 
 /** @param {Record<string, any>} flags @returns {TunePlan | import('./article/steps.js').ArticlePlan} */
 function planOf(flags) {
-  return flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+  const plan = flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+  return { ...plan, ssh: sshPlanOf(flags) }
 }
 
 /** @param {Record<string, any>} flags @returns {import('./article/steps.js').ArticlePlan} */

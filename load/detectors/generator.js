@@ -48,7 +48,7 @@ export function generatorConnections({ load, traffic, probes }) {
 export function machineNoise({ target, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
-  const shared = expandCores(probes.generator.cores ?? target.cores)
+  const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const own = expandCores(target.cores).flatMap((core) => (shared.includes(core) ? [] : (cores[core] ?? [])))
   // On a core that is shared with the generator and Postgres, others are no noise.
   if (own.length === 0) return NOTHING

@@ -136,7 +136,7 @@ function reasons(records) {
 
 /** @param {any} run @param {import('../trial.js').TrialRecord[]} records */
 function method(run, records) {
-  const { plan, pinning } = run
+  const { plan, pinning, target_machine } = run
   const rows = plan.url
     ? 'rows are not counted: the database behind a URL is not ours'
     : 'the stored rows are counted after it'
@@ -147,6 +147,7 @@ function method(run, records) {
     `- Trials of ${times} s after ${plan.warmup_s} s of warm-up or more. ${table}; ${rows}.`,
     ...loopLines(records),
     `- ${pinning}`,
+    ...(target_machine ? [seenThere(target_machine)] : []),
     ...[settingsLine(records)].filter(Boolean),
     '- p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
     ...[generatorLine(records)].filter(Boolean),
@@ -189,11 +190,23 @@ function generatorLine(records) {
  *
  * @param {any} run run.json
  */
-export function whereAndWhen({ machine, versions, started_at, finished_at }) {
-  const memory = `${(machine.memory_bytes / 2 ** 30).toFixed(0)} GiB`
+export function whereAndWhen({ machine, target_machine, versions, started_at, finished_at }) {
   return [
-    `- ${machine.cpu_model}, ${machine.cores} cores, ${memory}, ${machine.kernel}`,
+    ...(target_machine
+      ? [`- ${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
+      : []),
+    `- ${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     `- Node ${versions.node}, Postgres ${versions.postgres ?? 'not ours'}, Redline ${versions.redline_commit ?? 'without git'}, ${versions.driver}`,
     `- ${started_at} to ${finished_at ?? '(not finished)'}`,
   ].join('\n')
+}
+
+/** @param {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} machine */
+function machineText({ cpu_model, cores, memory_bytes, kernel }) {
+  return `${cpu_model}, ${cores} cores, ${(memory_bytes / 2 ** 30).toFixed(0)} GiB, ${kernel}`
+}
+
+/** @param {{ name: string }} machine */
+function seenThere({ name }) {
+  return `- Seen on ${name}, by its own clock: the process of the API and the kernel. Not seen: what CPU Postgres used, and what its host took from it.`
 }

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/drivers/index.js'
 import { UsageError } from '../../load/flags.js'
-import { softNofileOf, textOf } from '../../load/machine.js'
-import { NotApplied } from '../../load/run.js'
+import { nodeOf } from '../../load/node-versions.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { openSession } from '../faults/session.js'
-import { nodeOf } from './node.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 
 const SEMI_SPACE = '--max-semi-space-size='
 
-/** Of the time that an empty statement takes anyway. */
+/** Of the time that an empty insert takes beyond an empty question, which has the same way. */
 const DELAY_TOLERANCE_MS = 0.5
 
 /**
@@ -59,12 +58,11 @@ export const MEANS = {
       return { ...place, nofile: `${level}:` }
     },
     readBack: (
-      /** @type {Target} */ { pid, settings },
+      /** @type {Target} */ { softNofile: soft, settings },
       /** @type {Place} */ _,
       /** @type {string} */ _name,
       /** @type {string} */ level,
     ) => {
-      const soft = softNofileOf(Number(pid))
       return soft === settings.NOFILE ? level : `a soft limit of ${soft} beside a hard one of ${settings.NOFILE}`
     },
   },
@@ -74,15 +72,13 @@ export const MEANS = {
     apply: (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
       return { ...place, nodeFlags: [...(place.nodeFlags ?? []), SEMI_SPACE + level] }
     },
-    readBack: (/** @type {Target} */ { pid }) => {
-      return semiSpaceOf((textOf(`/proc/${pid}/cmdline`) ?? '').split('\0')) ?? 'not set'
-    },
+    readBack: (/** @type {Target} */ { words = [] }) => semiSpaceOf(words) ?? 'not set',
   },
 
   /** Another Node; the API says in its metrics which one runs it. */
   node: {
     apply: async (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
-      return { ...place, node: await nodeOf(level) }
+      return { ...place, node: await (place.host ? place.host.ask('node', { major: level }) : nodeOf(level)) }
     },
     readBack: (/** @type {Target} */ { settings }) => String(settings.NODE).replace(/^v(\d+)\..*/, '$1'),
   },
@@ -176,12 +172,18 @@ export function semiSpaceOf(words) {
   return words.findLast((word) => word.startsWith(SEMI_SPACE))?.slice(SEMI_SPACE.length)
 }
 
-/** The least of a few, in milliseconds. @param {import('pg').Client} session */
+/** What an insert of no rows takes beyond the way there, in milliseconds. @param {import('pg').Client} session */
 async function emptyInsert(session) {
+  const insert_ms = await leastTime_ms(session, "INSERT INTO users (email, password) SELECT '', '' WHERE false")
+  return Math.max(0, insert_ms - (await leastTime_ms(session, 'SELECT 1')))
+}
+
+/** Of a few. @param {import('pg').Client} session @param {string} statement */
+async function leastTime_ms(session, statement) {
   const times_ms = []
   for (let i = 0; i < 5; i++) {
     const start_ms = performance.now()
-    await session.query("INSERT INTO users (email, password) SELECT '', '' WHERE false")
+    await session.query(statement)
     times_ms.push(performance.now() - start_ms)
   }
   return Math.min(...times_ms)

@@ -1,7 +1,7 @@
 import { UsageError } from '../../load/flags.js'
-import { NotApplied } from '../../load/run.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { ServiceEnded } from '../../load/service.js'
-import { openLocal } from '../../load/targets/index.js'
+import { openApi } from '../../load/targets/index.js'
 import { KNOBS } from '../knobs.js'
 import { MEANS } from './means.js'
 
@@ -37,7 +37,7 @@ export async function openCell(levels, place) {
       Object.assign(own, settings)
       where = next
     }
-    const target = await openLocal(where).catch((error) => {
+    const target = await openApi(where).catch((error) => {
       const isRefused = error instanceof ServiceEnded || error instanceof UsageError
       throw isRefused ? new NotApplied(error.message) : error
     })

@@ -3,7 +3,7 @@ import { chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { NotApplied } from '../../load/run.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { startService } from '../../load/service.js'
 import { postgresUser } from '../../sql/embedded.js'
 import { leashed } from '../../sql/leash.js'
@@ -29,6 +29,8 @@ const MAX_CLIENTS = 2000
  * @throws {NotApplied} where there is no PgBouncer
  */
 export async function putPgbouncer(place, pool_size) {
+  if (place.host)
+    throw new NotApplied('PgBouncer is started beside the lab, on loopback: expected the API there, too, got --ssh')
   const { program, version } = findPgbouncer()
   const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-pgbouncer-'))
   try {
