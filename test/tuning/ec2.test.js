@@ -1,8 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { openHosts, withoutHosts } from '../support/hosts.js'
+import { startPostgres } from '../support/postgres-host.js'
 import { without } from '../support/skip.js'
+import { ourProcesses, startBox } from '../support/ssh-box.js'
+import { withoutSshd } from '../support/sshd.js'
+import { openWayOut } from '../support/way-out.js'
 
 const FOLDER = 'tuning/ec2'
 const USER_DATA = `${FOLDER}/user-data.yaml`
@@ -125,3 +130,32 @@ t.test('what the runbook makes, it takes down', async (t) => {
   const used = new Set([...(BLOCKS.at(-1) ?? '').matchAll(/\$\{?([A-Z_]+)/g)].map(([, name]) => name))
   for (const name of used) t.match(text, new RegExp(`(^|[ ;])${name}[= ]`, 'm'), `${name} is set`)
 })
+
+t.test(
+  'the first table of the runbook, followed literally',
+  { skip: withoutHosts() ?? withoutSshd() ?? false },
+  async (t) => {
+    const { box, database, load } = await openHosts(t, ['box', 'database', 'load'])
+    const { user, configFile } = await startBox(box, { env: await openWayOut(t, box) })
+    const { url, caFile } = await startPostgres(database)
+
+    // What the chapters before it leave on the load machine, where nobody gives flags for ssh.
+    const home = path.join(load.folder, 'root')
+    mkdirSync(path.join(home, '.ssh'), { mode: 0o700 })
+    copyFileSync(configFile, path.join(home, '.ssh/config'))
+    const clone = `git bundle create ${home}/redline.bundle HEAD && git clone -q ${home}/redline.bundle ${home}/redline`
+    t.equal(run(['bash', '-c', clone]).status, 0)
+    symlinkSync(realpathSync('node_modules'), path.join(home, 'redline/node_modules'))
+    copyFileSync(caFile, path.join(home, 'redline/rds-ca.pem'))
+    const address = url.replace(/sslrootcert=.*/, 'sslrootcert=rds-ca.pem')
+    writeFileSync(path.join(home, 'redline/lab.env'), `BOX=${user}\nDATABASE_URL='${address}'\n`)
+
+    const block = String(BLOCKS.find((text) => text.startsWith('cd ~/redline')))
+    const child = load.spawn(['bash', '-c', block])
+    const output = [child.stdout, child.stderr].map((stream) => stream?.setEncoding('utf8').toArray())
+    const [stdout, stderr] = (await Promise.all(output)).map((chunks) => String(chunks?.join('')))
+    t.match(stdout, /^\| +500\/s +\|.*\n\| +1,000\/s +\|/m, stderr)
+    t.match(stderr, 'of 1000 stored')
+    t.strictSame(ourProcesses(box), [], 'and nothing of it runs on the box any more')
+  },
+)
