@@ -108,7 +108,10 @@ async function hear(line) {
   try {
     say({ id, result: (await COMMANDS[ask](asked)) ?? null })
   } catch (error) {
-    if (ask === 'start') sendLog()
+    if (ask === 'start') {
+      sendLog()
+      opening = null
+    }
     say({ id, error: errorOf(error) })
   }
 }

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { UsageError } from '../flags.js'
 import { NotApplied } from '../not-applied.js'
@@ -64,7 +65,8 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   let dying = /** @type {Deferred<never>} */ (deferred())
   const channel = openChannel(child, ({ hello, died, log }) => {
     if (hello) greeting.resolve(hello)
-    if (log) appendFileSync(logFile, log)
+    // The folder of a run that never began is gone by the time of its last words.
+    if (log && existsSync(path.dirname(logFile))) appendFileSync(logFile, log)
     if (died) dying.reject(errorOf(died))
   })
   let closing = false
