@@ -122,7 +122,8 @@ function whenKept(command, text) {
     if (!existsSync(new URL(`${name}/run.json`, EVIDENCE)))
       return `No run of it is kept yet; \`${command}\` measures it.`
     const { run, records } = evidence(name)
-    return [text(run, records), whereAndWhen(run)].join('\n\n')
+    const conditions = [settingsLine(records), whereAndWhen(run)].filter(Boolean).join('\n')
+    return [text(run, records), conditions].join('\n\n')
   }
 }
 

@@ -27,7 +27,7 @@ export function pgbouncerTable({ plan, not_applied = [] }, records) {
     const { INSERT_MODE, POOL_MAX, PGBOUNCER_POOL } = levelsOf(cell)
     const settings = [INSERT_MODE, POOL_MAX, PGBOUNCER_POOL === '0' ? 'none' : PGBOUNCER_POOL]
     const refused = not_applied.find((one) => one.cell === cell)
-    if (refused) return [...settings, `not applied: ${refused.because}`, ...Array(4).fill(NONE)]
+    if (refused) return [...settings, 'not applied', ...Array(4).fill(NONE)]
     const of = (/** @type {string} */ kind) => blockTrials(records, kind).filter((record) => record.cell === cell)
     const [below, at, above] = [of('below'), of('at'), of('above')]
     const p99_ms = median(at.map(({ traffic }) => traffic.ok_latency_ms?.p99 ?? Number.NaN))
@@ -54,7 +54,8 @@ export function pgbouncerTable({ plan, not_applied = [] }, records) {
   const version = records.find(({ settings }) => settings.PGBOUNCER)?.settings.PGBOUNCER ?? 'none'
   const delay = levelsOf(plan.anchor).DB_DELAY_MS
   const about = `PgBouncer ${version} in transaction mode, a database ${delay} ms away, one API process. Offered: shares of what the first line takes.`
-  return [about, table(head, rows)].join('\n\n')
+  const reasons = not_applied.map(({ cell, because }) => `- Not applied: ${cell}: ${because}`)
+  return [about, table(head, rows), reasons.join('\n')].filter(Boolean).join('\n\n')
 }
 
 /**

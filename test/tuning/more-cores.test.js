@@ -137,7 +137,7 @@ t.test('the tables', async (t) => {
   t.match(text, /PgBouncer 1.18.0 in transaction mode, a database 5 ms away/)
   t.match(text, /single +\| +20 +\| +none +\| +50.00 % +\| +12.0 ms +\| +1,000\/s +\| +1 \| +70.0/)
   t.match(text, /single +\| +20 +\| +4 +\|.*500\/s.*0.50x/)
-  t.match(text, 'not applied: no PgBouncer')
+  t.match(text, /Not applied: .*PGBOUNCER_POOL=20: no PgBouncer/)
 
   const swept = JSON.parse(readFileSync('tuning/evidence/sweep-batched/run.json', 'utf8'))
   const lines = readFileSync('tuning/evidence/sweep-batched/trials.ndjson', 'utf8').trim().split('\n')
