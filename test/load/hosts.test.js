@@ -163,18 +163,9 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
         '--ssh-config',
         config,
       ]
-      const lab = startLab([
-        'sweep',
-        ...flags,
-        '--rates',
-        '100',
-        '--duration',
-        '60s',
-        '--connections',
-        '10',
-        '--out',
-        out,
-      ])
+      const times = ['--rates', '100', '--duration', '60s', '--connections', '10']
+      // Killed, it cannot clear away what it has here.
+      const lab = startLab(['sweep', ...flags, ...times, '--out', out], { TMPDIR: temporaryFolder(t) })
       await Promise.all([server.requests(20, a.address), server.requests(20, b.address)])
       t.ok(runningOn(a).length > 0 && runningOn(b).length > 0)
       lab.child.kill(name)
