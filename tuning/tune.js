@@ -33,7 +33,8 @@ const ARTICLE = { name: 'article', blocks: 6, duration_ms: 6000, timeout_s: 30 }
 const FLAGS = {
   preset: {
     value: 'NAME',
-    about: 'quick (6 minutes, default), full (every knob alone), article (its eight cells)',
+    about:
+      'quick (6 minutes, default), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
     ...oneOf([...Object.keys(PRESETS), ARTICLE.name]),
   },
   knob: {

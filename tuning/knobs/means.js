@@ -4,6 +4,7 @@ import { UsageError } from '../../load/flags.js'
 import { nodeOf } from '../../load/node-versions.js'
 import { NotApplied } from '../../load/not-applied.js'
 import { openSession } from '../faults/session.js'
+import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 
 const SEMI_SPACE = '--max-semi-space-size='
 
@@ -17,9 +18,13 @@ const DELAY_TOLERANCE_MS = 0.5
  * @property {(place: Place, name: string, level: string) => Place | Promise<Place>} [apply] to the place where the API is
  *   going to be started
  * @property {(place: Place, level: string) => Promise<() => Promise<void>>} [plant] around it; what it gives removes it
+ * @property {(place: Place, level: string) => Promise<Between>} [between] started between the API and what it uses, of which
+ *   what is planted sees nothing
  * @property {(name: string, level: string) => GeneratorPart} [load]
  * @property {(target: Target, place: Place, name: string, level: string) => string | Promise<string>} readBack the level
  *   that is in force
+ *
+ * @typedef {{ place: Place, settings: Record<string, string>, end: () => Promise<void> }} Between settings tell what it is
  *
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
  *
@@ -117,9 +122,23 @@ export const MEANS = {
       /** @type {string} */ level,
     ) => {
       const took_ms = await inSession(databaseUrl, emptyInsert)
-      const isInForce = took_ms >= Number(level) && took_ms < 2 * Number(level) + 10 * DELAY_TOLERANCE_MS
+      // A difference of two times, each a little off: half of it is not nothing, and twice as much is not another level.
+      const isInForce = took_ms >= Number(level) / 2 && took_ms < 2 * Number(level) + 10 * DELAY_TOLERANCE_MS
       return isInForce ? level : took_ms.toFixed(1)
     },
+  },
+
+  /** A pool that many processes share, and which says itself how large it is. */
+  pgbouncer: {
+    between: async (/** @type {Place} */ place, /** @type {string} */ level) => {
+      return level === '0' ? { place, settings: {}, end: async () => {} } : putPgbouncer(place, Number(level))
+    },
+    readBack: (
+      /** @type {Target} */ _,
+      /** @type {Place} */ { databaseUrl },
+      /** @type {string} */ _name,
+      /** @type {string} */ level,
+    ) => (level === '0' ? level : poolSizeOf(databaseUrl)),
   },
 
   /** How the generator loads it, which is told with each trial and stands in its record. */

@@ -28,12 +28,21 @@ export async function openCell(levels, place) {
   }
   try {
     for (const { level, means } of turned) if (means.plant) ends.push(await means.plant(where, level))
+    /** @type {Record<string, string>} */
+    const own = {}
+    for (const { level, means } of turned) {
+      if (!means.between) continue
+      const { place: next, settings, end } = await means.between(where, level)
+      ends.push(end)
+      Object.assign(own, settings)
+      where = next
+    }
     const target = await openApi(where).catch((error) => {
       const isRefused = error instanceof ServiceEnded || error instanceof UsageError
       throw isRefused ? new NotApplied(error.message) : error
     })
     ends.push(target.stop)
-    const settings = { ...target.settings }
+    const settings = { ...target.settings, ...own }
     for (const { name, level, means } of turned) {
       const found = await means.readBack(target, where, name, level)
       if (found !== level) throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)
