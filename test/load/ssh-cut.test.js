@@ -59,6 +59,17 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       t.equal(readTrials(out).length, 3)
     })
 
+    await t.test('the API dies there: the run ends with its last words', async (t) => {
+      const { lab, out } = await start(t, box, url, 'dies')
+      const api = box.processes().find(({ command }) => /api\/server\.js/.test(command))
+      await box.run(['kill', '-KILL', String(api?.pid)])
+      const { code, stderr } = await lab.ended
+      t.equal(code, 1)
+      t.match(stderr, /the run broke off: the API ended by itself \(SIGKILL\); its last words: .*"listening"/)
+      t.equal(fs.readFileSync(`${out}/api.log`, 'utf8').match(/"listening"/g)?.length, 1, 'its log came back once')
+      t.strictSame(ourProcesses(box), [])
+    })
+
     await t.test('the lab is killed: nothing runs there, and no ssh here', async (t) => {
       const { lab } = await start(t, box, url, 'killed')
       const master = masterOf(lab.child.pid)
