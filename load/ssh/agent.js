@@ -172,10 +172,11 @@ function withFiles(databaseUrl, files) {
   return url.href
 }
 
-/** The last of what the API printed. */
+/** The last of what the API printed, once. */
 function sendLog() {
   try {
     const text = readFileSync(logFile)
+    rmSync(logFile)
     const cut = Math.max(0, text.length - LOG_BYTES)
     say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text.subarray(cut)}` })
   } catch {

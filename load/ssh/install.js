@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -24,38 +25,30 @@ const BROKEN = /TAR_ENTRY_ERROR/
 /** What nobody has used for so long goes. */
 const KEPT_MS = 7 * 24 * 3_600_000
 
+/** A line that is dead is noticed by what is written to it. */
+const BEAT_MS = 500
+
 /**
  * @param {import('./bundle.js').Bundle & { cache: string }} bundle cache: folder
- * @returns {{ failed?: { step: 'copy' | 'npm', code: string | null, message: string } }}
+ * @returns {Promise<{ failed?: { step: 'copy' | 'npm', code: string | null, message: string } }>}
  */
-export function install({ cache, code, modules, files, packages }) {
+export async function install({ cache, code, modules, files, packages }) {
   /** @type {'copy' | 'npm'} */
   let step = 'copy'
   const [wanted, brought] = [path.join(cache, code), path.join(cache, modules)]
   try {
     mkdirSync(cache, { recursive: true, mode: 0o700 })
     removeOld(cache, [code, modules])
-    if (!existsSync(brought)) {
-      complete(brought, (folder) => {
-        write(folder, packages)
-        step = 'npm'
-        const { error, status, stdout, stderr } = spawnSync('npm', NPM, {
-          cwd: folder,
-          encoding: 'utf8',
-          timeout: NPM_TIMEOUT_MS,
-        })
-        // With a full disk npm says so, leaves packages in halves, and ends with 0.
-        if (status !== 0 || BROKEN.test(stderr)) throw error ?? new Error(wordsOf(`${stdout}\n${stderr}`))
-      })
-    }
+    await complete(brought, async (folder) => {
+      write(folder, packages)
+      step = 'npm'
+      await bring(folder)
+    })
     step = 'copy'
-    if (!existsSync(wanted)) {
-      complete(wanted, (folder) => {
-        write(folder, files)
-        symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
-      })
-    }
-    for (const folder of [wanted, brought]) utimesSync(folder, new Date(), new Date())
+    await complete(wanted, async (folder) => {
+      write(folder, files)
+      symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
+    })
     return {}
   } catch (error) {
     const { code: reason = null, message } = /** @type {NodeJS.ErrnoException} */ (error)
@@ -64,18 +57,48 @@ export function install({ cache, code, modules, files, packages }) {
   }
 }
 
-/** @param {string} target @param {(folder: string) => void} fill */
-function complete(target, fill) {
+/** @param {string} target @param {(folder: string) => Promise<void>} fill */
+async function complete(target, fill) {
   const folder = `${target}.${process.pid}`
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
   try {
-    mkdirSync(folder)
-    fill(folder)
-    renameSync(folder, target)
+    if (!existsSync(target)) {
+      mkdirSync(folder)
+      await fill(folder)
+      renameSync(folder, target)
+    }
+    utimesSync(target, new Date(), new Date())
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
-    // Another lab was faster.
+    // Unless another lab was faster.
     if (!existsSync(target)) throw error
+  } finally {
+    process.off('exit', remove)
+    remove()
   }
+}
+
+/** npm, which ends with us, and we when nobody is at the other end any more. @param {string} folder */
+async function bring(folder) {
+  const npm = spawn('npm', NPM, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: NPM_TIMEOUT_MS })
+  const kill = () => npm.kill('SIGKILL')
+  process.once('exit', kill)
+  process.stdout.once('error', () => process.exit(1))
+  const beat = setInterval(() => process.stdout.write('\n'), BEAT_MS)
+  try {
+    const closed = once(npm, 'close')
+    const [stdout, stderr] = await Promise.all([textOf(npm.stdout), textOf(npm.stderr), closed])
+    // With a full disk npm says so, leaves packages in halves, and ends with 0.
+    if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
+  } finally {
+    clearInterval(beat)
+    process.off('exit', kill)
+  }
+}
+
+/** @param {import('node:stream').Readable} stream */
+async function textOf(stream) {
+  return (await stream.setEncoding('utf8').toArray()).join('')
 }
 
 /** @param {string} folder @param {Record<string, string>} files */

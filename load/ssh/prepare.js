@@ -95,7 +95,7 @@ function isNewEnough(version) {
  * @param {{ name: string, node: string }} host
  */
 async function send(connection, bundle, { name, node }) {
-  const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log(JSON.stringify(install(${JSON.stringify(bundle)})))\n`
+  const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log(JSON.stringify(await install(${JSON.stringify(bundle)})))\n`
   const { stdout, stderr } = await connection.run(`${withPath(node)} --input-type=module -`, program)
   const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
   if (!answer)

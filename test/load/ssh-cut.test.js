@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { openHosts, withoutHosts } from '../support/hosts.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../support/lab.js'
@@ -29,6 +31,22 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
   }
 
   t.test('by a program', async (t) => {
+    await t.test('Ctrl-C while npm brings the packages: nothing goes on there, and nothing is kept', async (t) => {
+      const npm = path.join(box.folder, 'root', '.npm')
+      fs.renameSync(npm, `${npm}-away`)
+      // Without a way to a registry, it goes on trying for a minute.
+      await box.run(['sh', '-c', 'mv /root/.npmrc /root/.npmrc-away'])
+      const lab = runSweep([...box.flags, '--database-url', url, '--rates', '100', '--out', `${folder}/npm`])
+      while (!box.processes().some(({ command }) => /^npm ci/.test(command))) await pause(20)
+      lab.child.kill('SIGINT')
+      t.equal((await lab.ended).code, 130)
+      await untilNothingRuns(box)
+      t.equal(await box.run(['ls', '/root/.cache/redline']), '')
+      fs.rmSync(npm, { recursive: true, force: true })
+      fs.renameSync(`${npm}-away`, npm)
+      await box.run(['sh', '-c', 'mv /root/.npmrc-away /root/.npmrc'])
+    })
+
     await t.test('ssh dies: nothing runs there, the run says so and goes on by --resume', async (t) => {
       const { lab, out } = await start(t, box, url, 'master')
       process.kill(masterOf(lab.child.pid), 'SIGKILL')
@@ -41,13 +59,24 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       t.equal(readTrials(out).length, 3)
     })
 
+    await t.test('the API dies there: the run ends with its last words', async (t) => {
+      const { lab, out } = await start(t, box, url, 'dies')
+      const api = box.processes().find(({ command }) => /api\/server\.js/.test(command))
+      await box.run(['kill', '-KILL', String(api?.pid)])
+      const { code, stderr } = await lab.ended
+      t.equal(code, 1)
+      t.match(stderr, /the run broke off: the API ended by itself \(SIGKILL\); its last words: .*"listening"/)
+      t.equal(fs.readFileSync(`${out}/api.log`, 'utf8').match(/"listening"/g)?.length, 1, 'its log came back once')
+      t.strictSame(ourProcesses(box), [])
+    })
+
     await t.test('the lab is killed: nothing runs there, and no ssh here', async (t) => {
       const { lab } = await start(t, box, url, 'killed')
       const master = masterOf(lab.child.pid)
       lab.child.kill('SIGKILL')
       await lab.ended
       await untilNothingRuns(box)
-      while (fs.existsSync(`/proc/${master}`)) await new Promise((resolve) => setTimeout(resolve, 20))
+      while (fs.existsSync(`/proc/${master}`)) await pause(20)
       t.strictSame(fs.readdirSync(`${box.folder}/tmp`), [], 'and no folder is left there')
     })
 

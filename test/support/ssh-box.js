@@ -49,7 +49,7 @@ async function fillCache() {
 
 /** Of Redline there. @param {Pick<Box, 'processes'>} box */
 export function ourProcesses(box) {
-  return box.processes().filter(({ command }) => /ssh\/agent\.js|api\/server\.js/.test(command))
+  return box.processes().filter(({ command }) => /ssh\/agent\.js|api\/server\.js|npm|input-type/.test(command))
 }
 
 /** @param {Pick<Box, 'processes'>} box */
