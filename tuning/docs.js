@@ -3,8 +3,9 @@ import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
 import { Results } from '../load/results.js'
+import { budgetText } from './ablate/tables.js'
 import { articleText } from './article/tables.js'
-import { processTable } from './balance/tables.js'
+import { processTable, strategiesText } from './balance/tables.js'
 import { benchTables } from './bench/tables.js'
 import { confusionTable } from './faults/table.js'
 import { arithmeticTable, pgbouncerTable } from './more-cores.js'
@@ -45,7 +46,9 @@ const BLOCKS = {
   knobs: knobsBlock,
   overload: overloadBlock,
   'overload-far': overloadBlock,
-  processes: whenKept('npm run balance -- --only processes', (run, records) => processTable(run.plan, records)),
+  ablate: whenKept('npm run ablate', budgetText),
+  balance: whenKept('npm run balance', strategiesText),
+  processes: whenKept('npm run balance', (run, records) => processTable(run.plan, records), 'balance'),
   pgbouncer: whenKept('npm run tune -- --preset pgbouncer', pgbouncerTable),
   arithmetic: arithmeticBlock,
 }
@@ -115,10 +118,12 @@ function arithmeticBlock() {
 /**
  * @param {string} command that measures it
  * @param {(run: any, records: import('../load/trial.js').TrialRecord[]) => string} text
+ * @param {string} [folder] of the run, where it has another name
  * @returns {(name: string) => string}
  */
-function whenKept(command, text) {
-  return (name) => {
+function whenKept(command, text, folder) {
+  return (block) => {
+    const name = folder ?? block
     if (!existsSync(new URL(`${name}/run.json`, EVIDENCE)))
       return `No run of it is kept yet; \`${command}\` measures it.`
     const { run, records } = evidence(name)

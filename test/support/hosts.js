@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
 import { without, withoutRoot } from './skip.js'
@@ -14,6 +15,9 @@ const NETS = 255
 
 /** Each host has its own of these: what lies there is not the lab's. */
 const OWN_FOLDERS = ['/root', '/tmp', '/var/tmp', '/run']
+
+/** This checkout and the Node that runs it: what a test has a host run by its path here. */
+const PROGRAMS = [fileURLToPath(new URL('../../', import.meta.url)), path.dirname(path.dirname(process.execPath))]
 
 /** What we have for ourselves alone; root is at home in /root there. */
 const OUR_VARIABLES = ['NODE_OPTIONS', 'TMPDIR', 'SSH_AUTH_SOCK', 'DATABASE_URL']
@@ -46,7 +50,7 @@ export async function openHosts(t, names, { seen = [] } = {}) {
   /** @type {Record<string, Host>} */
   const hosts = {}
   for (const [i, name] of names.entries()) {
-    hosts[name] = await openHost(t, { name, address: `${net}.${2 + i}`, bridge, folder, seen: [folder, ...seen] })
+    hosts[name] = await openHost(t, { name, address: `${net}.${2 + i}`, bridge, folder, seen: [folder, ...hidden(PROGRAMS), ...seen] })
   }
   return hosts
 }
@@ -66,6 +70,11 @@ export async function openHosts(t, names, { seen = [] } = {}) {
  * @property {() => { pid: number, command: string }[]} processes alive there, with their pids there, but its first one
  * @property {(state: 'up' | 'down') => Promise<unknown>} wire down: as if it had been pulled out
  */
+
+/** Those that a host would not see. @param {string[]} places */
+function hidden(places) {
+  return places.filter((place) => OWN_FOLDERS.some((folder) => `${place}/`.startsWith(`${folder}/`)))
+}
 
 /** Why there can be no hosts here; undefined: there can. */
 export function withoutHosts() {

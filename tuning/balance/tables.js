@@ -68,6 +68,13 @@ export function balanceReport(run, records) {
   return `${parts.join('\n\n')}\n`
 }
 
+/** The strategies alone, for a page that is not about them. @param {any} run @param {Records} records */
+export function strategiesText({ plan, simulation = null }, records) {
+  const figures = strategyFigures(plan, records)
+  const crowded = strategyFigures(plan, records, 'crowded')
+  return [...answerSentences(figures, crowded, simulation), strategyTable(plan, records, 'strategies')].join('\n\n')
+}
+
 /** @param {BalancePlan} plan @param {Records} records @param {'strategies' | 'crowded'} part */
 function strategyTable(plan, records, part) {
   const rows = strategyFigures(plan, records, part).map((figures) => {
