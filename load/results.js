@@ -110,7 +110,12 @@ export class Results {
 
   /** @param {string} markdown */
   writeReport(markdown) {
-    fs.writeFileSync(this.file('report.md'), markdown)
+    this.writeText('report.md', markdown)
+  }
+
+  /** What is derived. @param {string} name @param {string} text */
+  writeText(name, text) {
+    fs.writeFileSync(this.file(name), text)
   }
 
   /** @param {string} name */

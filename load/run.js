@@ -7,7 +7,8 @@ import { sentenceOf } from './preflight/preflight.js'
 import { runPreflight } from './preflight/run.js'
 import { pinSelf } from './processes.js'
 import { relaxed } from './relax.js'
-import { renderReport } from './report/report.js'
+import { SWEEP_REPORT } from './report/sweep.js'
+import { writePages } from './report/write.js'
 import { openLocal, openUrl } from './targets/index.js'
 import { runTrial } from './trial.js'
 
@@ -25,13 +26,13 @@ import { runTrial } from './trial.js'
  * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
  *   of a cell, the local API or the plan's URL unless told otherwise; it stays open while the steps ask for the same cell
  * @param {string} [experiment.pinning] which core has what, where it is not the local API that has one
- * @param {(run: any, records: import('./trial.js').TrialRecord[]) => string} [experiment.report] report.md
+ * @param {import('./report/write.js').Report} [experiment.report] how the results are shown
  * @param {Io} io
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
  *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
 export async function runExperiment(experiment, { signal, progress, environment }) {
-  const { run, plan, results, next, answer, open = openPlanned(plan), report = renderReport } = experiment
+  const { run, plan, results, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
   const records = results.readTrials()
   const state = {
     ...run,
@@ -45,7 +46,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
   }
   const write = () => {
     results.writeRun(state)
-    results.writeReport(report(state, records))
+    results.writeReport(report.markdown(state, records))
   }
   const bench = await openBench(plan, results, environment, progress).catch((error) => {
     results.releaseUnused()
@@ -107,6 +108,10 @@ export async function runExperiment(experiment, { signal, progress, environment 
   }
   state.finished_at = new Date().toISOString()
   write()
+  // What was measured is not lost to a picture that cannot be drawn.
+  await writePages(results, report, state, records).catch((error) => {
+    progress.note(`report.html could not be written: ${error.message}`)
+  })
   return { run: state, records }
 }
 

@@ -39,6 +39,19 @@ export function answerText(run, records) {
   return lines.map((line) => line.replace(/^( *)(?:- )?/, '$1- ')).join('\n')
 }
 
+/**
+ * The answer alone: how much, and what stops it.
+ *
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function sweepSentence(run, records) {
+  const [capacity] = capacitySentence(run, records).split(' (')
+  const limit = run.limit ? ` Limit: ${run.limit.resource}, ${RESOURCES[run.limit.resource]?.is ?? 'unknown'}.` : ''
+  const problem = run.problem ? `No trustworthy answer: ${run.problem}. ` : ''
+  return `${problem}${capacity.replace(/, \+-.*|\.$/, '')}.${limit}`
+}
+
 /** Of the capacity: trials within it cost about the same per request. */
 const NEAR = 0.15
 

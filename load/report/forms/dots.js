@@ -1,0 +1,151 @@
+import { SERIES } from '../colours.js'
+import { axisOf, cut, INK, LETTER_PX, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX } from './common.js'
+
+const ROW_PX = 26
+
+/** @param {import('../picture.js').Dots} form @param {number} width */
+export function dotsOption(form, width) {
+  const { x, labels, series, reference } = form
+  const legend = legendOf(
+    series.map(({ name }) => name),
+    width,
+  )
+  const most = Math.floor((width < NARROW_PX ? width * 0.4 : width * 0.45) / LETTER_PX)
+  const shown = labels.map((label) => cut(label, most))
+  const left = Math.max(...shown.map((label) => label.length), 4) * LETTER_PX + 18
+  const row_px = Math.max(ROW_PX, series.length * 15 + 10)
+  const top = legend.height + 8
+  const drawn = series.map(({ name, values }, i) => dotsSeries(form, i, name, values))
+  const from = reference === undefined ? [] : [{ xAxis: reference, label: { show: false } }]
+  return {
+    height: top + labels.length * row_px + 52,
+    option: {
+      ...STILL,
+      legend: {
+        ...legend.option,
+        data: series.map(({ name }, i) => ({
+          name,
+          icon: SERIES[i % SERIES.length].mark,
+          itemStyle: { color: SERIES[i % SERIES.length].colour },
+        })),
+      },
+      grid: { top, left, right: 24, bottom: 48 },
+      xAxis: { ...axisOf(x, width < NARROW_PX), nameLocation: 'middle', nameGap: 28, ...(x.log && logRange(form)) },
+      yAxis: {
+        type: 'category',
+        inverse: true,
+        data: shown,
+        axisLine: { lineStyle: { color: MUTED } },
+        axisTick: { show: false },
+        axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0 },
+        splitLine: { show: false },
+      },
+      series: [
+        ...drawn,
+        {
+          type: 'line',
+          data: [],
+          silent: true,
+          markLine: { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'solid', width: 1 }, data: from },
+        },
+      ],
+    },
+  }
+}
+
+/** Ends of a logarithmic axis that leave no decade empty. @param {import('../picture.js').Dots} form */
+function logRange({ series, reference }) {
+  const ends = series.flatMap(({ values }) =>
+    values.flatMap((one) => (one ? [one.value, one.low ?? one.value, one.high ?? one.value] : [])),
+  )
+  const known = [...ends, ...(reference === undefined ? [] : [reference])].filter(
+    (end) => Number.isFinite(end) && end > 0,
+  )
+  return { min: Math.min(...known) / 1.15, max: Math.max(...known) * 1.15 }
+}
+
+/**
+ * A mark with its interval, beside those of the other series in the same row.
+ *
+ * @param {import('../picture.js').Dots} form
+ * @param {number} index
+ * @param {string} name
+ * @param {import('../picture.js').Dots['series'][number]['values']} values
+ */
+function dotsSeries({ series, bars = false, x }, index, name, values) {
+  const { colour, mark } = SERIES[index % SERIES.length]
+  const offset_px = (index - (series.length - 1) / 2) * 15
+  const floor = x.min ?? 0
+  const data = values.flatMap((one, row) =>
+    one && Number.isFinite(one.value) ? [[one.value, row, one.low ?? one.value, one.high ?? one.value]] : [],
+  )
+  return {
+    type: 'custom',
+    name,
+    silent: true,
+    clip: true,
+    itemStyle: { color: colour },
+    encode: { x: [0, 2, 3], y: 1 },
+    data,
+    renderItem: (/** @type {any} */ _, /** @type {any} */ api) => {
+      const row = api.value(1)
+      const at = (/** @type {number} */ value) => api.coord([value, row])
+      const [[cx, base], [from], [to], [zero]] = [
+        at(api.value(0)),
+        at(api.value(2)),
+        at(api.value(3)),
+        at(x.log ? api.value(0) : floor),
+      ]
+      const cy = base + offset_px
+      const line = (/** @type {number[]} */ [x1, y1, x2, y2]) => ({
+        type: 'line',
+        shape: { x1, y1, x2, y2 },
+        style: { stroke: bars ? INK : colour, lineWidth: 2 },
+      })
+      const whisker =
+        to - from < 0.5
+          ? []
+          : [
+              [from, cy, to, cy],
+              [from, cy - 4, from, cy + 4],
+              [to, cy - 4, to, cy + 4],
+            ].map(line)
+      const bar = {
+        type: 'rect',
+        shape: { x: Math.min(zero, cx), y: cy - 7, width: Math.abs(cx - zero), height: 14 },
+        style: { fill: colour },
+      }
+      return { type: 'group', children: bars ? [bar, ...whisker] : [...whisker, markAt(mark, cx, cy, colour)] }
+    },
+  }
+}
+
+/** @param {string} mark @param {number} x @param {number} y @param {string} fill */
+function markAt(mark, x, y, fill) {
+  const style = { fill }
+  if (mark === 'circle') return { type: 'circle', shape: { cx: x, cy: y, r: 4.5 }, style }
+  if (mark === 'rect' || mark === 'roundRect') {
+    return { type: 'rect', shape: { x: x - 4, y: y - 4, width: 8, height: 8, r: mark === 'rect' ? 0 : 3 }, style }
+  }
+  const points =
+    {
+      triangle: [
+        [0, -5],
+        [5, 4],
+        [-5, 4],
+      ],
+      diamond: [
+        [0, -6],
+        [5, 0],
+        [0, 6],
+        [-5, 0],
+      ],
+      arrow: [
+        [0, -6],
+        [5, 5],
+        [0, 2],
+        [-5, 5],
+      ],
+    }[mark] ?? []
+  return { type: 'polygon', shape: { points: points.map(([dx, dy]) => [x + dx, y + dy]) }, style }
+}
