@@ -8,6 +8,7 @@ import { createProgress } from './report/progress.js'
  * @property {string} about one line
  * @property {string} help
  * @property {(argv: string[], io: import('./run.js').Io) => Promise<Ended>} run
+ * @property {import('./report/write.js').Report} [report] how its results are shown; none: it keeps none
  *
  * @typedef {object} Ended
  * @property {any} run run.json

@@ -1,3 +1,4 @@
+import { sweep } from '../load/sweep.js'
 import { main } from '../load/verb.js'
 import { ablate } from './ablate.js'
 import { balance } from './balance.js'
@@ -7,10 +8,10 @@ import { faults } from './faults.js'
 import { overload } from './overload.js'
 import { playbook } from './playbook.js'
 import { ramp } from './ramp.js'
+import { reportOn } from './report.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
 
-process.exitCode = await main(
-  { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune },
-  process.argv.slice(2),
-)
+const VERBS = { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune }
+
+process.exitCode = await main({ ...VERBS, report: reportOn({ sweep, ...VERBS }) }, process.argv.slice(2))

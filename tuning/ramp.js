@@ -11,6 +11,7 @@ import { withBackground } from './ramp/background.js'
 import { PRICE, STORAGE } from './ramp/cost.js'
 import { chosenDrivers, LIST, presentDrivers } from './ramp/drivers.js'
 import { findingsOf, isFull, mainOf } from './ramp/findings.js'
+import { rampPictures, rampSentence } from './ramp/pictures.js'
 import { durationOf, nextStep } from './ramp/steps.js'
 import { rampReport, rampText } from './ramp/tables.js'
 
@@ -74,6 +75,9 @@ const EXAMPLES = `  npm run ramp -- --quick
   npm run ramp -- --a a.env --b b.env --price-a 0.192/h --price-b 0.312/h --storage-a 1100GBx0.10
   npm run ramp -- --cross-check --driver autocannon,wrk`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: rampReport, sentence: rampSentence, pictures: rampPictures }
+
 /**
  * `npm run ramp`: how many clients until latency passes a ceiling, at what cost?
  *
@@ -81,6 +85,7 @@ const EXAMPLES = `  npm run ramp -- --quick
  */
 export const ramp = {
   about: 'how many clients until latency passes a ceiling, at what cost?',
+  report: REPORT,
   help: helpText(
     'npm run ramp -- [flags]\n\nHow many clients until latency passes a ceiling, at what cost?',
     FLAGS,
@@ -107,7 +112,7 @@ export const ramp = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: async (cell, place) => opened(plan, await openSide(sideOf(plan, cell), place), io.signal),
-        report: rampReport,
+        report: REPORT,
       },
       io,
     )

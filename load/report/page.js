@@ -4,7 +4,8 @@ import { tableOf } from './picture.js'
 import { STYLE } from './style.js'
 
 /** What few will read, and who does will look for. */
-const FOLDED = /^(How it was measured|Where|Published|What HAProxy ran with|Endpoints of the simulation|What each stage is)$/
+const FOLDED =
+  /^(How it was measured|Where|Published|What HAProxy ran with|Endpoints of the simulation|What each stage is)$/
 
 /** Not even a picture is fetched: what is in the file is all there is. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

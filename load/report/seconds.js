@@ -10,7 +10,9 @@ export function secondsPicture(records) {
   let at_s = 0
   /** @type {[number, number][]} */
   const offered = []
-  const through = Object.fromEntries(Object.keys(VERDICTS).map((verdict) => [verdict, /** @type {[number, number][]} */ ([])]))
+  const through = Object.fromEntries(
+    Object.keys(VERDICTS).map((verdict) => [verdict, /** @type {[number, number][]} */ ([])]),
+  )
   for (const { load, traffic, outcome } of records) {
     const own = through[outcome.verdict] ?? through.invalid
     for (const [i, { ok }] of (traffic.per_second ?? []).entries()) {
@@ -20,23 +22,32 @@ export function secondsPicture(records) {
       const rate_rps = ok / length_s
       own.push([at_s + i, rate_rps], [at_s + i + length_s, rate_rps])
     }
-    if (load.rate_rps !== null) offered.push([at_s, load.rate_rps], [at_s + load.duration_s, load.rate_rps], [at_s + load.duration_s, Number.NaN])
+    if (load.rate_rps !== null)
+      offered.push([at_s, load.rate_rps], [at_s + load.duration_s, load.rate_rps], [at_s + load.duration_s, Number.NaN])
     own.push([at_s + load.duration_s, Number.NaN])
     at_s += load.duration_s
   }
   const series = Object.entries(VERDICTS).flatMap(([verdict, { name, style }]) =>
-    through[verdict].some(([, y]) => Number.isFinite(y)) ? [{ name, points: through[verdict], as: /** @type {const} */ ('line'), style }] : [],
+    through[verdict].some(([, y]) => Number.isFinite(y))
+      ? [{ name, points: through[verdict], as: /** @type {const} */ ('line'), style }]
+      : [],
   )
   if (series.length === 0) return null
   return {
     name: 'seconds',
     title: 'Throughput, second by second',
-    about: 'Successes in each second of each trial, one trial after the other, beside what was offered; pauses between trials are left out.',
+    about:
+      'Successes in each second of each trial, one trial after the other, beside what was offered; pauses between trials are left out.',
     form: {
       kind: 'xy',
       x: { title: 'seconds of load', unit: 's', max: at_s },
       y: { title: 'per second', unit: 'rate' },
-      series: [...(offered.length > 0 ? [{ name: 'offered', points: offered, as: /** @type {const} */ ('line'), style: 5 }] : []), ...series],
+      series: [
+        ...(offered.length > 0
+          ? [{ name: 'offered', points: offered, as: /** @type {const} */ ('line'), style: 5 }]
+          : []),
+        ...series,
+      ],
     },
   }
 }

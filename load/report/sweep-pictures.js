@@ -26,27 +26,30 @@ export function sweepPictures(run, records) {
   ].filter((picture) => picture !== null)
 }
 
-/** A ladder of closed loops. @param {any} run @param {Records} records */
+/** A ladder of closed loops. @param {any} run @param {Records} records @returns {import('./picture.js').Picture[]} */
 function closedPictures(run, records) {
   const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
   if (valid.length === 0) return []
   const connections = (/** @type {Records[0]} */ { load }) => load.connections
   const x = { title: 'connections', unit: /** @type {const} */ ('number'), log: true }
-  return [
-    {
-      name: 'goodput',
-      title: 'Successes per second against connections',
-      about: 'A closed loop: each connection sends when its answer has come, so that more of them ask for more until nothing is left.',
-      form: /** @type {const} */ ({
-        kind: 'xy',
-        x,
-        y: { title: 'successes per second', unit: 'rate' },
-        series: [{ name: 'successes', points: medians(valid, connections, ({ traffic }) => traffic.goodput_rps), as: 'both' }],
-      }),
+  /** @type {import('./picture.js').Picture} */
+  const goodput = {
+    name: 'goodput',
+    title: 'Successes per second against connections',
+    about:
+      'A closed loop: each connection sends when its answer has come, so that more of them ask for more until nothing is left.',
+    form: {
+      kind: 'xy',
+      x,
+      y: { title: 'successes per second', unit: 'rate' },
+      series: [
+        { name: 'successes', points: medians(valid, connections, ({ traffic }) => traffic.goodput_rps), as: 'both' },
+      ],
     },
-    latencyPicture(run, valid, connections, x, []),
-    resourcesPicture(valid, connections, x, []),
-  ].filter((picture) => picture !== null)
+  }
+  return [goodput, latencyPicture(run, valid, connections, x, []), resourcesPicture(valid, connections, x, [])].filter(
+    (picture) => picture !== null,
+  )
 }
 
 /** @param {any} run @param {Records} all @param {Records} open @returns {import('./picture.js').Picture} */
@@ -70,7 +73,18 @@ function capacityPicture(run, all, open) {
       kind: 'xy',
       x: { title: 'offered per second', unit: 'rate', ...roomFor([0, most_rps]) },
       y: { title: 'successes per second', unit: 'rate' },
-      series: [{ name: 'all of it', points: [[0, 0], [most_rps, most_rps]], as: 'line', style: 5 }, ...series],
+      series: [
+        {
+          name: 'all of it',
+          points: [
+            [0, 0],
+            [most_rps, most_rps],
+          ],
+          as: 'line',
+          style: 5,
+        },
+        ...series,
+      ],
       marks: [...rangeMarks(run), ...knee],
     },
   }
@@ -105,7 +119,9 @@ function latencyPicture(run, records, xOf, x, marks) {
   const known = series.filter(({ points }) => points.length > 0)
   if (known.length === 0) return null
   const slo_ms = run.slo?.p99_ms
-  const slo = Number.isFinite(slo_ms) ? [{ axis: /** @type {const} */ ('y'), at: slo_ms, label: `SLO: p99 <= ${slo_ms} ms` }] : []
+  const slo = Number.isFinite(slo_ms)
+    ? [{ axis: /** @type {const} */ ('y'), at: slo_ms, label: `SLO: p99 <= ${slo_ms} ms` }]
+    : []
   return {
     name: 'latency',
     title: 'Latency against load',
@@ -143,7 +159,8 @@ function resourcesPicture(records, xOf, x, marks) {
   return {
     name: 'resources',
     title: 'Where the time went',
-    about: 'CPU as shares of one core, the event loop as a share of the time, connections of the pool as a share of all; medians of the trials of a load.',
+    about:
+      'CPU as shares of one core, the event loop as a share of the time, connections of the pool as a share of all; medians of the trials of a load.',
     form: { kind: 'xy', x, y: { title: 'in use', unit: 'share' }, series, marks },
   }
 }
