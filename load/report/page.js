@@ -7,6 +7,12 @@ import { STYLE } from './style.js'
 const FOLDED =
   /^(How it was measured|Where|Published|What HAProxy ran with|Endpoints of the simulation|What each stage is)$/
 
+/** A cell of more letters is broken into lines. */
+const LONG = 40
+
+/** The heading of the raw table. */
+export const EVERY_TRIAL = 'Every trial'
+
 /** Not even a picture is fetched: what is in the file is all there is. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -23,11 +29,14 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
 export function renderPage({ title, sentence, sections }, paint) {
   const write = writer()
   const parts = sections.map(({ heading, blocks }, i) => {
-    const html = blocks.map((block) => (typeof block === 'string' ? write(block) : figure(block, paint))).join('\n')
+    // What stands above already is not said twice.
+    const own = blocks.filter((block) => block !== sentence)
+    const html = own.map((block) => (typeof block === 'string' ? write(block) : figure(block, paint))).join('\n')
     if (heading === null) return `<section aria-labelledby="answer">\n${html}\n</section>`
     const id = `section-${i}`
     const head = `<h2 id="${id}">${escaped(heading)}</h2>`
-    if (!FOLDED.test(heading)) return `<section aria-labelledby="${id}">\n${head}\n${html}\n</section>`
+    if (!FOLDED.test(heading) && !heading.startsWith(EVERY_TRIAL))
+      return `<section aria-labelledby="${id}">\n${head}\n${html}\n</section>`
     return `<details class="part"><summary>${head}</summary>\n${html}\n</details>`
   })
   return `<!doctype html>
@@ -91,6 +100,10 @@ function writer() {
     // A header without a word is none.
     if (tokens[i + 1].content === '') tokens[i].tag = 'td'
     else tokens[i].attrSet('scope', 'col')
+    return self.renderToken(tokens, i, options)
+  }
+  rules.td_open = (tokens, i, options, _, self) => {
+    if (tokens[i + 1].content.length > LONG) tokens[i].attrSet('class', 'long')
     return self.renderToken(tokens, i, options)
   }
   rules.th_close = (tokens, i) => (tokens[i - 1].content === '' ? '</td>' : '</th>')

@@ -41,7 +41,7 @@ export function secondsPicture(records) {
     form: {
       kind: 'xy',
       x: { title: 'seconds of load', unit: 's', max: at_s },
-      y: { title: 'per second', unit: 'rate' },
+      y: { title: 'per second', unit: 'rate', log: isWide(series.flatMap(({ points }) => points)) },
       series: [
         ...(offered.length > 0
           ? [{ name: 'offered', points: offered, as: /** @type {const} */ ('line'), style: 5 }]
@@ -51,3 +51,11 @@ export function secondsPicture(records) {
     },
   }
 }
+
+/** Rates so far apart that on an even scale the lower ones would all be nothing. @param {[number, number][]} points */
+function isWide(points) {
+  const rates = points.map(([, rate]) => rate).filter((rate) => rate > 0)
+  return Math.max(...rates) > WIDE_RATIO * Math.min(...rates)
+}
+
+const WIDE_RATIO = 100

@@ -1,7 +1,8 @@
 /**
  * A report in parts: what stands under each of its headings, with its pictures in their places.
  *
- * @typedef {{ heading: string | null, blocks: (string | import('./picture.js').Picture)[] }} Section heading null: the top
+ * @typedef {string | import('./picture.js').Picture} Block
+ * @typedef {{ heading: string | null, blocks: Block[] }} Section heading null: the top
  *
  * @param {string} markdown
  * @param {import('./picture.js').Picture[]} pictures

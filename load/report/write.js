@@ -1,5 +1,5 @@
 import { createPainter, standalone } from './chart.js'
-import { renderPage } from './page.js'
+import { EVERY_TRIAL, renderPage } from './page.js'
 import { secondsPicture } from './seconds.js'
 import { markdownOf, sectionsOf } from './sections.js'
 import { trialTable } from './table.js'
@@ -14,8 +14,8 @@ import { trialTable } from './table.js'
  * @property {(run: any, records: import('../trial.js').TrialRecord[]) => import('./picture.js').Picture[]} pictures
  */
 
-/** Where what belongs to every trial stands: after what was found, before how. */
-const TRIALS = 'Second by second'
+/** What belongs to every trial stands after what was found, before how. */
+const SECONDS = 'Second by second'
 const METHOD = /^(Published|What each stage is|How it was measured|Where)$/
 
 /**
@@ -31,15 +31,14 @@ export async function writePages(results, report, run, records) {
   const { title, sections } = sectionsOf(markdown, report.pictures(run, records))
   const seconds = secondsPicture(records)
   const table = trialTable(records)
-  const every = [...(seconds ? [seconds] : []), ...(markdown.includes(table) ? [] : [table])]
   const at = sections.findIndex(({ heading }) => heading !== null && METHOD.test(heading))
-  const withTrials = (/** @type {(string | import('./picture.js').Picture)[]} */ blocks) => {
-    const own = blocks.length === 0 ? [] : [{ heading: TRIALS, blocks }]
-    return at === -1 ? [...sections, ...own] : [...sections.slice(0, at), ...own, ...sections.slice(at)]
-  }
-  const paint = await createPainter()
-  const page = { title, sentence: report.sentence(run, records), sections: withTrials(every) }
-  writeAll(results, page, { title, sections: withTrials(seconds ? [seconds] : []) }, paint)
+  const before = at === -1 ? sections.length : at
+  const text = sections.toSpliced(before, 0, ...(seconds ? [{ heading: SECONDS, blocks: [seconds] }] : []))
+  const every = { heading: `${EVERY_TRIAL} (${records.length})`, blocks: [table] }
+  const isThere = markdown.includes(table)
+  const whole = isThere ? text : text.toSpliced(before + (seconds ? 1 : 0), 0, every)
+  const page = { title, sentence: report.sentence(run, records), sections: whole }
+  writeAll(results, page, { title, sections: text }, await createPainter())
 }
 
 /**

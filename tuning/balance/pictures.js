@@ -6,8 +6,8 @@ import { answerSentences } from './verdict.js'
 
 /** @typedef {import('./steps.js').BalancePlan} BalancePlan @typedef {import('./steps.js').Records} Records @typedef {import('../../load/report/picture.js').Picture} Picture */
 
-/** Of a trial. */
-const SLICES = 24
+/** Of a trial: the more requests there were, the more can be told apart. */
+const SLICES = { least: 6, most: 24, requests: 100 }
 
 /**
  * Who got which share of the requests, and how long they took.
@@ -63,7 +63,8 @@ function percentilePicture(plan, records, part, where) {
 function sharesPicture(plan, records, strategy) {
   const counts = trialsOf(records, 'strategies', strategy).map(({ probes }) => probes.target)
   const { duration_s } = plan.sizes.strategies
-  const shares = sharesOf(counts, { slices: SLICES, duration_s })
+  const slices = slicesOf(counts)
+  const shares = sharesOf(counts, { slices, duration_s })
   const { from_s, to_s } = plan.fails.strategies
   return {
     name: `shares-${strategy}`,
@@ -76,7 +77,7 @@ function sharesPicture(plan, records, strategy) {
       y: { title: 'share of the requests', unit: 'share' },
       series: counts[0].names.map((/** @type {string} */ name, /** @type {number} */ i) => ({
         name,
-        points: shares[i].map((share, slice) => [((slice + 0.5) * duration_s) / SLICES, share]),
+        points: shares[i].map((share, slice) => [((slice + 0.5) * duration_s) / slices, share]),
         as: 'line',
       })),
       marks: to_s > from_s ? [{ axis: 'x', from: from_s, to: to_s, label: 'one fails' }] : [],
@@ -90,10 +91,11 @@ function failingPicture(plan, records) {
   const { from_s, to_s } = plan.fails.failing
   const series = measuredIn('failing', plan, records).flatMap((strategy) => {
     const counts = trialsOf(records, 'failing', strategy).map(({ probes }) => probes.target)
-    const shares = sharesOf(counts, { slices: SLICES, duration_s })[counts[0].names.indexOf('failing')]
+    const slices = slicesOf(counts)
+    const shares = sharesOf(counts, { slices, duration_s })[counts[0].names.indexOf('failing')]
     if (!shares) return []
     const points = shares.map(
-      (share, slice) => /** @type {[number, number]} */ ([((slice + 0.5) * duration_s) / SLICES, share]),
+      (share, slice) => /** @type {[number, number]} */ ([((slice + 0.5) * duration_s) / slices, share]),
     )
     return [{ name: strategy, points, as: /** @type {const} */ ('line') }]
   })
@@ -113,4 +115,11 @@ function failingPicture(plan, records) {
       },
     },
   ]
+}
+
+/** @param {import('./shares.js').Counts[]} trials */
+function slicesOf(trials) {
+  const counts = trials.flatMap(({ endpoints }) => endpoints.flatMap(({ requests }) => requests))
+  const requests = counts.reduce((sum, count) => sum + count, 0)
+  return Math.min(SLICES.most, Math.max(SLICES.least, Math.floor(requests / SLICES.requests)))
 }

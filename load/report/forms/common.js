@@ -6,8 +6,6 @@ export const MUTED = COLOURS.muted.light
 export const PAPER = COLOURS.paper.light
 export const TEXT_PX = 12
 
-/** Of a letter, on the average: SVG that is drawn without a browser cannot measure. */
-export const LETTER_PX = 6.4
 const LEGEND_ROW_PX = 20
 
 /** Narrower than this there is room for few labels. */
@@ -19,21 +17,48 @@ export const STILL = {
   textStyle: { fontFamily: 'system-ui, sans-serif', color: INK },
 }
 
-/** @param {import('../picture.js').Axis} axis @param {boolean} [few] labels */
-export function axisOf({ title, unit, log, min, max }, few = false) {
+/**
+ * The ends of a logarithmic axis and its labels: 1, 2 and 5 of each decade where there are few, else 1 alone.
+ *
+ * @param {number[]} values
+ * @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
+ */
+function logScale(values) {
+  const known = values.filter((value) => Number.isFinite(value) && value > 0)
+  if (known.length === 0) return {}
+  const [least, most] = [Math.min(...known), Math.max(...known)]
+  const decades = Math.log10(most / least)
+  const steps = decades > 3 ? [1] : [1, 2, 5]
+  const from = Math.floor(Math.log10(least))
+  const ticks = Array.from({ length: Math.ceil(Math.log10(most)) - from + 1 }, (_, i) => {
+    return steps.map((step) => step * 10 ** (from + i))
+  }).flat()
+  const low = ticks.findLast((tick) => tick <= least * 1.001) ?? least
+  const high = ticks.find((tick) => tick >= most * 0.999) ?? most
+  const shown = ticks.filter((tick) => tick >= low && tick <= high)
+  return { min: low, max: high, axisLabel: { customValues: shown }, axisTick: { customValues: shown } }
+}
+
+/**
+ * @param {import('../picture.js').Axis} axis
+ * @param {number[]} values that have to be on it, where it is logarithmic
+ * @param {boolean} [few] labels
+ */
+export function axisOf({ title, unit, log, min, max }, values, few = false) {
+  const scale = log ? logScale(values) : { min: min ?? 0, max }
   return {
     type: log ? 'log' : 'value',
     name: title,
-    min: min ?? (log ? undefined : 0),
-    max,
+    ...scale,
     ...(few && { splitNumber: 3 }),
     nameTextStyle: { color: MUTED },
     axisLine: { show: true, lineStyle: { color: MUTED } },
-    axisTick: { lineStyle: { color: MUTED } },
+    axisTick: { lineStyle: { color: MUTED }, ...scale.axisTick },
     axisLabel: {
       color: MUTED,
       fontSize: TEXT_PX,
       hideOverlap: true,
+      ...scale.axisLabel,
       formatter: (/** @type {number} */ value) => valueText(value, unit),
     },
     splitLine: { lineStyle: { color: COLOURS.grid.light } },
@@ -43,7 +68,7 @@ export function axisOf({ title, unit, log, min, max }, few = false) {
 /** @param {string[]} names @param {number} width */
 export function legendOf(names, width) {
   if (names.length < 2) return { height: 0, option: { show: false } }
-  const widths = names.map((name) => name.length * LETTER_PX + 48)
+  const widths = names.map((name) => widthOf(name) + 48)
   let rows = 1
   let used = 0
   for (const own of widths) {
@@ -66,7 +91,25 @@ export function legendOf(names, width) {
   return { height: rows * LEGEND_ROW_PX, option }
 }
 
-/** @param {string} text @param {number} letters */
-export function cut(text, letters) {
-  return text.length > letters ? `${text.slice(0, Math.max(1, letters - 1))}…` : text
+/**
+ * How wide a text gets in the widest of the usual fonts: what is drawn without a browser cannot be measured.
+ *
+ * @param {string} text
+ */
+export function widthOf(text) {
+  return [...text].reduce((sum, letter) => sum + letterWidth(letter), 0)
+}
+
+/** @param {string} letter */
+function letterWidth(letter) {
+  if (/[A-Z_=%…]/.test(letter)) return 9
+  return /[ijlft.,:;|'() ]/.test(letter) ? 4.7 : 7.5
+}
+
+/** As much of a text as fits. @param {string} text @param {number} width_px */
+export function cut(text, width_px) {
+  if (widthOf(text) <= width_px) return text
+  let end = text.length
+  while (end > 1 && widthOf(`${text.slice(0, end)}…`) > width_px) end--
+  return `${text.slice(0, end)}…`
 }

@@ -1,5 +1,5 @@
 import { SERIES } from '../colours.js'
-import { axisOf, cut, INK, LETTER_PX, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX } from './common.js'
+import { axisOf, cut, INK, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX, widthOf } from './common.js'
 
 const ROW_PX = 26
 
@@ -10,9 +10,9 @@ export function dotsOption(form, width) {
     series.map(({ name }) => name),
     width,
   )
-  const most = Math.floor((width < NARROW_PX ? width * 0.4 : width * 0.45) / LETTER_PX)
-  const shown = labels.map((label) => cut(label, most))
-  const left = Math.max(...shown.map((label) => label.length), 4) * LETTER_PX + 18
+  const most_px = width * (width < NARROW_PX ? 0.4 : 0.45)
+  const shown = labels.map((label) => cut(label, most_px))
+  const left = Math.max(...shown.map(widthOf), 30) + 16
   const row_px = Math.max(ROW_PX, series.length * 15 + 10)
   const top = legend.height + 8
   const drawn = series.map(({ name, values }, i) => dotsSeries(form, i, name, values))
@@ -30,7 +30,11 @@ export function dotsOption(form, width) {
         })),
       },
       grid: { top, left, right: 24, bottom: 48 },
-      xAxis: { ...axisOf(x, width < NARROW_PX), nameLocation: 'middle', nameGap: 28, ...(x.log && logRange(form)) },
+      xAxis: {
+        ...axisOf(x, endsOf(form), width < NARROW_PX),
+        nameLocation: 'middle',
+        nameGap: 28,
+      },
       yAxis: {
         type: 'category',
         inverse: true,
@@ -53,15 +57,12 @@ export function dotsOption(form, width) {
   }
 }
 
-/** Ends of a logarithmic axis that leave no decade empty. @param {import('../picture.js').Dots} form */
-function logRange({ series, reference }) {
+/** What has to be on the axis. @param {import('../picture.js').Dots} form */
+function endsOf({ series, reference }) {
   const ends = series.flatMap(({ values }) =>
     values.flatMap((one) => (one ? [one.value, one.low ?? one.value, one.high ?? one.value] : [])),
   )
-  const known = [...ends, ...(reference === undefined ? [] : [reference])].filter(
-    (end) => Number.isFinite(end) && end > 0,
-  )
-  return { min: Math.min(...known) / 1.15, max: Math.max(...known) * 1.15 }
+  return reference === undefined ? ends : [...ends, reference]
 }
 
 /**

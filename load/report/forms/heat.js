@@ -1,11 +1,11 @@
 import { HEAT } from '../colours.js'
-import { cut, INK, LETTER_PX, PAPER, STILL, TEXT_PX } from './common.js'
+import { cut, INK, PAPER, STILL, TEXT_PX, widthOf } from './common.js'
 
 /** @param {import('../picture.js').Heat} form @param {number} width */
 export function heatOption({ rows, columns, cells }, width) {
-  const most = Math.floor((width * 0.45) / LETTER_PX)
-  const shown = rows.map((label) => cut(label, most))
-  const left = Math.max(...shown.map((label) => label.length), 4) * LETTER_PX + 18
+  const most_px = width * 0.45
+  const shown = rows.map((label) => cut(label, most_px))
+  const left = Math.max(...shown.map(widthOf), 30) + 16
   const column_px = (width - left - 12) / columns.length
   const data = cells.flatMap((own, row) =>
     own.flatMap((cell, column) => {
@@ -13,7 +13,7 @@ export function heatOption({ rows, columns, cells }, width) {
       const step = Math.round(((Math.max(-1, Math.min(1, cell.score)) + 1) / 2) * (HEAT.length - 1))
       const { fill, text } = HEAT[step]
       // What does not fit is in the table below.
-      const formatter = cut(cell.text, Math.floor(column_px / LETTER_PX))
+      const formatter = cut(cell.text, column_px - 4)
       return [
         {
           value: [column, row, cell.score],
@@ -24,7 +24,6 @@ export function heatOption({ rows, columns, cells }, width) {
     }),
   )
   const axis = { type: 'category', axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } }
-  const letters = Math.max(6, Math.floor(column_px / LETTER_PX) - 1)
   return {
     height: rows.length * 30 + 52,
     option: {
@@ -34,7 +33,7 @@ export function heatOption({ rows, columns, cells }, width) {
         ...axis,
         position: 'top',
         data: columns,
-        axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0, width: letters * LETTER_PX, overflow: 'break' },
+        axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0, width: column_px - 8, overflow: 'break' },
       },
       yAxis: { ...axis, inverse: true, data: shown, axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0 } },
       visualMap: { show: false, min: -1, max: 1, dimension: 2, inRange: { opacity: 1 } },

@@ -20,6 +20,10 @@ export function xyOption({ x, y, series, marks = [] }, width) {
     lineStyle: { color: colour, type: line, width: as === 'dots' ? 0 : 2, opacity: as === 'dots' ? 0 : 1 },
     itemStyle: { color: colour, borderColor: colour, borderWidth: 0 },
   }))
+  const valuesOf = (/** @type {'x' | 'y'} */ axis) => [
+    ...series.flatMap(({ points }) => points.map((point) => point[axis === 'x' ? 0 : 1])),
+    ...marks.flatMap((mark) => (mark.axis === axis && 'at' in mark ? [mark.at] : [])),
+  ]
   const noted = drawn.length === 0 ? [{ type: 'line', data: [] }] : drawn
   Object.assign(noted[0], marksOf(marks))
   return {
@@ -28,9 +32,9 @@ export function xyOption({ x, y, series, marks = [] }, width) {
       ...STILL,
       legend: legend.option,
       grid: { top, left: 62, right: 22, bottom: 46 },
-      xAxis: { ...axisOf(x, width < NARROW_PX), nameLocation: 'middle', nameGap: 28 },
+      xAxis: { ...axisOf(x, valuesOf('x'), width < NARROW_PX), nameLocation: 'middle', nameGap: 28 },
       yAxis: {
-        ...axisOf(y),
+        ...axisOf(y, valuesOf('y')),
         nameLocation: 'end',
         nameGap: 10,
         nameTextStyle: { color: MUTED, align: 'left', padding: [0, 0, 0, -54] },
