@@ -77,7 +77,8 @@ ${scrolled(`${title}, as a table`, tableHtml(head, rows))}
 
 /** @param {string[]} head @param {string[][]} rows */
 function tableHtml(head, rows) {
-  const cells = (/** @type {string[]} */ row) => row.map((cell) => `<td>${escaped(cell)}</td>`).join('')
+  const cells = (/** @type {string[]} */ row) =>
+    row.map((cell) => `<td${cell.length > LONG ? ' class="long"' : ''}>${escaped(cell)}</td>`).join('')
   const heads = head.map((cell) => (cell === '' ? '<td></td>' : `<th scope="col">${escaped(cell)}</th>`))
   const body = rows.map((row) => `<tr>${cells(row)}</tr>`)
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${body.join('\n')}</tbody></table>`

@@ -9,6 +9,9 @@ import { count, NONE } from './table.js'
  * @property {string} about what is to be seen, in a sentence
  * @property {string} [under] the heading of report.md below which it stands; without one, it stands before the first table
  * @property {Xy | Dots | Heat} form
+ * @property {Table} [table] its figures, where they are more than anybody would read point by point
+ *
+ * @typedef {{ head: string[], rows: string[][] }} Table
  *
  * @typedef {object} Axis
  * @property {string} title
@@ -74,9 +77,10 @@ export function valueText(value, unit) {
  * What a picture shows, as the table for those who cannot see it, or want the figures.
  *
  * @param {Picture} picture
- * @returns {{ head: string[], rows: string[][] }}
+ * @returns {Table}
  */
-export function tableOf({ form }) {
+export function tableOf({ form, table }) {
+  if (table) return table
   if (form.kind === 'heat') {
     const rows = form.rows.map((name, i) => [name, ...form.cells[i].map((cell) => cell?.text ?? NONE)])
     return { head: [form.corner, ...form.columns], rows }

@@ -1,3 +1,5 @@
+import { valueText } from './picture.js'
+import { offered as offeredText } from './table.js'
 import { VERDICTS } from './verdicts.js'
 
 /**
@@ -15,11 +17,7 @@ export function secondsPicture(records) {
   )
   for (const { load, traffic, outcome } of records) {
     const own = through[outcome.verdict] ?? through.invalid
-    for (const [i, { ok }] of (traffic.per_second ?? []).entries()) {
-      // What was answered after the end of the load belongs to none of its seconds.
-      const length_s = Math.min(1, load.duration_s - i)
-      if (length_s <= 0.05) break
-      const rate_rps = ok / length_s
+    for (const [i, { length_s, rate_rps }] of secondsOf({ load, traffic }).entries()) {
       own.push([at_s + i, rate_rps], [at_s + i + length_s, rate_rps])
     }
     if (load.rate_rps !== null)
@@ -35,6 +33,7 @@ export function secondsPicture(records) {
   if (series.length === 0) return null
   return {
     name: 'seconds',
+    table: tableOf(records),
     title: 'Throughput, second by second',
     about:
       'Successes in each second of each trial, one trial after the other, beside what was offered; pauses between trials are left out.',
@@ -59,3 +58,32 @@ function isWide(points) {
 }
 
 const WIDE_RATIO = 100
+
+/**
+ * Successes per second. What was answered after the end of the load belongs to none of its seconds.
+ *
+ * @param {Pick<import('../trial.js').TrialRecord, 'load' | 'traffic'>} record
+ */
+function secondsOf({ load, traffic }) {
+  const seconds = (traffic.per_second ?? []).map(({ ok }, i) => {
+    const length_s = Math.min(1, load.duration_s - i)
+    return { length_s, rate_rps: ok / length_s }
+  })
+  return seconds.filter(({ length_s }) => length_s > LEAST_S)
+}
+
+/** Of less, too few requests are left to make a rate of. */
+const LEAST_S = 0.05
+
+/** A row per trial. @param {import('../trial.js').TrialRecord[]} records */
+function tableOf(records) {
+  const rows = records.map((record) => [
+    `${record.trial}${record.cell ? `, ${record.cell}` : ''}`,
+    offeredText(record.load),
+    record.outcome.verdict,
+    secondsOf(record)
+      .map(({ rate_rps }) => valueText(rate_rps, 'rate'))
+      .join(', '),
+  ])
+  return { head: ['trial', 'offered', 'outcome', 'second by second'], rows }
+}

@@ -29,7 +29,7 @@ table{border-collapse:collapse;font-size:.8125rem;font-variant-numeric:tabular-n
 th,td{padding:.25rem .45rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top;white-space:nowrap}
 td{max-width:34rem;overflow-wrap:anywhere}
 td:first-child,th:first-child{padding-left:0}
-td.long{white-space:normal;min-width:14rem}
+td.long{white-space:normal;min-width:14rem;text-align:left!important}
 thead th{color:var(--muted);font-weight:600;border-bottom-color:var(--muted)}
 summary{cursor:pointer;color:var(--muted);padding:.2rem 0}
 summary h2{display:inline;font-size:1.05rem;color:var(--ink)}

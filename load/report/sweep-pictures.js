@@ -93,13 +93,14 @@ function capacityPicture(run, all, open) {
 /** What stands clear of the frame. @param {number[]} values */
 function roomFor(values) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
-  return least < most / 2 ? { min: 0, max: roundUp(most) } : { min: least * 0.95, max: most * 1.05 }
+  return least < most / 2 ? { min: 0, max: rounded(most, 1) } : { min: rounded(least, -1), max: rounded(most, 1) }
 }
 
-/** To two digits. @param {number} value */
-function roundUp(value) {
+/** A little more or less, to two digits. @param {number} value @param {1 | -1} direction */
+function rounded(value, direction) {
   const unit = 10 ** Math.floor(Math.log10(value) - 0.5)
-  return Math.ceil((value * 1.03) / unit) * unit
+  const near = (value * (1 + 0.03 * direction)) / unit
+  return (direction > 0 ? Math.ceil(near) : Math.floor(near)) * unit
 }
 
 /**

@@ -7,6 +7,7 @@ export const PAPER = COLOURS.paper.light
 export const TEXT_PX = 12
 
 const LEGEND_ROW_PX = 20
+const LEGEND_BESIDE_PX = 58
 
 /** Narrower than this there is room for few labels. */
 export const NARROW_PX = 500
@@ -65,30 +66,36 @@ export function axisOf({ title, unit, log, min, max }, values, few = false) {
   }
 }
 
-/** @param {string[]} names @param {number} width */
-export function legendOf(names, width) {
-  if (names.length < 2) return { height: 0, option: { show: false } }
-  const widths = names.map((name) => widthOf(name) + 48)
-  let rows = 1
-  let used = 0
-  for (const own of widths) {
-    if (used > 0 && used + own > width - 10) {
-      rows++
-      used = 0
+/**
+ * What stands for which series, in as many rows as it takes.
+ *
+ * @param {string[]} names
+ * @param {number} width
+ * @param {string[]} [marks] of each where they stand alone, without a line
+ * @returns {{ height: number, option: object[] }}
+ */
+export function legendOf(names, width, marks) {
+  if (names.length < 2) return { height: 0, option: [{ show: false }] }
+  /** @type {string[][]} */
+  const rows = [[]]
+  let used_px = 0
+  for (const name of names) {
+    const own_px = widthOf(name) + LEGEND_BESIDE_PX
+    if (used_px > 0 && used_px + own_px > width) {
+      rows.push([])
+      used_px = 0
     }
-    used += own
+    rows.at(-1)?.push(name)
+    used_px += own_px
   }
-  const option = {
-    top: 2,
-    left: 4,
-    itemGap: 14,
-    itemWidth: 26,
-    itemHeight: 9,
-    textStyle: { color: INK, fontSize: TEXT_PX },
-    data: names,
-    selectedMode: false,
-  }
-  return { height: rows * LEGEND_ROW_PX, option }
+  const look = marks ? { itemWidth: 11, itemHeight: 11 } : { itemWidth: 26, itemHeight: 9 }
+  const style = { left: 4, itemGap: 26, textStyle: { color: INK, fontSize: TEXT_PX }, selectedMode: false, ...look }
+  const option = rows.map((row, i) => ({
+    ...style,
+    top: 2 + i * LEGEND_ROW_PX,
+    data: row.map((name) => ({ name, ...(marks && { icon: marks[names.indexOf(name)] }) })),
+  }))
+  return { height: rows.length * LEGEND_ROW_PX, option }
 }
 
 /**

@@ -9,11 +9,12 @@ export function dotsOption(form, width) {
   const legend = legendOf(
     series.map(({ name }) => name),
     width,
+    series.map((_, i) => SERIES[i % SERIES.length].mark),
   )
   const most_px = width * (width < NARROW_PX ? 0.4 : 0.45)
   const shown = labels.map((label) => cut(label, most_px))
   const left = Math.max(...shown.map(widthOf), 30) + 16
-  const row_px = Math.max(ROW_PX, series.length * 15 + 10)
+  const row_px = Math.max(ROW_PX, sideBySide(series) * 15 + 10)
   const top = legend.height + 8
   const drawn = series.map(({ name, values }, i) => dotsSeries(form, i, name, values))
   const from = reference === undefined ? [] : [{ xAxis: reference, label: { show: false } }]
@@ -21,14 +22,7 @@ export function dotsOption(form, width) {
     height: top + labels.length * row_px + 52,
     option: {
       ...STILL,
-      legend: {
-        ...legend.option,
-        data: series.map(({ name }, i) => ({
-          name,
-          icon: SERIES[i % SERIES.length].mark,
-          itemStyle: { color: SERIES[i % SERIES.length].colour },
-        })),
-      },
+      legend: legend.option,
       grid: { top, left, right: 24, bottom: 48 },
       xAxis: {
         ...axisOf(x, endsOf(form), width < NARROW_PX),
@@ -57,6 +51,12 @@ export function dotsOption(form, width) {
   }
 }
 
+/** How many marks a row has at most. @param {import('../picture.js').Dots['series']} series */
+function sideBySide(series) {
+  const rows = series[0]?.values.map((_, row) => series.filter(({ values }) => values[row]).length) ?? []
+  return Math.max(1, ...rows) === 1 ? 1 : series.length
+}
+
 /** What has to be on the axis. @param {import('../picture.js').Dots} form */
 function endsOf({ series, reference }) {
   const ends = series.flatMap(({ values }) =>
@@ -75,8 +75,8 @@ function endsOf({ series, reference }) {
  */
 function dotsSeries({ series, bars = false, x }, index, name, values) {
   const { colour, mark } = SERIES[index % SERIES.length]
-  const offset_px = (index - (series.length - 1) / 2) * 15
-  const floor = x.min ?? 0
+  // Where a row has one value, whichever series it is of, it stands in the middle.
+  const offset_px = sideBySide(series) === 1 ? 0 : (index - (series.length - 1) / 2) * 15
   const data = values.flatMap((one, row) =>
     one && Number.isFinite(one.value) ? [[one.value, row, one.low ?? one.value, one.high ?? one.value]] : [],
   )
@@ -84,7 +84,6 @@ function dotsSeries({ series, bars = false, x }, index, name, values) {
     type: 'custom',
     name,
     silent: true,
-    clip: true,
     itemStyle: { color: colour },
     encode: { x: [0, 2, 3], y: 1 },
     data,
@@ -95,7 +94,7 @@ function dotsSeries({ series, bars = false, x }, index, name, values) {
         at(api.value(0)),
         at(api.value(2)),
         at(api.value(3)),
-        at(x.log ? api.value(0) : floor),
+        at(x.log ? api.value(0) : 0),
       ]
       const cy = base + offset_px
       const line = (/** @type {number[]} */ [x1, y1, x2, y2]) => ({
