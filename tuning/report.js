@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { helpText, parseOperands, UsageError } from '../load/flags.js'
-import { createPainter } from '../load/report/chart.js'
 import { sectionsOf } from '../load/report/sections.js'
 import { writeAll, writePages } from '../load/report/write.js'
 import { Results } from '../load/results.js'
@@ -99,8 +98,7 @@ async function beside(sources, difference, { out, json }) {
   const compared = besideEachOther(sources)
   const { title, sections } = sectionsOf(besideReport(sources, compared, difference), besidePictures(sources, compared))
   const sentence = besideSentence(sources, compared, difference)
-  const paint = await createPainter()
-  writeAll(results, { title, sentence, sections }, { title, sections }, paint)
+  await writeAll(results, { title, sentence, sections }, { title, sections })
   const runs = sources.map(({ name, folder, run }) => ({ name, folder, run_id: run.run_id, machine: run.machine }))
   return ended({ runs, machines_differ: difference, ...compared }, sentence, results.folder, json)
 }

@@ -12,7 +12,6 @@ export const WIDTHS = { wide: 760, narrow: 350 }
  * @returns {Promise<(picture: import('./picture.js').Picture, width?: number) => string>} `<svg>…</svg>`
  */
 export async function createPainter() {
-  // Half a second that only who wants pictures pays.
   const [{ init, use }, charts, components, { SVGRenderer }] = await Promise.all([
     import('echarts/core'),
     import('echarts/charts'),

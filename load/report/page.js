@@ -1,6 +1,7 @@
 import markdownIt from 'markdown-it'
 import { escaped, WIDTHS } from './chart.js'
 import { tableOf } from './picture.js'
+import { EVERY_TRIAL } from './sections.js'
 import { STYLE } from './style.js'
 
 /** What few will read, and who does will look for. */
@@ -9,9 +10,6 @@ const FOLDED =
 
 /** A cell of more letters is broken into lines. */
 const LONG = 40
-
-/** The heading of the raw table. */
-export const EVERY_TRIAL = 'Every trial'
 
 /** Not even a picture is fetched: what is in the file is all there is. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

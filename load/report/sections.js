@@ -1,3 +1,6 @@
+/** The heading of the raw table. */
+export const EVERY_TRIAL = 'Every trial'
+
 /**
  * A report in parts: what stands under each of its headings, with its pictures in their places.
  *

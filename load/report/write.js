@@ -1,7 +1,6 @@
 import { createPainter, standalone } from './chart.js'
-import { EVERY_TRIAL, renderPage } from './page.js'
 import { secondsPicture } from './seconds.js'
-import { markdownOf, sectionsOf } from './sections.js'
+import { EVERY_TRIAL, markdownOf, sectionsOf } from './sections.js'
 import { trialTable } from './table.js'
 
 /**
@@ -38,16 +37,17 @@ export async function writePages(results, report, run, records) {
   const isThere = markdown.includes(table)
   const whole = isThere ? text : text.toSpliced(before + (seconds ? 1 : 0), 0, every)
   const page = { title, sentence: report.sentence(run, records), sections: whole }
-  writeAll(results, page, { title, sections: text }, await createPainter())
+  await writeAll(results, page, { title, sections: text })
 }
 
 /**
  * @param {import('../results.js').Results} results
- * @param {Parameters<typeof renderPage>[0]} page
- * @param {{ title: string, sections: import('./sections.js').Section[] }} text
- * @param {Awaited<ReturnType<typeof createPainter>>} paint
+ * @param {{ title: string, sentence: string, sections: import('./sections.js').Section[] }} page
+ * @param {{ title: string, sections: import('./sections.js').Section[] }} text of report.md
  */
-export function writeAll(results, page, text, paint) {
+export async function writeAll(results, page, text) {
+  // Half a second, which a run pays when it has ended, and not when it begins.
+  const [{ renderPage }, paint] = await Promise.all([import('./page.js'), createPainter()])
   for (const { blocks } of text.sections) {
     for (const block of blocks) {
       if (typeof block !== 'string') results.writeText(`${block.name}.svg`, standalone(paint(block)))
