@@ -259,7 +259,7 @@ function platformPackage() {
  *
  * @returns {Promise<{ uid: number, gid: number } | undefined>} undefined: run as ourselves
  */
-async function postgresUser() {
+export async function postgresUser() {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
     const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)

@@ -12,10 +12,10 @@ import { conclusionsOf, problemOf } from './ablate/verdict.js'
 const DEFAULTS = { rate: 3000, seed: 1, consumers: Object.keys(CONSUMERS) }
 
 /** Six blocks are the least that give an interval. */
-const USUAL = { blocks: 12, duration: 1000, others: Number.POSITIVE_INFINITY }
-/** A request's CPU varies by a tenth from trial to trial; so many make an interval of some microseconds. */
-const PROOF = { blocks: 30, duration: 500, others: 1 }
-const QUICK = { blocks: 6, duration: 200, others: 1 }
+const USUAL = { rounds: 300, blocks: 8, duration: 1000 }
+const QUICK = { rounds: 60, blocks: 1, duration: 200 }
+/** The intervals go by ranks of all pairs of rounds. */
+const MOST_ROUNDS = 1000
 const TIMEOUT_S = 10
 const MAX_SLOW_US = 100_000
 
@@ -33,7 +33,7 @@ const FLAGS = {
   },
   consumers: {
     value: 'A,B',
-    about: `who asks; the budget is the first one's (default ${DEFAULTS.consumers.join(',')})`,
+    about: `who asks; the budget is the first one's, and what gets through that of the closed loops (default ${DEFAULTS.consumers.join(',')})`,
     ...namesOf(DEFAULTS.consumers),
   },
   rate: {
@@ -43,22 +43,27 @@ const FLAGS = {
   },
   slow: {
     value: 'STAGE=TIME',
-    about: 'plant a busy wait in a stage, such as validate=20us, to see that it is found',
+    about: 'plant so much CPU in a stage, such as validate=20us, to see that it is found',
     parse: planted,
     expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
   },
+  rounds: {
+    value: 'N',
+    about: `of turns over all variants, for the budget (default about ${USUAL.rounds})`,
+    ...wholeNumber(1, MOST_ROUNDS),
+  },
   blocks: {
     value: 'N',
-    about: `passes over all variants (default ${USUAL.blocks}, with --slow ${PROOF.blocks})`,
+    about: `passes of the closed loops over all variants (default ${USUAL.blocks})`,
     ...wholeNumber(1, 1000),
   },
   duration: {
     value: 'TIME',
-    about: `of each trial (default ${USUAL.duration / 1000}s)`,
+    about: `of each trial of the closed loops (default ${USUAL.duration / 1000}s)`,
     parse: duration,
     expected: 'a time such as 500ms, 10s or 2m',
   },
-  quick: { value: '', about: 'short trials, the first consumer alone in all blocks: under two minutes' },
+  quick: { value: '', about: 'fewer rounds, and each closed loop once: under two minutes' },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
   ...RUN_FLAGS,
 }
@@ -84,7 +89,7 @@ export const ablate = {
   async run(argv, io) {
     const insertMode = io.environment.settings.INSERT_MODE || undefined
     const { results, run, plan, json } = openRun('ablate', FLAGS, argv, (given) => planOf(given, insertMode))
-    io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
+    io.progress.note(`${plan.rounds} rounds of turns: about ${Math.ceil(durationOf(plan) / 60)} min in all`)
     const service = createService(plan, insertMode)
     try {
       const ended = await runExperiment(
@@ -108,8 +113,7 @@ export const ablate = {
 
 /** @param {Record<string, any>} given @param {string} [insertMode] @returns {import('./ablate/steps.js').AblatePlan} */
 export function planOf(given, insertMode = '') {
-  const usual = given.quick ? QUICK : given.slow ? PROOF : USUAL
-  const blocks = given.blocks ?? usual.blocks
+  const usual = given.quick ? QUICK : USUAL
   const duration_s = (given.duration ?? usual.duration) / 1000
   const asked = given.stages ?? STAGE_NAMES
   const slow_us = given.slow ?? {}
@@ -124,8 +128,8 @@ export function planOf(given, insertMode = '') {
     slow_us,
     consumers: given.consumers ?? DEFAULTS.consumers,
     rate_rps: given.rate ?? DEFAULTS.rate,
-    blocks,
-    other_blocks: Math.min(blocks, usual.others),
+    rounds: given.rounds ?? usual.rounds,
+    blocks: given.blocks ?? usual.blocks,
   }
 }
 

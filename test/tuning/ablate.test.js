@@ -7,13 +7,24 @@ import t from 'tap'
 import { seededRandom } from '../../load/random.js'
 import { budgetOf, CURRENCIES, speedUp } from '../../tuning/ablate/budget.js'
 import { admit, refusal } from '../../tuning/ablate/inside/admit.js'
+import { takeTurns } from '../../tuning/ablate/inside/turns.js'
 import { createService, notTaken } from '../../tuning/ablate/service.js'
-import { cellOf, cellsOf, PLANTED, STAGE_NAMES, WHOLE, withoutOf } from '../../tuning/ablate/stages.js'
+import {
+  BY_TURNS,
+  cellOf,
+  cellsOf,
+  PLANTED,
+  STAGE_NAMES,
+  turnsOf,
+  WHOLE,
+  withoutOf,
+} from '../../tuning/ablate/stages.js'
 import { statisticsOf } from '../../tuning/ablate/statistics.js'
-import { consumed, durationOf, nextStep } from '../../tuning/ablate/steps.js'
+import { consumed, durationOf, nextStep, takenByTurns } from '../../tuning/ablate/steps.js'
 import { ablateText, budgetsOf } from '../../tuning/ablate/tables.js'
 import { conclusionOf, problemOf, publishedVerdict, verdictOf } from '../../tuning/ablate/verdict.js'
 import { planOf } from '../../tuning/ablate.js'
+import { visitsOf } from '../../tuning/design.js'
 import { median } from '../../tuning/ranks.js'
 import { newUser, post, postgres } from '../support/api.js'
 import { blockTable, rows } from '../support/database.js'
@@ -31,7 +42,7 @@ const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], REST_US
 
 const PLAN = /** @type {any} */ ({
   ...{ stages: STAGE_NAMES, slow_us: {}, consumers: ['paced', 'autocannon'], rate_rps: 2000 },
-  ...{ blocks: 8, other_blocks: 8, duration_s: 1, mix: { seed: 1 } },
+  ...{ rounds: 24, blocks: 8, duration_s: 1, mix: { seed: 1 } },
 })
 
 const THREE = { ...PLAN, consumers: ['paced', 'autocannon', 'client'] }
@@ -40,34 +51,56 @@ const THREE = { ...PLAN, consumers: ['paced', 'autocannon', 'client'] }
  * A run against a service whose requests cost what their stages cost.
  *
  * @param {{ plan?: any, noise?: number, drift?: number, seed?: number, shared_us?: number }} options noise: standard
- *   deviation of a trial; drift: of a block; shared_us: spent as long as one of log and database is there
+ *   deviation of a turn and of a trial; drift: of a round and of a block; shared_us: spent as long as one of log and
+ *   database is there
  * @returns {any[]}
  */
 function runOf({ plan = PLAN, noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
   const random = seededRandom(seed)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  const cells = turnsOf(plan)
+  const own = { ...plan, mix: { seed } }
   /** @type {any[]} */
   const records = []
   /** @type {Record<string, number>} */
   const drifts = {}
-  const own = { ...plan, mix: { seed } }
   for (let step = nextStep(own, records); step && records.length < 5000; step = nextStep(own, records)) {
-    const without = withoutOf(String(step.cell))
-    const [, block] = step.experiment.split('/')
-    drifts[block] ??= Math.exp(drift * normal())
+    const us = step.cell === BY_TURNS ? SUM_US : costOf(String(step.cell), step.experiment.split('/')[1])
+    const rounds = Math.floor((step.load.duration_s * plan.rate_rps) / (turnsIn(cells) * 110)) - 1
+    const target = step.cell === BY_TURNS ? { cells, rounds: Array.from({ length: rounds }, roundOf) } : undefined
+    records.push({
+      ...step,
+      outcome: { verdict: 'pass', because: 'made up' },
+      probes: { api: { cpu_us_per_request: us }, generator: {}, target },
+      traffic: { goodput_rps: 1e6 / us, per_second: [{ ok: 1e6 / us }] },
+    })
+  }
+  return records
+
+  /** @param {unknown} _ @param {number} round */
+  function roundOf(_, round) {
+    const order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + round })
+    return order.map(({ cell }) => {
+      const us = costOf(cell, `${records.length}/${round}`)
+      return [cells.indexOf(cell), us, 2 * us]
+    })
+  }
+
+  /** @param {string} cell @param {string} spell of the machine */
+  function costOf(cell, spell) {
+    const without = withoutOf(cell)
+    drifts[spell] ??= Math.exp(drift * normal())
     const kept = (/** @type {string} */ stage) => !without.includes(stage)
     const stages_us = STAGE_NAMES.filter(kept).reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
     const planted = Object.keys(plan.slow_us).some(kept) && kept(PLANTED) ? COSTS_US[PLANTED] : 0
     const shared = kept('log') || kept('database') ? shared_us : 0
-    const us = (stages_us + planted + shared) * drifts[block] * Math.exp(noise * normal())
-    records.push({
-      ...step,
-      outcome: { verdict: 'pass', because: 'made up' },
-      probes: { api: { cpu_us_per_request: us }, generator: {} },
-      traffic: { goodput_rps: 1e6 / us, ok_latency_ms: { p50: us / 1000 }, per_second: [{ ok: 1e6 / us }] },
-    })
+    return (stages_us + planted + shared) * drifts[spell] * Math.exp(noise * normal())
   }
-  return records
+}
+
+/** In a round. @param {string[]} cells */
+function turnsIn(cells) {
+  return visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: 0 }).length
 }
 
 t.test('without noise each stage costs what it costs, and the budget adds up to the whole', async (t) => {
@@ -87,7 +120,7 @@ t.test('what two stages share is a gap that is shown, and the budget adds up all
 })
 
 t.test('the intervals hold the truth in 19 of 20 runs', async (t) => {
-  const budgets = Array.from({ length: 60 }, (_, seed) => {
+  const budgets = Array.from({ length: 150 }, (_, seed) => {
     return budgetOf(PLAN, runOf({ seed, drift: 0 }), CURRENCIES.cpu)
   })
   const lines = budgets.flatMap((budget) => budget.lines)
@@ -113,18 +146,19 @@ t.test('nothing is found where there is nothing, and what is large is found', as
 })
 
 t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (t) => {
-  const plan = { ...PLAN, stages: ['validate'], slow_us: { validate: 20 }, blocks: 20 }
+  const plan = { ...PLAN, stages: ['validate'], slow_us: { validate: 20 } }
   t.strictSame(cellsOf(plan), [WHOLE, cellOf([PLANTED]), cellOf(['validate'])])
+  t.strictSame(
+    turnsOf(plan),
+    [WHOLE, ...Array(3).fill(cellOf([PLANTED])), cellOf(['validate'])],
+    'as often away as there',
+  )
   const found = Array.from({ length: 60 }, (_, seed) => budgetOf(plan, runOf({ plan, seed }), CURRENCIES.cpu))
   const right = found.filter(({ planted }) => planted && Math.abs(planted.estimate - 20) <= 5)
   t.ok(right.length >= 57, `${right.length} of 60`)
-  const away = runOf({ plan }).filter(({ cell, experiment }) => {
-    return cell === cellOf([PLANTED]) && experiment.startsWith('paced/0/')
-  })
-  t.equal(away.length, 3, 'it is as often away as there')
   const inStage = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
   t.ok(inStage.length >= 57, `${inStage.length} of 60 in the stage itself`)
-  t.match(ablateText({ plan }, runOf({ plan })), /Planted on purpose: 20 us in validate\. Found: /)
+  t.match(ablateText({ plan }, runOf({ plan })), /Planted on purpose: 20 us of CPU in validate\. Found: /)
 })
 
 t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
@@ -139,12 +173,14 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
   t.match(publishedVerdict(PLAN, records), [/Not so here: .*database \(autocannon: 1\.\d\dx/])
   const alone = { ...PLAN, stages: ['validate', 'commit'] }
   t.match(publishedVerdict(alone, runOf({ plan: alone, noise: 0.01 })), [/The same here/])
-  t.match(publishedVerdict(PLAN, runOf({ plan: { ...PLAN, other_blocks: 1 } })), [/Too few blocks here to say/])
+  t.match(publishedVerdict(PLAN, runOf({ plan: { ...PLAN, blocks: 1 } })), [/Too few blocks here to say/])
   t.strictSame(publishedVerdict({ ...PLAN, consumers: ['paced'] }, records), [])
   t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu), CURRENCIES.cpu), /nothing was measured/)
-  const { estimate, low, high } = speedUp(records, 'autocannon', cellOf(['database']))
   const truth = SUM_US / (SUM_US - COSTS_US.database)
-  t.ok(low < truth && truth < high && Math.abs(estimate / truth - 1) < 0.1)
+  const ups = Array.from({ length: 40 }, (_, seed) => speedUp(runOf({ seed }), 'autocannon', cellOf(['database'])))
+  const holding = ups.filter(({ low, high }) => low < truth && truth < high)
+  t.ok(holding.length >= 36, `${holding.length} of 40`)
+  t.ok(ups.every(({ estimate }) => Math.abs(estimate / truth - 1) < 0.1))
 })
 
 t.test('a service that had to wait for its core is said to have waited', async (t) => {
@@ -155,29 +191,42 @@ t.test('a service that had to wait for its core is said to have waited', async (
   t.match(ablateText(run, records), 'the API waited for its core 50 % of the time')
 })
 
-t.test('every block has every variant in an order of its own, and goes on where it was cut off', async (t) => {
-  const plan = { ...PLAN, other_blocks: 1 }
-  const records = runOf({ plan })
-  const own = (/** @type {number} */ block, consumer = 'paced') => {
-    return records.filter(({ experiment }) => experiment.startsWith(`${consumer}/${block}/`)).map(({ cell }) => cell)
+t.test(
+  'the budget comes by turns, then every block has every variant, and a run goes on where it was cut off',
+  async (t) => {
+    const records = runOf({ plan: THREE })
+    const names = records.map(({ experiment }) => experiment)
+    t.strictSame(names.slice(0, 3), ['first/by turns/paced', 'turns/paced/0', 'turns/paced/1'])
+    t.strictSame(names.slice(3, 5), ['first/whole/autocannon', 'first/whole/client'])
+    const own = (/** @type {number} */ block, consumer = 'autocannon') => {
+      return records.filter(({ experiment }) => experiment.startsWith(`${consumer}/${block}/`)).map(({ cell }) => cell)
+    }
+    const cells = cellsOf(PLAN)
+    t.equal(cells.length, 14, 'the first of the cumulative ones is a single one')
+    for (const block of [0, 7]) t.strictSame([...new Set(own(block))].sort(), [...cells].sort())
+    t.notSame(own(0), own(1))
+    t.equal(own(0).filter((cell) => cell === WHOLE).length, 3)
+    t.strictSame(own(0, 'client'), own(0), 'at the same places for each consumer')
+    t.strictSame(own(0, 'paced'), [])
+    for (const length of [0, 1, 2, 17, records.length - 1]) {
+      t.match(nextStep({ ...THREE, mix: { seed: 1 } }, records.slice(0, length)), {
+        experiment: records[length].experiment,
+        cell: records[length].cell,
+      })
+    }
+    const lost = records.map((record) => ({ ...record, outcome: { verdict: 'invalid' } }))
+    t.equal(nextStep(THREE, [...lost, ...lost]), null, 'what stays invalid is given up')
+  },
+)
+
+t.test('rounds are about as many as were asked for, at any rate', async (t) => {
+  for (const rate_rps of [100, 3000, 20_000]) {
+    const plan = { ...PLAN, consumers: ['paced'], rate_rps, rounds: 100 }
+    const trials = runOf({ plan }).filter(({ experiment }) => experiment.startsWith('turns/'))
+    const seconds = trials.reduce((sum, { load }) => sum + load.duration_s, 0)
+    const rounds = (seconds * rate_rps) / (16 * 110)
+    t.ok(rounds >= 100 && rounds < 140, `${rounds} at ${rate_rps}/s in ${trials.length} trials`)
   }
-  const cells = cellsOf(plan)
-  t.equal(cells.length, 14, 'the first of the cumulative ones is a single one')
-  for (const block of [0, 7]) t.strictSame([...new Set(own(block))].sort(), [...cells].sort())
-  t.notSame(own(0), own(1))
-  t.equal(own(0).filter((cell) => cell === WHOLE).length, 3)
-  t.equal(own(0, 'autocannon').filter((cell) => cell === WHOLE).length, 3, 'at the same places for each consumer')
-  t.equal(own(0, 'autocannon').length, 16)
-  t.ok(records.some(({ experiment, load }) => experiment === 'first/whole/autocannon' && load.driver === 'autocannon'))
-  t.strictSame(own(1, 'autocannon'), [])
-  for (const length of [0, 1, 2, 17, records.length - 1]) {
-    t.match(nextStep({ ...plan, mix: { seed: 1 } }, records.slice(0, length)), {
-      experiment: records[length].experiment,
-      cell: records[length].cell,
-    })
-  }
-  const lost = records.map((record) => ({ ...record, outcome: { verdict: 'invalid' } }))
-  t.equal(nextStep(plan, [...lost, ...lost]), null, 'what stays invalid is given up')
 })
 
 t.test('a cell that could not be had is asked for no more, and the run says so', async (t) => {
@@ -186,13 +235,59 @@ t.test('a cell that could not be had is asked for no more, and the run says so',
   const others = records.filter(({ cell }) => cell !== 'without pool')
   t.equal(nextStep(PLAN, others, notApplied), null)
   t.match(nextStep(PLAN, others), { cell: 'without pool' })
-  t.match(problemOf(PLAN, others, notApplied), /^no trial of without pool with paced that counts: no hook$/)
-  t.equal(problemOf(PLAN, records, []), null)
+  t.equal(problemOf(PLAN, others, notApplied), null, 'the budget is there')
   t.match(ablateText({ plan: PLAN, not_applied: notApplied }, others), 'without pool was not measured: no hook')
+  const closed = records.filter(({ cell }) => cell !== BY_TURNS)
+  t.match(problemOf(PLAN, closed, [{ cell: BY_TURNS, because: 'no hook' }]), /^no round of turns .* counts: no hook$/)
+})
+
+t.test('a turn is of its requests alone: those before the change, and the wait for it, are not in it', async (t) => {
+  const cells = [WHOLE, 'without log']
+  /** @type {string[][]} */
+  const changes = []
+  let follow = () => {}
+  const turns = takeTurns({ cells, requests: 3, seed: 1 }, (without) => {
+    changes.push(without)
+    return new Promise((resolve) => {
+      follow = () => resolve(undefined)
+    })
+  })
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const [begin, end] = [turns.began, turns.ended]
+  const request = () => {
+    begin()
+    end()
+  }
+  const turn = async () => {
+    follow()
+    await settled()
+    for (let i = 0; i < 4; i++) request()
+  }
+  t.strictSame(changes, [[]])
+  for (let i = 0; i < 10; i++) request()
+  t.equal(changes.length, 1, 'no turn before the change is through')
+  begin()
+  begin()
+  await turn()
+  t.strictSame(changes[1], ['log'], 'three requests after the first that ended')
+  follow()
+  await settled()
+  // Of the three that are in flight two began before the turn before.
+  end()
+  for (let i = 0; i < 3; i++) request()
+  t.equal(changes.length, 2, 'those that began before the change are let out first')
+  await turn()
+  t.strictSame(changes.slice(2), [[]])
+  await turn()
+  await turn()
+  const [round] = turns.rounds()
+  const order = round.map(([cell]) => cells[cell])
+  t.strictSame(order, [WHOLE, 'without log', WHOLE, WHOLE])
+  t.ok(round.flat().every((figure) => figure >= 0))
 })
 
 t.test('an order counts as obeyed when a hook skipped a request', async (t) => {
-  const found = (/** @type {any} */ calls) => ({ without: ['pool'], slow_us: {}, calls })
+  const found = (/** @type {any} */ calls) => ({ without: ['pool'], slow_us: {}, rounds: [], calls })
   t.equal(notTaken(['pool'], found({ pool: { skipped: 1, passed: 0 } })), null)
   t.match(notTaken(['pool'], found({})), /without pool, .* did not skip \(0 let through\)/)
   t.match(
@@ -203,20 +298,28 @@ t.test('an order counts as obeyed when a hook skipped a request', async (t) => {
 })
 
 t.test('what was not measured is said to be so, and what has too few blocks too', async (t) => {
-  const some = runOf().filter(({ cell }) => cell !== 'without log+validate')
-  const sentence = conclusionOf(budgetOf(PLAN, some, CURRENCIES.cpu), CURRENCIES.cpu)
-  t.match(sentence, /not measured: validate, read-and-parse/)
-  const noRest = runOf().filter(({ cell }) => cell !== cellOf(STAGE_NAMES))
-  t.notMatch(conclusionOf(budgetOf(PLAN, noRest, CURRENCIES.cpu), CURRENCIES.cpu), /NaN|the rest/)
-  const few = conclusionOf(budgetOf(PLAN, runOf({ plan: { ...PLAN, blocks: 3 } }), CURRENCIES.cpu), CURRENCIES.cpu)
-  t.match(few, /too few blocks to tell: log/)
+  const without = (/** @type {string} */ cell) => {
+    const records = runOf()
+    for (const { probes } of records) {
+      const { cells, rounds } = probes.target ?? { cells: [], rounds: [] }
+      const kept = rounds.map((/** @type {number[][]} */ round) => round.filter(([i]) => cells[i] !== cell))
+      Object.assign(probes, { target: { cells, rounds: kept } })
+    }
+    return conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  }
+  t.match(without('without log+validate'), /not measured: validate, read-and-parse/)
+  t.notMatch(without(cellOf(STAGE_NAMES)), /NaN|the rest/)
+  const records = runOf()
+  for (const { probes } of records) probes.target?.rounds.splice(2)
+  const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  t.match(few, /too few rounds to tell: log/)
   t.notMatch(few, 'not settled')
 })
 
 t.test('trials in which requests failed or the generator was late do not count', async (t) => {
   const failing = runOf().map((record) => ({ ...record, outcome: { verdict: 'fail', because: '1 of 2 succeeded' } }))
-  t.strictSame(consumed(failing, 'paced'), [])
-  t.match(problemOf(PLAN, failing, []), /no trial of whole and 13 more with paced that counts: 1 of 2 succeeded/)
+  t.strictSame([...takenByTurns(failing), ...consumed(failing, 'autocannon')], [])
+  t.match(problemOf(PLAN, failing, []), /no round of turns with paced that counts: 1 of 2 succeeded/)
   t.equal(nextStep(PLAN, failing), null, 'and are not repeated')
   const late = (/** @type {number} */ p50) => {
     return runOf().map((record) => ({
@@ -224,11 +327,11 @@ t.test('trials in which requests failed or the generator was late do not count',
       probes: { ...record.probes, generator: { lateness_ms: { p50, p95: 5 } } },
     }))
   }
-  t.equal(consumed(late(0.6), 'paced').length, consumed(runOf(), 'paced').length)
-  t.strictSame(consumed(late(3), 'paced'), [])
+  t.equal(takenByTurns(late(0.6)).length, takenByTurns(runOf()).length)
+  t.strictSame(takenByTurns(late(3)), [])
   t.match(problemOf(PLAN, late(3), []), /the generator was 3 ms late at p50/)
-  t.match(nextStep(PLAN, late(3)), { experiment: 'first/whole/paced' }, 'another try')
-  t.match(ablateText({ plan: PLAN }, failing), /256 of 256 trials were left out: requests failed in 256/)
+  t.match(nextStep(PLAN, late(3)), { experiment: 'first/by turns/paced' }, 'another try')
+  t.match(ablateText({ plan: PLAN }, failing), /130 of 130 trials were left out: requests failed in 130/)
 })
 
 t.test('where a generator was full, nothing is said of stages', async (t) => {
@@ -252,12 +355,12 @@ t.test('where a generator was full, nothing is said of stages', async (t) => {
   t.match(ablateText({ plan: THREE }, full('client')), /\| log +\| +1\.\d\dx .*\| +the generator was the limit \|/)
 })
 
-t.test('the time until the answer is that of a schedule, and of the successes', async (t) => {
+t.test('the time in the API is that of a schedule', async (t) => {
   const closed = { ...PLAN, consumers: ['autocannon'] }
   t.strictSame(Object.keys(budgetsOf(closed, runOf({ plan: closed }))), ['cpu'])
-  t.notMatch(ablateText({ plan: closed }, runOf({ plan: closed })), 'Time until')
+  t.notMatch(ablateText({ plan: closed }, runOf({ plan: closed })), 'Time in the API per request')
   const { time } = budgetsOf(PLAN, runOf({ noise: 0, drift: 0 }))
-  t.ok(Math.abs(time.whole.estimate - SUM_US) < 1e-6)
+  t.ok(Math.abs(time.whole.estimate - 2 * SUM_US) < 1e-6)
 })
 
 t.test('a short run is short, and a wait is planted where it is one request alone that waits', async (t) => {
@@ -266,8 +369,8 @@ t.test('a short run is short, and a wait is planted where it is one request alon
   t.throws(() => planOf({ slow: { pool: 20 } }, 'batched'), /--slow: expected a stage of each request's own, got pool/)
   t.throws(() => planOf({ slow }, 'batched'), /got database with INSERT_MODE=batched/)
   t.match(planOf({ slow }, 'single'), { slow_us: slow })
-  t.match(planOf({ slow: { validate: 20 } }, 'batched'), { slow_us: { validate: 20 }, blocks: 30, duration_s: 0.5 })
-  t.match(planOf({ slow, blocks: 7 }, 'single'), { blocks: 7 })
+  t.match(planOf({ slow: { validate: 20 } }, 'batched'), { slow_us: { validate: 20 }, rounds: 300 })
+  t.match(planOf({ slow, rounds: 7 }, 'single'), { rounds: 7 })
 })
 
 t.test('statistics are those of whole seconds', async (t) => {
@@ -292,7 +395,7 @@ t.test('the API with each stage away does what it is said to do', async (t) => {
   const { url } = await postgres(t)
   const folder = temporaryFolder(t)
   const logFile = path.join(folder, 'api.log')
-  const service = createService({ slow_us: { log: 20 } })
+  const service = createService({ stages: STAGE_NAMES, slow_us: { log: 20 }, mix: /** @type {any} */ ({ seed: 1 }) })
   t.teardown(() => service.stop())
   const env = { ...process.env, POOL_MAX: '1' }
   const place = { databaseUrl: url, cores: null, allCores: null, env, logFile }
@@ -388,8 +491,19 @@ t.test('no variable of the environment takes a stage away', async (t) => {
 
 t.test('a run from end to end', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
-  const flags = ['--stages', 'database', '--consumers', 'paced,client', '--blocks', '1', '--duration', '100ms']
-  const { status, stdout, stderr } = await runVerb('ablate', [...flags, '--rate', '200', '--out', out])
+  const flags = [
+    '--stages',
+    'database',
+    '--consumers',
+    'paced,client',
+    '--rounds',
+    '6',
+    '--blocks',
+    '1',
+    '--duration',
+    '100ms',
+  ]
+  const { status, stdout, stderr } = await runVerb('ablate', [...flags, '--rate', '1000', '--out', out])
   t.equal(status, 0, stderr)
   t.match(stdout, /CPU of the API per request/)
   t.match(stdout, /\| the rest +\|/)
@@ -398,11 +512,18 @@ t.test('a run from end to end', async (t) => {
   t.match(report, /aptos-node Firehose Throughput Experiment/)
   const trials = readTrials(out)
   t.strictSame([...new Set(trials.map(({ load }) => load.driver))].sort(), ['client', 'paced'])
-  for (const { cell, settings, traffic } of trials) {
+  for (const { cell, settings, traffic, probes } of trials) {
+    if (cell === BY_TURNS) {
+      t.equal(settings.WITHOUT, BY_TURNS)
+      for (const round of probes.target.rounds) t.equal(round.length, 4, 'the whole three times')
+      continue
+    }
     t.equal(cellOf(settings.WITHOUT.split(',').filter(Boolean)), cell, 'read back')
     t.equal(traffic.rows_stored, withoutOf(cell).includes('database') ? null : traffic.ok)
   }
-  t.ok(readRun(out).budgets.cpu.whole.estimate > 0)
+  const { whole, lines } = readRun(out).budgets.cpu
+  t.ok(whole.pairs >= 4, `${whole.pairs} rounds`)
+  t.ok(lines[0].cost.estimate > 0 && lines[0].cost.estimate < whole.estimate)
 })
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {

@@ -2,33 +2,33 @@ import { noiseOf } from '../effects.js'
 import { typical } from '../ranks.js'
 import { generatorWasLimit } from '../sound.js'
 import { cellOf, PLANTED, WHOLE } from './stages.js'
-import { blockOf, CONSUMERS, consumed } from './steps.js'
+import { blockOf, CONSUMERS, consumed, takenByTurns } from './steps.js'
 
 /** Of each interval. */
 export const CONFIDENCE = 0.95
 
 /**
- * What is spent on a request.
+ * What is spent on a request, in the mean of a turn.
  *
  * @typedef {object} Currency
  * @property {string} title
- * @property {(record: import('../../load/trial.js').TrialRecord) => number} value_us NaN: not known
+ * @property {(turn: import('./inside/turns.js').Turn) => number} value_us
  */
 
 /** @satisfies {Record<string, Currency>} */
 export const CURRENCIES = {
   cpu: {
     title: 'CPU of the API per request',
-    value_us: ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN,
+    value_us: ([, cpu_us]) => cpu_us,
   },
   time: {
-    title: 'Time until the answer (p50 of the successes)',
-    value_us: ({ traffic }) => (traffic.ok_latency_ms?.p50 ?? Number.NaN) * 1000,
+    title: 'Time in the API per request (mean)',
+    value_us: ([, , time_us]) => time_us,
   },
 }
 
 /**
- * What the budget is written in. In a closed loop the time until the answer is the wait behind the other connections.
+ * What the budget is written in. In a closed loop the time in the API is the wait behind the other connections.
  *
  * @param {Pick<import('./steps.js').AblatePlan, 'consumers'>} plan
  * @returns {[string, Currency][]}
@@ -50,29 +50,30 @@ export function currenciesOf({ consumers }) {
  * @property {Figure} whole
  * @property {Line[]} lines in the order in which they were taken away
  * @property {Figure} rest when all are away
- * @property {number} sum_us of the lines' costs and the rest: within a block the whole, by construction
- * @property {Figure} gap the whole less the rest and what each removal alone saves, within a block: what stages share
- * @property {Figure | null} planted what the busy wait costs that was put in on purpose
- * @property {import('../effects.js').Noise} noise of two visits to the whole in a block
+ * @property {number} sum_us of the lines' costs and the rest: within a round the whole, by construction
+ * @property {Figure} gap the whole less the rest and what each removal alone saves, within a round: what stages share
+ * @property {Figure | null} planted what that costs which was put in on purpose
+ * @property {import('../effects.js').Noise} noise of two visits to the whole in a round
  */
 
 /**
- * What each stage costs. Costs are differences within a block; in each block the lines and the rest add up to the whole.
- * Pure.
+ * What each stage costs. Costs are differences within a round of turns; in each round the lines and the rest add up to the
+ * whole. Pure.
  *
- * @param {Pick<import('./steps.js').AblatePlan, 'stages' | 'slow_us' | 'consumers'>} plan
+ * @param {Pick<import('./steps.js').AblatePlan, 'stages' | 'slow_us'>} plan
  * @param {import('./steps.js').Records} records
  * @param {Currency} currency
- * @param {string} [consumer]
  * @returns {Budget}
  */
-export function budgetOf({ stages, slow_us, consumers }, records, { value_us }, consumer = consumers[0]) {
-  const visits = visitsOf(consumed(records, consumer), value_us)
-  const blocks = [...visits.values()].map((cells) => new Map([...cells].map(([cell, values]) => [cell, mean(values)])))
+export function budgetOf({ stages, slow_us }, records, { value_us }) {
+  const rounds = roundsOf(records).map((turns) => visitsOf(turns.map(({ cell, turn }) => [cell, value_us(turn)])))
+  // Of those with several visits the one in the middle: a mean is less skewed than the single visits it is compared with.
+  const blocks = rounds.map((cells) => new Map([...cells].map(([cell, values]) => [cell, middleOf(values)])))
   const at = (/** @type {string} */ cell) => figureOf(blocks.map((cells) => cells.get(cell)))
   const between = (/** @type {string} */ more, /** @type {string} */ less) => {
     return figureOf(blocks.map((cells) => minus(cells.get(more), cells.get(less))))
   }
+  const planted = () => figureOf(rounds.map((cells) => minus(meanOf(cells, WHOLE), meanOf(cells, cellOf([PLANTED])))))
   const lines = stages.map((stage, i) => ({
     stage,
     alone: between(WHOLE, cellOf([stage])),
@@ -94,9 +95,9 @@ export function budgetOf({ stages, slow_us, consumers }, records, { value_us }, 
     rest,
     sum_us: lines.reduce((sum, { cost }) => sum + cost.estimate, rest.estimate),
     gap: figureOf(gaps),
-    planted: Object.keys(slow_us).length > 0 ? between(WHOLE, cellOf([PLANTED])) : null,
+    planted: Object.keys(slow_us).length > 0 ? planted() : null,
     noise: noiseOf(
-      [...visits].flatMap(([block, cells]) => {
+      rounds.flatMap((cells, block) => {
         const known = (cells.get(WHOLE) ?? []).filter((value) => value > 0)
         return known.map((value) => ({ block, cell: WHOLE, levels: {}, value }))
       }),
@@ -116,28 +117,46 @@ export function speedUp(records, consumer, cell) {
   const isLimited = [cell, WHOLE].some((one) => {
     return generatorWasLimit(consumed(records, consumer).filter((record) => record.cell === one))
   })
-  const visits = visitsOf(consumed(records, consumer), ({ traffic }) => Math.log(traffic.goodput_rps))
-  const logs = [...visits.values()].map((cells) => minus(meanOf(cells, cell), meanOf(cells, WHOLE)))
+  const logs = blocksOf(consumed(records, consumer)).map((trials) => {
+    const cells = visitsOf(trials.map((record) => [String(record.cell), Math.log(record.traffic.goodput_rps)]))
+    return minus(meanOf(cells, cell), meanOf(cells, WHOLE))
+  })
   const { estimate, low, high, pairs } = figureOf(logs)
   return { estimate: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, isLimited }
 }
 
 /**
- * By block and cell.
+ * The rounds of all trials by turns.
  *
  * @param {import('./steps.js').Records} records
- * @param {(record: import('./steps.js').Records[number]) => number} value
+ * @returns {{ cell: string, turn: import('./inside/turns.js').Turn }[][]}
  */
-function visitsOf(records, value) {
-  /** @type {Map<number, Map<string, number[]>>} */
-  const blocks = new Map()
-  for (const record of records) {
-    const block = blockOf(record)
-    const cell = String(record.cell)
-    const cells = blocks.get(block) ?? new Map()
-    blocks.set(block, cells.set(cell, [...(cells.get(cell) ?? []), value(record)]))
-  }
-  return blocks
+export function roundsOf(records) {
+  return takenByTurns(records).flatMap(({ probes }) => {
+    const { cells, rounds } = probes.target
+    return rounds.map((/** @type {import('./inside/turns.js').Turn[]} */ turns) => {
+      return turns.map((turn) => ({ cell: cells[turn[0]], turn }))
+    })
+  })
+}
+
+/** @param {import('./steps.js').Records} records */
+function blocksOf(records) {
+  const blocks = new Set(records.map(blockOf))
+  return [...blocks].map((block) => records.filter((record) => blockOf(record) === block))
+}
+
+/** By cell. @param {[cell: string, value: number][]} values */
+function visitsOf(values) {
+  /** @type {Map<string, number[]>} */
+  const cells = new Map()
+  for (const [cell, value] of values) cells.set(cell, [...(cells.get(cell) ?? []), value])
+  return cells
+}
+
+/** @param {number[]} values in the order of time */
+function middleOf(values) {
+  return values[Math.floor(values.length / 2)]
 }
 
 /** @param {Map<string, number[]>} cells @param {string} cell */

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { NotApplied } from '../../load/run.js'
 import { openLocal } from '../../load/targets/index.js'
 import { admit } from './inside/admit.js'
-import { withoutOf } from './stages.js'
+import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, withoutOf } from './stages.js'
 
 const PRELOAD = new URL('inside/preload.js', import.meta.url)
 
@@ -20,11 +20,13 @@ const USER = JSON.stringify({ email: 'user@redline.test', password: 'secret' })
  * The API as one process for all cells: the stages are taken away while it runs. A new process for each would be measured
  * while V8 is still compiling it.
  *
- * @param {{ slow_us: Record<string, number> }} plan
+ * @typedef {import('../../load/targets/index.js').Target} Target
+ *
+ * @param {Pick<import('./steps.js').AblatePlan, 'stages' | 'slow_us' | 'mix'>} plan
  * @param {string} [insertMode] a statement for each request, so that a stage is one request's own, unless told otherwise
  */
-export function createService({ slow_us }, insertMode = 'prepared') {
-  /** @type {import('../../load/targets/index.js').Target | null} */
+export function createService(plan, insertMode = 'prepared') {
+  /** @type {Target | null} */
   let target = null
   let folder = ''
 
@@ -39,26 +41,43 @@ export function createService({ slow_us }, insertMode = 'prepared') {
     return openLocal({ ...place, env, nodeFlags: [`--import=${preload.href}`] })
   }
 
+  /** @param {Target} service @param {string[]} wanted stages away */
+  async function without(service, wanted) {
+    const socket = socketIn(folder)
+    await order(socket, { without: wanted, slow_us: plan.slow_us })
+    await ask(service.url)
+    const found = await order(socket, null)
+    const because = notTaken(wanted, found)
+    if (because) throw new NotApplied(because)
+    const settings = { ...service.settings, WITHOUT: found.without.join(',') }
+    return { ...service, countsRows: !found.without.includes('database'), settings }
+  }
+
+  /** @param {Target} service */
+  async function byTurns(service) {
+    const { stages, slow_us, mix } = plan
+    for (const stage of stages) await without(service, [stage])
+    const socket = socketIn(folder)
+    const turns = { cells: turnsOf(plan), requests: REQUESTS_PER_TURN, seed: mix.seed }
+    await order(socket, { without: [], slow_us, turns })
+    const settings = { ...service.settings, WITHOUT: BY_TURNS }
+    const countsRows = !stages.includes('database')
+    return { ...service, countsRows, settings, watch: () => watchTurns(socket, turns.cells) }
+  }
+
   return {
     /**
      * @param {string} cell
      * @param {import('../../load/run.js').Place} place
-     * @returns {Promise<import('../../load/targets/index.js').Target>}
+     * @returns {Promise<Target>}
      * @throws {NotApplied} when a request shows that the process does something else
      */
     async open(cell, place) {
       target ??= await start(place)
-      const socket = socketIn(folder)
-      await order(socket, { without: withoutOf(cell), slow_us })
-      await ask(target.url)
-      const found = await order(socket, null)
-      const because = notTaken(withoutOf(cell), found)
-      if (because) throw new NotApplied(because)
+      const opened = cell === BY_TURNS ? await byTurns(target) : await without(target, withoutOf(cell))
       // A line for every request of a run would fill a disk.
       truncateSync(place.logFile)
-      const countsRows = !found.without.includes('database')
-      const settings = { ...target.settings, WITHOUT: found.without.join(',') }
-      return { ...target, countsRows, settings, stop: async () => {} }
+      return { ...opened, stop: async () => {} }
     },
 
     async stop() {
@@ -79,6 +98,24 @@ export function notTaken(wanted, { calls }) {
   const stage = wanted.find((name) => !calls[name]?.skipped)
   if (stage === undefined) return null
   return `expected a request without ${stage}, got one that its hook did not skip (${calls[stage]?.passed ?? 0} let through)`
+}
+
+/**
+ * The rounds that begin and end while a load is on.
+ *
+ * @param {string} socket
+ * @param {string[]} cells
+ * @returns {Promise<import('../../load/probes/index.js').Probe>}
+ */
+async function watchTurns(socket, cells) {
+  const before = (await order(socket, null)).rounds.length
+  return {
+    sample: async () => {},
+    end: () => async () => {
+      const { rounds } = await order(socket, null)
+      return { cells, rounds: rounds.slice(before + 1) }
+    },
+  }
 }
 
 /** One request. @param {string} url */

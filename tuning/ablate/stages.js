@@ -20,6 +20,9 @@ export const STAGE_NAMES = Object.keys(STAGES)
 export const PLANTED = 'planted'
 
 export const WHOLE = 'whole'
+
+/** The cell whose trials hold all the others. */
+export const BY_TURNS = 'by turns'
 const WITHOUT = 'without '
 
 /** The name of a cell. @param {string[]} without stages that are away */
@@ -30,6 +33,23 @@ export function cellOf(without) {
 /** The stages that are away in a cell. @param {string} cell @returns {string[]} */
 export function withoutOf(cell) {
   return cell === WHOLE ? [] : cell.slice(WITHOUT.length).split('+')
+}
+
+/** Requests of a turn: some tens of milliseconds at the usual rate. */
+export const REQUESTS_PER_TURN = 100
+
+/** As often as the whole, so that what was planted is as often away as there. */
+const PLANTED_VISITS = 3
+
+/**
+ * The cells of a round by turns.
+ *
+ * @param {Parameters<typeof cellsOf>[0]} plan
+ * @returns {string[]} with some of them more than once
+ */
+export function turnsOf(plan) {
+  const planted = cellOf([PLANTED])
+  return cellsOf(plan).flatMap((cell) => (cell === planted ? Array(PLANTED_VISITS).fill(cell) : cell))
 }
 
 /**

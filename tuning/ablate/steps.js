@@ -1,6 +1,6 @@
 import { visitsOf } from '../design.js'
 import { isLate, isSound } from '../sound.js'
-import { cellOf, cellsOf, PLANTED, WHOLE } from './stages.js'
+import { BY_TURNS, cellsOf, REQUESTS_PER_TURN, turnsOf, WHOLE } from './stages.js'
 
 /**
  * What takes the answers: at a rate that all can serve, so that a request costs what it costs; as fast as it goes, by a
@@ -21,30 +21,36 @@ const WARMUP_S = 0.1
 /** A trial's processes begin and end, and its rows are counted. */
 const BETWEEN_TRIALS_S = 0.45
 
-/** Until V8 has compiled what is measured: the whole, and what runs instead of each stage; then what another load needs. */
-const FIRST_WARMUP_S = 1.5
+/** Until V8 has compiled what is measured: all variants, then what another load needs. */
+const FIRST_WARMUP_S = 4
 const OTHER_WARMUP_S = 0.5
 const FIRST = 'first'
 
-/** At the start, in the middle and at the end of a block. */
-const ANCHOR_VISITS = 3
+const TURNS = 'turns'
+
+/** Of a trial by turns, and the least rounds of it: what was measured is kept, should the run be cut off. */
+const TURNS_S = 15
+const LEAST_ROUNDS = 3
+
+/** Of a turn's requests: those that have to be let out before it. */
+const BEFORE_TURN_RATIO = 0.1
 
 /**
  * @typedef {object} Ablation
  * @property {string[]} stages
- * @property {Record<string, number>} slow_us busy waits planted in stages
+ * @property {Record<string, number>} slow_us CPU planted in stages
  * @property {string[]} consumers the budget is that of the first
  * @property {number} rate_rps of the open loop
- * @property {number} blocks
- * @property {number} other_blocks of the consumers behind the first
+ * @property {number} rounds about so many, of the budget
+ * @property {number} blocks of the closed loops, whose trials last duration_s
  *
  * @typedef {import('../../load/run.js').Plan & Ablation} AblatePlan
  * @typedef {import('../../load/trial.js').TrialRecord[]} Records
  */
 
 /**
- * The next trial: in blocks, all cells in an order that is drawn, the whole at the start, in the middle and at the end,
- * and at each of them all consumers. Pure.
+ * The next trial: the budget by turns, with the first consumer; then, for what gets through, the closed loops in blocks,
+ * all cells in an order that is drawn, the whole at the start, in the middle and at the end. Pure.
  *
  * @param {AblatePlan} plan
  * @param {Records} records
@@ -52,35 +58,41 @@ const ANCHOR_VISITS = 3
  * @returns {import('../../load/run.js').Step | null}
  */
 export function nextStep(plan, records, notApplied = []) {
-  const total_s = durationOf(plan)
   const done = doneIn(records)
-  const isOpen = (/** @type {{ experiment: string, cell: string }} */ { experiment, cell }) => {
-    return !done.has(experiment) && !notApplied.some((one) => one.cell === cell)
-  }
-  const first = warmupsOf(plan).find(isOpen)
-  if (first) return { ...first, left_s: total_s }
   const trials = trialsOf(plan)
-  const next = trials.findIndex(isOpen)
+  const next = trials.findIndex(({ experiment, cell }) => {
+    return !done.has(experiment) && !notApplied.some((one) => one.cell === cell)
+  })
   if (next === -1) return null
-  const { consumer, ...trial } = trials[next]
-  return { ...trial, left_s: total_s * (1 - next / trials.length), load: loadOf(consumer, plan) }
+  return { ...trials[next], left_s: sumOf(trials.slice(next)) }
 }
 
 /** Seconds. @param {AblatePlan} plan */
 export function durationOf(plan) {
-  const loads = [
-    ...warmupsOf(plan).map(({ load }) => load),
-    ...trialsOf(plan).map(({ consumer }) => loadOf(consumer, plan)),
-  ]
-  return loads.reduce((sum, { warmup_s, duration_s }) => sum + warmup_s + duration_s + BETWEEN_TRIALS_S, 0)
+  return sumOf(trialsOf(plan))
 }
 
-/** Sound trials of a consumer, those that only warmed up not among them. @param {Records} records @param {string} consumer */
+/** @param {{ load: { warmup_s: number, duration_s: number } }[]} trials @returns {number} seconds */
+function sumOf(trials) {
+  return trials.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s + BETWEEN_TRIALS_S, 0)
+}
+
+/** Sound trials by turns. @param {Records} records */
+export function takenByTurns(records) {
+  return records.filter((record) => isByTurns(record) && isSound(record))
+}
+
+/** @param {{ experiment: string }} record */
+export function isByTurns({ experiment }) {
+  return experiment.startsWith(`${TURNS}/`)
+}
+
+/** Sound trials of a consumer in blocks. @param {Records} records @param {string} consumer */
 export function consumed(records, consumer) {
   return records.filter((record) => isOf(record, consumer) && isSound(record))
 }
 
-/** Whether a trial is a consumer's, and more than a warm-up. @param {{ experiment: string }} record @param {string} consumer */
+/** Whether a trial is one of a consumer's blocks. @param {{ experiment: string }} record @param {string} consumer */
 export function isOf({ experiment }, consumer) {
   return experiment.startsWith(`${consumer}/`)
 }
@@ -90,34 +102,55 @@ export function blockOf({ experiment }) {
   return Number(experiment.split('/')[1])
 }
 
-/** @param {AblatePlan} plan */
-function warmupsOf(plan) {
-  const cells = cellsOf(plan)
-  const [first, ...others] = plan.consumers
-  const own = [WHOLE, cells[cells.length - 1]].map((cell) => ({ cell, consumer: first, warmup_s: FIRST_WARMUP_S }))
-  const rest = others.map((consumer) => ({ cell: WHOLE, consumer, warmup_s: OTHER_WARMUP_S }))
-  return [own[0], ...rest, own[1]].map(({ cell, consumer, warmup_s }) => {
-    return { experiment: `${FIRST}/${cell}/${consumer}`, cell, load: { ...loadOf(consumer, plan), warmup_s } }
-  })
+/** @param {Pick<AblatePlan, 'consumers'>} plan */
+export function closedLoopsOf({ consumers }) {
+  return consumers.filter((name) => CONSUMERS[name].loop === 'closed')
 }
 
 /** @param {AblatePlan} plan */
 function trialsOf(plan) {
-  const { consumers, blocks, other_blocks, mix } = plan
-  // What was planted has to be found within some microseconds: it is as often away as there.
-  const planted = Array(ANCHOR_VISITS - 1).fill(cellOf([PLANTED]))
-  const cells = [...cellsOf(plan), ...(Object.keys(plan.slow_us).length > 0 ? planted : [])]
-  return visitsOf({ cells, anchor: WHOLE, blocks, seed: mix.seed }).flatMap(({ block, position, cell }) => {
-    const here = consumers.filter((_, i) => i === 0 || block < other_blocks)
-    return here.map((consumer) => ({ experiment: `${consumer}/${block}/${position}`, cell, consumer }))
+  const { consumers, duration_s } = plan
+  const [first] = consumers
+  const turns = turnTrialsOf(plan).map((duration_s, i) => {
+    return { experiment: `${TURNS}/${first}/${i}`, cell: BY_TURNS, load: loadOf(first, plan, duration_s) }
   })
+  const warmups = [
+    { cell: BY_TURNS, consumer: first, warmup_s: FIRST_WARMUP_S },
+    ...closedLoopsOf(plan).map((consumer) => ({ cell: WHOLE, consumer, warmup_s: OTHER_WARMUP_S })),
+  ].map(({ cell, consumer, warmup_s }) => {
+    return { experiment: `${FIRST}/${cell}/${consumer}`, cell, load: loadOf(consumer, plan, duration_s, warmup_s) }
+  })
+  return [warmups[0], ...turns, ...warmups.slice(1), ...blockTrialsOf(plan)]
 }
 
-/** @param {string} consumer @param {AblatePlan} plan */
-function loadOf(consumer, { rate_rps, duration_s }) {
+/** @param {AblatePlan} plan @returns {number[]} seconds of each */
+function turnTrialsOf({ rate_rps, rounds, ...plan }) {
+  const visits = visitsOf({ cells: turnsOf(plan), anchor: WHOLE, blocks: 1, seed: 0 }).length
+  const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps
+  const fitting = Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(TURNS_S / round_s)))
+  // The one that is on when it begins does not count.
+  const duration_s = Number(((fitting + 1) * round_s).toFixed(3))
+  return Array.from({ length: Math.ceil(rounds / fitting) }, () => duration_s)
+}
+
+/** @param {AblatePlan} plan */
+function blockTrialsOf(plan) {
+  const closed = closedLoopsOf(plan)
+  const { blocks, mix, duration_s } = plan
+  return visitsOf({ cells: cellsOf({ ...plan, slow_us: {} }), anchor: WHOLE, blocks, seed: mix.seed }).flatMap(
+    ({ block, position, cell }) => {
+      return closed.map((consumer) => {
+        return { experiment: `${consumer}/${block}/${position}`, cell, load: loadOf(consumer, plan, duration_s) }
+      })
+    },
+  )
+}
+
+/** @param {string} consumer @param {AblatePlan} plan @param {number} duration_s @param {number} [warmup_s] */
+function loadOf(consumer, { rate_rps }, duration_s, warmup_s = WARMUP_S) {
   const { loop } = CONSUMERS[consumer]
   const rate = loop === 'open' ? rate_rps : null
-  return { driver: consumer, loop, rate_rps: rate, connections: CONNECTIONS, warmup_s: WARMUP_S, duration_s }
+  return { driver: consumer, loop, rate_rps: rate, connections: CONNECTIONS, warmup_s, duration_s }
 }
 
 /** Those that have a trial that tells something, or are given up. @param {Records} records */

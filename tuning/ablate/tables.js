@@ -4,10 +4,10 @@ import { NONE } from '../../load/report/table.js'
 import { median } from '../ranks.js'
 import { GENERATOR_LIMIT, leftOutText } from '../sound.js'
 import { table } from '../spread.js'
-import { budgetOf, CONFIDENCE, CURRENCIES, currenciesOf, speedUp } from './budget.js'
-import { cellOf, cellsOf, STAGES, WHOLE } from './stages.js'
+import { budgetOf, CONFIDENCE, currenciesOf, roundsOf, speedUp } from './budget.js'
+import { cellOf, cellsOf, REQUESTS_PER_TURN, STAGES, WHOLE } from './stages.js'
 import { statisticsOf } from './statistics.js'
-import { CONNECTIONS, CONSUMERS, consumed, isOf } from './steps.js'
+import { CONNECTIONS, CONSUMERS, closedLoopsOf, consumed, isByTurns, isOf, takenByTurns } from './steps.js'
 import { conclusionsOf, intervalText, RELEVANT_RATIO, verdictOf } from './verdict.js'
 
 /** Of the time; beyond it, others had the core of the API. */
@@ -37,10 +37,14 @@ export function ablateText(run, records) {
       `**${title}**, ${plan.consumers[0]}${loadText(plan, plan.consumers[0])}, us:`,
       budgetTable(budgets[name]),
     ]),
-    ...plantedSentence(plan, budgets.cpu),
+    ...plantedSentence(plan, budgets),
     ...speedTable(plan, records),
-    ...crowdedSentence(consumed(records, plan.consumers[0])),
-    ...leftOutText(records.filter((record) => plan.consumers.some((/** @type {string} */ one) => isOf(record, one)))),
+    ...crowdedSentence(takenByTurns(records)),
+    ...leftOutText(
+      records.filter(
+        (record) => isByTurns(record) || plan.consumers.some((/** @type {string} */ one) => isOf(record, one)),
+      ),
+    ),
     ...(run.not_applied ?? []).map(notAppliedText),
     ...(run.warnings ?? []).map((/** @type {string} */ text) => `- Warning: ${text}.`),
   ].join('\n\n')
@@ -54,14 +58,13 @@ export function ablateText(run, records) {
  */
 export function ablateReport(run, records) {
   const { plan } = run
-  const again = plan.consumers.map((/** @type {string} */ name) => statisticsTable(plan, records, name))
+  const statistics = closedLoopsOf(plan).map((name) => statisticsTable(plan, records, name))
   return `${[
     `# Redline ablate: ${run.run_id}`,
     ablateText(run, records),
     '## What each stage is',
     plan.stages.map((/** @type {string} */ stage) => `- ${stage}, away: ${STAGES[stage]}`).join('\n'),
-    '## Successes per second',
-    ...again,
+    ...(statistics.length > 0 ? ['## Successes per second', ...statistics] : []),
     '## Published',
     publishedTable(),
     publishedText(),
@@ -96,7 +99,7 @@ function budgetTable(budget) {
       [
         ...rows,
         ['the rest', intervalText(rest), share(rest.estimate), '', ''],
-        ['sum: in each block the whole, by construction', figure(sum_us), share(sum_us), '', ''],
+        ['sum: in each round the whole, by construction', figure(sum_us), share(sum_us), '', ''],
         ['whole', intervalText(whole), share(whole.estimate), '', ''],
       ],
     ),
@@ -107,7 +110,7 @@ function budgetTable(budget) {
 /** @param {import('../effects.js').Noise} noise */
 function noiseText({ ratio, pairs }) {
   if (pairs === 0) return ''
-  return ` 95 % of two visits to the whole in a block differ by less than ${((ratio - 1) * 100).toFixed(1)} %.`
+  return ` 95 % of two visits to the whole in a round differ by less than ${((ratio - 1) * 100).toFixed(1)} %.`
 }
 
 /** @param {{ low: number, high: number }} figure */
@@ -115,11 +118,11 @@ function isWithin({ low, high }) {
   return Number.isFinite(high) && low <= 0 && high >= 0
 }
 
-/** @param {AblatePlan} plan @param {Budget} budget @returns {string[]} */
-function plantedSentence({ slow_us }, { planted }) {
+/** @param {AblatePlan} plan @param {Record<string, Budget>} budgets @returns {string[]} */
+function plantedSentence({ slow_us }, { cpu: { planted } }) {
   if (!planted) return []
-  const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us in ${stage}`)
-  return [`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us of CPU.`]
+  const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us of CPU in ${stage}`)
+  return [`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`]
 }
 
 /** @param {Records} records @returns {string[]} */
@@ -133,7 +136,7 @@ function crowdedSentence(records) {
 
 /** Closed loops alone: the rate of the others is given. @param {AblatePlan} plan @param {Records} records @returns {string[]} */
 function speedTable({ stages, consumers }, records) {
-  const closed = consumers.filter((name) => CONSUMERS[name].loop === 'closed')
+  const closed = closedLoopsOf({ consumers })
   if (closed.length === 0) return []
   const all = stages.length > 1 ? [stages] : []
   const rows = [...stages.map((stage) => [stage]), ...all].map((without) => [
@@ -158,12 +161,12 @@ function speedText({ estimate, low, high, isLimited }) {
 
 /** @param {AblatePlan} plan @param {Records} records @param {string} consumer */
 function statisticsTable(plan, records, consumer) {
-  const rows = cellsOf(plan).flatMap((cell) => {
+  const rows = cellsOf({ ...plan, slow_us: {} }).flatMap((cell) => {
     const found = statisticsOf(records, consumer, cell)
     if (!found) return []
     const { count, min, max, sum, mean, median: middle, sd } = found
-    const costs = consumed(records, consumer).filter((record) => record.cell === cell)
-    const cpu_us = median(costs.map(CURRENCIES.cpu.value_us))
+    const trials = consumed(records, consumer).filter((record) => record.cell === cell)
+    const cpu_us = median(trials.map(({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN))
     return [[cell, String(count), ...[min, max, sum, mean, middle, sd].map(figure), figure(cpu_us)]]
   })
   const head = [consumer, 'count', 'min', 'max', 'sum', 'mean', 'median', 'sd', 'CPU us per request']
@@ -191,16 +194,28 @@ function publishedText() {
 function methodText(run, records) {
   const { plan, pinning } = run
   const confidence = `${CONFIDENCE * 100} %`
+  const closed = closedLoopsOf(plan)
   return [
-    `- One process of the API; its stages are taken away while it runs, by a preload that takes a one-off token of this run; a request after each order shows that it was obeyed. ${plan.blocks} blocks, in each all variants in an order that is drawn, the whole three times.`,
-    `- Trials of ${plan.duration_s} s. ${plan.consumers.map((/** @type {string} */ name) => `${name}: ${CONSUMERS[name].about}, ${CONNECTIONS} connections${loadText(plan, name)}`).join('; ')}${plan.other_blocks < plan.blocks ? ` (all but the first in ${plan.other_blocks} of the blocks)` : ''}.`,
-    `- A cost is a difference within a block: the budget's with all stages above it away already, and alone. Intervals hold ${confidence} and go by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: surely more than ${RELEVANT_RATIO * 100} % of the whole.`,
-    '- CPU is that of all threads of the process, from the kernel. Where nothing is stored, rows are not counted; everywhere else each 201 is a row.',
+    `- One process of the API; its stages are taken away while it runs, by a preload that takes a one-off token of this run; a request without each stage shows that the order was obeyed.`,
+    `- The budget, ${consumerText(plan, plan.consumers[0])}: ${roundsOf(records).length} rounds, in each all variants by turns of ${REQUESTS_PER_TURN} requests in an order that is drawn, the whole three times. A turn begins when those who came before the change have been answered. What garbage a turn leaves is often collected in another's.`,
+    ...(closed.length > 0
+      ? [
+          `- What gets through: ${closed.map((name) => consumerText(plan, name)).join('; ')}. ${plan.blocks} blocks, in each a trial of ${plan.duration_s} s of each variant.`,
+        ]
+      : []),
+    `- A cost is a difference within a round: the budget's with all stages above it away already, and alone. Intervals hold ${confidence} and go by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: surely more than ${RELEVANT_RATIO * 100} % of the whole.`,
+    "- Time in the API is from the head of a request to its answer, by the requests in flight (Little's law): what it waits for the event loop to take it is not in it.",
+    '- CPU is that of all threads of the process, from the kernel. Rows are counted where no stage that stores them is taken away: there each 201 is a row.',
     "- The log has a line for each request here (LOG_LEVEL=debug) and, unless INSERT_MODE says otherwise, each request a statement of its own, so that each stage is one request's; as it is shipped, the API logs none, and requests share statements.",
     ...[settingsLine(records)].filter(Boolean),
     ...(pinning ? [`- ${pinning}`] : []),
     `- Command: \`npm run ablate -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
   ].join('\n')
+}
+
+/** @param {AblatePlan} plan @param {string} name of the consumer */
+function consumerText(plan, name) {
+  return `${name} (${CONSUMERS[name].about}, ${CONNECTIONS} connections${loadText(plan, name)})`
 }
 
 /** @param {AblatePlan} plan @param {string} consumer */

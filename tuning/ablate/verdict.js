@@ -1,7 +1,7 @@
-import { GENERATOR_LIMIT, whyUnsound } from '../sound.js'
-import { currenciesOf, speedUp } from './budget.js'
-import { cellOf, cellsOf, STAGE_NAMES } from './stages.js'
-import { CONSUMERS, consumed, isOf } from './steps.js'
+import { GENERATOR_LIMIT, isSound, whyUnsound } from '../sound.js'
+import { currenciesOf, roundsOf, speedUp } from './budget.js'
+import { BY_TURNS, cellOf, STAGE_NAMES } from './stages.js'
+import { closedLoopsOf, isByTurns } from './steps.js'
 
 /** Of the whole: what costs less is not worth anybody's work. */
 export const RELEVANT_RATIO = 0.05
@@ -13,7 +13,7 @@ const REST = "Node's own HTTP, the routes, and the lab's own looks at /metrics"
 /**
  * Whether a stage is worth changing: all of its interval above what is relevant, or all of it below.
  *
- * @typedef {'worth changing' | 'not worth changing' | 'not settled' | 'too few blocks to tell' | 'not measured'} StageVerdict
+ * @typedef {'worth changing' | 'not worth changing' | 'not settled' | 'too few rounds to tell' | 'not measured'} StageVerdict
  *
  * @param {import('./budget.js').Line} line
  * @param {import('./budget.js').Budget} budget
@@ -21,7 +21,7 @@ const REST = "Node's own HTTP, the routes, and the lab's own looks at /metrics"
  */
 export function verdictOf({ cost }, { whole }) {
   if (Number.isNaN(cost.estimate)) return 'not measured'
-  if (!Number.isFinite(cost.high)) return 'too few blocks to tell'
+  if (!Number.isFinite(cost.high)) return 'too few rounds to tell'
   const relevant_us = RELEVANT_RATIO * whole.estimate
   if (cost.low > relevant_us) return 'worth changing'
   return cost.high < relevant_us ? 'not worth changing' : 'not settled'
@@ -47,7 +47,7 @@ export function conclusionOf(budget, { title }) {
     dear.length === 0
       ? `no stage surely takes more than ${share(RELEVANT_RATIO * whole.estimate)}`
       : `worth changing: ${named.join(', ')}`
-  const other = /** @type {const} */ (['not worth changing', 'not settled', 'too few blocks to tell', 'not measured'])
+  const other = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
   const what = lines.length < STAGE_NAMES.length ? `${REST}, and the stages that were left in` : REST
   const left = `the rest (${what}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
   return `${title}, ${whole.estimate.toFixed(0)} us: ${[
@@ -58,7 +58,7 @@ export function conclusionOf(budget, { title }) {
 }
 
 /**
- * Why there is no trustworthy answer: the budget takes every cell of the first consumer.
+ * Why there is no trustworthy answer: there is no budget without a round.
  *
  * @param {import('./steps.js').AblatePlan} plan
  * @param {import('./steps.js').Records} records
@@ -66,15 +66,16 @@ export function conclusionOf(budget, { title }) {
  * @returns {string | null}
  */
 export function problemOf(plan, records, notApplied) {
-  const [consumer] = plan.consumers
-  const measured = new Set(consumed(records, consumer).map(({ cell }) => cell))
-  const [missing, ...others] = cellsOf(plan).filter((cell) => !measured.has(cell))
-  if (missing === undefined) return null
-  const last = records.findLast((record) => isOf(record, consumer) && record.cell === missing)
-  const refused = notApplied.find(({ cell }) => cell === missing)
-  const because = refused?.because ?? (last ? whyUnsound(last) : 'no trial')
-  const more = others.length > 0 ? ` and ${others.length} more` : ''
-  return `no trial of ${missing}${more} with ${consumer} that counts: ${because}`
+  if (roundsOf(records).length > 0) return null
+  const refused = notApplied.find(({ cell }) => cell === BY_TURNS)
+  const last = records.findLast(isByTurns)
+  const because = refused?.because ?? (last ? unsoundText(last) : 'no trial')
+  return `no round of turns with ${plan.consumers[0]} that counts: ${because}`
+}
+
+/** @param {import('./steps.js').Records[number]} record */
+function unsoundText(record) {
+  return isSound(record) ? 'no round came to its end' : whyUnsound(record)
 }
 
 /**
@@ -95,7 +96,7 @@ export function conclusionsOf(plan, records, budgets) {
  * @returns {string[]}
  */
 export function publishedVerdict({ stages, consumers }, records) {
-  const closed = consumers.filter((consumer) => CONSUMERS[consumer].loop === 'closed')
+  const closed = closedLoopsOf({ consumers })
   if (closed.length === 0) return []
   const all = closed.flatMap((consumer) => {
     return stages.map((stage) => ({ stage, consumer, ...speedUp(records, consumer, cellOf([stage])) }))
@@ -124,5 +125,5 @@ export function intervalText({ estimate, low, high }) {
   const digits = Math.abs(estimate) < 100 ? 1 : 0
   if (Number.isNaN(estimate)) return '–'
   const text = (/** @type {number} */ us) => us.toFixed(digits)
-  return `${text(estimate)} ${Number.isFinite(high) ? `[${text(low)}–${text(high)}]` : '[too few blocks]'}`
+  return `${text(estimate)} ${Number.isFinite(high) ? `[${text(low)}–${text(high)}]` : '[too few rounds]'}`
 }

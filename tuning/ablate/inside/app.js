@@ -1,12 +1,19 @@
-import { burn, isAway } from './orders.js'
+import { burn, isAway, requestBegan } from './orders.js'
 import { original } from './original.js'
 
 const app = await original('app.js')
 
-/** The line that is written for a request. @param {any} parts */
+/** Where a request begins, and the line that is written for it. @param {any} parts */
 export function createApp(parts) {
   const log = Object.create(parts.log, { debug: { value: debug } })
-  return app.createApp({ ...parts, log })
+  const own = app.createApp({ ...parts, log })
+  return { ...own, handle }
+
+  /** @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res */
+  function handle(req, res) {
+    requestBegan()
+    return own.handle(req, res)
+  }
 
   /** @param {any[]} line */
   function debug(...line) {

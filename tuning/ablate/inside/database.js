@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { burn, isAway } from './orders.js'
+import { burn, isAway, onChange } from './orders.js'
 
 const Pool = /** @type {any} */ (pg.Pool)
 const Client = /** @type {any} */ (pg.Client)
@@ -9,6 +9,9 @@ const { query } = Client.prototype
 /** @type {WeakMap<object, any[]>} connections beside each pool, without anything to do */
 const idle = new WeakMap()
 const COMMIT = Symbol('commit')
+
+/** @type {Set<any>} connections on which users were stored */
+const used = new Set()
 
 /** In a text[] as Postgres' binary format has it: how many elements there are. */
 const COUNT_AT_BYTE = 12
@@ -26,6 +29,7 @@ Client.prototype.query = function (/** @type {any} */ statement, /** @type {any[
   const waits = !isAway('commit')
   if (isAway('database')) return Promise.resolve({ rows: [answerTo(statement)] })
   if (waits !== (this[COMMIT] ?? true)) setCommit(this, waits)
+  if (!used.has(this)) keep(this)
   if (waits) burn('commit')
   burn('database')
   return query.call(this, statement, ...rest)
@@ -43,13 +47,26 @@ async function open(pool) {
 }
 
 /** Sent before the statement that needs it. @param {any} client @param {boolean} waits for the disk */
-function setCommit(client, waits) {
+async function setCommit(client, waits) {
   client[COMMIT] = waits
   const statement = waits ? 'RESET synchronous_commit' : 'SET synchronous_commit TO off'
-  query.call(client, statement).catch(() => {
+  await query.call(client, statement).catch(() => {
     client[COMMIT] = undefined
   })
 }
+
+/** @param {any} client */
+function keep(client) {
+  used.add(client)
+  client.once('end', () => used.delete(client))
+}
+
+// Each connection at once, so that none of it falls into the time of those that come later.
+onChange((without) => {
+  const waits = !without.includes('commit')
+  const others = [...used].filter((client) => waits !== (client[COMMIT] ?? true))
+  return Promise.all(others.map((client) => setCommit(client, waits)))
+})
 
 /** As if rows had been stored: an id, or those of a statement that many share. @param {{ values: any[] }} statement */
 function answerTo({ values: [first] }) {

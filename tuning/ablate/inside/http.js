@@ -1,4 +1,4 @@
-import { burn, isAway } from './orders.js'
+import { burn, isAway, requestEnded } from './orders.js'
 import { original } from './original.js'
 
 const http = await original('http.js')
@@ -35,4 +35,5 @@ export function send(res, answer) {
     burn('headers')
   }
   http.send(res, answer)
+  requestEnded()
 }

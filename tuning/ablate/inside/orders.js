@@ -1,11 +1,15 @@
 import { PLANTED } from '../stages.js'
+import { cpu_us, takeTurns } from './turns.js'
 
 /**
  * What the lab wants, in the process of the API.
  *
- * @typedef {{ without: string[], slow_us: Record<string, number> }} Orders
+ * @typedef {object} Orders
+ * @property {string[]} without stages that are away
+ * @property {Record<string, number>} slow_us CPU that is burnt in a stage
+ * @property {import('./turns.js').Turns} [turns] which stages are away changes all the time
  *
- * @typedef {Orders & { calls: Record<string, Calls> }} InForce
+ * @typedef {Orders & { calls: Record<string, Calls>, rounds: import('./turns.js').Turn[][] }} InForce
  * @typedef {{ skipped: number, passed: number }} Calls of a stage, since the orders came
  */
 
@@ -17,16 +21,42 @@ let orders = { without: [], slow_us: {} }
 /** @type {Record<string, Calls>} */
 let calls = {}
 
+/** @type {ReturnType<typeof takeTurns> | null} */
+let turns = null
+
+/** @type {((without: string[]) => Promise<unknown>)[]} */
+const changed = []
+
 /** @param {Orders} wanted */
 export function obey(wanted) {
   orders = wanted
   away = new Set(wanted.without)
   calls = {}
+  turns = wanted.turns ? takeTurns(wanted.turns, change) : null
+}
+
+/** For what takes time to follow a change. @param {(without: string[]) => Promise<unknown>} listener */
+export function onChange(listener) {
+  changed.push(listener)
+}
+
+/** @param {string[]} without */
+function change(without) {
+  away = new Set(without)
+  return Promise.all(changed.map((listener) => listener(without)))
 }
 
 /** What is in force, and what it did: an order alone would only be our own words again. @returns {InForce} */
 export function inForce() {
-  return { ...orders, calls }
+  return { ...orders, calls, rounds: turns?.rounds() ?? [] }
+}
+
+export function requestBegan() {
+  turns?.began()
+}
+
+export function requestEnded() {
+  turns?.ended()
 }
 
 /** Whether a stage is away; asked by its hook, for each call. @param {string} stage */
@@ -42,5 +72,5 @@ export function isAway(stage) {
 export function burn(stage) {
   const slow_us = orders.slow_us[stage]
   if (!slow_us || isAway(PLANTED)) return
-  for (const until_ms = performance.now() + slow_us / 1000; performance.now() < until_ms; );
+  for (const until_us = cpu_us() + slow_us; cpu_us() < until_us; );
 }
