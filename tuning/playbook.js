@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { helpText, wholeNumber } from '../load/flags.js'
@@ -118,7 +118,8 @@ function answerOf(plan, records) {
 /** The page quotes what is kept. @param {import('../load/results.js').Results} results */
 function keep(results) {
   mkdirSync(EVIDENCE, { recursive: true })
-  for (const name of ['run.json', 'trials.ndjson', 'report.md'])
+  const pictures = readdirSync(results.folder).filter((name) => name.endsWith('.svg'))
+  for (const name of ['run.json', 'trials.ndjson', 'report.md', ...pictures])
     copyFileSync(results.file(name), path.join(EVIDENCE, name))
   writePages()
 }

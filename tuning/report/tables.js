@@ -47,7 +47,7 @@ export function besideReport(sources, compared, difference) {
   const names = sources.map(({ name }) => name)
   return `${[
     `# Redline report: ${sources.length} runs of ${run.verb} side by side`,
-    ...(difference ? [`**Across machines**: ${difference}. What follows is about the machines, too.`] : []),
+    ...(difference ? [`Across machines: ${difference}. What follows is about the machines, too.`] : []),
     sources.map(runLine).join('\n'),
     ...(compared.capacities ? [capacityTable(sources, compared.capacities)] : []),
     '## Figures',
