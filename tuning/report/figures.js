@@ -110,10 +110,12 @@ function groupsOf(verb, records) {
 
 /** What was asked for, without the block in which it was. @param {string} verb @param {TrialRecord} record */
 function groupOf(verb, { experiment, cell, load }) {
-  const kind = experiment.split('/').filter((part) => !/^\d+$/.test(part))
+  const kind = experiment
+    .split('/')
+    .filter((part) => !/^\d+$/.test(part))
+    .join('/')
   const size = load.rate_rps === null ? `${load.connections} connections` : verb === 'sweep' ? `${load.rate_rps}/s` : ''
-  const shown = verb === 'sweep' ? [] : kind
-  return [...shown, cell ?? '', size].filter(Boolean).join(', ')
+  return [verb === 'sweep' ? '' : kind, cell ?? '', size].filter(Boolean).join(', ')
 }
 
 /** @param {number[]} sample @param {number[]} reference @param {'more' | 'less'} better @returns {Ratio} */
