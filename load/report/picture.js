@@ -110,7 +110,7 @@ function dotsTable({ x, labels, series }) {
       return [[label, ...(series.length > 1 ? [name] : []), valueText(value.value, x.unit), ...ends]]
     }),
   )
-  return { head: ['', ...(series.length > 1 ? ['series'] : []), x.title, 'from', 'to'], rows }
+  return { head: ['', ...(series.length > 1 ? ['series'] : []), x.title, 'low', 'high'], rows }
 }
 
 /** Three digits, no more. @param {number} value */
