@@ -21,7 +21,7 @@ export function ablatePictures({ plan }, records) {
       {
         name: `budget-${name}`,
         title: `Where a request's budget goes: ${title}`,
-        about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. What the bars of one block sum up to is the whole.`,
+        about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
         form: /** @type {const} */ ({
           kind: 'dots',
           bars: true,

@@ -56,12 +56,12 @@ export function otherDifferences(sources) {
   })
 }
 
-/** Settings that all trials of a run have in common, without what is drawn anew each time. @param {Source['records']} records */
+/** As they were read back, without what is drawn anew each time. @param {Source['records']} records */
 function settingsOf(records) {
-  const [first] = records
-  const entries = Object.entries(first?.settings ?? {}).filter(([name, value]) => {
-    return !/PORT$/.test(name) && records.every(({ settings }) => settings?.[name] === value)
-  })
+  const names = [...new Set(records.flatMap(({ settings }) => Object.keys(settings ?? {})))]
+  const entries = names
+    .filter((name) => !/PORT$/.test(name))
+    .map((name) => [name, [...new Set(records.map(({ settings }) => settings?.[name]))].join(', ')])
   return Object.fromEntries(entries)
 }
 

@@ -1,4 +1,5 @@
 import { isValid } from '../../load/ladder.js'
+import { nearCapacity } from '../../load/report/report.js'
 import { CONFIDENCE } from '../effects.js'
 import { median, shift } from '../ranks.js'
 
@@ -15,6 +16,8 @@ export const MEASURES = {
   p99: { title: 'p99, ms', better: 'less', value: ({ traffic }) => traffic.latency_ms?.p99 },
   cpu: { title: 'CPU us per request', better: 'less', value: ({ probes }) => probes.api?.cpu_us_per_request },
 }
+
+const NEAR = 'near its capacity'
 
 /** Searches try rates of their own in each run. */
 const SEARCHES = /^(anchor|final|limit|relax)/
@@ -76,12 +79,16 @@ function middleOf(low_rps, high_rps) {
 
 /** @param {Source[]} sources @returns {Figure[]} of what every run has */
 function figuresOf(sources) {
-  const grouped = sources.map(({ run, records }) => groupsOf(run.verb, records))
+  const grouped = sources.map(({ run, records }) => {
+    const groups = groupsOf(run.verb, records)
+    return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(run.capacity ?? null, records)) : groups
+  })
   const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
   return names.flatMap((group) =>
     Object.entries(MEASURES).flatMap(([measure, { value, better }]) => {
       const samples = grouped.map((own) => (own.get(group) ?? []).flatMap((record) => positive(value(record))))
-      if (samples.some((sample) => sample.length === 0)) return []
+      // About their capacities the runs have other rates; what a request costs there can be compared all the same.
+      if (samples.some((sample) => sample.length === 0) || (group === NEAR && measure !== 'cpu')) return []
       const [first, ...others] = samples
       return [
         {

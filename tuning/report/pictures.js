@@ -70,7 +70,9 @@ function achievedPicture(sources) {
 
 /** @param {Source[]} sources @param {Compared} compared @param {string} measure @returns {Picture[]} */
 function ratiosPicture(sources, { figures }, measure) {
-  const own = figures.filter((figure) => figure.measure === measure)
+  const own = figures.filter((figure) => {
+    return figure.measure === measure && figure.ratios.some(({ low }) => low !== null)
+  })
   if (own.length === 0 || own.length > MOST_ROWS) return []
   const { title, better } = MEASURES[measure]
   const [first, ...others] = sources

@@ -55,7 +55,7 @@ function marksOf(marks) {
   })
   const areas = marks.flatMap((mark) => {
     if ('at' in mark) return []
-    return [[{ xAxis: mark.from, name: mark.label, label: { ...label, position: 'insideTop' } }, { xAxis: mark.to }]]
+    return [[{ xAxis: mark.from, name: mark.label, label: { ...label, position: [4, 4] } }, { xAxis: mark.to }]]
   })
   return {
     ...(lines.length > 0 && {
