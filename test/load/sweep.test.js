@@ -300,6 +300,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
       t.ok(performance.now() - signalledAt_ms < 3000, 'it cleans up in a moment')
       t.match(stderr, /interrupted; go on with: npm run sweep -- --resume/)
       t.match(readRun(out), { interrupted: true, capacity: { low_rps: 100 } })
+      t.match(fs.readFileSync(`${out}/report.html`, 'utf8'), /The run was interrupted/, 'and shows what it has')
       t.strictSame(fs.readdirSync(temporary), ['run'], 'no temporary folder')
     }
     while (processesOf(temporary).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))

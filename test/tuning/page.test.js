@@ -44,7 +44,8 @@ t.test('the page of every verb', { skip }, async (t) => {
     await t.test(name, async (t) => {
       const source = fixture(name, folder)
       await runReport(source)
-      for (const view of VIEWS[i % 2]) await looksRight(t, browser, `${source}/report.html`, { ...view, pictures })
+      const file = `${source}/report.html`
+      await Promise.all(VIEWS[i % 2].map((view) => looksRight(t, browser, file, { ...view, pictures })))
       const markdown = fs.readFileSync(`${source}/report.md`, 'utf8')
       for (const picture of pictures) t.match(markdown, `](${picture}.svg)`, `report.md shows ${picture}`)
     })
@@ -52,12 +53,8 @@ t.test('the page of every verb', { skip }, async (t) => {
   await t.test('two runs side by side', async (t) => {
     const out = `${folder}/beside`
     await runReport(`${folder}/sweep-batched`, fixture('sweep-single', folder), '--out', out)
-    for (const view of VIEWS[0]) {
-      await looksRight(t, browser, `${out}/report.html`, {
-        ...view,
-        pictures: ['capacities', 'achieved', 'ratios-cpu'],
-      })
-    }
+    const pictures = ['capacities', 'achieved', 'ratios-cpu']
+    await Promise.all(VIEWS[0].map((view) => looksRight(t, browser, `${out}/report.html`, { ...view, pictures })))
   })
 })
 
