@@ -106,6 +106,7 @@ export function slopeOf(samples) {
 
 /** @param {Records} records */
 function slopes(records) {
+  if (records.length === 0) return '- Nothing was measured.'
   const lines = [
     slopeLine('Memory (RSS)', records, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20, 'MiB'),
     slopeLine('Open files', records, ({ probes }) => Number(probes.api.open_files), ''),

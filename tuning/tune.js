@@ -3,6 +3,7 @@ import { duration, helpText, oneOf, UsageError, wholeNumber } from '../load/flag
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
+import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
 import { conclusionsOf } from './article/conclusions.js'
 import { articlePictures, articleSentence } from './article/pictures.js'
 import * as article from './article/steps.js'
@@ -34,7 +35,8 @@ const ARTICLE = { name: 'article', blocks: 6, duration_ms: 6000, timeout_s: 30 }
 const FLAGS = {
   preset: {
     value: 'NAME',
-    about: 'quick (6 minutes, default), full (every knob alone), article (its eight cells)',
+    about:
+      'quick (6 minutes, default), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
     ...oneOf([...Object.keys(PRESETS), ARTICLE.name]),
   },
   knob: {
@@ -55,13 +57,16 @@ const FLAGS = {
     expected: 'a time such as 500ms, 10s or 2m',
   },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...SSH_FLAGS,
+  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run tune                      about 6 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset full     about 1.5 hours
-  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion`
+  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
+  npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`
 
 const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
   return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`
@@ -89,7 +94,7 @@ export const tune = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('tune', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('tune', FLAGS, argv, planOf)
     const { next, answer, text, size } = kindOf(plan)
     io.progress.note(size(plan))
     const ended = await runExperiment(
@@ -102,7 +107,7 @@ export const tune = {
         open: (cell, place) => openCell(levelsOf(String(cell)), place),
         report: REPORT,
       },
-      io,
+      { ...io, environment: withDatabase(io.environment, databaseUrl) },
     )
     if (ended.run.recommended && !ended.run.interrupted) writeEnvFile(results.file(ENV_FILE), ended)
     return { ...ended, text: text(ended.run, ended.records), folder: results.folder, json }
@@ -150,7 +155,8 @@ function kindOf({ preset }) {
 
 /** @param {Record<string, any>} flags @returns {TunePlan | import('./article/steps.js').ArticlePlan} */
 function planOf(flags) {
-  return flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+  const plan = flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+  return { ...plan, ssh: sshPlanOf(flags) }
 }
 
 /** @param {Record<string, any>} flags @returns {import('./article/steps.js').ArticlePlan} */

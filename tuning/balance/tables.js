@@ -132,7 +132,7 @@ function overheadTable(plan, records) {
     return [
       strategy,
       milliseconds(p50_ms),
-      added_ms ? `${added_ms.estimate.toFixed(2)} ms ${interval}` : NONE,
+      added_ms && added_ms.pairs > 0 ? `${added_ms.estimate.toFixed(2)} ms ${interval}` : NONE,
       cpu_us === null || Number.isNaN(cpu_us) ? NONE : `${cpu_us.toFixed(0)} us`,
     ]
   })
@@ -161,8 +161,8 @@ function haproxyText(plan, records) {
 const NOT_MEASURED =
   'Not measured here: HAProxy speaks TLS and HTTP/2, is reloaded without a loss, and checks the health of an endpoint without a client that asks.'
 
-/** @param {BalancePlan} plan @param {Records} records */
-function processTable(plan, records) {
+/** What a further core brings. @param {BalancePlan} plan @param {Records} records */
+export function processTable(plan, records) {
   const rows = processFigures(plan, records).map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
     cores || NONE,

@@ -14,18 +14,24 @@ const OWN = /^(mix|rates_rps)$/
 export function machineDifference(sources) {
   const [first, ...others] = sources
   for (const other of others) {
-    const fields = Object.entries(machineOf(first)).filter(([name, value]) => machineOf(other)[name] !== value)
+    const [one, two] = [machinesOf(first), machinesOf(other)]
+    const fields = Object.keys({ ...one, ...two }).filter((name) => one[name] !== two[name])
     if (fields.length > 0) {
-      const texts = fields.map(([name, value]) => `${name} ${value} against ${machineOf(other)[name]}`)
+      const texts = fields.map((name) => `${name} ${one[name] ?? 'none'} against ${two[name] ?? 'none'}`)
       return `${first.name} and ${other.name} are of different machines: ${texts.join(', ')}`
     }
   }
   return null
 }
 
-/** @param {Source} source @returns {Record<string, string | number>} */
-function machineOf({ run }) {
-  const { cpu_model = 'unknown', cores = 0, memory_bytes = 0, kernel = 'unknown' } = run.machine ?? {}
+/** Ours, and that of the service where it is another. @param {Source} source @returns {Record<string, string | number>} */
+function machinesOf({ run }) {
+  const target = run.target_machine ? prefixed('target ', described(run.target_machine)) : {}
+  return { ...described(run.machine ?? {}), ...target }
+}
+
+/** @param {Record<string, any>} machine */
+function described({ cpu_model = 'unknown', cores = 0, memory_bytes = 0, kernel = 'unknown' }) {
   // Some MiB more or less are the kernel's, not another machine's.
   return { cpu_model, cores, memory_gib: Math.round(memory_bytes / 2 ** 30), kernel }
 }
@@ -38,7 +44,7 @@ function machineOf({ run }) {
  * @returns {{ name: string, values: string[] }[]}
  */
 export function otherDifferences(sources) {
-  const described = sources.map(({ run, records }) => ({
+  const runs = sources.map(({ run, records }) => ({
     ...prefixed('', run.versions ?? {}),
     ...prefixed('SLO ', run.slo ?? {}),
     ...prefixed(
@@ -48,9 +54,9 @@ export function otherDifferences(sources) {
     ...prefixed('', settingsOf(records)),
     pinning: run.pinning ?? 'unknown',
   }))
-  const names = [...new Set(described.flatMap(Object.keys))]
+  const names = [...new Set(runs.flatMap(Object.keys))]
   return names.flatMap((name) => {
-    const values = described.map((one) => /** @type {Record<string, unknown>} */ (one)[name])
+    const values = runs.map((one) => /** @type {Record<string, unknown>} */ (one)[name])
     if (values.every((value) => isDeepStrictEqual(value, values[0]))) return []
     return [{ name, values: values.map((value) => (value === undefined ? 'none' : textOf(value))) }]
   })
