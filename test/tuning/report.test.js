@@ -43,6 +43,27 @@ t.test('a run that was cut off amid a line is read up to it, and may lack what o
   t.ok(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8').endsWith('"traf'), 'nor is it mended')
 })
 
+t.test('a run that was cut off early is shown as far as it went', async (t) => {
+  const folder = temporaryFolder(t)
+  for (const name of ['sweep-batched', 'tune', 'article', 'compare', 'ramp', 'ablate', 'balance', 'faults', 'soak']) {
+    const source = fixture(name, folder)
+    const lines = fs.readFileSync(`${source}/trials.ndjson`, 'utf8').split('\n')
+    for (const trials of [0, 3]) {
+      fs.writeFileSync(
+        `${source}/trials.ndjson`,
+        lines
+          .slice(0, trials)
+          .map((line) => `${line}\n`)
+          .join(''),
+      )
+      const { run } = await runReport(source)
+      t.equal(run.problem, null)
+      const page = fs.readFileSync(`${source}/report.html`, 'utf8')
+      t.notMatch(page, /NaN|Infinity|undefined/, `${name} after ${trials} trials`)
+    }
+  }
+})
+
 t.test('several runs stand side by side, with ratios and ties', async (t) => {
   const folder = temporaryFolder(t)
   const [a, b] = [fixture('tune', folder), fixture('tune', `${folder}/b`)]

@@ -77,7 +77,7 @@ function strategyTable(plan, records, part) {
       ...PERCENTILES.map((name) => milliseconds(latency_ms[name])),
       to_reference ? ratioText(to_reference.p50) : '1',
       to_reference ? ratioText(to_reference.p95) : '1',
-      to_reference ? `${saved_ms.toFixed(0)} ms` : NONE,
+      to_reference && Number.isFinite(saved_ms) ? `${saved_ms.toFixed(0)} ms` : NONE,
       percent(error_ratio),
       String(trials),
     ]

@@ -46,7 +46,7 @@ function logScale(values) {
  * @param {boolean} [few] labels
  */
 export function axisOf({ title, unit, log, min, max }, values, few = false) {
-  const scale = log ? logScale(values) : { min: min ?? 0, max }
+  const scale = log ? logScale(values) : { min: exact(min ?? 0), max: max && exact(max) }
   return {
     type: log ? 'log' : 'value',
     name: title,
@@ -64,6 +64,11 @@ export function axisOf({ title, unit, log, min, max }, values, few = false) {
     },
     splitLine: { lineStyle: { color: COLOURS.grid.light } },
   }
+}
+
+/** 1.7999999999999998 is no end of an axis: the library refuses one that its own 1.8 lies beyond. @param {number} value */
+function exact(value) {
+  return Number(value.toPrecision(12))
 }
 
 /**
