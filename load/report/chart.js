@@ -9,6 +9,8 @@ export const WIDTHS = { wide: 760, narrow: 350 }
 /**
  * Draws pictures as SVG: no browser, no script in what comes out.
  *
+ * The only importer of ECharts, which draws SVG without a browser or a canvas and brings two packages more.
+ *
  * @returns {Promise<(picture: import('./picture.js').Picture, width?: number) => string>} `<svg>…</svg>`
  */
 export async function createPainter() {
