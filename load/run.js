@@ -4,7 +4,8 @@ import { UsageError } from './flags.js'
 import { openOrigin } from './hosts/origin.js'
 import { NotApplied } from './not-applied.js'
 import { relaxed } from './relax.js'
-import { renderReport } from './report/report.js'
+import { SWEEP_REPORT } from './report/sweep.js'
+import { writePages } from './report/write.js'
 import { spoilers } from './spoilers.js'
 import { openApi, openUrl } from './targets/index.js'
 import { runTrial } from './trial.js'
@@ -23,13 +24,13 @@ import { runTrial } from './trial.js'
  * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
  *   of a cell, the local API or the plan's URL unless told otherwise; it stays open while the steps ask for the same cell
  * @param {string} [experiment.pinning] which core has what, where it is not the local API that has one
- * @param {(run: any, records: import('./trial.js').TrialRecord[]) => string} [experiment.report] report.md
+ * @param {import('./report/write.js').Report} [experiment.report] how the results are shown
  * @param {Io} io
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
  *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
 export async function runExperiment(experiment, { signal, progress, environment }) {
-  const { run, plan, results, next, answer, open = openPlanned(plan), report = renderReport } = experiment
+  const { run, plan, results, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
   const records = results.readTrials()
   const state = {
     ...run,
@@ -43,7 +44,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
   }
   const write = () => {
     results.writeRun(state)
-    results.writeReport(report(state, records))
+    results.writeReport(report.markdown(state, records))
   }
   const released = (/** @type {Error} */ error) => {
     results.releaseUnused()
@@ -108,6 +109,10 @@ export async function runExperiment(experiment, { signal, progress, environment 
   }
   state.finished_at = new Date().toISOString()
   write()
+  // What was measured is not lost to a picture that cannot be drawn.
+  await writePages(results, report, state, records).catch((error) => {
+    progress.note(`report.html could not be written: ${error.message}`)
+  })
   return { run: state, records }
 }
 

@@ -8,6 +8,7 @@ import { limitOfRun } from './limit.js'
 import { RUN_FLAGS } from './open-run.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
 import { answerText } from './report/report.js'
+import { SWEEP_REPORT } from './report/sweep.js'
 import { shortTrialTable } from './report/table.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
@@ -36,6 +37,7 @@ const EXAMPLES = `  npm run sweep                     one to two minutes: how mu
  */
 export const sweep = {
   about: 'how much can this take, and what stops it?',
+  report: SWEEP_REPORT,
   help: helpText(
     'npm run sweep -- [flags]\n\nHow much can this take, and what stops it from taking more?',
     FLAGS,

@@ -3,6 +3,7 @@ import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
 import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
+import { ablatePictures, ablateSentence } from './ablate/pictures.js'
 import { createService } from './ablate/service.js'
 import { STAGE_NAMES } from './ablate/stages.js'
 import { CONSUMERS, durationOf, nextStep } from './ablate/steps.js'
@@ -76,6 +77,9 @@ const EXAMPLES = `  npm run ablate -- --quick
   INSERT_MODE=batched npm run ablate
   npm run ablate -- --quick --ssh ubuntu@host --database-url 'postgres://…'`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: ablateReport, sentence: ablateSentence, pictures: ablatePictures }
+
 /**
  * `npm run ablate`: which stage of the work is the bottleneck?
  *
@@ -83,6 +87,7 @@ const EXAMPLES = `  npm run ablate -- --quick
  */
 export const ablate = {
   about: 'which stage of the work is the bottleneck?',
+  report: REPORT,
   help: helpText('npm run ablate [-- flags]\n\nWhich stage of POST /user is the bottleneck?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
@@ -101,7 +106,7 @@ export const ablate = {
           next: (records, notApplied) => nextStep(plan, records, notApplied),
           answer: (records, notApplied) => ({ capacity: null, limit: null, ...answerOf(plan, records, notApplied) }),
           open: (cell, place) => service.open(String(cell), place),
-          report: ablateReport,
+          report: REPORT,
         },
         { ...io, environment: withDatabase(io.environment, databaseUrl) },
       )

@@ -8,6 +8,7 @@ import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/p
 import { cellOf, faultOf, openFaulty } from './faults/cells.js'
 import { FAULTS } from './faults/index.js'
 import { namespaceProblem, runInside } from './faults/inside.js'
+import { faultsPictures, faultsSentence } from './faults/pictures.js'
 import { confusionTable, faultsReport, plantedTrial, problemOf } from './faults/table.js'
 
 /** @type {Record<string, any>} */
@@ -49,6 +50,9 @@ const EXAMPLES = `  npm run faults                    about 4 minutes
   npm run faults -- --only pool-of-one,held-lock --repeats 3
   npm run faults -- --ssh ubuntu@host --database-url 'postgres://…'   those that can be made and seen there`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: faultsReport, sentence: faultsSentence, pictures: faultsPictures }
+
 /**
  * `npm run faults`: is the limit that is named the one that was planted?
  *
@@ -56,6 +60,7 @@ const EXAMPLES = `  npm run faults                    about 4 minutes
  */
 export const faults = {
   about: 'is the limit that is named the one that was planted?',
+  report: REPORT,
   help: helpText(
     `npm run faults -- [flags]\n\nPlants one fault after the other, for real, and tells which limit is named.\n\n${FAULTS.map(({ name, resource, about }) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`).join('\n')}`,
     FLAGS,
@@ -76,7 +81,7 @@ export const faults = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, problem: problemOf(plan, records) }),
         open: openFaulty,
-        report: faultsReport,
+        report: REPORT,
       },
       { ...io, environment: withDatabase(io.environment, databaseUrl) },
     )

@@ -12,6 +12,7 @@ import { withBackground } from './ramp/background.js'
 import { PRICE, STORAGE } from './ramp/cost.js'
 import { chosenDrivers, LIST, presentDrivers } from './ramp/drivers.js'
 import { findingsOf, isFull, mainOf } from './ramp/findings.js'
+import { rampPictures, rampSentence } from './ramp/pictures.js'
 import { durationOf, nextStep } from './ramp/steps.js'
 import { rampReport, rampText } from './ramp/tables.js'
 
@@ -78,6 +79,9 @@ const EXAMPLES = `  npm run ramp -- --quick
   npm run ramp -- --cross-check --driver autocannon,wrk
   npm run ramp -- --a http://10.0.0.5:3000/user --driver locust --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: rampReport, sentence: rampSentence, pictures: rampPictures }
+
 /**
  * `npm run ramp`: how many clients until latency passes a ceiling, at what cost?
  *
@@ -85,6 +89,7 @@ const EXAMPLES = `  npm run ramp -- --quick
  */
 export const ramp = {
   about: 'how many clients until latency passes a ceiling, at what cost?',
+  report: REPORT,
   help: helpText(
     'npm run ramp -- [flags]\n\nHow many clients until latency passes a ceiling, at what cost?',
     FLAGS,
@@ -111,7 +116,7 @@ export const ramp = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: async (cell, place) => opened(plan, await openSide(sideOf(plan, cell), place), io.signal),
-        report: rampReport,
+        report: REPORT,
       },
       io,
     )

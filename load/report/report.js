@@ -39,6 +39,19 @@ export function answerText(run, records) {
   return lines.map((line) => line.replace(/^( *)(?:- )?/, '$1- ')).join('\n')
 }
 
+/**
+ * The answer alone: how much, and what stops it.
+ *
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function sweepSentence(run, records) {
+  const [capacity] = capacitySentence(run, records).split(' (')
+  const limit = run.limit ? ` Limit: ${run.limit.resource}, ${RESOURCES[run.limit.resource]?.is ?? 'unknown'}.` : ''
+  const problem = run.problem ? `No trustworthy answer: ${run.problem}. ` : ''
+  return `${problem}${capacity.replace(/, \+-.*|\.$/, '')}.${limit}`
+}
+
 /** Of the capacity: trials within it cost about the same per request. */
 const NEAR = 0.15
 
@@ -54,13 +67,8 @@ const COST_VARIES = 1.25
  * @returns {string[]}
  */
 function costLines({ capacity }, records) {
-  const [low_rps, high_rps] = [capacity?.low_rps ?? capacity?.high_rps, capacity?.high_rps ?? capacity?.low_rps]
-  const near = records.filter(({ load, outcome }) => {
-    const rate_rps = Number(load.rate_rps)
-    return outcome.verdict !== 'invalid' && rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
-  })
-  const costs_us = near
-    .flatMap(({ cell, probes }) => (cell ? [] : (probes.api.cpu_us_per_request ?? [])))
+  const costs_us = nearCapacity(capacity, records)
+    .flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
     .sort((a, b) => a - b)
   if (costs_us.length < 2) return []
   const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) =>
@@ -69,6 +77,22 @@ function costLines({ capacity }, records) {
   const cost = `A request cost the service ${median_us} us of CPU near that rate, ${least_us} to ${most_us} us in ${costs_us.length} trials`
   const varied = Number(most_us) > COST_VARIES * Number(least_us)
   return [varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`]
+}
+
+/**
+ * The valid trials at rates about the capacity, with nothing relaxed.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function nearCapacity(capacity, records) {
+  const low_rps = capacity?.low_rps ?? capacity?.high_rps ?? Number.NaN
+  const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
+  return records.filter(({ cell, load, outcome }) => {
+    const rate_rps = Number(load.rate_rps)
+    const isNear = rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
+    return isNear && !cell && outcome.verdict !== 'invalid'
+  })
 }
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */

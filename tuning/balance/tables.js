@@ -84,7 +84,7 @@ function strategyTable(plan, records, part) {
       ...PERCENTILES.map((name) => milliseconds(latency_ms[name])),
       to_reference ? ratioText(to_reference.p50) : '1',
       to_reference ? ratioText(to_reference.p95) : '1',
-      to_reference ? `${saved_ms.toFixed(0)} ms` : NONE,
+      to_reference && Number.isFinite(saved_ms) ? `${saved_ms.toFixed(0)} ms` : NONE,
       percent(error_ratio),
       String(trials),
     ]
@@ -139,7 +139,7 @@ function overheadTable(plan, records) {
     return [
       strategy,
       milliseconds(p50_ms),
-      added_ms ? `${added_ms.estimate.toFixed(2)} ms ${interval}` : NONE,
+      added_ms && added_ms.pairs > 0 ? `${added_ms.estimate.toFixed(2)} ms ${interval}` : NONE,
       cpu_us === null || Number.isNaN(cpu_us) ? NONE : `${cpu_us.toFixed(0)} us`,
     ]
   })
