@@ -57,7 +57,7 @@ export async function main(verbs, [name, ...argv]) {
 /** @param {Ended} ended */
 function print({ run, records, text, folder, json }) {
   if (json) process.stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
-  else if (folder === null) process.stdout.write(`\n${terminalText(text)}\n`)
+  else if (folder === null) process.stdout.write(`\n${text}\n`)
   else if (records.length > 0 || !run.interrupted)
     process.stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n${folder}/report.html\n`)
   if (run.interrupted) {
