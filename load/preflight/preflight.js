@@ -37,7 +37,8 @@ function generator(facts, plan) {
  * @param {OfLoad} host
  * @param {number} number of hosts
  */
-function ofHost(facts, plan, { host, facts: own, share_ratio = 1 / number }, number) {
+function ofHost(facts, plan, { host, facts: own, share_ratio: given }, number) {
+  const share_ratio = given ?? 1 / number
   const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps * share_ratio)
   const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
   return generator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))

@@ -254,7 +254,11 @@ t.test('of several load hosts, one that falls behind is named, and makes the tri
   t.equal(judge(alone, SLO).verdict, 'pass', 'of one host alone it only adds to latency, as of this machine')
   t.match(because(of({ start_ms: 1100 })), /^u@b began 1.10 s after it was told to/)
   t.equal(judge(of({ start_ms: 900 }), SLO).verdict, 'pass', 'less than a tenth of the trial')
-  t.match(judge(of({ word_ms: 1130 }), SLO), { verdict: 'invalid', blame: 'generator' }, 'a word that was long on its way')
+  t.match(
+    judge(of({ word_ms: 1130 }), SLO),
+    { verdict: 'invalid', blame: 'generator' },
+    'a word that was long on its way',
+  )
   t.match(because(of({ word_ms: 1130 })), /^u@b heard that it was to begin up to 1.10 s after another/)
   t.equal(judge(of({ word_ms: 930 }), SLO).verdict, 'pass')
   t.equal(judge(of({}, { latency_ms: { p99: 400 } }), SLO).verdict, 'fail')
