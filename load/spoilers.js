@@ -1,3 +1,4 @@
+import { workersOf } from './drivers/locust/workers.js'
 import { preflight, sentenceOf } from './preflight/preflight.js'
 import { runPreflight } from './preflight/run.js'
 
@@ -31,13 +32,28 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
     loopback: host === null && (plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname)),
   }
   const { note } = progress
-  const { hosts } = origin
+  const hosts = withShares(origin.hosts, plan.driver, planned.connections)
   const measuresCeiling = plan.searches && hosts.length === 0
   const found = await runPreflight({ plan: planned, hosts, database, cores, measuresCeiling, signal, note })
   // Where a service runs that was there before us is not for us to say.
   const foreign = host ? OF_THE_API : plan.url === null ? [] : ['cores']
   const here = found.findings.filter(({ check }) => !foreign.includes(check))
   return [...here, ...(host ? await findingsThere(host, planned) : [])].filter(isSpoiling).map(sentenceOf)
+}
+
+/**
+ * vegeta shares a load evenly between hosts, locust between workers, of which a host with more cores has more. Pure.
+ *
+ * @template {{ cores: number }} Host
+ * @param {Host[]} hosts
+ * @param {string} driver
+ * @param {number} connections
+ * @returns {(Host & { share_ratio: number })[]}
+ */
+export function withShares(hosts, driver, connections) {
+  const parts = driver === 'locust' ? workersOf(hosts, connections) : hosts.map(() => 1)
+  const all = parts.reduce((sum, part) => sum + part, 0)
+  return hosts.map((host, i) => ({ ...host, share_ratio: parts[i] / all }))
 }
 
 /**

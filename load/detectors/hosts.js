@@ -14,22 +14,38 @@ const START_SHARE = 0.1
  * @returns {import('./finding.js').Finding} NOTHING where the load came from one machine
  */
 export function slowestHost({ load, traffic: { hosts = [] } }, allowed_ms) {
-  const found = hosts.map((host) => (load.loop === 'open' ? behind(host, load.duration_s, allowed_ms) : full(host)))
+  const soonest_ms = Math.min(...hosts.flatMap(({ word_ms }) => word_ms ?? []))
+  const found = hosts.map((host) => {
+    if (load.loop !== 'open') return full(host)
+    const heard_ms = typeof host.word_ms === 'number' ? host.word_ms - soonest_ms : 0
+    return behind(host, heard_ms, load.duration_s, allowed_ms)
+  })
   return found.reduce((worst, one) => (one.reach > worst.reach ? one : worst), NOTHING)
 }
 
 /** @typedef {import('../drivers/vegeta/hits.js').HostTraffic} HostTraffic */
 
-/** @param {HostTraffic} host @param {number} duration_s @param {number} allowed_ms */
-function behind({ host, lateness_ms, start_ms, sent, planned = sent, ...use }, duration_s, allowed_ms) {
+/**
+ * No clock of one host is compared with another's: how long after the others it heard is by ours, and by its own how long
+ * after that it began.
+ *
+ * @param {HostTraffic} host @param {number} heard_ms @param {number} duration_s @param {number} allowed_ms
+ */
+function behind({ host, lateness_ms, start_ms, sent, planned = sent, ...use }, heard_ms, duration_s, allowed_ms) {
   const late = (lateness_ms?.p99 ?? 0) / allowed_ms
-  const begun = (start_ms ?? 0) / Math.max(START_MS, duration_s * 1000 * START_SHARE)
+  const begun = ((start_ms ?? 0) + heard_ms) / Math.max(START_MS, duration_s * 1000 * START_SHARE)
   const what =
     begun > late
-      ? `${host} began ${milliseconds(Number(start_ms))} after it was told to`
+      ? beginning(host, start_ms ?? 0, heard_ms)
       : `${host} was ${milliseconds(lateness_ms?.p99)} late at p99`
   const unsent = sent < planned ? [`${host} sent ${count(sent)} of its ${count(planned)} requests`] : []
   return { reach: Math.max(late, begun), evidence: [what, ...unsent, ...useOf({ host, ...use })] }
+}
+
+/** @param {string} host @param {number} start_ms @param {number} heard_ms */
+function beginning(host, start_ms, heard_ms) {
+  if (heard_ms <= start_ms) return `${host} began ${milliseconds(start_ms)} after it was told to`
+  return `${host} heard that it was to begin up to ${milliseconds(heard_ms)} after another`
 }
 
 /** @param {HostTraffic} host */

@@ -6,8 +6,7 @@ import { ceiling, cores, otherProcesses, pressure, quota, steal } from './machin
  *
  * @param {Facts} facts
  * @param {Planned} plan
- * @param {Pick<import('../hosts/prepare.js').LoadHost, 'host' | 'facts'>[]} [hosts] that the load comes from, instead of this
- *   machine
+ * @param {OfLoad[]} [hosts] that the load comes from, instead of this machine
  * @returns {Finding[]} one for each thing that was looked at
  */
 export function preflight(facts, plan, hosts = []) {
@@ -35,12 +34,13 @@ function generator(facts, plan) {
  *
  * @param {Facts} facts
  * @param {Planned} plan
- * @param {Pick<import('../hosts/prepare.js').LoadHost, 'host' | 'facts'>} host
+ * @param {OfLoad} host
  * @param {number} number of hosts
  */
-function ofHost(facts, plan, { host, facts: own }, number) {
-  const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps / number)
-  const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections / number), loopback: false }
+function ofHost(facts, plan, { host, facts: own, share_ratio: given }, number) {
+  const share_ratio = given ?? 1 / number
+  const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps * share_ratio)
+  const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
   return generator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
 }
 
@@ -57,6 +57,9 @@ export function sentenceOf({ what, value, why, mend }) {
  * @property {string} value what came, and what was expected
  * @property {string} why it matters
  * @property {string} mend what to do about it
+ *
+ * @typedef {Pick<import('../hosts/prepare.js').LoadHost, 'host' | 'facts'> & { share_ratio?: number }} OfLoad a host of it;
+ *   share_ratio: its part, as much as each other's unless told otherwise
  *
  * @typedef {object} Planned
  * @property {number} connections

@@ -29,10 +29,10 @@ export function terminalText(markdown, columns = TERMINAL_COLUMNS) {
     .replaceAll(TOGETHER, ' ')
 }
 
-/** What follows a list's dash stands below its text. @param {string} line @param {number} columns */
+/** What follows a list's dash stands below its text. A path or a URL is left in one piece: it is there to be copied. @param {string} line @param {number} columns */
 function lineText(line, columns) {
   const [indent] = /^ *(?:- )?/.exec(line) ?? ['']
-  const broken = wrapAnsi(line.slice(indent.length), columns - indent.length, { hard: true })
+  const broken = wrapAnsi(line.slice(indent.length), columns - indent.length)
   return indent + broken.replaceAll('\n', `\n${' '.repeat(indent.length)}`)
 }
 

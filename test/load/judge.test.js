@@ -236,6 +236,7 @@ t.test('of several load hosts, one that falls behind is named, and makes the tri
       errors: {},
       lateness_ms: { p99: 1 },
       start_ms: 20,
+      word_ms: 30,
       cpu_core_ratio: 0.3,
     }
     return { ...fine, cores: 2, ...found }
@@ -253,6 +254,13 @@ t.test('of several load hosts, one that falls behind is named, and makes the tri
   t.equal(judge(alone, SLO).verdict, 'pass', 'of one host alone it only adds to latency, as of this machine')
   t.match(because(of({ start_ms: 1100 })), /^u@b began 1.10 s after it was told to/)
   t.equal(judge(of({ start_ms: 900 }), SLO).verdict, 'pass', 'less than a tenth of the trial')
+  t.match(
+    judge(of({ word_ms: 1130 }), SLO),
+    { verdict: 'invalid', blame: 'generator' },
+    'a word that was long on its way',
+  )
+  t.match(because(of({ word_ms: 1130 })), /^u@b heard that it was to begin up to 1.10 s after another/)
+  t.equal(judge(of({ word_ms: 930 }), SLO).verdict, 'pass')
   t.equal(judge(of({}, { latency_ms: { p99: 400 } }), SLO).verdict, 'fail')
   const ports = of({ errors: { 'client:ports': 3 } }, { errors: { 'client:ports': 3 } })
   t.equal(because(ports), "errors that are not the target's: 3 client:ports (on u@b)")

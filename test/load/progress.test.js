@@ -80,6 +80,8 @@ t.test('a text fits the terminal, and nothing of it is lost', async (t) => {
     t.match(shown, /\n {2}a? ?(long|sentence)/, 'below its own dash')
     t.notMatch(shown, /\d +\|\n\|[ |]+ms/, 'a number keeps its unit')
   }
+  const file = `/tmp/${'folder/'.repeat(12)}api.log`
+  t.match(terminalText(`- its own words are in ${file}; look there`, 60), file, 'a path stays in one piece')
   t.match(terminalText(wide, 60), /\n\n\| name +\|.*\n\| :-+ \|.*\n\| first/, 'the first column stands in each part')
   t.equal(terminalText('| a |\n| - |\n| b |', 60), '| a |\n| - |\n| b |', 'what fits stays as it is')
 })

@@ -7,6 +7,7 @@ import t from 'tap'
 import { seededRandom } from '../../load/random.js'
 import { budgetOf, CURRENCIES, speedUp } from '../../tuning/ablate/budget.js'
 import { admit, refusal } from '../../tuning/ablate/inside/admit.js'
+import { inForce, obey, requestBegan, requestEnded } from '../../tuning/ablate/inside/orders.js'
 import { takeTurns } from '../../tuning/ablate/inside/turns.js'
 import { createService, notTaken } from '../../tuning/ablate/service.js'
 import {
@@ -253,7 +254,10 @@ t.test('a turn is of its requests alone: those before the change, and the wait f
     })
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
-  const [begin, end] = [turns.began, turns.ended]
+  /** @type {number[]} */
+  const inFlight = []
+  const begin = () => void inFlight.push(turns.began())
+  const end = () => turns.ended(Number(inFlight.shift()))
   const request = () => {
     begin()
     end()
@@ -284,6 +288,52 @@ t.test('a turn is of its requests alone: those before the change, and the wait f
   const order = round.map(([cell]) => cells[cell])
   t.strictSame(order, [WHOLE, 'without log', WHOLE, WHOLE])
   t.ok(round.flat().every((figure) => figure >= 0))
+})
+
+t.test('a turn waits for those that came before it, and not for as many that overtook them', async (t) => {
+  const cells = [WHOLE, 'without log']
+  let changes = 0
+  const turns = takeTurns({ cells, requests: 3, seed: 1 }, async () => changes++)
+  const fast = async (/** @type {number} */ count) => {
+    for (let i = 0; i < count; i++) turns.ended(turns.began())
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await fast(0)
+  await fast(1)
+  const slow = turns.began()
+  await fast(2)
+  t.equal(changes, 2, 'three requests after the first that ended')
+  await fast(10)
+  t.equal(changes, 2, 'the slow one is still under way')
+  turns.ended(slow)
+  await fast(3)
+  t.equal(changes, 3)
+})
+
+t.test('a request has one end, and none under other orders', async (t) => {
+  const { turns: ordered, ...others } = { turns: { cells: [WHOLE], requests: 2, seed: 1 }, without: [], slow_us: {} }
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const before = {}
+  obey(others)
+  requestBegan(before)
+  obey({ ...others, turns: ordered })
+  await settled()
+  requestEnded(before)
+  const ask = () => {
+    const res = {}
+    requestBegan(res)
+    // The answer goes out, and the handler returns.
+    for (const _ of ['sent', 'done']) requestEnded(res)
+  }
+  for (let i = 0; i < 40; i++) {
+    ask()
+    await settled()
+  }
+  const figures = inForce().rounds.flat()
+  t.ok(figures.length > 5)
+  // An end too many would leave fewer than none in flight.
+  for (const [, , time_us] of figures) t.ok(time_us >= 0, String(time_us))
+  obey(others)
 })
 
 t.test('an order counts as obeyed when a hook skipped a request', async (t) => {

@@ -6,7 +6,7 @@ import { NotApplied } from '../../load/not-applied.js'
 import { openDatabase } from '../../sql/database.js'
 import { levelsOf } from '../../tuning/design.js'
 import { openCell } from '../../tuning/knobs/open-cell.js'
-import { findPgbouncer, pgbouncerConfig } from '../../tuning/knobs/pgbouncer.js'
+import { asksForTls, findPgbouncer, pgbouncerConfig } from '../../tuning/knobs/pgbouncer.js'
 import { arithmeticTable, pgbouncerTable } from '../../tuning/more-cores.js'
 import { PRESETS } from '../../tuning/tune/presets.js'
 import { newUser, post, postgres } from '../support/api.js'
@@ -100,6 +100,14 @@ t.test('statements with a name are followed since 1.21', async (t) => {
   t.match(config('2.0.0'), 'max_prepared_statements = 200')
   t.match(config('1.18.0'), /server_tls_sslmode = verify-full\nserver_tls_ca_file = \/f\/ca.pem/)
   t.match(config('1.18.0'), /listen_addr = 127.0.0.1.*default_pool_size = 7/s)
+})
+
+t.test('TLS that the environment asks for is not left out behind it', async (t) => {
+  const env = { PGSSLMODE: 'verify-full' }
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db', env), true)
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db?sslmode=disable', env), false, 'the URL counts first, as with pg')
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db', {}), false)
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db?sslmode=verify-full', {}), true)
 })
 
 t.test('the preset: pools against each other, and every mode where PgBouncer has the fewer connections', async (t) => {

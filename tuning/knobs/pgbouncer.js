@@ -37,7 +37,7 @@ export async function putPgbouncer(place, pool_size) {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
     const { service, ports } = await onFreePorts(1, async ([port]) => {
-      const files = writeFiles(folder, { databaseUrl: place.databaseUrl, port, pool_size, version })
+      const files = writeFiles(folder, { databaseUrl: place.databaseUrl, env: place.env, port, pool_size, version })
       if (user) for (const file of [folder, ...files]) chownSync(file, user.uid, user.gid)
       return startService('PgBouncer', leashed([program, files[0]], { signal: 'KILL', user }), {
         cores: null,
@@ -102,14 +102,13 @@ export function findPgbouncer(places = PLACES) {
 
 /**
  * @param {string} folder
- * @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'folder' | 'server'> & { databaseUrl: string }} options
+ * @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'folder' | 'server'> & { databaseUrl: string, env: NodeJS.ProcessEnv }} options
  * @returns {string[]} the configuration first
  */
-function writeFiles(folder, { databaseUrl, ...options }) {
+function writeFiles(folder, { databaseUrl, env, ...options }) {
   const { host, port, user, password } = new pg.Client({ connectionString: databaseUrl })
-  const query = new URL(databaseUrl).searchParams
-  const caFile = query.get('sslrootcert')
-  const isVerified = query.get('sslmode') === 'verify-full'
+  const caFile = new URL(databaseUrl).searchParams.get('sslrootcert')
+  const isVerified = asksForTls(databaseUrl, env)
   const server = { host, port, user: String(user), isVerified, hasCa: caFile !== null }
   const [config, users, ca] = ['pgbouncer.ini', 'users.txt', 'ca.pem'].map((name) => path.join(folder, name))
   writeFileSync(config, pgbouncerConfig({ ...options, server, folder }), { mode: 0o600 })
@@ -154,6 +153,11 @@ export function pgbouncerConfig({ server, folder, port, pool_size, version }) {
     ...(server.hasCa ? [`server_tls_ca_file = ${folder}/ca.pem`] : []),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** As pg sees it, which looks into the environment, too. @param {string} databaseUrl @param {NodeJS.ProcessEnv} env */
+export function asksForTls(databaseUrl, env) {
+  return (new URL(databaseUrl).searchParams.get('sslmode') ?? env.PGSSLMODE) === 'verify-full'
 }
 
 /** @param {string} databaseUrl @param {number} port */

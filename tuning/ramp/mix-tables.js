@@ -43,9 +43,18 @@ export function withoutPart(plan, records) {
   const { without, left_out, drivers } = plan
   if (!without) return []
   const rows = sidesOf(plan).flatMap((side) => withoutRows(plan, records, side))
-  if (rows.length === 0) return [`${drivers[0]} does not tell requests apart: what it did to each, autocannon tells.`]
+  if (rows.length === 0) return [nothingText(records, drivers[0], left_out)]
   const left = `without ${left_out}`
   return [table(['side, workers, request', 'requests/s', left, 'ratio', 'mean', left, 'ratio'], rows)]
+}
+
+/** @param {Records} records @param {string} driver @param {string | null} left_out */
+function nothingText(records, driver, left_out) {
+  const own = records.filter(({ load }) => load.driver === driver)
+  if (own.length > 0 && own.every(({ traffic }) => !traffic.by_entry)) {
+    return `${driver} does not tell requests apart: what it did to each, autocannon tells.`
+  }
+  return `What leaving out ${left_out} did to the others is not known: no number of workers has a valid trial both with it and without it.`
 }
 
 /** @param {RampPlan} plan @param {Records} records @param {Name} side */

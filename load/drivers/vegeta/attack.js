@@ -84,7 +84,7 @@ export function localAttack(program, args, lines, { output, signal }) {
       const [code] = await once(child, 'exit', { signal })
       await fed
       if (code !== 0) throw new Error(`vegeta attack ended with code ${code}: ${words.trim()}`)
-      return { told_ns: null, cpu_s: null }
+      return { told_ns: null, word_ms: null, cpu_s: null }
     },
     results: async () => output,
     close: async () => void child?.kill('SIGKILL'),
@@ -100,5 +100,6 @@ export function localAttack(program, args, lines, { output, signal }) {
  *
  * @typedef {object} Ran what a host tells of it
  * @property {bigint | null} told_ns when it was told to begin, by its own clock; null where it is not another host
+ * @property {number | null} word_ms from our word to its answer that it has it, by our clock
  * @property {number | null} cpu_s of vegeta there
  */

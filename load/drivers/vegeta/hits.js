@@ -94,7 +94,8 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
   const lateness = new Samples()
   // vegeta does not tell when it started: the earliest start that makes no request early is the best there is.
   const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - dueAt_ms(hit)), 0)
-  const busy = busyWorkers(hits)
+  const spells = freeSpells(hits, workers, start_ms)
+  const [freeToDue, freeToBegin] = [timeWithin(spells), timeWithin(spells)]
   let completed = 0
   /** @type {Record<string, number>} */
   const errors = {}
@@ -102,10 +103,11 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
     errors[side] = (errors[side] ?? 0) + 1
     recorder.error(side, side === TIMEOUT ? latency_ms : undefined)
   }
-  for (const [i, hit] of hits.entries()) {
-    const slip_ms = hit.begin_ms - start_ms - dueAt_ms(hit)
-    // With all workers waiting for answers, a late start is the target's doing; with one free, it is vegeta's.
-    const late_ms = busy[i] >= workers && !unbounded ? 0 : slip_ms
+  for (const hit of hits) {
+    const due_ms = start_ms + dueAt_ms(hit)
+    const slip_ms = hit.begin_ms - due_ms
+    // While all workers wait for answers, a late start is the target's doing; while one is free, it is vegeta's.
+    const late_ms = unbounded ? slip_ms : freeToBegin(hit.begin_ms) - freeToDue(due_ms)
     recorder.late(late_ms)
     lateness.add(late_ms)
     recorder.sent++
@@ -127,6 +129,7 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
     errors,
     lateness_ms: lateness.distribution(),
     start_ms: startDelay_ms(ran.told_ns, base_ns, start_ms - interval_ms),
+    word_ms: ran.word_ms,
     cpu_s: ran.cpu_s,
     cpu_core_ratio: ran.cpu_s === null ? null : Number((ran.cpu_s / duration_s).toFixed(3)),
     cores: part.host?.cores ?? null,
@@ -142,6 +145,7 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
  * @property {Record<string, number>} errors
  * @property {import('../recorder.js').Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
  * @property {number | null} start_ms from the word to begin to the beginning, by its own clock; null: not told
+ * @property {number | null} [word_ms] from our word to begin until the host's that it has it came back, by our clock
  * @property {number | null} cpu_s of the generator there; null: not seen
  * @property {number | null} cpu_core_ratio
  * @property {number | null} cores that it can use there
@@ -157,19 +161,46 @@ function startDelay_ms(told_ns, base_ns, began_ms) {
   return Number((Number(base_ns - told_ns) / 1e6 + began_ms).toFixed(1))
 }
 
+/** A worker that takes the next request at once counts as busy throughout. */
+const HANDOVER_MS = 0.5
+
+/** While a backlog is worked off, now one worker and now another is free for a moment: nobody stands still. */
+const LEAST_SPELL_MS = 5
+
 /**
- * How many workers were busy when each hit began, itself included. A worker that takes the next request at once counts
- * as busy throughout, hence the tolerance.
+ * The times at which a worker was free. Whether one was free when a hit began does not tell why it was late: a vegeta that
+ * stood still fills all its workers as soon as it goes on.
  *
  * @param {Hit[]} hits in the order of begin
- * @returns {number[]}
+ * @param {number} workers
+ * @param {number} start_ms
+ * @returns {Spell[]} the last one has no end
+ *
+ * @typedef {{ from_ms: number, to_ms: number }} Spell
  */
-function busyWorkers(hits) {
-  const HANDOVER_MS = 0.5
+function freeSpells(hits, workers, start_ms) {
   const ends = hits.map((hit) => hit.begin_ms + hit.latency_ms + HANDOVER_MS).sort((a, b) => a - b)
+  /** @type {Spell[]} */
+  const spells = []
+  let from_ms = start_ms
   let ended = 0
-  return hits.map(({ begin_ms }, i) => {
-    while (ends[ended] <= begin_ms) ended++
-    return i + 1 - ended
-  })
+  for (const [begun, { begin_ms }] of hits.entries()) {
+    for (; ends[ended] <= begin_ms; ended++) {
+      if (begun - ended === workers) from_ms = ends[ended]
+    }
+    const fills = begun + 1 - ended === workers
+    if (fills && begin_ms - from_ms >= LEAST_SPELL_MS) spells.push({ from_ms, to_ms: begin_ms })
+  }
+  const isFull = hits.length - ended >= workers
+  return [...spells, { from_ms: isFull ? Number.POSITIVE_INFINITY : from_ms, to_ms: Number.POSITIVE_INFINITY }]
+}
+
+/** How much of the spells lies before a time. Asked for one time after the other. @param {Spell[]} spells */
+function timeWithin(spells) {
+  let passed = 0
+  let before_ms = 0
+  return (/** @type {number} */ time_ms) => {
+    for (; spells[passed].to_ms <= time_ms; passed++) before_ms += spells[passed].to_ms - spells[passed].from_ms
+    return before_ms + Math.max(0, time_ms - spells[passed].from_ms)
+  }
 }

@@ -1,4 +1,5 @@
 import fs from 'node:fs/promises'
+import path from 'node:path'
 import { quoted, RemoteError, startRemote } from '../../ssh/remote.js'
 
 /**
@@ -21,13 +22,13 @@ function words(program, args) {
   return `
 ready) say ready ;;
 attack) (
-  told=$(date +%s%N)
+  say told $(date +%s%N)
   ${command} <&5 >&6 4>&- 7<&-
   code=$?
   times >&2
-  say ended $code $told
+  say ended $code
 ) & ;;
-results) ( cat <&7; say sent ) & ;;
+results) ( cat <&7; say sent $? $(wc -c </dev/fd/7) ) & ;;
 done) exit 0 ;;
 `
 }
@@ -66,21 +67,29 @@ export function remoteAttack({ host, program }, args, lines, { config, output, s
 
     async run() {
       const own = await told()
+      const asked_ms = performance.now()
       own.tell('attack')
-      const [code, told_ns] = await own.heard('ended')
+      const [told_ns] = await own.heard('told')
+      const word_ms = Number((performance.now() - asked_ms).toFixed(1))
+      const [code] = await own.heard('ended')
       if (code !== '0')
         throw new RemoteError(`${host}: vegeta attack ended with code ${code}: ${own.words().slice(-300)}`)
-      return { told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null, cpu_s: childrenCpu_s(own.words()) }
+      return { told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null, word_ms, cpu_s: childrenCpu_s(own.words()) }
     },
 
     async results() {
       const own = await told()
       own.tell('results')
-      await own.heard('sent')
+      const [failed, bytes] = await own.heard('sent')
       own.tell('done')
       const code = await own.gone
       if (code !== 0) await own.lost
-      return output
+      // ssh does not say that it could not write, and of several files vegeta does not say that one breaks off.
+      const { size } = await fs.stat(output)
+      if (failed === '0' && size === Number(bytes)) return output
+      throw new RemoteError(
+        `${host}: expected ${bytes} bytes of results, got ${size}: is there room in ${path.dirname(output)}?`,
+      )
     },
 
     async close() {

@@ -1,4 +1,4 @@
-import { burn, isAway, requestBegan } from './orders.js'
+import { burn, isAway, requestBegan, requestEnded } from './orders.js'
 import { original } from './original.js'
 
 const app = await original('app.js')
@@ -10,9 +10,11 @@ export function createApp(parts) {
   return { ...own, handle }
 
   /** @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res */
-  function handle(req, res) {
-    requestBegan()
-    return own.handle(req, res)
+  async function handle(req, res) {
+    requestBegan(res)
+    await own.handle(req, res)
+    // Whoever went away gets no answer, and would be in flight for good.
+    requestEnded(res)
   }
 
   /** @param {any[]} line */

@@ -35,5 +35,5 @@ export function send(res, answer) {
     burn('headers')
   }
   http.send(res, answer)
-  requestEnded()
+  requestEnded(res)
 }

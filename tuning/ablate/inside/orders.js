@@ -13,6 +13,8 @@ import { cpu_us, takeTurns } from './turns.js'
  * @typedef {{ skipped: number, passed: number }} Calls of a stage, since the orders came
  */
 
+const TURN = Symbol('turn')
+
 let away = new Set()
 
 /** @type {Orders} */
@@ -51,12 +53,17 @@ export function inForce() {
   return { ...orders, calls, rounds: turns?.rounds() ?? [] }
 }
 
-export function requestBegan() {
-  turns?.began()
+/** @param {any} res its answer, by which its end is known */
+export function requestBegan(res) {
+  if (turns) res[TURN] = turns.began()
 }
 
-export function requestEnded() {
-  turns?.ended()
+/** Answered or given up, whichever is told first; what began under other orders does not count. @param {any} res */
+export function requestEnded(res) {
+  const turn = res[TURN]
+  if (turn === undefined) return
+  res[TURN] = undefined
+  turns?.ended(turn)
 }
 
 /** Whether a stage is away; asked by its hook, for each call. @param {string} stage */

@@ -25,6 +25,8 @@ export function takeTurns({ cells, requests, seed }, change) {
   /** @type {Turn[]} */
   let round = []
   let changing = false
+  /** Counted from 1; a request is of the turn in which it began. */
+  let turn = 0
   let older = 0
   let inFlight = 0
   let begun = 0
@@ -37,17 +39,21 @@ export function takeTurns({ cells, requests, seed }, change) {
 
   next()
   return {
+    /** @returns {number} what its end has to be told with */
     began() {
+      const own = turn
       count(1)
       begun++
       if (start && begun - start.begun >= requests) finish(start)
+      return own
     },
 
-    ended() {
+    /** @param {number} own of the request, by which those that came before the change are known: later ones may overtake them */
+    ended(own) {
       count(-1)
       ended++
-      older--
-      if (!start && !changing && older <= 0) start = { cpu_us: cpu_us(), area_us, begun, ended }
+      if (own < turn) older--
+      if (!start && !changing && older === 0) start = { cpu_us: cpu_us(), area_us, begun, ended }
     },
 
     rounds: () => rounds,
@@ -78,6 +84,7 @@ export function takeTurns({ cells, requests, seed }, change) {
       order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + rounds.length }).map(({ cell }) => cell)
     }
     start = null
+    turn++
     older = inFlight
     changing = true
     change(withoutOf(order[round.length])).finally(() => {
