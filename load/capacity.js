@@ -44,10 +44,11 @@ const BETWEEN_TRIALS_S = 1
  *
  * @param {import('./run.js').Plan} plan
  * @param {Records} records
+ * @param {import('./run.js').NotAppliedCell[]} [notApplied] limits that could not be relaxed
  * @returns {import('./run.js').Step | null}
  */
-export function nextStep(plan, records) {
-  return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records)
+export function nextStep(plan, records, notApplied = []) {
+  return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records, notApplied)
 }
 
 /** @typedef {import('./trial.js').TrialRecord[]} Records */
@@ -103,12 +104,14 @@ function searchStep(plan, records) {
  *
  * @param {import('./run.js').Plan} plan
  * @param {Records} records
+ * @param {import('./run.js').NotAppliedCell[]} notApplied
  * @returns {import('./run.js').Step | null}
  */
-function relaxStep(plan, records) {
+function relaxStep(plan, records, notApplied) {
   const edge_rps = edgeOf(plan, records)
   if (!plan.confirms || edge_rps === null) return null
   for (const { experiment, cell } of accusations(plan, records)) {
+    if (notApplied.some((one) => one.cell === cell)) continue
     const own = of(records, experiment)
     const wanted = [null, ...Array(RELAXED_TRIALS).fill(cell)]
     for (const place of [null, cell]) {

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { leashed } from '../sql/leash.js'
 import { NotApplied } from './not-applied.js'
 
 const run = promisify(execFile)
@@ -22,13 +23,22 @@ export async function nodeOf(major) {
   const folder = path.join(CACHE, `node-${major}`)
   const program = path.join(folder, 'node_modules', name, 'bin', 'node')
   if (existsSync(program)) return program
-  const args = ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', `${name}@${major}`]
-  await run('npm', args, { timeout: INSTALL_TIMEOUT_MS }).catch((error) => {
-    const said =
-      String(error.stderr)
-        .split('\n')
-        .find((line) => line.startsWith('npm error')) ?? error.message
-    throw new NotApplied(`Node ${major} could not be installed from npm (${name}@${major}): ${said}`)
-  })
+  // It gets its name when it is complete: who is cut off leaves nothing that could be taken for it.
+  const part = `${folder}.${process.pid}`
+  const install = ['npm', 'install', '--prefix', part, '--no-save', '--no-audit', '--no-fund', `${name}@${major}`]
+  const [npm, ...args] = leashed(install, { signal: 'KILL' })
+  try {
+    await run(npm, args, { timeout: INSTALL_TIMEOUT_MS })
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(part, folder)
+  } catch (error) {
+    const { stderr, message } = /** @type {any} */ (error)
+    const said = String(stderr)
+      .split('\n')
+      .find((line) => line.startsWith('npm error'))
+    throw new NotApplied(`Node ${major} could not be installed from npm (${name}@${major}): ${said ?? message}`)
+  } finally {
+    rmSync(part, { recursive: true, force: true })
+  }
   return program
 }

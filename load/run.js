@@ -6,6 +6,7 @@ import { NotApplied } from './not-applied.js'
 import { relaxed } from './relax.js'
 import { SWEEP_REPORT } from './report/sweep.js'
 import { writePages } from './report/write.js'
+import { ServiceEnded } from './service.js'
 import { spoilers } from './spoilers.js'
 import { openApi, openUrl } from './targets/index.js'
 import { runTrial } from './trial.js'
@@ -32,6 +33,7 @@ import { runTrial } from './trial.js'
 export async function runExperiment(experiment, { signal, progress, environment }) {
   const { run, plan, results, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
   const records = results.readTrials()
+  const before = records.length
   const state = {
     ...run,
     interrupted: false,
@@ -56,6 +58,8 @@ export async function runExperiment(experiment, { signal, progress, environment 
   let noisy = 0
   try {
     Object.assign(state, await describeRun(plan, bench), { load_hosts: origin.hosts })
+    // Of a run that goes on, what was found when it began holds on.
+    state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
     for (let step = next(records, state.not_applied); step; step = next(records, state.not_applied)) {
       signal.throwIfAborted()
       if (opened?.cell !== step.cell) {
@@ -97,7 +101,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
     Object.assign(state, answer(records, state.not_applied))
   } catch (error) {
     if (records.length === 0) results.releaseUnused()
-    if (error instanceof UsageError) throw error
+    if (error instanceof UsageError && records.length === before) throw error
     // Nothing has been written yet, and there is nothing to write.
     if (!state.pinning) throw error
     Object.assign(state, answer(records, state.not_applied), { problem: null, interrupted: signal.aborted })
@@ -171,10 +175,19 @@ async function waitOut(noisy, signal, progress) {
   await setTimeout(wait_s * 1000, undefined, { signal })
 }
 
-/** What the steps load where nothing else is said; a cell is a limit relaxed. @param {Plan} plan */
-function openPlanned({ url, metrics_url }) {
-  return async (/** @type {string | null} */ cell, /** @type {Place} */ place) =>
-    url ? openUrl(url, metrics_url) : openApi(relaxed(place, cell))
+/**
+ * What the steps load where nothing else is said; a cell is a limit relaxed, which may be more than the host allows.
+ *
+ * @param {Pick<Plan, 'url' | 'metrics_url'>} plan
+ */
+export function openPlanned({ url, metrics_url }) {
+  return async (/** @type {string | null} */ cell, /** @type {Place} */ place) => {
+    if (url) return openUrl(url, metrics_url)
+    return openApi(relaxed(place, cell)).catch((error) => {
+      const isRefused = cell !== null && (error instanceof ServiceEnded || error instanceof UsageError)
+      throw isRefused ? new NotApplied(error.message) : error
+    })
+  }
 }
 
 /**

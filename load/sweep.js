@@ -49,7 +49,9 @@ export const sweep = {
     const { results, run, plan } = flags.resume ? reopen(flags) : begin(flags, argv)
     const experiment = plan.searches
       ? {
-          next: (/** @type {Records} */ records) => nextSearchStep(plan, records),
+          next: (/** @type {Records} */ records, /** @type {import('./run.js').NotAppliedCell[]} */ notApplied) => {
+            return nextSearchStep(plan, records, notApplied)
+          },
           answer: (/** @type {Records} */ records) => answerOf(plan, records),
         }
       : {

@@ -3,6 +3,8 @@ import { readEnvironment } from './environment.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './report/progress.js'
 import { terminalText } from './report/terminal.js'
+import { ServiceEnded } from './service.js'
+import { RemoteError } from './ssh/remote.js'
 
 /**
  * @typedef {object} Verb
@@ -48,8 +50,10 @@ export async function main(verbs, [name, ...argv]) {
     if (signal.aborted) return EXIT.interrupted
     const isUsers = error instanceof UsageError || error instanceof DatabaseError
     const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
-    // What the system refuses (a full disk, a folder that is gone) is said in its own words; a stack is for our mistakes.
-    process.stderr.write(`redline: ${isUsers || /^E[A-Z]+$/.test(code ?? '') ? message : stack}\n`)
+    // What the system refuses (a full disk, a folder that is gone) is said in its own words, and so is what another host, or
+    // the API, did; a stack is for our mistakes.
+    const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
+    process.stderr.write(`redline: ${isUsers || isOthers ? message : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }

@@ -15,7 +15,12 @@ export function watchHost(host) {
   return {
     begin: () => host.ask('watch'),
 
-    use: async () => (await end()).process,
+    use: () => {
+      const use = end().then((found) => found.process)
+      // Who waits for it reads a page first, or is gone by then.
+      use.catch(() => {})
+      return use
+    },
 
     /** @type {import('./index.js').Probe} */
     kernel: {

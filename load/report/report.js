@@ -124,7 +124,7 @@ function loadSeconds(records) {
 }
 
 /** @param {any} run */
-function limitSentences({ limit, plan }) {
+function limitSentences({ limit, plan, not_applied = [] }) {
   if (!limit) return []
   const { is, turn } = RESOURCES[limit.resource] ?? { is: 'unknown', turn: '' }
   const runnerUp = limit.runner_up ? ` Runner-up: ${limit.runner_up}.` : ''
@@ -134,6 +134,7 @@ function limitSentences({ limit, plan }) {
     ...limit.evidence.map((/** @type {string} */ text) => `  - ${text}`),
     ...limit.runner_up_evidence.map((/** @type {string} */ text) => `  - ${limit.runner_up}: ${text}`),
     ...(limit.resource === 'none-reached' ? [] : [CONFIRMED[String(limit.confirmed)], `Next to turn: ${turn}.`]),
+    ...not_applied.map((/** @type {any} */ { cell, because }) => `${cell} could not be tried: ${because}.`),
     ...seen,
   ]
 }

@@ -1,4 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -12,6 +24,7 @@ import { watchKernel } from '../probes/kernel.js'
 import { watchProcess } from '../probes/process.js'
 import { pinSelf } from '../processes.js'
 import { openLocal } from '../targets/local.js'
+import { parsed } from './channel.js'
 import { limitFor } from './nofile.js'
 
 /**
@@ -31,7 +44,8 @@ const LOG_BYTES = 2 ** 20
 const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-agent-'))
+removeLeft()
+const folder = mkdtempSync(path.join(os.tmpdir(), `redline-agent-${process.pid}-`))
 const logFile = path.join(folder, 'api.log')
 const planned = planCores()
 const cores = planned !== null && pinSelf(planned.others) ? planned : null
@@ -97,13 +111,15 @@ const COMMANDS = {
 for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
 process.stdout.on('error', end)
 createInterface({ input: process.stdin }).on('line', hear).on('close', end)
+// What a shell printed before us may lack the end of its line.
+process.stdout.write('\n')
 say({ hello: { machine: { ...describeMachine(), node: process.version }, cores, address: sshAddress(), root, folder } })
 
 /** @param {string} line */
 async function hear(line) {
   clearTimeout(silence)
   silence = setTimeout(end, SILENCE_MS)
-  const { id, ask, ...asked } = JSON.parse(line)
+  const { id, ask, ...asked } = parsed(line) ?? {}
   if (!ask) return
   try {
     say({ id, result: (await COMMANDS[ask](asked)) ?? null })
@@ -175,11 +191,25 @@ function withFiles(databaseUrl, files) {
 /** The last of what the API printed, once. */
 function sendLog() {
   try {
-    const text = readFileSync(logFile)
+    const log = openSync(logFile, 'r')
+    const cut = Math.max(0, fstatSync(log).size - LOG_BYTES)
+    const text = Buffer.alloc(fstatSync(log).size - cut)
+    readSync(log, text, 0, text.length, cut)
+    closeSync(log)
     rmSync(logFile)
-    const cut = Math.max(0, text.length - LOG_BYTES)
-    say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text.subarray(cut)}` })
+    say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
   } catch {
     // It did not come so far as to print anything.
+  }
+}
+
+/** Of agents that were killed, what they could not remove: a key may be among it. */
+function removeLeft() {
+  for (const name of readdirSync(os.tmpdir())) {
+    const [, pid] = /^redline-agent-(\d+)-/.exec(name) ?? []
+    if (!pid || existsSync(`/proc/${pid}`)) continue
+    const left = path.join(os.tmpdir(), name)
+    const found = lstatSync(left, { throwIfNoEntry: false })
+    if (found?.uid === process.getuid?.()) rmSync(left, { recursive: true, force: true })
   }
 }

@@ -48,8 +48,8 @@ export function openChannel({ stdin, stdout }, onMessage) {
   }
 }
 
-/** What a shell prints before our program is none of ours. @param {string} line */
-function parsed(line) {
+/** What a shell prints before our program is none of ours, nor a line that was cut off. @param {string} line @returns {any} */
+export function parsed(line) {
   try {
     return JSON.parse(line)
   } catch {

@@ -2,27 +2,30 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { UsageError } from '../flags.js'
 import { freePorts } from '../ports.js'
 import { startChild } from '../processes.js'
+import { asArguments, SSH_OPTIONS } from './command.js'
 import { explain } from './failures.js'
 
-/** No question is asked, nothing of ours is lent to the host, and a line that is dead is noticed within 15 s. */
-const OPTIONS = {
-  BatchMode: 'yes',
-  ConnectTimeout: '10',
-  ServerAliveInterval: '5',
-  ServerAliveCountMax: '2',
-  LogLevel: 'ERROR',
-  RequestTTY: 'no',
-  RemoteCommand: 'none',
-  ForwardAgent: 'no',
-  ForwardX11: 'no',
-}
+const OPTIONS = asArguments([...SSH_OPTIONS, 'LogLevel=ERROR'])
+
+/** It ends with us, and forwards nothing that we do not ask for. */
+const SINGLE = ['-M', ...asArguments(['ControlPersist=no', 'ClearAllForwardings=yes'])]
+
+/**
+ * Through the connection, which knows the way: the user's settings would make each command ask for his forwardings. Without
+ * it, a command fails, instead of opening a connection of its own.
+ */
+const THROUGH = ['ssh', '-F', '/dev/null', ...OPTIONS, ...asArguments(['ProxyCommand=false'])]
 
 /** The host says it when we are in; what its shell may print before it is not ours. */
 const GREETING = 'redline is in'
 const STOP_GRACE_MS = 300
+
+/** What ssh printed last may be read after its end. */
+const WORDS_MS = 200
 const NEVER = new AbortController().signal
 
 /**
@@ -40,13 +43,18 @@ export async function connect({ host, config }, signal) {
   signal.throwIfAborted()
   const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-ssh-'))
   const control = path.join(folder, 'control')
-  const options = Object.entries(OPTIONS).flatMap(([name, value]) => ['-o', `${name}=${value}`])
-  const ssh = ['ssh', ...(config ? ['-F', config] : []), ...options, '-S', control]
-  const single = ['-M', '-o', 'ControlPersist=no', '-o', 'ClearAllForwardings=yes']
-  const { child, exited, stop } = start([...ssh, ...single, '--', host, `echo ${GREETING}; exec cat`])
-  const said = collect(child.stderr)
+  const ssh = ['ssh', ...(config ? ['-F', config] : []), ...OPTIONS]
+  const through = [...THROUGH, '-S', control]
+  const { child, exited, stop } = start([...ssh, '-S', control, ...SINGLE, '--', host, `echo ${GREETING}; exec cat`])
+  const [said, printed] = [collect(child.stderr), collect(child.stdout)]
+  const closed = once(child, 'close')
+  closed.catch(() => {})
   const ended = exited.then(
-    () => new UsageError(explain(said(), host)),
+    async () => {
+      await Promise.race([closed, pause(WORDS_MS, undefined, { ref: false })])
+      // Whom a host lets in only to turn him away, it tells on stdout.
+      return new UsageError(explain(said().trim() ? said() : printed(), host))
+    },
     (error) => new UsageError(`--ssh: expected OpenSSH's ssh on PATH, got ${error.message}`),
   )
   const close = async () => {
@@ -56,7 +64,7 @@ export async function connect({ host, config }, signal) {
   }
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
-  const failure = await Promise.race([ended, greeted(child.stdout)])
+  const failure = await Promise.race([ended, greeted(child.stdout, printed)])
   if (failure) {
     await close()
     signal.throwIfAborted()
@@ -64,8 +72,7 @@ export async function connect({ host, config }, signal) {
   }
   signal.removeEventListener('abort', abort)
 
-  /** A command on the host; without the connection it fails, instead of opening one of its own. */
-  const command = (/** @type {string} */ text) => start([...ssh, '-o', 'ProxyCommand=false', '--', host, text])
+  const command = (/** @type {string} */ text) => start([...through, '--', host, text])
   return {
     pid: /** @type {number} */ (child.pid),
     lost: ended.then(() => said().trim().split('\n').at(-1) || 'ssh ended'),
@@ -77,12 +84,12 @@ export async function connect({ host, config }, signal) {
     },
     forward: async (port) => {
       const [local] = await freePorts(1)
-      const end = await forward(ssh, host, `127.0.0.1:${local}:127.0.0.1:${port}`, signal)
+      const end = await forward(through, host, `127.0.0.1:${local}:127.0.0.1:${port}`, signal)
       return { port: local, end }
     },
     forwardSocket: async (file) => {
       const local = path.join(folder, path.basename(file))
-      await forward(ssh, host, `${local}:${file}`, signal)
+      await forward(through, host, `${local}:${file}`, signal)
       return local
     },
     close,
@@ -117,9 +124,8 @@ export function collect(stream) {
   return () => text
 }
 
-/** @param {import('node:stream').Readable | null} stream */
-async function greeted(stream) {
-  const text = collect(stream)
+/** @param {import('node:stream').Readable | null} stream @param {() => string} text what has come of it */
+async function greeted(stream, text) {
   while (stream && !text().includes(GREETING)) {
     // Its end is for the end of ssh to explain.
     if (!(await Promise.race([once(stream, 'data'), once(stream, 'close').then(() => null)])))

@@ -18,14 +18,16 @@ const CAUSES = [
     pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED/,
     line: (said, host) => {
       const where = /Offending .* key in (\S+)/.exec(said)?.[1] ?? 'known_hosts'
-      return `expected the host key that ${where} holds, got another one: if the host was made anew, forget the old key (ssh-keygen -R ${nameOf(host)}); if not, somebody else answers`
+      const { name, port } = addressOf(host)
+      return `expected the host key that ${where} holds, got another one: if the host was made anew, forget the old key (ssh-keygen -R ${port ? `'[${name}]:${port}'` : name}); if not, somebody else answers`
     },
   },
   {
     pattern: /Host key verification failed|No \S+ host key is known/,
     line: (_, host) => {
-      const name = nameOf(host)
-      return `expected a host key that is known here, got one that is not: compare its fingerprint (ssh-keyscan ${name} | ssh-keygen -lf -) with what the host's console says, then keep it (ssh-keyscan ${name} >> ~/.ssh/known_hosts)`
+      const { name, port } = addressOf(host)
+      const scan = `ssh-keyscan ${port ? `-p ${port} ` : ''}${name}`
+      return `expected a host key that is known here, got one that is not: compare its fingerprint (${scan} | ssh-keygen -lf -) with what the host's console says, then keep it (${scan} >> ~/.ssh/known_hosts)`
     },
   },
   {
@@ -56,10 +58,8 @@ function lineWith(said, ...parts) {
   return lines.findLast((line) => part !== undefined && line.includes(part)) ?? lines.at(-1)
 }
 
-/** The host alone: what ssh-keyscan takes. @param {string} host */
-function nameOf(host) {
-  return host
-    .replace(/^ssh:\/\//, '')
-    .replace(/^.*@/, '')
-    .replace(/:\d+$/, '')
+/** What ssh-keyscan takes; a port stands in a URL alone, since an IPv6 address has colons of its own. @param {string} host */
+function addressOf(host) {
+  const url = /^ssh:\/\/(?:.*@)?\[?(.*?)\]?(?::(\d+))?\/?$/.exec(host)
+  return url ? { name: url[1], port: url[2] } : { name: host.replace(/^.*@/, ''), port: undefined }
 }

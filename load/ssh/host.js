@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
 import { appendFileSync, existsSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { UsageError } from '../flags.js'
@@ -8,6 +10,7 @@ import { ServiceEnded } from '../service.js'
 import { openChannel } from './channel.js'
 import { collect, connect } from './connection.js'
 import { prepare } from './prepare.js'
+import { RemoteError } from './remote.js'
 
 /** The agent stops the API before it ends. */
 const END_GRACE_MS = 3000
@@ -61,6 +64,8 @@ export async function openHost(plan, { signal, note, logFile }) {
 async function startAgent(plan, { connection, command, address }, { signal, logFile }) {
   const { child, exited, stop } = connection.command(command)
   const stderr = collect(child.stderr)
+  const closed = once(child, 'close')
+  closed.catch(() => {})
   const greeting = /** @type {Deferred<any>} */ (deferred())
   let dying = /** @type {Deferred<never>} */ (deferred())
   const channel = openChannel(child, ({ hello, died, log }) => {
@@ -72,24 +77,27 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   let closing = false
   const lost = exited.then(async () => {
     // The connection knows better why than the agent, whose line it was.
-    const why = await Promise.race([connection.lost, setTimeout(REASON_MS, null)])
-    throw new Error(
+    const why = await Promise.race([connection.lost, setTimeout(REASON_MS, null, { ref: false })])
+    throw new RemoteError(
       `the line to ${plan.host} was lost: ${why ?? (stderr().trim().split('\n').at(-1) || 'its agent ended')}`,
     )
   })
   lost.catch((error) => {
     if (!closing) dying.reject(error)
   })
+  signal.throwIfAborted()
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   const hello = await Promise.race([greeting.promise, lost])
   signal.removeEventListener('abort', abort)
+  // What is on its way then, the agent ends when it loses us.
+  const aborted = once(signal, 'abort').then(() => signal.throwIfAborted())
+  aborted.catch(() => {})
 
   return {
     name: plan.host,
     address,
-    // Where the load comes in by a way of its own, it may come to any address.
-    bind: plan.address === null ? (hello.address ?? '0.0.0.0') : '0.0.0.0',
+    bind: bindOf(plan, address, hello.address),
     port: plan.port,
     connection,
     machine: hello.machine,
@@ -97,7 +105,8 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     root: hello.root,
     folder: hello.folder,
     ask: async (ask, asked) => {
-      const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost])
+      signal.throwIfAborted()
+      const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost, aborted])
       if (error) throw errorOf(error)
       return result
     },
@@ -111,9 +120,23 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
       const timer = globalThis.setTimeout(() => stop(STOP_GRACE_MS), END_GRACE_MS)
       await exited
       clearTimeout(timer)
+      // The last words of the API among it.
+      await closed
       await connection.close()
     },
   }
+}
+
+/**
+ * Where the load comes in by a way of its own, it may come to any address. Pure.
+ *
+ * @param {Pick<import('./plan.js').SshPlan, 'address'>} plan
+ * @param {string} address at which it is loaded
+ * @param {string | null} ours address there that our connection came to
+ */
+export function bindOf(plan, address, ours) {
+  const any = isIPv6(address) ? '::' : '0.0.0.0'
+  return plan.address === null ? (ours ?? any) : any
 }
 
 /** A rejection that nobody waits for is no fault. @template T */

@@ -22,6 +22,8 @@ const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefe
 const NPM_TIMEOUT_MS = 300_000
 const BROKEN = /TAR_ENTRY_ERROR/
 
+const OURS = /^(code|modules|vegeta)-/
+
 /** What nobody has used for so long goes. */
 const KEPT_MS = 7 * 24 * 3_600_000
 
@@ -38,6 +40,7 @@ export async function install({ cache, code, modules, files, packages }) {
   const [wanted, brought] = [path.join(cache, code), path.join(cache, modules)]
   try {
     mkdirSync(cache, { recursive: true, mode: 0o700 })
+    refuseForeign(cache)
     removeOld(cache, [code, modules])
     await complete(brought, async (folder) => {
       write(folder, packages)
@@ -110,11 +113,21 @@ function write(folder, files) {
   }
 }
 
+/** Whoever may write there has his programs run by us. @param {string} cache */
+function refuseForeign(cache) {
+  const { uid, mode } = statSync(cache)
+  if (uid === process.getuid?.() && (mode & 0o022) === 0) return
+  const found = `uid ${uid}, mode ${(mode & 0o777).toString(8)}`
+  throw new Error(`${cache} has to be writable by its user alone (${found}): chmod go-w, or set XDG_CACHE_HOME there`)
+}
+
 /** @param {string} cache @param {string[]} needed */
 function removeOld(cache, needed) {
-  for (const name of readdirSync(cache).filter((entry) => !needed.includes(entry))) {
+  for (const name of readdirSync(cache).filter((entry) => OURS.test(entry) && !needed.includes(entry))) {
     const folder = path.join(cache, name)
-    if (Date.now() - statSync(folder).mtimeMs > KEPT_MS) rmSync(folder, { recursive: true, force: true })
+    // Another lab may be at it, too.
+    const used_ms = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - used_ms > KEPT_MS) rmSync(folder, { recursive: true, force: true })
   }
 }
 

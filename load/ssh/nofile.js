@@ -19,6 +19,8 @@ export function limitFor(wanted) {
   if (own === null || now === null) return wanted
   if (wanted === null) return now > own ? own : null
   const hard = Number(String(wanted).split(':').at(-1) || own)
+  // The soft one alone: the hard one is that of the user, and not what this process was raised to.
+  if (String(wanted).endsWith(':')) return now > own ? `${wanted}${own}` : wanted
   if (hard <= now || process.getuid?.() === 0) return wanted
   const { status, stderr, error } = spawnSync(
     'sudo',

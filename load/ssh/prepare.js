@@ -3,23 +3,34 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../flags.js'
 import { bundleOf } from './bundle.js'
+import { quoted } from './command.js'
 
 /** engines in package.json. */
 const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
 
+/** As a program of the Node that is asked. */
+const IS_NEW_ENOUGH = `const [major, minor] = process.versions.node.split(".")
+process.exit(major > ${LEAST_NODE[0]} || (major == ${LEAST_NODE[0]} && minor >= ${LEAST_NODE[1]}) ? 0 : 1)`
+
 /**
- * For any POSIX shell. A Node of a version manager is on PATH in a login shell, or an interactive one, alone.
+ * For any POSIX shell. What is there is used if nobody else may write it, and is not old then. A Node of a version manager
+ * is on PATH in a login shell, or an interactive one, alone; they do what their user had them do, and are asked last.
  *
- * @param {string} code
+ * @param {Pick<import('./bundle.js').Bundle, 'code' | 'modules'>} bundle
  */
-const look = (code) => `
+const look = ({ code, modules }) => `
+echo
 cache="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 echo "cache $cache"
-[ -d "$cache/${code}" ] && echo "code $cache/${code}"
+[ -d "$cache/${code}" ] && [ -O "$cache" ] && [ -z "$(find -H "$cache" -prune \\( -perm -020 -o -perm -002 \\))" ] &&
+  touch -c "$cache/${code}" "$cache/${modules}" && echo "code $cache/${code}"
 for how in "" -lc -lic; do
   if [ -z "$how" ]; then node=$(command -v node); else node=$("\${SHELL:-sh}" $how 'command -v node' </dev/null 2>/dev/null | tail -n 1); fi
-  [ -x "$node" ] && echo "node $("$node" --version </dev/null) $node" && PATH="$(dirname "$node"):$PATH" command -v npm | sed 's/^/npm /'
+  [ -x "$node" ] || continue
+  echo "node $("$node" --version </dev/null) $node"
+  PATH="$(dirname "$node"):$PATH" command -v npm | sed 's/^/npm /'
+  "$node" -e '${IS_NEW_ENOUGH}' </dev/null && break
 done
 exit 0
 `
@@ -34,7 +45,7 @@ exit 0
  */
 export async function prepare(connection, { name, note }) {
   const bundle = bundleOf()
-  const { code, stdout, stderr } = await connection.run('sh', look(bundle.code))
+  const { code, stdout, stderr } = await connection.run('sh', look(bundle))
   if (code !== 0)
     throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`)
   const { cache, there, node, hasNpm } = found(stdout, name)
@@ -95,7 +106,7 @@ function isNewEnough(version) {
  * @param {{ name: string, node: string }} host
  */
 async function send(connection, bundle, { name, node }) {
-  const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log(JSON.stringify(await install(${JSON.stringify(bundle)})))\n`
+  const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log('\\n' + JSON.stringify(await install(${JSON.stringify(bundle)})))\n`
   const { stdout, stderr } = await connection.run(`${withPath(node)} --input-type=module -`, program)
   const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
   if (!answer)
@@ -110,9 +121,4 @@ async function send(connection, bundle, { name, node }) {
 /** Node with its own folder on PATH, where its npm is. @param {string} node */
 function withPath(node) {
   return `env PATH=${quoted(path.posix.dirname(node))}:"$PATH" ${quoted(node)}`
-}
-
-/** For a POSIX shell. @param {string} text */
-function quoted(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }

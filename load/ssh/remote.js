@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { leashed } from '../../sql/leash.js'
+import { asArguments, quoted, SSH_OPTIONS } from './command.js'
 import { explain } from './failures.js'
 
-/** No question is asked, and a line that is dead is noticed within 15 s. */
 const OPTIONS = [
-  ...['BatchMode=yes', 'ConnectTimeout=10', 'ServerAliveInterval=5', 'ServerAliveCountMax=2'],
-  ...['RequestTTY=no', 'RemoteCommand=none', 'ForwardAgent=no', 'ForwardX11=no'],
+  ...SSH_OPTIONS,
   // A connection of its own: what runs over it ends when it does, and not when somebody else's does.
   ...['ControlMaster=no', 'ControlPath=none'],
   // At which the port of a forwarding is told.
@@ -126,13 +125,7 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
  */
 function sshCommand(host, config, script, more) {
   const file = config === null ? [] : ['-F', config]
-  const options = OPTIONS.flatMap((option) => ['-o', option])
-  return ['ssh', ...file, ...options, ...more, '--', host, `exec sh -c ${quoted(script)}`]
-}
-
-/** For a POSIX shell. @param {string} text */
-export function quoted(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`
+  return ['ssh', ...file, ...asArguments(OPTIONS), ...more, '--', host, `exec sh -c ${quoted(script)}`]
 }
 
 /**

@@ -31,9 +31,14 @@ export async function openSsh(place) {
     address: host.bind,
     port: host.port,
   })
-  const stop = async () => void (await host.ask('stop').catch(() => {}))
+  /** @type {{ port: number, end: () => Promise<void> } | undefined} */
+  let tunnel
+  const stop = async () => {
+    await host.ask('stop').catch(() => {})
+    await tunnel?.end()
+  }
   try {
-    const tunnel = await host.connection.forward(Number(new URL(started.adminUrl).port))
+    tunnel = await host.connection.forward(Number(new URL(started.adminUrl).port))
     const adminUrl = `http://127.0.0.1:${tunnel.port}`
     const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
     await checkTunnel(adminUrl, host)
@@ -46,10 +51,7 @@ export async function openSsh(place) {
       adminUrl,
       metricsUrl: `${adminUrl}/metrics`,
       died,
-      stop: async () => {
-        await stop()
-        await tunnel.end()
-      },
+      stop,
     }
   } catch (error) {
     await stop()

@@ -123,6 +123,14 @@ t.test('nothing is relaxed that is not ours, nor when it is not wanted', async (
   t.match(answerOf(plan, runOf({ plan })).limit, { resource: 'pool-size', confirmed: null })
 })
 
+t.test('a limit that could not be relaxed is left alone, and the runner-up accused', async (t) => {
+  const records = runOf({ runner_up: 'nofile' })
+  const refused = [{ cell: 'POOL_MAX=8', because: 'made up' }]
+  const searched = records.filter(({ experiment }) => !/^relax/.test(experiment))
+  t.match(nextStep(PLAN, searched, refused), { experiment: 'relax-runner-up', cell: null })
+  t.equal(nextStep(PLAN, searched, [...refused, { cell: 'NOFILE=1024', because: 'made up' }]), null)
+})
+
 t.test('a run that was cut off goes on with the same trial', async (t) => {
   const records = runOf({ relaxed_rps: 5000 })
   for (let length = 0; length < records.length; length++) {

@@ -96,7 +96,9 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     const lab = startLab(['sweep', ...flags, ...times, '--rates', String(RATE_RPS), '--seed', '1', '--out', out])
     const { code, stderr } = await lab.ended
     t.equal(code, 0, stderr)
-    const [record] = readTrials(out)
+    // What was late beside other tests is repeated.
+    const trials = readTrials(out)
+    const record = trials[trials.length - 1]
     t.match(record.outcome, { verdict: 'pass' })
     t.match(record.traffic, { planned: 450, sent: 450, status: { 201: 450 }, errors: {} })
     t.match(record.load.load_hosts, [userA, userB])
@@ -108,7 +110,10 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     for (const { start_ms, cpu_s } of found) t.ok(start_ms >= 0 && cpu_s > 0, `${start_ms} ms, ${cpu_s} s`)
     t.match(readRun(out).load_hosts, [{ host: userA, cores: Number }, { host: userB }])
     const report = fs.readFileSync(path.join(out, 'report.md'), 'utf8')
-    t.match(report, new RegExp(`- Load from ${userB} \\(Linux .* cores\\): 225 requests, at most .* late at p99`))
+    t.match(
+      report,
+      new RegExp(`- Load from ${userB} \\(Linux .* cores\\): ${225 * trials.length} requests, at most .* late at p99`),
+    )
   })
 
   await t.test('the p99 is that of all requests of all hosts, which are those of one schedule', async (t) => {

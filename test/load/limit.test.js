@@ -64,6 +64,11 @@ t.test('of two that are at their limit, the one that explains the other is named
   computing.probes.api.in_flight_mean = 55
   t.match(limitOf(computing, SLO), { resource: 'postgres-cpu' }, 'of what is nearly at its limit, too')
 
+  const { kernel } = computing.probes
+  const idle = { cores: { [core]: { busy_ratio: 0.1, interrupts_ratio: 0, steal_ratio: 0 } } }
+  Object.assign(computing.probes, { kernel: idle, here: kernel })
+  t.match(limitOf(computing, SLO), { resource: 'postgres-cpu' }, 'on the cores of the machine on which it is seen')
+
   const fullLoop = recordOf('spinning-handler')
   Object.assign(fullLoop.probes.kernel, { listen_overflows: 500, listen_drops: 500 })
   t.match(

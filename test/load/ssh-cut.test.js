@@ -90,6 +90,17 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       t.match(readRun(out), { interrupted: true, capacity: { low_rps: 100 } })
       t.strictSame(ourProcesses(box), [])
     })
+
+    await t.test('Ctrl-C while the API waits there for its database: before it gives up', async (t) => {
+      await box.run(['ip', 'route', 'add', 'blackhole', `${hosts.database.address}/32`])
+      const lab = runSweep([...box.flags, '--database-url', url, '--rates', '100', '--out', `${folder}/waits`])
+      while (!box.processes().some(({ command }) => /api\/server\.js/.test(command))) await pause(20)
+      const at_ms = performance.now()
+      lab.child.kill('SIGINT')
+      t.equal((await lab.ended).code, 130)
+      t.ok(performance.now() - at_ms < 6000)
+      await untilNothingRuns(box)
+    })
   })
 
   t.test('the wire is pulled out: each side notices by itself', async (t) => {

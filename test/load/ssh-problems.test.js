@@ -8,13 +8,13 @@ import { found } from '../../load/ssh/prepare.js'
 import { openHosts, withoutHosts } from '../support/hosts.js'
 import { newCertificate, startPostgres } from '../support/postgres-host.js'
 import { ourProcesses, runSweep, startBox, untilNothingRuns } from '../support/ssh-box.js'
-import { withoutSshd } from '../support/sshd.js'
+import { startSshd, withoutSshd } from '../support/sshd.js'
 
 t.test(
   'what is wrong with a host is one line',
   { skip: withoutHosts() ?? withoutSshd() ?? false, jobs: 3 },
   async (t) => {
-    const hosts = await openHosts(t, ['box', 'small', 'closed', 'database'])
+    const hosts = await openHosts(t, ['box', 'small', 'closed', 'turned', 'database'])
     const [box, small, closed, { url }] = await Promise.all([
       startBox(hosts.box),
       startBox(hosts.small),
@@ -89,6 +89,11 @@ t.test(
       const stranger = configWith({ IdentityFile: other })
       await refused(t, { config: stranger }, /a key that the host takes, got: root@\S+: Permission denied \(publickey/)
       t.strictSame(ourProcesses(box), [])
+
+      const words = 'Please login as the user "ubuntu" rather than the user "root".'
+      const turned = await startSshd(hosts.turned, { settings: [`ForceCommand echo '${words}'; echo; exit 142`] })
+      const at = /** @type {any} */ (turned)
+      await refused(t, { at }, /expected ssh to get in, got: Please login as the user "ubuntu" rather than/)
     })
 
     t.test('what is there', async (t) => {
@@ -118,6 +123,14 @@ t.test(
         t.equal(await small.run(['ls', '/root/.cache/redline']), '', 'nothing is left of it')
         await small.run(['umount', '/root/.cache'])
       }
+
+      await small.run(['sh', '-c', 'mkdir -p /root/.cache/redline; chmod 777 /root/.cache/redline'])
+      await refused(
+        t,
+        { at: small },
+        /got: \/root\/\.cache\/redline has to be writable by its user alone \(uid 0, mode 777\)/,
+      )
+      await small.run(['sh', '-c', 'rm -r /root/.cache/redline'])
 
       await small.run(['sh', '-c', 'rm -r /root/.npm'])
       await refused(t, { at: small }, /expected npm ci to bring the packages there, got: .*(ENOTCACHED|cache)/)
@@ -198,6 +211,21 @@ t.test('what ssh says, as one line', async (t) => {
     t.match(text, line)
     t.match(text, /^--ssh ubuntu@box: expected [^\n]*$/)
   }
+})
+
+t.test('what to do about a host key names the host, and its port where there is one', async (t) => {
+  const unknown = 'Host key verification failed.\n'
+  const changed = '@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n'
+  /** @type {[string, string, RegExp][]} */
+  const cases = [
+    ['ubuntu@box', unknown, /\(ssh-keyscan box >> /],
+    ['ubuntu@2001:db8::9', unknown, /\(ssh-keyscan 2001:db8::9 >> /],
+    ['ssh://ubuntu@box:2222', unknown, /\(ssh-keyscan -p 2222 box >> /],
+    ['ssh://ubuntu@[2001:db8::9]:2222', unknown, /\(ssh-keyscan -p 2222 2001:db8::9 >> /],
+    ['ubuntu@box', changed, /\(ssh-keygen -R box\)/],
+    ['ssh://box:2222', changed, /\(ssh-keygen -R '\[box\]:2222'\)/],
+  ]
+  for (const [host, said, line] of cases) t.match(explain(said, host), line)
 })
 
 t.test('of several Nodes the first that is new enough is taken', async (t) => {

@@ -319,6 +319,8 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
     t.equal(changed.code, 2)
     t.match(changed.stderr, /--resume: expected POOL_MAX=20, as the run began, got POOL_MAX=7/)
 
+    const kept = readRun(out)
+    fs.writeFileSync(`${out}/run.json`, JSON.stringify({ ...kept, warnings: [...kept.warnings, 'found before'] }))
     const resumed = await startLab(['sweep', ...argv.slice(1, -2), '--resume', out], env).ended
     t.equal(resumed.code, 0, resumed.stderr)
     t.strictSame(
@@ -330,6 +332,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
       ],
     )
     t.match(readRun(out), { interrupted: false, capacity: { low_rps: 300 } })
+    t.equal(readRun(out).warnings.filter((/** @type {string} */ text) => text === 'found before').length, 1)
   })
 }
 

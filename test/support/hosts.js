@@ -50,7 +50,13 @@ export async function openHosts(t, names, { seen = [] } = {}) {
   /** @type {Record<string, Host>} */
   const hosts = {}
   for (const [i, name] of names.entries()) {
-    hosts[name] = await openHost(t, { name, address: `${net}.${2 + i}`, bridge, folder, seen: [folder, ...hidden(PROGRAMS), ...seen] })
+    hosts[name] = await openHost(t, {
+      name,
+      address: `${net}.${2 + i}`,
+      bridge,
+      folder,
+      seen: [folder, ...hidden(PROGRAMS), ...seen],
+    })
   }
   return hosts
 }

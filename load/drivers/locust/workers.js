@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import { leashed } from '../../../sql/leash.js'
-import { quoted, RemoteError, startRemote } from '../../ssh/remote.js'
+import { quoted } from '../../ssh/command.js'
+import { RemoteError, startRemote } from '../../ssh/remote.js'
 
 /** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects when it ends, by itself or not */
 

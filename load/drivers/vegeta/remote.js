@@ -1,6 +1,7 @@
 import fs from 'node:fs/promises'
 import path from 'node:path'
-import { quoted, RemoteError, startRemote } from '../../ssh/remote.js'
+import { quoted } from '../../ssh/command.js'
+import { RemoteError, startRemote } from '../../ssh/remote.js'
 
 /**
  * Targets and results in files that have no name any more: whatever ends this, they go with the last process that has them
