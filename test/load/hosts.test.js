@@ -399,7 +399,12 @@ function runningOn(host) {
 
 /** @param {import('../support/hosts.js').Host} host */
 async function temporaryFilesOn(host) {
-  return (await host.run(['sh', '-c', 'ls -d /tmp/tmp.* 2>/dev/null; true'])).trim()
+  const found = await host.run(['sh', '-c', 'ls -d /tmp/tmp.* 2>/dev/null; true'])
+  const isSeen = (/** @type {string} */ name) => foldersOfLocust().some((one) => `${one}/`.startsWith(`${name}/`))
+  return found
+    .split('\n')
+    .filter((name) => name !== '' && !isSeen(name))
+    .join('\n')
 }
 
 /** As the schedule sees them. @param {string} file @param {number} rate_rps of this part */
