@@ -9,8 +9,9 @@ import { playbook } from './playbook.js'
 import { ramp } from './ramp.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
+import { workshop } from './workshop.js'
 
 process.exitCode = await main(
-  { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune },
+  { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune, workshop },
   process.argv.slice(2),
 )

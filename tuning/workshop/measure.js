@@ -1,0 +1,127 @@
+import fs from 'node:fs'
+import { isSettled, isValid } from '../../load/ladder.js'
+import { localPlan } from '../../load/plan.js'
+import { whereAndWhen } from '../../load/report/report.js'
+import { trialTable } from '../../load/report/table.js'
+import { beginRun, Results, resumeRun } from '../../load/results.js'
+import { runExperiment } from '../../load/run.js'
+import { nameOf } from '../design.js'
+import { loadOf } from '../knobs/open-cell.js'
+import { knobsOf, openExercise } from './cells.js'
+
+const SLO = { p99_ms: 100, success_ratio: 1 }
+const TIMEOUT_S = 10
+const START_S = 1
+
+/** @typedef {import('../../load/trial.js').TrialRecord} Trial */
+
+/**
+ * Takes the measurements of a stage that its folder does not have yet. A run that was cut off goes on.
+ *
+ * @param {object} stage
+ * @param {import('./exercise.js').Exercise} stage.exercise
+ * @param {import('./exercise.js').Measurement[]} stage.measurements
+ * @param {number} stage.round of the tries to solve it; 0: before the first
+ * @param {string} stage.folder
+ * @param {number} stage.seed
+ * @param {import('../../load/run.js').Io} io
+ * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
+ * @throws the signal's reason, when it was interrupted; what was measured stays
+ */
+export async function measure({ exercise, measurements, round, folder, seed, io }) {
+  const plan = { ...localPlan({ seed, duration_s: 3, timeout_s: TIMEOUT_S }), slo: SLO, warmup_s: 1 }
+  const isBegun = fs.existsSync(new Results(folder).file('run.json'))
+  const { results, run } = isBegun
+    ? resumeRun('workshop', folder)
+    : beginRun('workshop', { argv: ['--exercise', exercise.id], out: folder, plan })
+  const ended = await runExperiment(
+    {
+      run,
+      plan: run.plan,
+      results,
+      next: (records, notApplied) => nextStep(measurements, round, records, notApplied),
+      answer: (records, notApplied) => ({
+        capacity: null,
+        limit: null,
+        problem: problemOf(measurements, round, records, notApplied),
+      }),
+      open: openExercise,
+      report: (state, records) => report(exercise, state, records),
+    },
+    io,
+  )
+  if (ended.run.interrupted) throw io.signal.reason
+  return { problem: ended.run.problem, warnings: ended.run.warnings }
+}
+
+/**
+ * By the name of the measurement, the trial that counts: of the last round, the first that says something, else the last.
+ *
+ * @param {Trial[]} records
+ * @returns {Record<string, Trial>}
+ */
+export function trialsByName(records) {
+  /** @type {Record<string, { round: number, trial: Trial }>} */
+  const found = {}
+  for (const trial of records) {
+    const [name, round] = trial.experiment.split('#')
+    const known = found[name]
+    const isLater = !known || Number(round) > known.round
+    if (isLater || !isValid(known.trial)) found[name] = { round: Number(round), trial }
+  }
+  return Object.fromEntries(Object.entries(found).map(([name, { trial }]) => [name, trial]))
+}
+
+/**
+ * Pure.
+ *
+ * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {number} round
+ * @param {Trial[]} records
+ * @param {import('../../load/run.js').NotAppliedCell[]} notApplied
+ * @returns {import('../../load/run.js').Step | null}
+ */
+export function nextStep(measurements, round, records, notApplied) {
+  const open = measurements.filter(({ name, levels, countsAlways = false }) => {
+    const own = records.filter(({ experiment }) => experiment === experimentOf(name, round))
+    const isRefused = notApplied.some(({ cell }) => cell === nameOf(levels))
+    return !isRefused && !isSettled(own, (trial) => countsAlways || isValid(trial))
+  })
+  const [first] = open
+  if (!first) return null
+  const cell = nameOf(first.levels)
+  const left_s = open.reduce((sum, { load }) => sum + START_S + load.warmup_s + load.duration_s, 0)
+  return {
+    experiment: experimentOf(first.name, round),
+    cell,
+    left_s,
+    load: { ...first.load, ...loadOf(knobsOf(cell)) },
+  }
+}
+
+/**
+ * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {number} round
+ * @param {Trial[]} records
+ * @param {import('../../load/run.js').NotAppliedCell[]} notApplied
+ * @returns {string | null}
+ */
+function problemOf(measurements, round, records, notApplied) {
+  for (const { name, levels } of measurements) {
+    const refused = notApplied.find(({ cell }) => cell === nameOf(levels))
+    if (refused) return refused.because
+    if (!records.some(({ experiment }) => experiment === experimentOf(name, round))) return `"${name}" was not measured`
+  }
+  return null
+}
+
+/** @param {string} name @param {number} round */
+function experimentOf(name, round) {
+  return `${name}#${round}`
+}
+
+/** @param {import('./exercise.js').Exercise} exercise @param {any} run @param {Trial[]} records */
+function report({ title }, run, records) {
+  const parts = [`# Redline workshop: ${title}`, trialTable(records), `- ${run.pinning}`, whereAndWhen(run)]
+  return `${parts.join('\n\n')}\n`
+}
