@@ -2,8 +2,8 @@ import { DRIVERS } from './drivers/index.js'
 import { sends } from './drivers/refuse.js'
 import { limitOfRun } from './limit.js'
 import { moved, relaxedCell } from './relax.js'
-import { scoreOf } from './search/score.js'
-import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from './search/search.js'
+import { CONFIRM_TIMES, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './search/of-records.js'
+import { intervalOf, nextTrial, searchProblem } from './search/search.js'
 
 /**
  * The closed loop that gives a first guess: autocannon, but for what it cannot do.
@@ -33,9 +33,6 @@ const RELAXED_TRIALS = 2
 
 /** Two limits may be accused, one after the other. */
 const ACCUSATIONS = ['relax', 'relax-runner-up']
-
-/** The last word has the long trial: so many times as long as the others. */
-const CONFIRM_TIMES = 4
 
 /** For the bar: as many trials as a search takes as a rule. */
 const USUAL_TRIALS = 14
@@ -79,6 +76,7 @@ function plateauStep(plan, records) {
     if (!valid && trials.length < MAX_INVALID) {
       const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
       return step(plan, records, 'plateau', null, {
+        about: 'closed loops, for a first guess of what it takes',
         driver: plateauDriver(plan),
         loop: 'closed',
         rate_rps: null,
@@ -97,7 +95,7 @@ function plateauStep(plan, records) {
 function searchStep(plan, records) {
   if (plateauOf(records) === 0) return null
   const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
-  return next && openStep(plan, records, 'search', null, next)
+  return next && openStep(plan, records, 'search', null, { ...next, about: thoughtOf(plan, records, next) })
 }
 
 /**
@@ -118,7 +116,8 @@ function relaxStep(plan, records) {
       const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
       const count = wanted.filter((other) => other === place).length
       if (valid.length >= count || trials.length - valid.length >= MAX_INVALID) continue
-      return openStep(plan, records, experiment, place, { rate_rps: edge_rps, duration_s: plan.duration_s })
+      const about = `does the capacity move with ${cell}? ${place ? 'With it' : 'First without'}, at the rate that failed`
+      return openStep(plan, records, experiment, place, { rate_rps: edge_rps, duration_s: plan.duration_s, about })
     }
     if (moved(own)) return null
   }
@@ -221,43 +220,14 @@ function boundProblem(trials, found) {
   return `above ${low_rps}/s no trial was valid, so this is a lower bound: ${last.outcome.because}`
 }
 
-/** @param {import('./run.js').Plan} plan @param {Records} records */
-function searchPlan(plan, records) {
-  const max_duration_s = Math.max(plan.duration_s, SEARCH_DEFAULTS.max_duration_s)
-  const confirm_s = CONFIRM_TIMES * plan.duration_s
-  const { duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio } = plan
-  return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s, precision_ratio, max_duration_s, confirm_s }
-}
-
-/** @param {Records} records @param {import('./run.js').Plan} plan */
-function trialsOf(records, { slo }) {
-  return of(records, 'search').map((record) => ({
-    rate_rps: Number(record.load.rate_rps),
-    duration_s: record.load.duration_s,
-    verdict: record.outcome.verdict,
-    score: scoreOf(record, slo),
-  }))
-}
-
-/** @param {Records} records @returns {number} goodput of the best closed loop; 0: nothing to go by */
-function plateauOf(records) {
-  const own = of(records, 'plateau').filter(({ outcome }) => outcome.verdict !== 'invalid')
-  return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))
-}
-
-/** @param {Records} records @param {string} experiment */
-function of(records, experiment) {
-  return records.filter((record) => record.experiment === experiment)
-}
-
 /**
  * @param {import('./run.js').Plan} plan
  * @param {Records} records
  * @param {string} experiment
  * @param {string | null} cell
- * @param {{ rate_rps: number, duration_s: number }} trial
+ * @param {{ rate_rps: number, duration_s: number, about: string }} trial
  */
-function openStep(plan, records, experiment, cell, { rate_rps, duration_s }) {
+function openStep(plan, records, experiment, cell, { rate_rps, duration_s, about }) {
   const { name: driver, loop } = DRIVERS[plan.driver]
   const {
     warmup_s,
@@ -266,6 +236,7 @@ function openStep(plan, records, experiment, cell, { rate_rps, duration_s }) {
     connections: [connections],
   } = plan
   return step(plan, records, experiment, cell, {
+    about,
     driver,
     loop,
     rate_rps,
@@ -282,14 +253,14 @@ function openStep(plan, records, experiment, cell, { rate_rps, duration_s }) {
  * @param {Records} records
  * @param {string} experiment
  * @param {string | null} cell
- * @param {import('./run.js').Step['load']} load
+ * @param {import('./run.js').Step['load'] & { about: string }} load
  * @returns {import('./run.js').Step}
  */
-function step(plan, records, experiment, cell, load) {
+function step(plan, records, experiment, cell, { about, ...load }) {
   const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
   const left_s =
     experiment === 'plateau' || experiment === 'search'
       ? trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
       : load.warmup_s + load.duration_s
-  return { experiment, cell, left_s, load }
+  return { experiment, cell, left_s, about, load }
 }

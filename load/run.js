@@ -75,7 +75,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
       }
       const trial = (records.at(-1)?.trial ?? 0) + 1
       const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...step.load }
-      progress.trialStarted(trialPlan, step.left_s, step.cell)
+      progress.trialStarted(trialPlan, step.left_s, step.cell, step.about)
       const { target } = opened
       const setup = {
         target,
@@ -142,6 +142,7 @@ export class NotApplied extends Error {}
  * @property {string} experiment
  * @property {string | null} cell null where there is one target only
  * @property {number} left_s expected time of this trial and those that will follow
+ * @property {string} [about] what it is for, for somebody who watches
  * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number, fresh_connections?: boolean, unbounded?: boolean, per_worker_rps?: number, nofile?: number | null, mix?: import('./mix.js').MixPlan }} load mix: the plan's, unless
  *   told otherwise
  */

@@ -8,7 +8,7 @@ import { limitOfRun } from './limit.js'
 import { RUN_FLAGS } from './open-run.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
 import { answerText } from './report/report.js'
-import { trialTable } from './report/table.js'
+import { shortTrialTable } from './report/table.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
 
@@ -50,7 +50,7 @@ export const sweep = {
           answer: (/** @type {Records} */ records) => ladderAnswer(plan, records),
         }
     const ended = await runExperiment({ run, plan, results, ...experiment }, io)
-    const text = [trialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
+    const text = [shortTrialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json: flags.json === true }
   },
 }

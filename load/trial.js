@@ -3,6 +3,7 @@ import { startGenerator } from './drive.js'
 import { judge } from './judge.js'
 import { limitOf } from './limit.js'
 import { startProbes } from './probes/index.js'
+import { watchProcess } from './probes/process.js'
 
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge. Gives exactly one record.
@@ -23,7 +24,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
   const started_at = new Date().toISOString()
   const load = { ...plan, url: target.url, connections: plan.connections }
   await database?.reset()
-  const generator = await startGenerator(load, signal, onCounts, { nofile: plan.nofile })
+  const generator = await startGenerator(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {import('./targets/index.js').Calm} */ (async () => {})
@@ -125,6 +126,21 @@ const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0 }
 export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
   const unanswered = sent - completed
   return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
+}
+
+/**
+ * What the target uses of its core, for somebody who watches.
+ *
+ * @param {import('./targets/index.js').Target} target
+ * @param {(counts: any) => void} onCounts
+ */
+function withCore({ kind, pid }, onCounts) {
+  const own = kind === 'local' ? pid : null
+  let use = watchProcess(own)
+  return (/** @type {object} */ counts) => {
+    onCounts({ ...counts, api_core_ratio: use()?.cpu_core_ratio ?? null })
+    use = watchProcess(own)
+  }
 }
 
 /** @template T @param {import('./targets/index.js').Target} target @param {Promise<T>} work */

@@ -2,6 +2,7 @@ import { DatabaseError } from '../sql/database.js'
 import { readEnvironment } from './environment.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './report/progress.js'
+import { terminalText } from './report/terminal.js'
 
 /**
  * @typedef {object} Verb
@@ -39,7 +40,8 @@ export async function main(verbs, [name, ...argv]) {
   }
   const signal = abortOnSignals()
   try {
-    const io = { signal, progress: createProgress(process.stderr), environment: readEnvironment() }
+    const environment = readEnvironment()
+    const io = { signal, progress: createProgress(process.stderr, environment.settings), environment }
     return print(await verb.run(argv, io))
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted
@@ -54,8 +56,9 @@ export async function main(verbs, [name, ...argv]) {
 /** @param {Ended} ended */
 function print({ run, records, text, folder, json }) {
   if (json) process.stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
-  else if (folder === null) process.stdout.write(`\n${text}\n`)
-  else if (records.length > 0 || !run.interrupted) process.stdout.write(`\n${text}\n\n${folder}/report.md\n`)
+  else if (folder === null) process.stdout.write(`\n${terminalText(text)}\n`)
+  else if (records.length > 0 || !run.interrupted)
+    process.stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n`)
   if (run.interrupted) {
     process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
     return EXIT.interrupted

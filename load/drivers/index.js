@@ -34,7 +34,7 @@ import { wrk } from './wrk.js'
  * @typedef {object} Phase
  * @property {number} duration_s
  * @property {AbortSignal} signal stops the load at once; run() rejects with its reason
- * @property {(counts: { sent: number, completed: number, ok: number, failed: number }) => void} onCounts about once a second
+ * @property {(counts: { sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null }) => void} onCounts about once a second
  * @property {() => void} onEnd the load is over; what follows is arithmetic
  * @property {AbortSignal} enough paced: no more requests are begun, and the phase ends with the answers to those that were
  */

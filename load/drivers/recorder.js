@@ -63,7 +63,8 @@ export class Recorder {
 
   /** Progress, for somebody who watches. */
   get counts() {
-    return { sent: this.sent, completed: this.completed, ok: this.ok, failed: this.failed }
+    const p99_ms = this.#latencies.lately(0.99)
+    return { sent: this.sent, completed: this.completed, ok: this.ok, failed: this.failed, p99_ms }
   }
 
   /**
@@ -121,11 +122,15 @@ export class Recorder {
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  */
 
+/** Values for a percentile that somebody only looks at. */
+const ENOUGH = 1000
+
 /** A growing list of numbers in 4 bytes each. */
 export class Samples {
   #values = new Float32Array(1 << 14)
   #count = 0
   #sum = 0
+  #seen = 0
 
   /** @param {number} value */
   add(value) {
@@ -136,6 +141,19 @@ export class Samples {
     }
     this.#values[this.#count++] = value
     this.#sum += value
+  }
+
+  /**
+   * About a percentile of what has come since the last look; of many values some are enough, since the load waits for it.
+   *
+   * @param {number} q
+   * @returns {number | null} null: nothing has come
+   */
+  lately(q) {
+    const step = Math.max(1, Math.floor((this.#count - this.#seen) / ENOUGH))
+    const some = this.#values.subarray(this.#seen, this.#count).filter((_, i) => i % step === 0)
+    this.#seen = this.#count
+    return some.length === 0 ? null : round(some.sort()[Math.ceil(q * some.length) - 1], 3)
   }
 
   /** Percentiles by nearest rank. @returns {Distribution | null} null without samples */

@@ -14,6 +14,12 @@ const HEAD = [
   'rows stored',
   'outcome',
 ]
+
+/** Left out where there is little room; that rows are missing, say, makes a trial invalid. */
+const DETAILS = ['max', '201', 'rows stored']
+/** Left out, too, where they say nothing. */
+const TROUBLES = ['other answers', 'errors']
+
 export const NONE = '–'
 
 /**
@@ -23,8 +29,23 @@ export const NONE = '–'
  * @returns {string}
  */
 export function trialTable(records) {
-  const align = [...HEAD.slice(0, -1).map(() => 'r'), 'l']
-  return markdownTable([HEAD, ...records.map(row)], { align })
+  return tableOf(HEAD, records.map(row))
+}
+
+/** The same for a terminal. @param {import('../trial.js').TrialRecord[]} records @returns {string} */
+export function shortTrialTable(records) {
+  const rows = records.map(row)
+  const kept = HEAD.map((name, i) => {
+    return !DETAILS.includes(name) && !(TROUBLES.includes(name) && rows.every((cells) => cells[i] === '0'))
+  })
+  const short = (/** @type {string[]} */ cells) => cells.filter((_, i) => kept[i])
+  return tableOf(short(HEAD), rows.map(short))
+}
+
+/** @param {string[]} head @param {string[][]} rows */
+function tableOf(head, rows) {
+  const align = [...head.slice(0, -1).map(() => 'r'), 'l']
+  return markdownTable([head, ...rows], { align })
 }
 
 /** @param {import('../trial.js').TrialRecord} record */
