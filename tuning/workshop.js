@@ -1,12 +1,13 @@
 import path from 'node:path'
+import { styleText } from 'node:util'
 import { helpText, parseFlags, UsageError, wholeNumber } from '../load/flags.js'
+import { TERMINAL_COLUMNS, terminalText } from '../load/report/terminal.js'
 import { table } from './spread.js'
 import { EXERCISES } from './workshop/exercises/index.js'
 import { factsOfMachine } from './workshop/facts.js'
 import { createKeyboard } from './workshop/keyboard.js'
 import { Left, play, Unmeasured } from './workshop/player.js'
 import { folderOf, forget, newState, readProgress, stateText, writeProgress } from './workshop/progress.js'
-import { boldOn, wrapped } from './workshop/text.js'
 
 const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
 
@@ -87,8 +88,9 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
   progress.exercises[exercise.id] ??= newState(factsOfMachine())
   const state = progress.exercises[exercise.id]
   const output = json ? process.stderr : process.stdout
-  const bold = boldOn(output)
-  const say = (/** @type {string} */ text) => void output.write(`${wrapped(text)}\n\n`)
+  const columns = Math.min(output.columns || TERMINAL_COLUMNS, TERMINAL_COLUMNS)
+  const hasBold = output.isTTY && !io.environment.settings.NO_COLOR
+  const say = (/** @type {string} */ text) => void output.write(`${terminalText(text, columns)}\n\n`)
   const keyboard = solution ? null : createKeyboard(process.stdin, output, io.signal)
   const desk = {
     state,
@@ -97,7 +99,7 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
     seed,
     io,
     say,
-    head: (/** @type {string} */ text) => say(bold(text)),
+    head: (/** @type {string} */ text) => say(hasBold ? styleText('bold', text) : text),
     student: keyboard ? { by: /** @type {const} */ ('student'), line: keyboard.line } : whoKnows(say),
   }
   desk.head(`Exercise ${number} of ${EXERCISES.length}: ${exercise.title}`)

@@ -33,8 +33,10 @@ export async function openExercise(cell, place) {
   if (own.NEIGHBOURS === undefined) return target
   const plant = crowd(Number(own.NEIGHBOURS), { nice: own.NEIGHBOUR_NICE ?? null })
   const api = { pid: Number(target.pid), cores: place.cores }
-  const disturb = ({ pid }) => plant({ databaseUrl: place.databaseUrl, api, generator: { pid, cores: null } })
-  return { ...target, disturb: /** @type {(generator: { pid: number }) => Promise<any>} */ (disturb) }
+  return {
+    ...target,
+    disturb: ({ pid }) => plant({ databaseUrl: place.databaseUrl, api, generator: { pid, cores: null } }),
+  }
 }
 
 /** @param {string} cell the part of it that openCell and the generator know */

@@ -60,6 +60,16 @@
 const LETTERS = 'abcdefgh'
 
 /**
+ * A question with its figures in it.
+ *
+ * @param {string} text with {name}
+ * @param {Record<string, string>} [figures] those that are not known yet are left open
+ */
+export function filled(text, figures = {}) {
+  return text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
+}
+
+/**
  * One of a few.
  *
  * @param {Record<string, string>} options what each value says

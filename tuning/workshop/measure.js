@@ -1,6 +1,8 @@
 import fs from 'node:fs'
 import { isSettled, isValid } from '../../load/ladder.js'
+import { coresOf } from '../../load/machine.js'
 import { localPlan } from '../../load/plan.js'
+import { pinSelf } from '../../load/processes.js'
 import { whereAndWhen } from '../../load/report/report.js'
 import { trialTable } from '../../load/report/table.js'
 import { beginRun, Results, resumeRun } from '../../load/results.js'
@@ -24,7 +26,7 @@ const START_S = 1
  * @param {number} stage.round of the tries to solve it; 0: before the first
  * @param {string} stage.folder
  * @param {number} stage.seed
- * @param {import('../../load/run.js').Io} io
+ * @param {import('../../load/run.js').Io} stage.io
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
  * @throws the signal's reason, when it was interrupted; what was measured stays
  */
@@ -34,6 +36,7 @@ export async function measure({ exercise, measurements, round, folder, seed, io 
   const { results, run } = isBegun
     ? resumeRun('workshop', folder)
     : beginRun('workshop', { argv: ['--exercise', exercise.id], out: folder, plan })
+  const allowed = coresOf('self')
   const ended = await runExperiment(
     {
       run,
@@ -49,7 +52,10 @@ export async function measure({ exercise, measurements, round, folder, seed, io 
       report: (state, records) => report(exercise, state, records),
     },
     io,
-  )
+  ).finally(() => {
+    // The run left the service's core to the service; the next one has to find it.
+    if (allowed) pinSelf(allowed)
+  })
   if (ended.run.interrupted) throw io.signal.reason
   return { problem: ended.run.problem, warnings: ended.run.warnings }
 }
@@ -91,12 +97,8 @@ export function nextStep(measurements, round, records, notApplied) {
   if (!first) return null
   const cell = nameOf(first.levels)
   const left_s = open.reduce((sum, { load }) => sum + START_S + load.warmup_s + load.duration_s, 0)
-  return {
-    experiment: experimentOf(first.name, round),
-    cell,
-    left_s,
-    load: { ...first.load, ...loadOf(knobsOf(cell)) },
-  }
+  const load = { ...first.load, ...loadOf(knobsOf(cell)) }
+  return { experiment: experimentOf(first.name, round), cell, left_s, about: first.name, load }
 }
 
 /**

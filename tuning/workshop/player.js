@@ -1,8 +1,8 @@
 import { isValid } from '../../load/ladder.js'
 import { Results } from '../../load/results.js'
+import { filled } from './exercise.js'
 import { remarkOf } from './facts.js'
 import { measure, trialsByName } from './measure.js'
-import { filled } from './text.js'
 
 /** Somebody leaves before the end; what was done is kept. */
 export class Left extends Error {}
@@ -137,7 +137,7 @@ function tellSymptoms({ symptoms, remark }, { state, say }) {
 async function take(measurements, exercise, { state, folder, seed, io, say }, { isChosen = false } = {}) {
   const round = isChosen ? state.round : 0
   const { problem, warnings } = await measure({ exercise, measurements, round, folder, seed, io })
-  for (const warning of warnings) say(`Warning: ${warning}.`)
+  if (state.stage === 'before') for (const warning of warnings) say(`Warning: ${warning}.`)
   if (problem !== null && !isChosen) throw new Unmeasured(problem)
   return problem
 }
@@ -156,8 +156,14 @@ async function ask(name, question, desk) {
   const { state, student, say, save } = desk
   const found = foundOf(desk)
   const { kind, hints } = question
-  say(filled(question.text, question.figures?.(found) ?? {}))
-  for (const line of kind.choices?.(found.facts) ?? []) say(`  ${line}`)
+  say(filled(question.text, question.figures?.(found)))
+  if (kind.choices)
+    say(
+      kind
+        .choices(found.facts)
+        .map((line) => `  ${line}`)
+        .join('\n'),
+    )
   say(`(${kind.expected(found.facts)}; "hint" helps, "quit" leaves)`)
   for (const asked_ms = Date.now(); ; ) {
     const said = await student.line(question, found)

@@ -1,3 +1,4 @@
+import { CORE_FULL_RATIO } from '../../../load/detectors/finding.js'
 import { milliseconds, percent } from '../../../load/report/table.js'
 import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
@@ -9,11 +10,15 @@ const SERVICE = { INSERT_MODE: 'batched' }
 const STAND_IN = { ...FAR, POOL_MAX: '20' }
 const TOO_FEW = 2
 
-/** Of what the service takes: it has more than enough room. */
-const SHARE = 0.3
+/** Of what the service takes: it has room. The stand-in fails by arithmetic, vegeta needs something to do. */
+const SHARE = { vegeta: 0.7, standIn: 0.3 }
 
+/** Of the rate: it was kept. */
+const KEPT = 0.8
 const LEAST_SUCCESS = 0.99
-const LEAST_KEPT = 0.8
+
+/** Times what got through before. */
+const BETTER = 1.5
 
 /** @type {import('../exercise.js').Exercise} */
 export const liar = {
@@ -24,7 +29,7 @@ export const liar = {
   lesson: 'The generator is part of the measurement: look at its own core, its connections and whose errors they are.',
   symptoms: [
     'A team measures a service with a well-known tool and its defaults. The report: a fraction of the rate, latencies of seconds. They order a larger machine for the service.',
-    'The service took more than three times that rate in a closed loop, a minute before, on the same machine.',
+    'The service took clearly more than that rate in a closed loop, a minute before, on the same machine.',
   ],
   remark: ({ vegeta }) =>
     vegeta
@@ -71,12 +76,17 @@ export const liar = {
   },
   compare: ({ trials, answers }) => {
     const { limit, outcome, probes } = trials['as told']
+    if (keptOf(trials['as told']) >= KEPT && outcome.verdict === 'pass') {
+      return {
+        right: false,
+        text: 'This time the rate was kept, and nothing was at its limit: it does not lie every time.',
+      }
+    }
+    const core = probes.api.cpu_core_ratio ?? 0
     const isGenerators = outcome.blame === 'generator' || limit.resource.startsWith('generator')
-    const idle = Number(probes.api.cpu_core_ratio ?? 0) < 0.85
-    const happened = isGenerators || idle ? 'generator' : limit.resource
-    const core = probes.api.cpu_core_ratio
-    const text = core === undefined ? '' : ` The core of the service was ${Math.round(core * 100)} % full.`
-    return { right: answers.predict === happened, text: `It was: ${happened}.${text}` }
+    const happened = isGenerators || core < CORE_FULL_RATIO ? 'generator' : limit.resource
+    const text = `It was: ${happened}. The core of the service was ${Math.round(core * 100)} % full.`
+    return { right: answers.predict === happened, text }
   },
   turn: {
     text: 'The same rate, the same service, and the generator may have so many connections and no more. How many?',
@@ -94,9 +104,9 @@ export const liar = {
   },
   outcome: ({ trials }) => {
     const { traffic, load } = trials.again
-    const kept = traffic.goodput_rps / Number(load.rate_rps)
+    const isBetter = traffic.goodput_rps >= BETTER * trials['as told'].traffic.goodput_rps
     return {
-      solved: traffic.success_ratio >= LEAST_SUCCESS && kept >= LEAST_KEPT,
+      solved: traffic.success_ratio >= LEAST_SUCCESS && (keptOf(trials.again) >= KEPT || isBetter),
       because: `${percent(traffic.success_ratio)} succeeded, at ${figure(traffic.goodput_rps)}/s of ${figure(Number(load.rate_rps))}/s (${figure(trials['as told'].traffic.goodput_rps)}/s before)`,
     }
   },
@@ -107,7 +117,12 @@ export const liar = {
   ],
 }
 
+/** Of what was offered. @param {import('../../../load/trial.js').TrialRecord} trial */
+function keptOf({ traffic, load }) {
+  return traffic.goodput_rps / Number(load.rate_rps)
+}
+
 /** @param {import('../exercise.js').Found} found */
 function rateOf(found) {
-  return rounded(SHARE * goodput(found, 'peak'))
+  return rounded((found.facts.vegeta ? SHARE.vegeta : SHARE.standIn) * goodput(found, 'peak'))
 }

@@ -43,11 +43,11 @@ export const little = {
       'offered',
       'goodput/s',
       'p99',
-      '503',
+      'refused',
       'API core',
-      'pool in use',
-      'wait for it',
-      'statement takes',
+      'pool used',
+      'waiting',
+      'statement',
     ])
     return trials['as it is'] ? `${shown}\n\n${limitText(trials['as it is'])}` : shown
   },

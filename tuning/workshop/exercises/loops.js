@@ -9,7 +9,7 @@ const FEW = 8
 
 /** p99 by p99: up to here the two loops say the same, from there on a queue. */
 const SAME = 1.25
-const QUEUE = 4
+const QUEUE = 2
 
 /** The closed loop has seen the same if its p99 is within a factor of this. */
 const WITHIN = 2
@@ -55,7 +55,7 @@ export const loops = {
       'p50',
       'p99',
       'API core',
-      'wait for it',
+      'waiting',
     ]),
   compare: ({ trials, answers }) => {
     const times = p99Of(trials.open) / p99Of(trials.closed)

@@ -43,10 +43,10 @@ export const overload = {
       'offered',
       'goodput/s',
       'success',
-      '503',
+      'refused',
       'accepted p99',
       'API core',
-      'wait for it',
+      'waiting',
     ]),
   compare: (found) => {
     const left = (100 * goodput(found, 'no limit')) / goodput(found, 'peak')

@@ -44,11 +44,11 @@ export const timeout = {
       'offered',
       'goodput/s',
       'success',
-      '503',
+      'refused',
       'accepted p99',
       'API core',
-      'pool in use',
-      'wait for it',
+      'pool used',
+      'waiting',
     ]),
   compare: ({ trials, answers }) => {
     const times = trials['30 s'].traffic.goodput_rps / trials['500 ms'].traffic.goodput_rps
