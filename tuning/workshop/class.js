@@ -33,7 +33,9 @@ export function readClass(folder) {
   const names = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const pupils = names.map(({ name }) => readPupil(path.join(folder, name))).filter((pupil) => pupil !== null)
   if (pupils.length === 0) {
-    throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
+    throw new UsageError(
+      `--class: expected a results folder for each student in ${folder}, got none with anything in it`,
+    )
   }
   return pupils.sort((a, b) => a.name.localeCompare(b.name))
 }

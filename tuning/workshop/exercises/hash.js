@@ -67,7 +67,7 @@ export const hash = {
     return { right: ratio > 0.7 && ratio < 1.4, text }
   },
   turn: {
-    text: `Passwords stay hashed. Which of these brings ${GAIN} x as many a second, or more, on this machine?`,
+    text: `Passwords stay hashed. Which of these brings ${GAIN} times as many a second, or more, on this machine?`,
     kind: choice(
       {
         pool: 'POOL_MAX=80',

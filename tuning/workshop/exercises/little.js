@@ -21,7 +21,7 @@ export const little = {
   ],
   before: () => [closed('peak', FAR, 32)],
   predict: {
-    text: `It takes {peak}/s now, and has to take ${TIMES} x that. What stops it?`,
+    text: `It takes {peak}/s now, and has to take ${TIMES} times that. What stops it?`,
     figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
     kind: choice({
       'api-cpu': 'the core of the service',

@@ -27,7 +27,7 @@ export const loops = {
   ],
   before: () => [closed('closed', SERVICE, FEW)],
   predict: {
-    text: `The closed loop of ${FEW} connections: {rate}/s, p99 {p99}. The same service now gets ${OVER} x that rate on a schedule, for four seconds. What will p99 be?`,
+    text: `The closed loop of ${FEW} connections: {rate}/s, p99 {p99}. The same service now gets ${OVER} times that rate on a schedule, for four seconds. What will p99 be?`,
     figures: ({ trials }) => ({
       rate: figure(trials.closed.traffic.goodput_rps),
       p99: milliseconds(trials.closed.traffic.latency_ms?.p99),

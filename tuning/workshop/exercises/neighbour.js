@@ -68,7 +68,7 @@ export const neighbour = {
     }
   },
   turn: {
-    text: `The neighbour stays, and so does its core. What brings back ${100 * BACK} % of what the service did alone?`,
+    text: `The neighbour stays, and so does its core. What brings back four fifths of what the service did alone?`,
     kind: choice({
       pool: 'POOL_MAX=80',
       batches: 'BATCH_SLOTS=8: more statements on their way',

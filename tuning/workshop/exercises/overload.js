@@ -56,7 +56,7 @@ export const overload = {
     }
   },
   turn: {
-    text: `Whoever would wait longer than MAX_QUEUE_MS gets a 503 on arrival. Choose it so that who is let in is answered within ${MOST_MS} ms at p99, and three quarters of the peak are still done. MAX_QUEUE_MS=`,
+    text: `Whoever would wait longer than MAX_QUEUE_MS gets a 503 on arrival. Choose it so that who is let in is answered within \`${MOST_MS} ms\` at p99, and three quarters of the peak are still done. MAX_QUEUE_MS=`,
     kind: number('ms', 1, 600_000),
     hints: [
       'What somebody waits in the queue is a part of the answer time; the statement comes on top.',
