@@ -109,16 +109,21 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
   try {
     await play(exercise, desk)
   } catch (error) {
-    if (error instanceof Left) return { text: `Kept. ${goOn(number)} goes on here.`, problem: null }
-    if (error instanceof Unmeasured) return { text: `Kept. ${goOn(number)} tries again.`, problem: error.message }
-    if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${goOn(number)}\n`)
-    throw conditionsOf(error, number)
+    if (error instanceof Left && solution) return { text: KEPT, problem: 'the solution did not hold here and now' }
+    if (error instanceof Left) return { text: `Kept. ${goOn(number, folder)} goes on here.`, problem: null }
+    if (error instanceof Unmeasured)
+      return { text: `Kept. ${goOn(number, folder)} tries again.`, problem: error.message }
+    if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${goOn(number, folder)}\n`)
+    throw conditionsOf(error, goOn(number, folder))
   } finally {
     keyboard?.close()
   }
   const next = EXERCISES[number]
-  return { text: next ? `Next: ${goOn(number + 1)} (${next.title})` : 'That was the last one.', problem: null }
+  return { text: next ? `Next: ${goOn(number + 1, folder)} (${next.title})` : 'That was the last one.', problem: null }
 }
+
+/** A solution that is measured may fail: then that is what is said. */
+const KEPT = 'Kept. On a machine that has nothing else to do it may come out otherwise.'
 
 /** @param {(text: string) => void} say @returns {import('./workshop/player.js').Student} */
 function whoKnows(say) {
@@ -139,15 +144,18 @@ function whoKnows(say) {
   }
 }
 
-/** @param {number} number */
-function goOn(number) {
-  return `npm run workshop -- --exercise ${number}`
+/** @param {number} number @param {string} folder */
+function goOn(number, folder) {
+  const out = folder === DEFAULTS.out ? '' : ` --out ${folder}`
+  return `npm run workshop -- --exercise ${number}${out}`
 }
 
-/** Trials of two machines or settings say nothing together. @param {unknown} error @param {number} number */
-function conditionsOf(error, number) {
+/** Trials of two machines or settings say nothing together. @param {unknown} error @param {string} command */
+function conditionsOf(error, command) {
   if (!(error instanceof UsageError) || !error.message.startsWith('--resume: ')) return error
-  return new UsageError(`${error.message.replace('--resume: ', '')}; ${goOn(number)} --reset starts it anew`)
+  return new UsageError(
+    `${error.message.replace('--resume: ', '')}; ${command} --reset forgets it, so that it can begin anew`,
+  )
 }
 
 /** @param {string} folder */

@@ -18,7 +18,7 @@ const COLUMNS = {
   refused: ({ traffic }) => count(traffic.status[503] ?? 0),
   'no answer': ({ traffic }) => count(Object.values(traffic.errors).reduce((sum, number) => sum + number, 0)),
   'API core': ({ probes }) => share(probes.api.cpu_core_ratio),
-  'API waits for a core': ({ probes }) => share(probes.api.run_delay_ratio),
+  'API waits': ({ probes }) => share(probes.api.run_delay_ratio),
   'CPU us each': ({ probes }) => fixed(probes.api.cpu_us_per_request, 0),
   'Postgres core': ({ probes }) => share(probes.postgres.cpu_core_ratio),
   'generator core': ({ probes }) => share(probes.generator.cpu_core_ratio),

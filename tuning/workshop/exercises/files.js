@@ -6,6 +6,9 @@ import { closed, goodput, offered, rounded } from '../loads.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 200
 
+/** Too many connections are too many from the first moment on. */
+const LOAD = { connections: CLIENTS, warmup_s: 0.5, duration_s: 2 }
+
 /** Of what it takes: it has nothing to do. */
 const SHARE = 0.1
 
@@ -24,7 +27,7 @@ export const files = {
     limits
       ? null
       : 'This system cannot give a process a limit of open files (no prlimit). The service gets the same limit by its own knob, MAX_CONNECTIONS; the symptoms are the same.',
-  before: () => [closed('peak', SERVICE, 32)],
+  before: () => [closed('peak', SERVICE, 32, { duration_s: 2 })],
   predict: {
     text: `It takes {peak}/s; a tenth of that is offered over ${CLIENTS} connections. What is at its limit?`,
     figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
@@ -41,7 +44,7 @@ export const files = {
     solution: () => 'd',
     wrong: () => 'b',
   },
-  first: (found) => [offered('as it is', limited(found, 100), rateOf(found), { connections: CLIENTS })],
+  first: (found) => [offered('as it is', limited(found, 100), rateOf(found), { ...LOAD })],
   evidence: ({ trials }) => {
     const rows = { 'closed loop': trials.peak, 'as it is': trials['as it is'], yours: trials.again }
     const shown = evidenceTable(rows, ['offered', 'goodput/s', 'success', 'no answer', 'p99', 'API core', 'open files'])
@@ -65,7 +68,7 @@ export const files = {
     solution: () => '1024',
     wrong: () => '150',
   },
-  again: (found) => [offered('again', limited(found, found.answers.turn), rateOf(found), { connections: CLIENTS })],
+  again: (found) => [offered('again', limited(found, found.answers.turn), rateOf(found), { ...LOAD })],
   outcome: ({ trials }) => {
     const { traffic, probes } = trials.again
     const open = probes.api.open_files ? `, ${count(probes.api.open_files)} files were open` : ''

@@ -1,4 +1,5 @@
 import { milliseconds } from '../../../load/report/table.js'
+import { nameOf } from '../../design.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput } from '../loads.js'
@@ -48,9 +49,7 @@ export const hash = {
   },
   first: () => [closed('many', SERVICE, CLIENTS, LOAD)],
   evidence: ({ trials }) => {
-    const own = Object.fromEntries(
-      Object.keys(KNOBS).map((name) => [JSON.stringify(KNOBS[name]).replace(/[{}"]/g, ''), trials[name]]),
-    )
+    const own = Object.fromEntries(Object.entries(KNOBS).map(([name, levels]) => [nameOf(levels), trials[name]]))
     return evidenceTable({ 'one client': trials.one, 'many clients': trials.many, ...own }, [
       'offered',
       'goodput/s',

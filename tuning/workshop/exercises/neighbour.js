@@ -1,3 +1,4 @@
+import { nameOf } from '../../design.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput } from '../loads.js'
@@ -48,15 +49,13 @@ export const neighbour = {
   },
   first: (found) => [closed('beside', crowded(found), CLIENTS, LOAD)],
   evidence: ({ trials }) => {
-    const own = Object.fromEntries(
-      Object.entries(KNOBS).map(([name, levels]) => [Object.entries(levels)[0].join('='), trials[name]]),
-    )
+    const own = Object.fromEntries(Object.entries(KNOBS).map(([name, levels]) => [nameOf(levels), trials[name]]))
     return evidenceTable({ alone: trials.alone, 'with a neighbour': trials.beside, ...own }, [
       'goodput/s',
       'p50',
       'p99',
       'API core',
-      'API waits for a core',
+      'API waits',
       'CPU us each',
     ])
   },
