@@ -74,7 +74,10 @@ const STAGES = {
     const found = foundOf(desk)
     desk.head('Evidence')
     desk.say(exercise.evidence(found))
-    judgeGuess('predict', exercise.compare(found), desk)
+    const spoiled = spoiledBy(exercise.first(found), found)
+    if (spoiled.length > 0 && spoiled.length === exercise.first(found).length) {
+      desk.say(`Your guess is not judged: ${spoiled[0]}.`)
+    } else judgeGuess('predict', exercise.compare(found), desk)
     return 'turn'
   },
 
@@ -102,23 +105,29 @@ const STAGES = {
     const found = foundOf(desk)
     desk.head('What came of it')
     desk.say(exercise.evidence(found))
-    const expected = exercise.compareExpected?.(found)
-    if (expected) judgeGuess('expect', expected, desk)
-    const unjudged = exercise
-      .again(found)
-      .find(({ name, countsAlways }) => !countsAlways && !isValid(found.trials[name]))
-    if (unjudged) {
-      const { because } = found.trials[unjudged.name].outcome
-      desk.say(
-        `Not judged: "${unjudged.name}" says nothing about the service: ${because}. Answer the same to measure it again.`,
-      )
+    const [spoiled] = spoiledBy(exercise.again(found), found)
+    if (spoiled) {
+      desk.say(`Not judged: ${spoiled}. Answer the same to measure it again.`)
       return 'turn'
     }
+    const expected = exercise.compareExpected?.(found)
+    if (expected) judgeGuess('expect', expected, desk)
     const outcome = exercise.outcome(found)
     desk.state.outcomes.push(outcome)
     desk.say(`${outcome.solved ? 'Solved' : 'Not solved'}: ${outcome.because}.`)
     return outcome.solved ? 'done' : 'turn'
   },
+}
+
+/**
+ * What says nothing about the service, of what should.
+ *
+ * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {Found} found
+ */
+function spoiledBy(measurements, { trials }) {
+  const spoiled = measurements.filter(({ name, countsAlways }) => !countsAlways && !isValid(trials[name]))
+  return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)
 }
 
 /** @param {Exercise} exercise @param {Desk} desk */

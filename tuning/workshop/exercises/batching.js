@@ -38,18 +38,18 @@ export const batching = {
   first: (found) => [offered('as it is', SERVICE, rateOf(found), LOAD)],
   evidence: ({ trials }) => {
     const rows = {
-      'closed loop': trials.peak,
+      peak: trials.peak,
       'as it is': trials['as it is'],
       yours: trials.again,
-      'yours, closed loop': trials.top,
+      'your peak': trials.top,
     }
     const shown = evidenceTable(rows, [
       'offered',
       'goodput/s',
       'p99',
       'API core',
-      'CPU us each',
-      'Postgres core',
+      'CPU us',
+      'Postgres',
       'rows/statement',
     ])
     const trial = trials['as it is']

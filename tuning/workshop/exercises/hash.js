@@ -56,7 +56,7 @@ export const hash = {
       'p50',
       'API core',
       'hashes at once',
-      'CPU us each',
+      'CPU us',
     ])
   },
   compare: (found) => {

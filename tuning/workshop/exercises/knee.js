@@ -46,7 +46,7 @@ export const knee = {
   evidence: ({ trials }) => {
     const rungs = Object.fromEntries(RUNGS.map((name) => [name, trials[name]]))
     const all = { peak: trials.peak, ...rungs, promise: trials.promise, 'once more': trials['once more'] }
-    return evidenceTable(all, ['offered', 'goodput/s', 'p50', 'p99', 'API core', 'Postgres core', 'outcome'])
+    return evidenceTable(all, ['offered', 'goodput/s', 'p50', 'p99', 'API core', 'Postgres', 'outcome'])
   },
   compare: (found) => {
     const { low_rps, high_rps } = boundsOf(found)

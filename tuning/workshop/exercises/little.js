@@ -38,7 +38,7 @@ export const little = {
   },
   first: (found) => [offered('as it is', FAR, rateOf(found), { connections: 1000 })],
   evidence: ({ trials }) => {
-    const rows = { 'closed loop': trials.peak, 'as it is': trials['as it is'], yours: trials.again }
+    const rows = { peak: trials.peak, 'as it is': trials['as it is'], yours: trials.again }
     const shown = evidenceTable(rows, [
       'offered',
       'goodput/s',

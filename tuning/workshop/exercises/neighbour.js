@@ -56,7 +56,7 @@ export const neighbour = {
       'p99',
       'API core',
       'API waits',
-      'CPU us each',
+      'CPU us',
     ])
   },
   compare: (found) => {

@@ -39,7 +39,7 @@ export const overload = {
   },
   first: (found) => [offered('no limit', SERVICE, rateOf(found), LOAD)],
   evidence: ({ trials }) =>
-    evidenceTable({ 'closed loop': trials.peak, 'no limit': trials['no limit'], yours: trials.again }, [
+    evidenceTable({ peak: trials.peak, 'no limit': trials['no limit'], yours: trials.again }, [
       'offered',
       'goodput/s',
       'success',
