@@ -266,6 +266,7 @@ t.test('each measurement once; an invalid one again, unless that is what is look
   const [one, two] = ['one', 'two'].map((name) => ({
     name,
     levels: { POOL_MAX: '4' },
+    countsAlways: false,
     load: /** @type {any} */ ({ warmup_s: 1, duration_s: 1 }),
   }))
   const record = (/** @type {string} */ experiment, verdict = 'pass') =>
@@ -275,7 +276,10 @@ t.test('each measurement once; an invalid one again, unless that is what is look
   t.match(nextStep([one], 1, [record('one#0')], []), { experiment: 'one#1' }, 'a new round')
   t.match(nextStep([one], 0, [record('one#0', 'invalid')], []), { experiment: 'one#0' })
   t.equal(nextStep([one], 0, [record('one#0', 'invalid'), record('one#0', 'invalid')], []), null, 'but not for ever')
-  t.equal(nextStep([{ ...one, countsAlways: true }], 0, [record('one#0', 'invalid')], []), null)
+  const noisy = { ...record('one#0'), outcome: { verdict: 'invalid', blame: 'noise' } }
+  t.equal(nextStep([{ ...one, countsAlways: true }], 0, [noisy], []), null)
+  const invented = { ...noisy, outcome: { verdict: 'invalid', blame: 'rows' } }
+  t.match(nextStep([{ ...one, countsAlways: true }], 0, [invented], []), { experiment: 'one#0' }, 'rows that are wrong')
   t.equal(nextStep([one], 0, [], [{ cell: 'POOL_MAX=4', because: 'no' }]), null, 'nor what cannot be had')
   const records = [
     record('a#0', 'invalid'),

@@ -51,7 +51,8 @@ export function evidenceTable(trials, columns) {
  */
 export function limitText({ limit, outcome }) {
   if (outcome.verdict === 'invalid') return `This trial says nothing about the service: ${outcome.because}.`
-  if (limit.resource === 'none-reached') return 'No limit was reached.'
+  if (outcome.verdict === 'pass') return 'The promise was kept.'
+  if (limit.resource === 'none-reached') return 'Nothing that was looked at was at its limit.'
   return `At its limit: ${limit.resource}: ${limit.evidence.join('; ')}.`
 }
 

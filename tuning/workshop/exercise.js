@@ -38,7 +38,8 @@
  * @property {string} name
  * @property {Record<string, string>} levels of the knobs
  * @property {Omit<import('../../load/run.js').Step['load'], never>} load
- * @property {boolean} [countsAlways] what spoils a trial is what is looked at: it counts, whatever the verdict
+ * @property {boolean} countsAlways whatever the verdict: what spoils a trial is what is looked at, or nobody expects it to
+ *   pass, and what is looked at is its rate
  *
  * @typedef {object} Question
  * @property {string} text `{name}` stands for a figure

@@ -8,22 +8,19 @@ const CLOSED = {
 }
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1, duration_s: 3 }
 
-/**
- * @typedef {import('./exercise.js').Measurement} Measurement
- * @typedef {Partial<Measurement['load']> & { countsAlways?: boolean }} Options
- */
+/** @typedef {import('./exercise.js').Measurement} Measurement */
 
 /**
- * Connections that each send when their answer has come.
+ * Connections that each send when their answer has come. What is looked at is their rate, whatever became of the SLO.
  *
  * @param {string} name
  * @param {Record<string, string>} levels
  * @param {number} connections
- * @param {Options} [options]
+ * @param {Partial<Measurement['load']>} [load]
  * @returns {Measurement}
  */
-export function closed(name, levels, connections, { countsAlways, ...load } = {}) {
-  return { name, levels, load: { ...CLOSED, connections, ...load }, ...(countsAlways && { countsAlways }) }
+export function closed(name, levels, connections, load = {}) {
+  return { name, levels, load: { ...CLOSED, connections, ...load }, countsAlways: true }
 }
 
 /**
@@ -32,11 +29,11 @@ export function closed(name, levels, connections, { countsAlways, ...load } = {}
  * @param {string} name
  * @param {Record<string, string>} levels
  * @param {number} rate_rps
- * @param {Options} [options]
+ * @param {Partial<Measurement['load']> & { countsAlways?: boolean }} [options]
  * @returns {Measurement}
  */
-export function offered(name, levels, rate_rps, { countsAlways, ...load } = {}) {
-  return { name, levels, load: { ...OPEN, rate_rps, ...load }, ...(countsAlways && { countsAlways }) }
+export function offered(name, levels, rate_rps, { countsAlways = false, ...load } = {}) {
+  return { name, levels, load: { ...OPEN, rate_rps, ...load }, countsAlways }
 }
 
 /** Two digits are enough for a rate that somebody is going to talk about. @param {number} rate_rps @returns {number} */

@@ -32,8 +32,7 @@ const START_S = 1
  */
 export async function measure({ exercise, measurements, round, folder, seed, io }) {
   const plan = { ...localPlan({ seed, duration_s: 3, timeout_s: TIMEOUT_S }), slo: SLO, warmup_s: 1 }
-  const isBegun = fs.existsSync(new Results(folder).file('run.json'))
-  const { results, run } = isBegun
+  const { results, run } = isBegun(folder)
     ? resumeRun('workshop', folder)
     : beginRun('workshop', { argv: ['--exercise', exercise.id], out: folder, plan })
   const allowed = coresOf('self')
@@ -58,6 +57,24 @@ export async function measure({ exercise, measurements, round, folder, seed, io 
   })
   if (ended.run.interrupted) throw io.signal.reason
   return { problem: ended.run.problem, warnings: ended.run.warnings }
+}
+
+/**
+ * Whether a trial answers what its measurement asks. Rows that are not those that were acknowledged never do.
+ *
+ * @param {import('./exercise.js').Measurement} measurement
+ * @param {Trial} trial
+ */
+export function countsFor({ countsAlways }, { outcome }) {
+  return isValid({ outcome }) || (countsAlways && (outcome.blame === 'noise' || outcome.blame === 'generator'))
+}
+
+/** Of one that was killed before its first trial, only its place is left. @param {string} folder */
+function isBegun(folder) {
+  const results = new Results(folder)
+  const exists = () => fs.existsSync(results.file('run.json'))
+  if (exists()) results.releaseUnused()
+  return exists()
 }
 
 /**
@@ -88,10 +105,11 @@ export function trialsByName(records) {
  * @returns {import('../../load/run.js').Step | null}
  */
 export function nextStep(measurements, round, records, notApplied) {
-  const open = measurements.filter(({ name, levels, countsAlways = false }) => {
+  const open = measurements.filter((measurement) => {
+    const { name, levels } = measurement
     const own = records.filter(({ experiment }) => experiment === experimentOf(name, round))
     const isRefused = notApplied.some(({ cell }) => cell === nameOf(levels))
-    return !isRefused && !isSettled(own, (trial) => countsAlways || isValid(trial))
+    return !isRefused && !isSettled(own, (trial) => countsFor(measurement, trial))
   })
   const [first] = open
   if (!first) return null

@@ -1,8 +1,7 @@
-import { isValid } from '../../load/ladder.js'
 import { Results } from '../../load/results.js'
 import { filled } from './exercise.js'
 import { remarkOf } from './facts.js'
-import { measure, trialsByName } from './measure.js'
+import { countsFor, measure, trialsByName } from './measure.js'
 
 /** Somebody leaves before the end; what was done is kept. */
 export class Left extends Error {}
@@ -126,7 +125,7 @@ const STAGES = {
  * @param {Found} found
  */
 function spoiledBy(measurements, { trials }) {
-  const spoiled = measurements.filter(({ name, countsAlways }) => !countsAlways && !isValid(trials[name]))
+  const spoiled = measurements.filter((measurement) => !countsFor(measurement, trials[measurement.name]))
   return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)
 }
 

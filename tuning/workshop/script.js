@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { startChild } from '../../load/processes.js'
 import { EXERCISES } from './exercises/index.js'
 import { foundOf } from './player.js'
 import { folderOf, readProgress } from './progress.js'
@@ -50,8 +50,9 @@ export async function playThrough(number, { folder, env = process.env, tellsWron
  * @param {() => string} nextLine what is said at a prompt
  */
 async function session(number, folder, env, nextLine) {
-  const args = [CLI, 'workshop', '--exercise', String(number), '--out', folder]
-  const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const command = [process.execPath, CLI, 'workshop', '--exercise', String(number), '--out', folder]
+  const started = startChild(command, { cores: null, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = /** @type {import('node:child_process').ChildProcessWithoutNullStreams} */ (started.child)
   let text = ''
   let heard = 0
   let left = false

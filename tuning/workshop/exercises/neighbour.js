@@ -5,7 +5,6 @@ import { closed, goodput } from '../loads.js'
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
-const LOAD = { countsAlways: true }
 
 /** Of what it did alone: the neighbour is not felt any more. */
 const BACK = 0.8
@@ -47,7 +46,7 @@ export const neighbour = {
     solution: () => '55',
     wrong: () => '100',
   },
-  first: (found) => [closed('beside', crowded(found), CLIENTS, LOAD)],
+  first: (found) => [closed('beside', crowded(found), CLIENTS)],
   evidence: ({ trials }) => {
     const own = Object.fromEntries(Object.entries(KNOBS).map(([name, levels]) => [nameOf(levels), trials[name]]))
     return evidenceTable({ alone: trials.alone, 'with a neighbour': trials.beside, ...own }, [
@@ -83,7 +82,7 @@ export const neighbour = {
   },
   again: (found) => {
     const name = found.answers.turn
-    return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS, LOAD)]
+    return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS)]
   },
   outcome: (found) => {
     const left = goodput(found, found.answers.turn) / goodput(found, 'alone')
