@@ -21,10 +21,9 @@ export function lacksCredentials(plan) {
   return JSON.stringify(plan).includes(WITHHELD)
 }
 
-/** Credentials stay out of the files. @param {string} header a flag or `name:value` */
-export function withoutCredentials(header) {
-  return header.replace(
-    /^((?:--header=)?(?:(?:proxy-)?authorization|cookie|(?:x-)?api-key|x-auth-token):).*/i,
-    `$1${WITHHELD}`,
-  )
+/** Credentials stay out of the files. @param {string} word a flag, `name:value` of a header, or the URL of a database */
+export function withoutCredentials(word) {
+  return word
+    .replace(/^((?:--header=)?(?:(?:proxy-)?authorization|cookie|(?:x-)?api-key|x-auth-token):).*/i, `$1${WITHHELD}`)
+    .replace(/^((?:--database-url=)?postgres(?:ql)?:\/\/).*/i, `$1${WITHHELD}`)
 }

@@ -47,6 +47,7 @@ export async function startGenerator(load, signal, onCounts, { nofile = null } =
 
   const generator = {
     pid: /** @type {number} */ (child.pid),
+    ready: (/** @type {number} */ duration_s) => ask({ command: 'ready', duration_s }),
     run: (/** @type {number} */ duration_s, /** @type {() => void} */ onEnd = () => {}) => {
       return ask({ command: 'run', duration_s }, onEnd)
     },
@@ -90,6 +91,7 @@ function goFirst(pid) {
 /**
  * @typedef {object} Generator
  * @property {number} pid
+ * @property {(duration_s: number) => Promise<void>} ready does what the next phase needs before it can begin
  * @property {(duration_s: number, onEnd?: () => void) => Promise<import('./drivers/recorder.js').Traffic>} run one phase;
  *   onEnd: the last answer has come, and the generator sums up
  * @property {() => void} enough ends the phase that runs, where the driver can (Phase.enough)

@@ -23,14 +23,28 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
  * @throws {UsageError}
  */
 export function parseFlags(flags, argv) {
+  return parseOperands(flags, argv, false).given
+}
+
+/**
+ * The same, with what stands beside the flags.
+ *
+ * @param {Record<string, Flag>} flags
+ * @param {string[]} argv without program and verb
+ * @param {boolean} [allowed] whether anything may
+ * @returns {{ given: Record<string, any>, operands: string[] }}
+ * @throws {UsageError}
+ */
+export function parseOperands(flags, argv, allowed = true) {
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, { value, multiple }]) => [
       name,
       { type: value ? /** @type {const} */ ('string') : /** @type {const} */ ('boolean'), multiple: multiple ?? false },
     ]),
   )
-  const given = strictly(() => parseArgs({ args: argv, options, allowPositionals: false }).values)
-  return Object.fromEntries(Object.entries(given).map(([name, raw]) => [name, parsed(name, flags[name], raw)]))
+  const { values, positionals } = strictly(() => parseArgs({ args: argv, options, allowPositionals: allowed }))
+  const given = Object.entries(values).map(([name, raw]) => [name, parsed(name, flags[name], raw)])
+  return { given: Object.fromEntries(given), operands: positionals }
 }
 
 /** @template T @param {() => T} parse @returns {T} */

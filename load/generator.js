@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { DRIVERS } from './drivers/index.js'
+import { RemoteError } from './ssh/remote.js'
 
 /**
  * The generator's process: opens a driver for the load it is sent, runs a phase when it is told to, and reports over
@@ -25,6 +26,9 @@ const commands = {
     session = open(load, abort.signal)
     await session
   },
+  async ready({ duration_s }) {
+    await (await session)?.ready?.({ duration_s, signal: abort.signal })
+  },
   async run({ duration_s }) {
     enough = new AbortController()
     const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
@@ -44,7 +48,8 @@ process.on('message', async (/** @type {any} */ message) => {
     const result = await commands[message.command](message)
     if (process.connected) process.send?.({ done: message.command, result })
   } catch (error) {
-    if (process.connected) process.send?.({ failed: /** @type {Error} */ (error).stack })
+    const { message: words, stack } = /** @type {Error} */ (error)
+    if (process.connected) process.send?.({ failed: error instanceof RemoteError ? words : stack })
   }
 })
 

@@ -1,4 +1,4 @@
-import { generatorCpu, machineNoise } from './detectors/generator.js'
+import { generatorCpu, hostBehind, machineNoise } from './detectors/generator.js'
 import { TIMEOUT, UNSENT } from './drivers/errors.js'
 
 /**
@@ -6,7 +6,8 @@ import { TIMEOUT, UNSENT } from './drivers/errors.js'
  *
  * `invalid` says nothing about the target: its rows are not those it acknowledged, or the generator was the limit, or
  * somebody else had its core. A generator's lateness and a neighbour only ever add to latency, so what passes beside them
- * passes; what is too late beside them may be their fault; answers that are no success are not.
+ * passes; what is too late beside them may be their fault; answers that are no success are not. Of several load hosts none
+ * may be behind: the load would not have been the one that was asked for.
  *
  * @param {Pick<import('./trial.js').TrialRecord, 'target' | 'load' | 'traffic' | 'probes'>} trial
  * @param {Slo} slo
@@ -19,12 +20,18 @@ export function judge(trial, slo) {
 
   const foreign = Object.entries(traffic.errors).filter(([key]) => !isTargets(key))
   if (foreign.length > 0) {
-    const list = foreign.map(([key, number]) => `${number} ${key}`).join(', ')
+    const list = foreign.map(([key, number]) => `${number} ${key}${whereOf(traffic, key)}`).join(', ')
     const blame = foreign.some(([key]) => key.startsWith('client:')) ? 'generator' : 'unknown'
     return { verdict: 'invalid', because: `errors that are not the target's: ${list}`, blame }
   }
 
   const failure = failureOf(traffic, slo)
+  const isShared = trial.load.loop === 'open' && Number(traffic.hosts?.length) > 1
+  const behind = isShared ? hostBehind(trial, slo) : null
+  if (behind && behind.reach >= 1) {
+    const others = failure ?? 'the other load hosts went on, so this was not the load asked for'
+    return { verdict: 'invalid', because: `${behind.evidence[0]} (${others})`, blame: 'generator' }
+  }
   if (failure === null) {
     const stored = traffic.rows_stored === null ? 'answered' : 'stored'
     const because = `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms, ${traffic.ok} of ${traffic.planned} ${stored}`
@@ -115,6 +122,12 @@ function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }
   const unanswered = sent - completed + warmup_unanswered
   if (rows_stored >= acknowledged && rows_stored <= acknowledged + unanswered) return null
   return `${acknowledged} requests were answered 201, ${rows_stored} rows were stored (${unanswered} had no answer)`
+}
+
+/** Which of several load hosts met an error. @param {import('./trial.js').TrialTraffic} traffic @param {string} key */
+function whereOf({ hosts = [] }, key) {
+  const names = hosts.filter(({ errors }) => key in errors).map(({ host }) => host)
+  return names.length > 0 ? ` (on ${names.join(' and ')})` : ''
 }
 
 /** Its own errors, and answers that it did not give while we waited. @param {string} key */

@@ -2,7 +2,9 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from './drivers/index.js'
 import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
+import { HOSTS_FLAGS, originOf } from './hosts/flags.js'
 import { readMixFile } from './mix-file.js'
+import { sshPlanOf } from './ssh/plan.js'
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
 
@@ -84,6 +86,7 @@ export const PLAN_FLAGS = {
     parse: httpUrl,
     expected: 'an http:// or https:// URL without user and password',
   },
+  ...HOSTS_FLAGS,
   ...MIX_FLAGS,
   seed: { value: 'N', about: 'the same seed sends the same requests (default: random)', ...wholeNumber(0, MAX_SEED) },
 }
@@ -103,6 +106,7 @@ export function planOf(flags) {
   return {
     url: flags.url ?? null,
     metrics_url: flags['metrics-url'] ?? null,
+    ssh: sshPlanOf(flags),
     driver: driver.name,
     rates_rps: flags.rates ?? null,
     connections,
@@ -118,6 +122,11 @@ export function planOf(flags) {
     warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
     timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
+    ...originOf(flags, {
+      drivers: [driver.name],
+      connections: Math.min(...connections),
+      urls: [flags.url ?? flags.ssh ?? null],
+    }),
   }
 }
 

@@ -69,12 +69,28 @@ export class Results {
    * @throws {UsageError} when there is none
    */
   static resume(folder) {
-    if (!fs.existsSync(path.join(folder, 'run.json'))) {
+    if (!Results.holdsRun(folder)) {
       throw new UsageError(`--resume: expected a results folder with a run.json, got ${folder}`)
     }
     const results = new Results(folder)
     results.#dropTornLine()
     return results
+  }
+
+  /**
+   * A run that is only looked at.
+   *
+   * @param {string} folder
+   * @throws {UsageError} when there is none
+   */
+  static read(folder) {
+    if (!Results.holdsRun(folder)) throw new UsageError(`expected a results folder with a run.json, got ${folder}`)
+    return new Results(folder)
+  }
+
+  /** @param {string} folder */
+  static holdsRun(folder) {
+    return fs.existsSync(path.join(folder, 'run.json'))
   }
 
   /** Leaves nothing of a run that never began, so that the same folder can be asked for again. */
@@ -110,7 +126,12 @@ export class Results {
 
   /** @param {string} markdown */
   writeReport(markdown) {
-    fs.writeFileSync(this.file('report.md'), markdown)
+    this.writeText('report.md', markdown)
+  }
+
+  /** What is derived. @param {string} name @param {string} text */
+  writeText(name, text) {
+    fs.writeFileSync(this.file(name), text)
   }
 
   /** @param {string} name */
@@ -120,7 +141,8 @@ export class Results {
 
   #lines() {
     if (!fs.existsSync(this.file('trials.ndjson'))) return []
-    return fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').filter(Boolean)
+    // What follows the last end of a line is being written, or was when its writer died.
+    return fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
   }
 
   /** A line without its end was being written when the machine or the process died: that trial is measured again. */

@@ -1,14 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
-import { openDatabase } from '../sql/database.js'
-import { DRIVERS } from './drivers/index.js'
+import { describeRun, openBench, pinningText } from './bench.js'
 import { UsageError } from './flags.js'
-import { describeMachine, planCores, redlineCommit } from './machine.js'
-import { sentenceOf } from './preflight/preflight.js'
-import { runPreflight } from './preflight/run.js'
-import { pinSelf } from './processes.js'
+import { openOrigin } from './hosts/origin.js'
+import { NotApplied } from './not-applied.js'
 import { relaxed } from './relax.js'
-import { renderReport } from './report/report.js'
-import { openLocal, openUrl } from './targets/index.js'
+import { SWEEP_REPORT } from './report/sweep.js'
+import { writePages } from './report/write.js'
+import { spoilers } from './spoilers.js'
+import { openApi, openUrl } from './targets/index.js'
 import { runTrial } from './trial.js'
 
 /**
@@ -25,13 +24,13 @@ import { runTrial } from './trial.js'
  * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
  *   of a cell, the local API or the plan's URL unless told otherwise; it stays open while the steps ask for the same cell
  * @param {string} [experiment.pinning] which core has what, where it is not the local API that has one
- * @param {(run: any, records: import('./trial.js').TrialRecord[]) => string} [experiment.report] report.md
+ * @param {import('./report/write.js').Report} [experiment.report] how the results are shown
  * @param {Io} io
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
  *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
 export async function runExperiment(experiment, { signal, progress, environment }) {
-  const { run, plan, results, next, answer, open = openPlanned(plan), report = renderReport } = experiment
+  const { run, plan, results, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
   const records = results.readTrials()
   const state = {
     ...run,
@@ -45,16 +44,18 @@ export async function runExperiment(experiment, { signal, progress, environment 
   }
   const write = () => {
     results.writeRun(state)
-    results.writeReport(report(state, records))
+    results.writeReport(report.markdown(state, records))
   }
-  const bench = await openBench(plan, results, environment, progress).catch((error) => {
+  const released = (/** @type {Error} */ error) => {
     results.releaseUnused()
     throw error
-  })
+  }
+  const origin = await openOrigin(plan, { signal, progress }).catch(released)
+  const bench = await openBench(plan, results, { signal, progress, environment }).catch(released)
   let opened = /** @type {Opened | null} */ (null)
   let noisy = 0
   try {
-    Object.assign(state, await describeRun(plan, bench))
+    Object.assign(state, await describeRun(plan, bench), { load_hosts: origin.hosts })
     for (let step = next(records, state.not_applied); step; step = next(records, state.not_applied)) {
       signal.throwIfAborted()
       if (opened?.cell !== step.cell) {
@@ -68,13 +69,14 @@ export async function runExperiment(experiment, { signal, progress, environment 
         opened = { cell: step.cell, target }
         refuseOtherConditions(run, state, records, opened)
         if (!state.pinning) {
-          state.pinning = experiment.pinning ?? pinningText(plan, bench, opened.target)
-          state.warnings.push(...(await spoilers(step, plan, bench, opened.target, { signal, progress })))
+          state.pinning = experiment.pinning ?? pinningText(plan, bench, target)
+          state.warnings.push(...(await spoilers(step, plan, { ...bench, origin }, target, { signal, progress })))
         }
         write()
       }
       const trial = (records.at(-1)?.trial ?? 0) + 1
-      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...step.load }
+      const from = origin.of(step.load.driver)
+      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...from, ...step.load }
       progress.trialStarted(trialPlan, step.left_s, step.cell, step.about)
       const { target } = opened
       const setup = {
@@ -107,14 +109,17 @@ export async function runExperiment(experiment, { signal, progress, environment 
   }
   state.finished_at = new Date().toISOString()
   write()
+  // What was measured is not lost to a picture that cannot be drawn.
+  await writePages(results, report, state, records).catch((error) => {
+    progress.note(`report.html could not be written: ${error.message}`)
+  })
   return { run: state, records }
 }
 
-/** A target could not be had as its cell wants it. The run goes on without that cell, and says so. */
-export class NotApplied extends Error {}
-
 /**
  * @typedef {{ cell: string | null, because: string }} NotAppliedCell
+ * @typedef {import('./bench.js').Place} Place
+ * @typedef {{ cell: string | null, target: import('./targets/index.js').Target }} Opened
  *
  * @typedef {object} Io
  * @property {AbortSignal} signal stops load within a second; what was measured stays
@@ -122,7 +127,8 @@ export class NotApplied extends Error {}
  * @property {ReturnType<typeof import('./environment.js').readEnvironment>} environment
  *
  * @typedef {object} Plan what a run is about; plain data, kept in run.json so that --resume can tell whether it is the same
- * @property {string | null} url null: the local API
+ * @property {string | null} url null: the API, which we start
+ * @property {import('./ssh/plan.js').SshPlan | null} [ssh] the host on which it is started; by default this one
  * @property {string | null} metrics_url of a service behind a URL
  * @property {string} driver
  * @property {number[] | null} rates_rps null: the capacity is searched for
@@ -137,6 +143,9 @@ export class NotApplied extends Error {}
  * @property {number} warmup_s
  * @property {number} duration_s
  * @property {number} timeout_s
+ * @property {string[]} [load_hosts] where the load comes from, instead of this machine
+ * @property {string | null} [ssh_config] on the way to them
+ * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
  * @typedef {object} Step
  * @property {string} experiment
@@ -165,66 +174,8 @@ async function waitOut(noisy, signal, progress) {
 /** What the steps load where nothing else is said; a cell is a limit relaxed. @param {Plan} plan */
 function openPlanned({ url, metrics_url }) {
   return async (/** @type {string | null} */ cell, /** @type {Place} */ place) =>
-    url ? openUrl(url, metrics_url) : openLocal(relaxed(place, cell))
+    url ? openUrl(url, metrics_url) : openApi(relaxed(place, cell))
 }
-
-/**
- * What on this machine would spoil the run. What the generator can do is measured where the answer hangs on it.
- *
- * @param {Step} step the first
- * @param {Plan} plan
- * @param {Bench} bench
- * @param {import('./targets/index.js').Target} target
- * @param {Pick<Io, 'signal' | 'progress'>} io
- * @returns {Promise<string[]>} warnings
- */
-async function spoilers({ load }, plan, { database, cores }, { settings }, { signal, progress }) {
-  const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
-  const planned = {
-    connections: Math.max(load.connections, ...plan.connections),
-    pool_max: settings.POOL_MAX === undefined ? null : Number(settings.POOL_MAX),
-    processes: 1,
-    rate_rps: rates.length > 0 ? Math.max(...rates) : null,
-    backlog: Number(settings.LISTEN_BACKLOG ?? 0),
-    fresh_connections: plan.fresh_connections,
-    timeout_s: plan.timeout_s,
-    loopback: plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname),
-  }
-  const { note } = progress
-  const found = await runPreflight({ plan: planned, database, cores, measuresCeiling: plan.searches, signal, note })
-  const findings = found.findings.filter(({ level }) => level === 'bad' || level === 'warn')
-  // Where a service runs that was there before us is not for us to say.
-  return findings.filter(({ check }) => plan.url === null || check !== 'cores').map(sentenceOf)
-}
-
-/**
- * The database, and the cores for it and the target.
- *
- * @param {Plan} plan
- * @param {import('./results.js').Results} results
- * @param {ReturnType<typeof import('./environment.js').readEnvironment>} environment
- * @param {import('./report/progress.js').Progress} progress
- */
-async function openBench(plan, results, environment, progress) {
-  const logFile = results.file('api.log')
-  if (plan.url) {
-    const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
-    return { database: null, cores: null, place, close: async () => {} }
-  }
-  const planned = planCores()
-  const cores = planned !== null && pinSelf(planned.others) ? planned : null
-  if (!environment.databaseUrl) progress.note('starting Postgres …')
-  const database = await openDatabase(environment.databaseUrl)
-  const allCores = cores && `${cores.api},${cores.others}`
-  const place = { databaseUrl: database.url, cores: cores?.api ?? null, allCores, env: environment.forApi, logFile }
-  return { database, cores, place, close: () => database.close() }
-}
-
-/**
- * @typedef {Awaited<ReturnType<typeof openBench>>} Bench
- * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null }} Place where a target is to run
- * @typedef {{ cell: string | null, target: import('./targets/index.js').Target }} Opened
- */
 
 /**
  * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
@@ -237,43 +188,15 @@ async function openBench(plan, results, environment, progress) {
 function refuseOtherConditions(before, now, records, { cell, target }) {
   const first = records.find((record) => record.cell === cell)
   if (!first) return
-  const was = { ...(before.machine ?? now.machine), ...first.settings }
-  const is = { ...now.machine, ...target.settings }
+  const was = { ...machinesOf(before.machine ? before : now), ...first.settings }
+  const is = { ...machinesOf(now), ...target.settings }
   const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
   if (!changed) return
   throw new UsageError(`--resume: expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
 }
 
-/** @param {Plan} plan @param {Bench} bench */
-async function describeRun(plan, { database, cores }) {
-  const driver = DRIVERS[plan.driver]
-  const warnings = [...(database?.warnings ?? [])]
-  if (!plan.url && !cores)
-    warnings.push('this system cannot pin processes: the API shared its core with everything else')
-  return {
-    machine: describeMachine(),
-    versions: {
-      node: process.version,
-      postgres: database?.version ?? null,
-      redline_commit: await redlineCommit(),
-      driver: `${driver.name} (${await driver.version()})`,
-    },
-    slo: plan.slo,
-    warnings,
-  }
-}
-
-/**
- * The same whichever of a service of ours and one behind a URL is opened first.
- *
- * @param {Pick<Plan, 'url'>} plan
- * @param {{ database: { kind: string } | null, cores: Bench['cores'] }} bench
- * @param {Pick<import('./targets/index.js').Target, 'cores'>} target
- */
-export function pinningText(plan, { database, cores }, target) {
-  if (plan.url) return 'Nothing was pinned: the service ran already.'
-  if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
-  const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'
-  const elsewhere = database?.kind === 'embedded' ? '' : '; Postgres ran already, wherever it is'
-  return `The API ran on core ${target.cores ?? cores.api} alone, ${others} on core ${cores.others}${elsewhere}.`
+/** @param {any} run */
+function machinesOf({ machine, target_machine = {} }) {
+  const there = Object.entries(target_machine).map(([name, value]) => [`target_${name}`, value])
+  return { ...machine, ...Object.fromEntries(there) }
 }

@@ -57,7 +57,9 @@ export class ServiceEnded extends Error {
   /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last ones */
   constructor(name, code, signal, words) {
     super(`${name} ended by itself (${signal ?? `code ${code}`}); its last words: ${words}`)
+    this.service = name
     this.code = code
+    this.signal = signal
     this.words = words
   }
 }

@@ -8,12 +8,16 @@ import { limitOfRun } from './limit.js'
 import { RUN_FLAGS } from './open-run.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
 import { answerText } from './report/report.js'
+import { SWEEP_REPORT } from './report/sweep.js'
 import { shortTrialTable } from './report/table.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
+import { DATABASE_FLAG, SSH_FLAGS, withDatabase } from './ssh/plan.js'
 
 const FLAGS = {
   ...PLAN_FLAGS,
+  ...SSH_FLAGS,
+  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
@@ -21,7 +25,9 @@ const EXAMPLES = `  npm run sweep                     one to two minutes: how mu
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
-  npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms`
+  npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
+  npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
+  npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`
 
 /**
  * `npm run sweep`: how much can this take, and what stops it from taking more? Without rates, a search; with rates, or in
@@ -31,6 +37,7 @@ const EXAMPLES = `  npm run sweep                     one to two minutes: how mu
  */
 export const sweep = {
   about: 'how much can this take, and what stops it?',
+  report: SWEEP_REPORT,
   help: helpText(
     'npm run sweep -- [flags]\n\nHow much can this take, and what stops it from taking more?',
     FLAGS,
@@ -49,7 +56,8 @@ export const sweep = {
           next: (/** @type {Records} */ records) => nextStep(plan, records),
           answer: (/** @type {Records} */ records) => ladderAnswer(plan, records),
         }
-    const ended = await runExperiment({ run, plan, results, ...experiment }, io)
+    const environment = withDatabase(io.environment, flags['database-url'])
+    const ended = await runExperiment({ run, plan, results, ...experiment }, { ...io, environment })
     const text = [shortTrialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json: flags.json === true }
   },
@@ -69,7 +77,7 @@ function begin(flags, argv) {
  *
  * @param {Record<string, any>} flags
  */
-function reopen({ resume, json, out, ...given }) {
+function reopen({ resume, json, out, 'database-url': databaseUrl, ...given }) {
   const { results, run } = resumeRun('sweep', resume)
   results.readTrials()
   const repeated = Object.keys(given).length > 0

@@ -32,6 +32,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     if (target.disturb) calm = await target.disturb(generator, experiment, plan.trial)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
+    await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
     const rowsBefore = await counted?.countRows()
     probes = await startProbes({ target, database, generator })
@@ -87,6 +88,9 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
  * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
  * @property {boolean} [unbounded] vegeta with its own defaults
  * @property {number | null} [nofile] limit of open files of the generator
+ * @property {import('./hosts/prepare.js').LoadHost[]} [load_hosts] where it comes from, instead of this machine
+ * @property {string | null} [ssh_config] on the way to them
+ * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
  * @typedef {Omit<import('./drivers/recorder.js').Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
  *
@@ -107,8 +111,9 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
  */
 
 /** @param {TrialPlan} plan */
-function describeLoad({ mix, trial, ...load }) {
-  return { ...load, mix: mix.name, seed: mix.seed }
+function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
+  const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
+  return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }
 
 /** What refuses everything serves nothing that is left, and needs no time for it. */

@@ -9,6 +9,7 @@ import { terminalText } from './report/terminal.js'
  * @property {string} about one line
  * @property {string} help
  * @property {(argv: string[], io: import('./run.js').Io) => Promise<Ended>} run
+ * @property {import('./report/write.js').Report} [report] how its results are shown; none: it keeps none
  *
  * @typedef {object} Ended
  * @property {any} run run.json
@@ -58,7 +59,7 @@ function print({ run, records, text, folder, json }) {
   if (json) process.stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
   else if (folder === null) process.stdout.write(`\n${terminalText(text)}\n`)
   else if (records.length > 0 || !run.interrupted)
-    process.stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n`)
+    process.stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n${folder}/report.html\n`)
   if (run.interrupted) {
     process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
     return EXIT.interrupted

@@ -41,6 +41,16 @@ t.test('one module of the API speaks to pg, and one reads the environment', asyn
   t.strictSame(readers, ['api/config.js', 'load/environment.js'], 'and one of the lab')
 })
 
+t.test('one module draws, one writes HTML, and neither is loaded before a run has ended', async (t) => {
+  const all = ['load', 'tuning'].flatMap(sources)
+  const importers = (/** @type {RegExp} */ name) => all.filter((file) => imports(file).some((one) => name.test(one)))
+  t.strictSame(importers(/^echarts/), ['load/report/chart.js'])
+  t.strictSame(importers(/^markdown-it$/), ['load/report/page.js'])
+  t.strictSame(importers(/\/page\.js$/), ['load/report/write.js'])
+  t.notMatch(fs.readFileSync('load/report/chart.js', 'utf8'), /from 'echarts/)
+  t.notMatch(fs.readFileSync('load/report/write.js', 'utf8'), /from '.*page\.js'/)
+})
+
 t.test('every package that is imported is a dependency, and every dependency is imported', async (t) => {
   const { dependencies, devDependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
   const [peers, own] = [sources('tuning/peers'), ['api', 'sql', 'load', 'tuning'].flatMap(sources)]

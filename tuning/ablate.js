@@ -2,6 +2,8 @@ import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
+import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
+import { ablatePictures, ablateSentence } from './ablate/pictures.js'
 import { createService } from './ablate/service.js'
 import { STAGE_NAMES } from './ablate/stages.js'
 import { CONSUMERS, durationOf, nextStep } from './ablate/steps.js'
@@ -64,13 +66,19 @@ const FLAGS = {
   },
   quick: { value: '', about: 'fewer rounds, and each closed loop once: under two minutes' },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...SSH_FLAGS,
+  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run ablate -- --quick
   npm run ablate -- --stages database,commit --consumers autocannon,client
   npm run ablate -- --stages validate --consumers paced --slow validate=20us
-  INSERT_MODE=batched npm run ablate`
+  INSERT_MODE=batched npm run ablate
+  npm run ablate -- --quick --ssh ubuntu@host --database-url 'postgres://…'`
+
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: ablateReport, sentence: ablateSentence, pictures: ablatePictures }
 
 /**
  * `npm run ablate`: which stage of the work is the bottleneck?
@@ -79,11 +87,14 @@ const EXAMPLES = `  npm run ablate -- --quick
  */
 export const ablate = {
   about: 'which stage of the work is the bottleneck?',
+  report: REPORT,
   help: helpText('npm run ablate [-- flags]\n\nWhich stage of POST /user is the bottleneck?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
     const insertMode = io.environment.settings.INSERT_MODE || undefined
-    const { results, run, plan, json } = openRun('ablate', FLAGS, argv, (given) => planOf(given, insertMode))
+    const { results, run, plan, json, databaseUrl } = openRun('ablate', FLAGS, argv, (given) =>
+      planOf(given, insertMode),
+    )
     io.progress.note(`${plan.rounds} rounds of turns: about ${Math.ceil(durationOf(plan) / 60)} min in all`)
     const service = createService(plan, insertMode)
     try {
@@ -95,9 +106,9 @@ export const ablate = {
           next: (records, notApplied) => nextStep(plan, records, notApplied),
           answer: (records, notApplied) => ({ capacity: null, limit: null, ...answerOf(plan, records, notApplied) }),
           open: (cell, place) => service.open(String(cell), place),
-          report: ablateReport,
+          report: REPORT,
         },
-        io,
+        { ...io, environment: withDatabase(io.environment, databaseUrl) },
       )
       return { ...ended, text: ablateText(ended.run, ended.records), folder: results.folder, json }
     } finally {
@@ -119,6 +130,7 @@ export function planOf(given, insertMode = '') {
   }
   return {
     ...localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S }),
+    ssh: sshPlanOf(given),
     stages: STAGE_NAMES.filter((stage) => asked.includes(stage)),
     slow_us,
     consumers: given.consumers ?? DEFAULTS.consumers,

@@ -6,6 +6,7 @@ import { pinAside, pinningText } from './balance/cores.js'
 import { failingFigures, overheadFigures, processFigures, strategyFigures } from './balance/figures.js'
 import { simulateAll } from './balance/gains.js'
 import { openStrategy } from './balance/open.js'
+import { balancePictures, balanceSentence } from './balance/pictures.js'
 import { FLAGS, planOf } from './balance/plan.js'
 import { durationOf, nextStep, partsOf, strategiesOf, trialsOf } from './balance/steps.js'
 import { balanceReport, balanceText } from './balance/tables.js'
@@ -16,6 +17,9 @@ const EXAMPLES = `  npm run balance                                about 18 minu
   npm run balance -- --quick --slow 2x250ms
   npm run balance -- --only simulation --factor 0.6`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: balanceReport, sentence: balanceSentence, pictures: balancePictures }
+
 /**
  * `npm run balance`: does adaptive balancing beat round robin over uneven endpoints?
  *
@@ -23,6 +27,7 @@ const EXAMPLES = `  npm run balance                                about 18 minu
  */
 export const balance = {
   about: 'does adaptive balancing beat round robin over uneven endpoints?',
+  report: REPORT,
   help: helpText(
     'npm run balance -- [flags]\n\nDoes adaptive balancing beat round robin over uneven endpoints, and does HAProxy beat both?',
     FLAGS,
@@ -44,7 +49,7 @@ export const balance = {
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records, simulation) }),
         open: (cell, place) => openStrategy(plan, String(cell), { ...place, cores: place.cores ?? cores?.api ?? null }),
         pinning: pinningText(cores, plan.parts.includes('processes')),
-        report: balanceReport,
+        report: REPORT,
       },
       io,
     )

@@ -1,17 +1,6 @@
+import { sweep } from '../load/sweep.js'
 import { main } from '../load/verb.js'
-import { ablate } from './ablate.js'
-import { balance } from './balance.js'
-import { bench } from './bench/bench.js'
-import { compare } from './compare.js'
-import { faults } from './faults.js'
-import { overload } from './overload.js'
-import { playbook } from './playbook.js'
-import { ramp } from './ramp.js'
-import { soak } from './soak.js'
-import { tune } from './tune.js'
-import { workshop } from './workshop.js'
+import { reportOn } from './report.js'
+import { VERBS } from './verbs.js'
 
-process.exitCode = await main(
-  { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune, workshop },
-  process.argv.slice(2),
-)
+process.exitCode = await main({ ...VERBS, report: reportOn({ sweep, ...VERBS }) }, process.argv.slice(2))

@@ -3,6 +3,7 @@ import { duration, helpText, UsageError, wholeNumber, wholeNumbers } from '../lo
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
+import { comparePictures, compareSentence } from './compare/pictures.js'
 import { openSide, SIDE } from './compare/sides.js'
 import { durationOf, nextStep } from './compare/steps.js'
 import { compareReport, compareText } from './compare/tables.js'
@@ -46,6 +47,9 @@ const EXAMPLES = `  npm run compare -- --a http://127.0.0.1:8080/user --b http:/
   npm run compare -- --a a.env --b b.env --quick
   NODE_EXTRA_CA_CERTS=ca.pem npm run compare -- --a https://a.test/user --b https://b.test/user`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: compareReport, sentence: compareSentence, pictures: comparePictures }
+
 /**
  * `npm run compare`: which of two targets is faster, and is the difference real?
  *
@@ -53,6 +57,7 @@ const EXAMPLES = `  npm run compare -- --a http://127.0.0.1:8080/user --b http:/
  */
 export const compare = {
   about: 'which of two targets is faster, and is the difference real?',
+  report: REPORT,
   help: helpText(
     'npm run compare -- --a URL|FILE --b URL|FILE [flags]\n\nWhich of two targets is faster, and is the difference real?',
     FLAGS,
@@ -72,7 +77,7 @@ export const compare = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: (cell, place) => openSide(plan.sides[/** @type {'a' | 'b'} */ (cell)], place),
-        report: compareReport,
+        report: REPORT,
       },
       io,
     )

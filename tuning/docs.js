@@ -1,11 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
 import { Results } from '../load/results.js'
+import { budgetText } from './ablate/tables.js'
 import { articleText } from './article/tables.js'
+import { processTable, strategiesText } from './balance/tables.js'
 import { benchTables } from './bench/tables.js'
 import { confusionTable } from './faults/table.js'
+import { arithmeticTable, pgbouncerTable } from './more-cores.js'
 import { overloadTable } from './overload.js'
 import { CHAPTERS, CLAIMS } from './playbook/claims.js'
 import { claimsTable, littleTable, summaryTable, verdictsText } from './playbook/tables.js'
@@ -52,6 +55,11 @@ const BLOCKS = {
   knobs: knobsBlock,
   overload: overloadBlock,
   'overload-far': overloadBlock,
+  ablate: whenKept('npm run ablate', budgetText),
+  balance: whenKept('npm run balance', strategiesText),
+  processes: whenKept('npm run balance', (run, records) => processTable(run.plan, records), 'balance'),
+  pgbouncer: whenKept('npm run tune -- --preset pgbouncer', pgbouncerTable),
+  arithmetic: arithmeticBlock,
 }
 
 /** Of PLAYBOOK.md: the claims of each of its chapters, and what belongs to all. */
@@ -118,6 +126,28 @@ function sweepBlock(name) {
   const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
   const trials = `[Every trial of it](tuning/evidence/${name}/report.md).`
   return [answerText(run, records), trials, conditions].join('\n\n')
+}
+
+function arithmeticBlock() {
+  const runs = ['sweep-batched', 'sweep-single'].map(evidence)
+  return runs.map(({ run, records }) => arithmeticTable(run, records)).join('\n\n')
+}
+
+/**
+ * @param {string} command that measures it
+ * @param {(run: any, records: import('../load/trial.js').TrialRecord[]) => string} text
+ * @param {string} [folder] of the run, where it has another name
+ * @returns {(name: string) => string}
+ */
+function whenKept(command, text, folder) {
+  return (block) => {
+    const name = folder ?? block
+    if (!existsSync(new URL(`${name}/run.json`, EVIDENCE)))
+      return `No run of it is kept yet; \`${command}\` measures it.`
+    const { run, records } = evidence(name)
+    const conditions = [settingsLine(records), whereAndWhen(run)].filter(Boolean).join('\n')
+    return [text(run, records), conditions].join('\n\n')
+  }
 }
 
 /** @param {string} name */

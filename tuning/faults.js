@@ -1,12 +1,14 @@
-import { duration, helpText, wholeNumber } from '../load/flags.js'
+import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
 import { nextRung } from '../load/ladder.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { relaxedCell } from '../load/relax.js'
 import { runExperiment } from '../load/run.js'
+import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
 import { cellOf, faultOf, openFaulty } from './faults/cells.js'
 import { FAULTS } from './faults/index.js'
 import { namespaceProblem, runInside } from './faults/inside.js'
+import { faultsPictures, faultsSentence } from './faults/pictures.js'
 import { confusionTable, faultsReport, plantedTrial, problemOf } from './faults/table.js'
 
 /** @type {Record<string, any>} */
@@ -39,11 +41,17 @@ const FLAGS = {
     value: '',
     about: 'all in this network namespace (the run starts itself like this where a fault needs one)',
   },
+  ...SSH_FLAGS,
+  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run faults                    about 4 minutes
-  npm run faults -- --only pool-of-one,held-lock --repeats 3`
+  npm run faults -- --only pool-of-one,held-lock --repeats 3
+  npm run faults -- --ssh ubuntu@host --database-url 'postgres://…'   those that can be made and seen there`
+
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: faultsReport, sentence: faultsSentence, pictures: faultsPictures }
 
 /**
  * `npm run faults`: is the limit that is named the one that was planted?
@@ -52,6 +60,7 @@ const EXAMPLES = `  npm run faults                    about 4 minutes
  */
 export const faults = {
   about: 'is the limit that is named the one that was planted?',
+  report: REPORT,
   help: helpText(
     `npm run faults -- [flags]\n\nPlants one fault after the other, for real, and tells which limit is named.\n\n${FAULTS.map(({ name, resource, about }) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`).join('\n')}`,
     FLAGS,
@@ -59,7 +68,7 @@ export const faults = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('faults', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('faults', FLAGS, argv, planOf)
     await addInside(plan, results, run.run_id, io).catch((error) => {
       results.releaseUnused()
       throw error
@@ -72,9 +81,9 @@ export const faults = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, problem: problemOf(plan, records) }),
         open: openFaulty,
-        report: faultsReport,
+        report: REPORT,
       },
-      io,
+      { ...io, environment: withDatabase(io.environment, databaseUrl) },
     )
     return { ...ended, text: confusionTable(ended.records), folder: results.folder, json }
   },
@@ -86,8 +95,10 @@ export const faults = {
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
   const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
-  const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
-  const names = NAMES.filter((name) => only.includes(name))
+  const ssh = sshPlanOf(flags)
+  const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
+  const names = NAMES.filter((name) => only.includes(name) && !(ssh && faultOf(name).here))
+  if (names.length === 0) throw new UsageError(`--only: expected faults that can be made on another host, got ${only}`)
   const inside = flags.inside === true
   const problem = !inside && names.some((name) => faultOf(name).namespace) ? namespaceProblem() : null
   const possible = names.filter((name) => problem === null || !faultOf(name).namespace)

@@ -14,6 +14,9 @@ export function isFullShare(share) {
  * @param {Pick<import('../load/trial.js').TrialRecord, 'traffic' | 'probes'>} record
  */
 export function generatorShare({ traffic, probes }) {
+  // Of several load hosts, the fullest: the others wait for nobody, but their shares of the load are about the same.
+  const hosts = (traffic.hosts ?? []).map((host) => (host.cpu_core_ratio ?? Number.NaN) / (host.cores ?? 1))
+  if (hosts.length > 0) return Math.max(...hosts)
   const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0, cores } = probes?.generator ?? {}
   const usable = Math.min(traffic.threads ?? 1, cores ? expandCores(cores).length : 1)
   return (cpu_core_ratio + run_delay_ratio) / usable

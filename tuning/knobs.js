@@ -71,6 +71,11 @@ export const KNOBS = Object.freeze({
     by: 'trigger',
     advised: false,
   },
+  PGBOUNCER_POOL: {
+    ...whole('connections', ['0', '4', '20'], [0, 1000], 'PgBouncer before Postgres, with so many of its own; 0: none'),
+    by: 'pgbouncer',
+    advised: false,
+  },
   SYNCHRONOUS_COMMIT: {
     ...choice(
       ['on', 'off'],

@@ -29,6 +29,9 @@ const FLAGS = {
 const EXAMPLES = `  npm run overload                  about 2.5 minutes
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: report, sentence, pictures }
+
 /**
  * `npm run overload`: what is left of the peak at two and three times of it, and how soon is it normal again?
  *
@@ -36,6 +39,7 @@ const EXAMPLES = `  npm run overload                  about 2.5 minutes
  */
 export const overload = {
   about: 'what is left when more is asked than can be done?',
+  report: REPORT,
   help: helpText(
     'npm run overload -- [flags]\n\nWhat is left of the peak at two and three times of it?',
     FLAGS,
@@ -46,7 +50,7 @@ export const overload = {
     const { results, run, plan, json } = openRun('overload', FLAGS, argv, planOf)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
     const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
-    const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
+    const ended = await runExperiment({ run, plan, results, next, answer, report: REPORT }, io)
     return { ...ended, text: overloadTable(ended.records), folder: results.folder, json }
   },
 }
@@ -143,4 +147,42 @@ function report(run, records) {
     ...[settingsLine(records)].filter(Boolean),
     whereAndWhen(run),
   ].join('\n\n')}\n`
+}
+
+/** @param {any} run @param {Records} records */
+function sentence({ problem }, records) {
+  const peak_rps = peakOf(records)
+  const left = records.flatMap(({ experiment, load, traffic, outcome }) => {
+    const isOver = outcome.verdict !== 'invalid' && Number(load.rate_rps) > peak_rps
+    const share = Math.round((traffic.goodput_rps / peak_rps) * 100)
+    return isOver ? [`${share} % of the peak at ${experiment.split('/')[0]} of it`] : []
+  })
+  const found = `In a closed loop ${count(Math.round(peak_rps))}/s; what is left in an overload: ${left.join(', ') || 'not measured'}.`
+  return `${problem ? `No trustworthy answer: ${problem}. ` : ''}${found}`
+}
+
+/** @param {any} _ @param {Records} records @returns {import('../load/report/picture.js').Picture[]} */
+function pictures(_, records) {
+  const open = records.filter(({ experiment, outcome }) => experiment !== 'peak' && outcome.verdict !== 'invalid')
+  if (open.length === 0) return []
+  const rates = (/** @type {(record: Records[0]) => number} */ value) =>
+    open.map((record) => ({ value: value(record) }))
+  return [
+    {
+      name: 'goodput',
+      title: 'What is left in an overload',
+      about:
+        'What was offered and what succeeded, load by load, in the order in which they came; the upright line is the peak of the closed loop.',
+      form: {
+        kind: 'dots',
+        x: { title: 'per second', unit: 'rate', min: 0 },
+        labels: open.map(({ experiment }, i) => `${i + 1}: ${experiment.split('/')[0]} of the peak`),
+        series: [
+          { name: 'offered', values: rates(({ load }) => Number(load.rate_rps)) },
+          { name: 'succeeded', values: rates(({ traffic }) => traffic.goodput_rps) },
+        ],
+        reference: peakOf(records),
+      },
+    },
+  ]
 }

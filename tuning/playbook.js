@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { helpText, wholeNumber } from '../load/flags.js'
@@ -9,6 +9,7 @@ import { levelsOf } from './design.js'
 import { writePages } from './docs.js'
 import { openCell } from './knobs/open-cell.js'
 import { CLAIMS } from './playbook/claims.js'
+import { playbookPictures, playbookSentence } from './playbook/pictures.js'
 import { durationOf, nextStep } from './playbook/steps.js'
 import { claimsTable, playbookReport, verdictsText } from './playbook/tables.js'
 import { resultOf } from './playbook/verdict.js'
@@ -38,6 +39,9 @@ const FLAGS = {
 const EXAMPLES = `  npm run playbook                  about 30 minutes: every claim again, and the page with what came of it
   npm run playbook -- --claim batched-takes-more`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: playbookReport, sentence: playbookSentence, pictures: playbookPictures }
+
 /**
  * `npm run playbook`: does what the playbook says still hold, here?
  *
@@ -45,6 +49,7 @@ const EXAMPLES = `  npm run playbook                  about 30 minutes: every cl
  */
 export const playbook = {
   about: 'does what the playbook says hold here?',
+  report: REPORT,
   help: helpText(
     `npm run playbook -- [flags]\n\nMeasures the playbook's claims again, and writes their tables in tuning/PLAYBOOK.md.\n\n${CLAIMS.map(({ id, sentence }) => `  ${id.padEnd(34)} ${sentence}`).join('\n')}`,
     FLAGS,
@@ -65,7 +70,7 @@ export const playbook = {
         next: (records, notApplied) => nextStep(plan, records, notApplied),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: (cell, place) => openCell(levelsOf(String(cell)), place),
-        report: playbookReport,
+        report: REPORT,
       },
       io,
     )
@@ -113,7 +118,8 @@ function answerOf(plan, records) {
 /** The page quotes what is kept. @param {import('../load/results.js').Results} results */
 function keep(results) {
   mkdirSync(EVIDENCE, { recursive: true })
-  for (const name of ['run.json', 'trials.ndjson', 'report.md'])
+  const pictures = readdirSync(results.folder).filter((name) => name.endsWith('.svg'))
+  for (const name of ['run.json', 'trials.ndjson', 'report.md', ...pictures])
     copyFileSync(results.file(name), path.join(EVIDENCE, name))
   writePages()
 }

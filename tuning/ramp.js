@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { keptPlan, lacksCredentials, withoutCredentials } from '../load/credentials.js'
 import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
+import { HOSTS_FLAGS, originOf } from '../load/hosts/flags.js'
 import { expandCores, planCores } from '../load/machine.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
@@ -11,6 +12,7 @@ import { withBackground } from './ramp/background.js'
 import { PRICE, STORAGE } from './ramp/cost.js'
 import { chosenDrivers, LIST, presentDrivers } from './ramp/drivers.js'
 import { findingsOf, isFull, mainOf } from './ramp/findings.js'
+import { rampPictures, rampSentence } from './ramp/pictures.js'
 import { durationOf, nextStep } from './ramp/steps.js'
 import { rampReport, rampText } from './ramp/tables.js'
 
@@ -59,6 +61,8 @@ const FLAGS = {
     parse: duration,
     expected: 'a time such as 500ms, 10s or 2m',
   },
+  'load-hosts': { ...HOSTS_FLAGS['load-hosts'], about: 'load from these, by ssh: workers of locust (--driver locust)' },
+  'ssh-config': HOSTS_FLAGS['ssh-config'],
   quick: { value: '', about: 'steeper climbs and shorter rungs: under two minutes' },
   ...MIX_FLAGS,
   seed: {
@@ -72,7 +76,11 @@ const FLAGS = {
 const EXAMPLES = `  npm run ramp -- --quick
   npm run ramp -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user --latency-ceiling 1000ms
   npm run ramp -- --a a.env --b b.env --price-a 0.192/h --price-b 0.312/h --storage-a 1100GBx0.10
-  npm run ramp -- --cross-check --driver autocannon,wrk`
+  npm run ramp -- --cross-check --driver autocannon,wrk
+  npm run ramp -- --a http://10.0.0.5:3000/user --driver locust --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7`
+
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: rampReport, sentence: rampSentence, pictures: rampPictures }
 
 /**
  * `npm run ramp`: how many clients until latency passes a ceiling, at what cost?
@@ -81,6 +89,7 @@ const EXAMPLES = `  npm run ramp -- --quick
  */
 export const ramp = {
   about: 'how many clients until latency passes a ceiling, at what cost?',
+  report: REPORT,
   help: helpText(
     'npm run ramp -- [flags]\n\nHow many clients until latency passes a ceiling, at what cost?',
     FLAGS,
@@ -107,7 +116,7 @@ export const ramp = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: async (cell, place) => opened(plan, await openSide(sideOf(plan, cell), place), io.signal),
-        report: rampReport,
+        report: REPORT,
       },
       io,
     )
@@ -154,6 +163,11 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
     blocks: given.blocks ?? usual.blocks,
     background_rps: given.background ?? 0,
     prices: pricesOf(given),
+    ...originOf(
+      given,
+      { drivers, connections: most_workers, urls: Object.values(sides).map(({ url }) => url) },
+      { byHosts: ['locust'], target: 'a URL as --a and --b' },
+    ),
   }
   return given.quick && !given.blocks ? { ...plan, blocks: blocksFor(plan) } : plan
 }

@@ -34,6 +34,9 @@ const FLAGS = {
 const EXAMPLES = `  npm run soak                      half an hour
   npm run soak -- --duration 5m --rate 5000`
 
+/** @type {import('../load/report/write.js').Report} */
+const REPORT = { markdown: report, sentence, pictures }
+
 /**
  * `npm run soak`: does anything grow that should not? Memory and open files under a steady load, and their slope.
  *
@@ -41,6 +44,7 @@ const EXAMPLES = `  npm run soak                      half an hour
  */
 export const soak = {
   about: 'does memory or the number of open files grow under a steady load?',
+  report: REPORT,
   help: helpText('npm run soak -- [flags]\n\nDo memory or open files grow under a steady load?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
@@ -51,7 +55,7 @@ export const soak = {
       limit: null,
       problem: problemOf(plan, records),
     })
-    const ended = await runExperiment({ run, plan, results, next, answer, report }, io)
+    const ended = await runExperiment({ run, plan, results, next, answer, report: REPORT }, io)
     const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json }
   },
@@ -102,6 +106,7 @@ export function slopeOf(samples) {
 
 /** @param {Records} records */
 function slopes(records) {
+  if (records.length === 0) return '- Nothing was measured.'
   const lines = [
     slopeLine('Memory (RSS)', records, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20, 'MiB'),
     slopeLine('Open files', records, ({ probes }) => Number(probes.api.open_files), ''),
@@ -147,4 +152,48 @@ function report(run, records) {
     ...[settingsLine(records)].filter(Boolean),
     whereAndWhen(run),
   ].join('\n\n')}\n`
+}
+
+/** @param {any} run @param {Records} records */
+function sentence({ problem }, records) {
+  if (records.length === 0) return 'Nothing was measured.'
+  const found = slopes(records).replace(/^- /gm, '').split('\n').join('. ')
+  return `${problem ? `No trustworthy answer: ${problem}. ` : ''}${found}.`
+}
+
+/** @param {any} _ @param {Records} records @returns {import('../load/report/picture.js').Picture[]} */
+function pictures(_, records) {
+  const start_ms = Date.parse(records[0]?.started_at)
+  const points = (/** @type {(record: Records[0]) => number} */ value) =>
+    records.map(
+      (record) => /** @type {[number, number]} */ ([(Date.parse(record.started_at) - start_ms) / 1000, value(record)]),
+    )
+  const x = { title: 'seconds since the start', unit: /** @type {const} */ ('s') }
+  const memory = points(({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20)
+  const files = points(({ probes }) => Number(probes.api.open_files))
+  if (records.length === 0) return []
+  return [
+    {
+      name: 'memory',
+      title: 'Memory over time',
+      about: 'Memory of the service (RSS) at the end of each sample.',
+      form: {
+        kind: 'xy',
+        x,
+        y: { title: 'RSS', unit: 'mib' },
+        series: [{ name: 'memory', points: memory, as: 'both' }],
+      },
+    },
+    {
+      name: 'files',
+      title: 'Open files over time',
+      about: 'Files and sockets that the service had open.',
+      form: {
+        kind: 'xy',
+        x,
+        y: { title: 'open files', unit: 'number' },
+        series: [{ name: 'open files', points: files, as: 'both' }],
+      },
+    },
+  ]
 }

@@ -39,7 +39,7 @@ export function whyUnsound(record) {
 /**
  * Whether the generator of a closed loop was full in the median trial: then a target that is faster brings no more.
  *
- * @param {Pick<TrialRecord, 'load' | 'probes'>[]} records
+ * @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records
  */
 export function generatorWasLimit(records) {
   const closed = records.filter(({ load }) => load.loop === 'closed')

@@ -3,12 +3,15 @@ import { duration, helpText, oneOf, UsageError, wholeNumber } from '../load/flag
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
+import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
 import { conclusionsOf } from './article/conclusions.js'
+import { articlePictures, articleSentence } from './article/pictures.js'
 import * as article from './article/steps.js'
 import { articleReport, articleText } from './article/tables.js'
 import { levelsOf } from './design.js'
 import { openCell } from './knobs/open-cell.js'
 import { KNOBS, parseKnob } from './knobs.js'
+import { tunePictures, tuneSentence } from './tune/pictures.js'
 import { matrixOf, PRESETS } from './tune/presets.js'
 import { envFile, recommendationOf } from './tune/recommend.js'
 import { anchorCapacity, durationOf, finalistsOf, nextStep } from './tune/steps.js'
@@ -32,7 +35,8 @@ const ARTICLE = { name: 'article', blocks: 6, duration_ms: 6000, timeout_s: 30 }
 const FLAGS = {
   preset: {
     value: 'NAME',
-    about: 'quick (6 minutes, default), full (every knob alone), article (its eight cells)',
+    about:
+      'quick (6 minutes, default), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
     ...oneOf([...Object.keys(PRESETS), ARTICLE.name]),
   },
   knob: {
@@ -53,17 +57,27 @@ const FLAGS = {
     expected: 'a time such as 500ms, 10s or 2m',
   },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...SSH_FLAGS,
+  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
 const EXAMPLES = `  npm run tune                      about 6 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset full     about 1.5 hours
-  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion`
+  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
+  npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`
 
 const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
   return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`
 })
+
+/** Of a matrix, or of the article's cells. @type {import('../load/report/write.js').Report} */
+const REPORT = {
+  markdown: (run, records) => kindOf(run.plan).report.markdown(run, records),
+  sentence: (run, records) => kindOf(run.plan).report.sentence(run, records),
+  pictures: (run, records) => kindOf(run.plan).report.pictures(run, records),
+}
 
 /**
  * `npm run tune`: which knob matters, by how much?
@@ -72,6 +86,7 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
  */
 export const tune = {
   about: 'which knob matters, by how much?',
+  report: REPORT,
   help: helpText(
     `npm run tune -- [flags]\n\nTurns knobs, measures every cell in randomised blocks, and tells what each knob does.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
     FLAGS,
@@ -79,8 +94,8 @@ export const tune = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('tune', FLAGS, argv, planOf)
-    const { next, answer, report, text, size } = plan.preset === ARTICLE.name ? ARTICLES : MATRICES
+    const { results, run, plan, json, databaseUrl } = openRun('tune', FLAGS, argv, planOf)
+    const { next, answer, text, size } = kindOf(plan)
     io.progress.note(size(plan))
     const ended = await runExperiment(
       {
@@ -90,9 +105,9 @@ export const tune = {
         next: (records, notApplied) => next(plan, records, notApplied),
         answer: (records) => ({ capacity: null, limit: null, ...answer(plan, records) }),
         open: (cell, place) => openCell(levelsOf(String(cell)), place),
-        report,
+        report: REPORT,
       },
-      io,
+      { ...io, environment: withDatabase(io.environment, databaseUrl) },
     )
     if (ended.run.recommended && !ended.run.interrupted) writeEnvFile(results.file(ENV_FILE), ended)
     return { ...ended, text: text(ended.run, ended.records), folder: results.folder, json }
@@ -107,13 +122,19 @@ export const tune = {
  * @typedef {object} Kind
  * @property {(plan: any, records: Records, notApplied: import('./tune/steps.js').NotApplied) => import('../load/run.js').Step | null} next
  * @property {(plan: any, records: Records) => { problem: string | null }} answer
- * @property {(run: any, records: Records) => string} report
+ * @property {import('../load/report/write.js').Report} report
  * @property {(run: any, records: Records) => string} text
  * @property {(plan: any) => string} size
  */
 
 /** @type {Kind} */
-const MATRICES = { next: nextStep, answer: answerOf, report: tuneReport, text: tuneText, size: matrixSize }
+const MATRICES = {
+  next: nextStep,
+  answer: answerOf,
+  report: { markdown: tuneReport, sentence: tuneSentence, pictures: tunePictures },
+  text: tuneText,
+  size: matrixSize,
+}
 
 /** @type {Kind} */
 const ARTICLES = {
@@ -122,14 +143,20 @@ const ARTICLES = {
     conclusions: conclusionsOf(records),
     problem: article.peakOf(records) === null ? `the article's design has no peak: ${lastReason(records)}` : null,
   }),
-  report: articleReport,
+  report: { markdown: articleReport, sentence: articleSentence, pictures: articlePictures },
   text: articleText,
   size: (plan) => `8 rows by two generators in ${plan.blocks} blocks: ${minutes(article.durationOf(plan))}`,
 }
 
+/** @param {{ preset?: string | null }} plan */
+function kindOf({ preset }) {
+  return preset === ARTICLE.name ? ARTICLES : MATRICES
+}
+
 /** @param {Record<string, any>} flags @returns {TunePlan | import('./article/steps.js').ArticlePlan} */
 function planOf(flags) {
-  return flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+  const plan = flags.preset === ARTICLE.name ? articlePlan(flags) : matrixPlan(flags)
+  return { ...plan, ssh: sshPlanOf(flags) }
 }
 
 /** @param {Record<string, any>} flags @returns {import('./article/steps.js').ArticlePlan} */

@@ -8,6 +8,7 @@ import { factsOfMachine } from './workshop/facts.js'
 import { createKeyboard } from './workshop/keyboard.js'
 import { Left, play, Unmeasured } from './workshop/player.js'
 import { folderOf, forget, newState, readProgress, stateText, writeProgress } from './workshop/progress.js'
+import { EXERCISE_REPORT } from './workshop/report.js'
 
 const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
 
@@ -37,6 +38,7 @@ const EXAMPLES = `  npm run workshop                          goes on where you 
  */
 export const workshop = {
   about: 'exercises: predict, measure, turn a knob, measure again',
+  report: EXERCISE_REPORT,
   help: helpText(
     'npm run workshop -- [flags]\n\nExercises on a service that is slow: predict its limit, measure, turn a knob, measure again.',
     FLAGS,

@@ -1,6 +1,7 @@
 import { expandCores } from '../machine.js'
 import { count, milliseconds } from '../report/table.js'
 import { CORE_FULL_RATIO, NOTHING, percent } from './finding.js'
+import { slowestHost } from './hosts.js'
 
 /** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */
 const MAX_LATENESS_SHARE = 0.1
@@ -12,11 +13,13 @@ const FOREIGN_RATIO = 0.12
 const POOL_FULL_RATIO = 0.9
 
 /**
- * @param {Pick<import('./finding.js').Trial, 'load' | 'probes'>} trial
+ * @param {Pick<import('./finding.js').Trial, 'load' | 'traffic' | 'probes'>} trial
  * @param {import('../judge.js').Slo} slo
  * @returns {import('./finding.js').Finding}
  */
-export function generatorCpu({ load, probes }, slo) {
+export function generatorCpu(trial, slo) {
+  const { load, traffic, probes } = trial
+  if (traffic.hosts) return hostBehind(trial, slo)
   const { lateness_ms, cpu_core_ratio = 0, run_delay_ratio = 0 } = probes.generator
   const evidence = [
     `the generator used ${percent(cpu_core_ratio)} of a core and waited for it ${percent(run_delay_ratio)} of the time`,
@@ -27,6 +30,14 @@ export function generatorCpu({ load, probes }, slo) {
     reach: lateness_ms.p99 / (slo.p99_ms * MAX_LATENESS_SHARE),
     evidence: [`the generator was ${milliseconds(lateness_ms.p99)} late at p99`, ...evidence],
   }
+}
+
+/**
+ * @param {Pick<import('./finding.js').Trial, 'load' | 'traffic'>} trial
+ * @param {import('../judge.js').Slo} slo
+ */
+export function hostBehind(trial, slo) {
+  return slowestHost(trial, slo.p99_ms * MAX_LATENESS_SHARE)
 }
 
 /** @type {import('./finding.js').Detect} */
@@ -48,7 +59,7 @@ export function generatorConnections({ load, traffic, probes }) {
 export function machineNoise({ target, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
-  const shared = expandCores(probes.generator.cores ?? target.cores)
+  const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const own = expandCores(target.cores).flatMap((core) => (shared.includes(core) ? [] : (cores[core] ?? [])))
   // On a core that is shared with the generator and Postgres, others are no noise.
   if (own.length === 0) return NOTHING

@@ -26,7 +26,7 @@ export const DETECTORS = [
       ofErrors(
         trial,
         ['client:ports'],
-        ({ kernel }) => `${count(kernel.time_wait ?? 0)} connections in TIME_WAIT hold their ports`,
+        ({ kernel, here = kernel }) => `${count(here.time_wait ?? 0)} connections in TIME_WAIT hold their ports`,
       ),
   },
   { resource: 'generator-cpu', detect: generatorCpu },

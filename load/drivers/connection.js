@@ -77,10 +77,10 @@ export class Connection {
   }
 
   #connect() {
-    const { host, port, secure } = this.#target
+    const { secure, ...way } = this.#target
     const socket = secure
-      ? tls.connect({ host, port, servername: net.isIP(host) ? undefined : host, ALPNProtocols: ['http/1.1'] })
-      : net.connect({ host, port })
+      ? tls.connect({ ...way, servername: net.isIP(way.host) ? undefined : way.host, ALPNProtocols: ['http/1.1'] })
+      : net.connect(way)
     const parser = this.#parser()
     socket.setNoDelay(true)
     socket.on('data', (chunk) => {
@@ -139,6 +139,6 @@ export class Connection {
 }
 
 /**
- * @typedef {{ host: string, port: number, secure: boolean }} Target
+ * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: where it comes from
  * @typedef {(status: number, error: string | null) => void} Done status 0 with an error
  */

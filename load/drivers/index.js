@@ -16,6 +16,8 @@ import { wrk } from './wrk.js'
  * @property {(load: Load, signal: AbortSignal) => Promise<Session>} open signal: the session is not wanted any more
  *
  * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
+ * @property {(phase: Pick<Phase, 'duration_s' | 'signal'>) => Promise<void>} [ready] does what the next phase needs before it can begin,
+ *   where that takes time
  * @property {(phase: Phase) => Promise<import('./recorder.js').Traffic>} run
  * @property {() => Promise<void>} close
  *
@@ -30,6 +32,9 @@ import { wrk } from './wrk.js'
  * @property {boolean} [fresh_connections] a connection for each request
  * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
  * @property {boolean} [unbounded] vegeta with its own defaults: no bound on workers and connections
+ * @property {import('../hosts/prepare.js').LoadHost[]} [load_hosts] where it comes from, instead of this machine
+ * @property {string | null} [ssh_config] on the way to them
+ * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
  * @typedef {object} Phase
  * @property {number} duration_s

@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import fs from 'node:fs/promises'
 import os from 'node:os'
@@ -6,10 +6,10 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
-import { leashed } from '../../sql/leash.js'
 import { UsageError } from '../flags.js'
 import { programOf } from '../mix.js'
 import { PROTOCOL, sideOfCode, TIMEOUT } from './errors.js'
+import { startHere, startThere, workersOf } from './locust/workers.js'
 import { distributionOf, trafficOf } from './tally.js'
 
 const LOCUSTFILE = new URL('locust/locustfile.py', import.meta.url)
@@ -20,7 +20,7 @@ const START_TIMEOUT_MS = 60_000
 
 /**
  * Closed loop by locust: each connection is a user of its own (FastHttpUser), and as many workers as there are cores share
- * them. Its interpreter is its limit: a worker does some thousand requests per second.
+ * them, or as many as the load hosts have. Its interpreter is its limit: a worker does some thousand requests per second.
  *
  * @type {import('./index.js').Driver}
  */
@@ -68,22 +68,19 @@ export const locust = {
  * @param {AbortSignal} signal
  */
 async function startSwarm(folder, load, signal) {
-  const workers = Math.min(load.connections, os.availableParallelism())
+  const places = load.load_hosts ?? [HERE()]
+  const counts = workersOf(places, load.connections)
+  const workers = counts.reduce((sum, count) => sum + count, 0)
   const port = await getPort({ host: '127.0.0.1' })
   const file = path.join(folder, 'locustfile.py')
   await fs.copyFile(LOCUSTFILE, file)
-  await fs.writeFile(path.join(folder, 'program.json'), JSON.stringify(setupFor(load, workers)))
-  const common = ['locust', `--locustfile=${file}`, '--headless', '--loglevel=ERROR']
+  await fs.writeFile(path.join(folder, 'program.json'), JSON.stringify(setupFor(load, workers, null)))
+  const common = ['--headless', '--loglevel=ERROR']
   const bound = ['--master', '--master-bind-host=127.0.0.1', `--master-bind-port=${port}`]
   const users = [`--users=${load.connections}`, `--spawn-rate=${load.connections}`, `--expect-workers=${workers}`]
-  const joined = ['--worker', '--master-host=127.0.0.1', `--master-port=${port}`]
-  const master = start([...common, ...bound, ...users, '--only-summary'])
-  const children = [master, ...Array.from({ length: workers }, () => start([...common, ...joined], 'ignore'))]
-  const ended = children.map(async ({ child, words }) => {
-    const [code, by] = await once(child, 'exit')
-    throw new Error(`locust ended by itself (${by ?? `code ${code}`}): ${words().slice(-500) || '(no words)'}`)
-  })
-  for (const end of ended) end.catch(() => {})
+  const master = startHere(['locust', `--locustfile=${file}`, ...common, ...bound, ...users, '--only-summary'], 'pipe')
+  /** @type {import('./locust/workers.js').Running[]} */
+  const running = [master]
   const answers = new EventEmitter()
   createInterface({ input: /** @type {import('node:stream').Readable} */ (master.child.stdout) }).on('line', (line) => {
     if (line.startsWith('{')) answers.emit('answer', JSON.parse(line))
@@ -97,19 +94,29 @@ async function startSwarm(folder, load, signal) {
       const answered = once(answers, 'answer', { signal: bounds })
       if (message) master.child.stdin?.write(`${JSON.stringify(message)}\n`)
       try {
-        return (await Promise.race([answered, ...ended]))[0]
+        return (await Promise.race([answered, ...running.map(({ ended }) => ended)]))[0]
       } catch (error) {
         signal.throwIfAborted()
         throw bounds.aborted ? new Error(`locust did not answer within ${limit_ms / 1000} s`) : error
       }
     },
     stop: async () => {
-      for (const { child } of children) child.kill('SIGKILL')
-      await Promise.allSettled(ended)
+      await Promise.all(running.map(({ stop }) => stop()))
     },
   }
   try {
-    await swarm.ask(null, signal, START_TIMEOUT_MS)
+    const ready = swarm.ask(null, signal, START_TIMEOUT_MS)
+    ready.catch(() => {})
+    const joined = ['--worker', ...common]
+    if (load.load_hosts) {
+      running.push(
+        ...(await startOn(load.load_hosts, counts, { folder, load, masterPort: port, workers, args: joined, signal })),
+      )
+    } else {
+      const worker = ['locust', `--locustfile=${file}`, ...joined, '--master-host=127.0.0.1', `--master-port=${port}`]
+      running.push(...Array.from({ length: workers }, () => startHere(worker)))
+    }
+    await Promise.race([ready, ...running.map(({ ended }) => ended)])
     return swarm
   } catch (error) {
     await swarm.stop()
@@ -117,33 +124,47 @@ async function startSwarm(folder, load, signal) {
   }
 }
 
-/** @param {string[]} command @param {'pipe' | 'ignore'} [stdout] */
-function start(command, stdout = 'pipe') {
-  const [program, ...args] = leashed(command, { signal: 'KILL' })
-  const child = spawn(program, args, { stdio: ['pipe', stdout, 'pipe'] })
-  let words = ''
-  child.stderr?.on('data', (chunk) => {
-    words += chunk
+/** This machine, as a place for workers. */
+const HERE = () => ({ cores: os.availableParallelism() })
+
+/**
+ * @param {import('../hosts/prepare.js').LoadHost[]} hosts
+ * @param {number[]} counts of workers, by host
+ * @param {{ folder: string, load: import('./index.js').Load, masterPort: number, workers: number, args: string[], signal: AbortSignal }} options
+ */
+async function startOn(hosts, counts, { folder, load, masterPort, workers, args, signal }) {
+  const started = hosts.map(async (place, i) => {
+    if (counts[i] === 0) return []
+    const program = path.join(folder, `program-${i}.json`)
+    await fs.writeFile(program, JSON.stringify(setupFor(load, workers, place.host)))
+    const files = { [program]: 'program.json', [path.join(folder, 'locustfile.py')]: 'locustfile.py' }
+    const options = { config: load.ssh_config ?? null, workers: counts[i], masterPort, files, signal }
+    return [await startThere(place, { ...options, args: ['--locustfile=locustfile.py', ...args] })]
   })
-  child.stdin?.on('error', () => {})
-  return { child, words: () => words.trim() }
+  const settled = await Promise.allSettled(started)
+  const running = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (!failed) return running
+  await Promise.all(running.map(({ stop }) => stop()))
+  throw failed.reason
 }
 
-/** @param {import('./index.js').Load} load @param {number} workers */
-function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }, workers) {
+/** @param {import('./index.js').Load} load @param {number} workers @param {string | null} host that they are on; null: here */
+function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }, workers, host) {
   const { origin, pathname, search } = new URL(url)
   const { entries, ...program } = programOf(mix, trial)
   const last = fresh_connections ? { Connection: 'close' } : {}
   const filled = entries.map(({ headers, path: own, ...entry }) => {
     return { ...entry, path: own ?? [pathname + search], headers: { ...Object.fromEntries(headers), ...last } }
   })
-  return { origin, connections, workers, timeout_s, program: { ...program, entries: filled } }
+  return { origin, connections, workers, host, timeout_s, program: { ...program, entries: filled } }
 }
 
 /**
  * @typedef {[string | number, number][]} Pairs
  *
  * @typedef {object} Counts of one worker
+ * @property {string | null} host
  * @property {number} sent
  * @property {number} run_s to the last answer
  * @property {number} cpu_s
@@ -171,7 +192,8 @@ function summarise(counts, { mix }, duration_s) {
     ok_latencies: latencies.flatMap(([, ok, pairs]) => (ok ? pairs : [])),
   })
   const children_cpu_s = counts.reduce((sum, { cpu_s }) => sum + cpu_s, 0)
-  const own = { ...traffic, threads: counts.length, children_cpu_s }
+  const hosts = counts[0]?.host ? { hosts: byHost(counts) } : {}
+  const own = { ...traffic, threads: counts.length, children_cpu_s, ...hosts }
   if (!mix.entries) return own
   const rows = mix.entries.map(({ name }) => {
     const answers = summed(statuses.flatMap(([whose, pairs]) => (whose === name ? pairs : [])))
@@ -181,6 +203,30 @@ function summarise(counts, { mix }, duration_s) {
     return [name, { completed: found.reduce((sum, [, count]) => sum + count, 0), ok, latency_ms }]
   })
   return { ...own, by_entry: Object.fromEntries(rows) }
+}
+
+/** @param {Counts[]} counts @returns {import('./vegeta/hits.js').HostTraffic[]} */
+function byHost(counts) {
+  return [...new Set(counts.map(({ host }) => String(host)))].map((host) => {
+    const own = counts.filter((one) => one.host === host)
+    const total = (/** @type {(one: Counts) => number} */ of) => own.reduce((sum, one) => sum + of(one), 0)
+    const run_s = Math.max(...own.map((one) => one.run_s))
+    const cpu_s = total((one) => one.cpu_s)
+    return {
+      host,
+      sent: total(({ sent }) => sent),
+      completed: total(({ statuses }) =>
+        statuses.flatMap(([, pairs]) => pairs).reduce((sum, [, count]) => sum + count, 0),
+      ),
+      errors: summed(own.flatMap(({ errors }) => errors.map(sided))),
+      lateness_ms: null,
+      start_ms: null,
+      cpu_s,
+      cpu_core_ratio: run_s > 0 ? Number((cpu_s / run_s).toFixed(3)) : null,
+      // Each worker is one thread.
+      cores: own.length,
+    }
+  })
 }
 
 /** @param {Counts[]} counts */

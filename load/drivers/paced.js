@@ -28,8 +28,10 @@ export const paced = {
   async open(load) {
     const mix = createMix(load.mix, load.trial)
     const head = headOf(load.url, mix, { last: load.fresh_connections })
-    const connections = Array.from({ length: load.connections }, () => {
-      return new Connection(targetOf(load.url), { bodiless: mix.method === 'HEAD' })
+    const addresses = load.local_addresses ?? [undefined]
+    const connections = Array.from({ length: load.connections }, (_, i) => {
+      const localAddress = addresses[i % addresses.length]
+      return new Connection({ ...targetOf(load.url), localAddress }, { bodiless: mix.method === 'HEAD' })
     })
     if (!load.fresh_connections) await Promise.all(connections.map((one) => one.open(load.timeout_s * 1000)))
     let requests = 0

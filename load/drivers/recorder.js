@@ -117,6 +117,7 @@ export class Recorder {
  * @property {{ completed: number, ok: number }[]} per_second
  * @property {number} [threads] of a program that sends by several threads or processes
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
+ * @property {import('./vegeta/hits.js').HostTraffic[]} [hosts] where the load came from several
  * @property {import('./by-entry.js').ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
  *
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms

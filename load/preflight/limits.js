@@ -55,35 +55,45 @@ export function apiFiles({ api_nofile: limit }, plan) {
  * @param {Planned} plan
  * @returns {Finding}
  */
-export function ports({ ephemeral_ports, time_wait }, { connections }) {
+export function ports({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
   const about = {
     check: 'ports',
     what: 'ports for connections',
     why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
-    mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or wait a minute for TIME_WAIT to end',
+    mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
   }
   if (ephemeral_ports === null) return unseen(about, 'ip_local_port_range in /proc/sys/net/ipv4')
   const waiting = time_wait ?? 0
-  const value = `${count(ephemeral_ports)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
-  return { ...about, level: levelOf(ephemeral_ports - waiting >= connections, ephemeral_ports >= connections), value }
+  const all = ephemeral_ports * addresses
+  const value = `${count(all)}${each(addresses)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
+  return { ...about, level: levelOf(all - waiting >= connections, all >= connections), value }
 }
 
 /** @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function freshPorts({ ephemeral_ports, tw_reuse_loopback, tw_reuse_remote }, { rate_rps, loopback = true }) {
+export function freshPorts(
+  { ephemeral_ports, tw_reuse_loopback, tw_reuse_remote },
+  { rate_rps, addresses = 1, loopback = true },
+) {
   const about = {
     check: 'ports-per-request',
     what: 'ports for a connection per request',
     why: `the side that closes first keeps the port for ${TIME_WAIT_S} s; tcp_tw_reuse shortens it for connect(), but not after bind(), as vegeta does`,
-    mend: 'keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range',
+    mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
   }
   if (ephemeral_ports === null) return unseen(about, 'ip_local_port_range in /proc/sys/net/ipv4')
   const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
-  const sustained_rps = Math.floor(ephemeral_ports / TIME_WAIT_S)
-  const reused_rps = reuse ? Math.floor(ephemeral_ports / TIME_WAIT_REUSED_S) : sustained_rps
+  const all = ephemeral_ports * addresses
+  const sustained_rps = Math.floor(all / TIME_WAIT_S)
+  const reused_rps = reuse ? Math.floor(all / TIME_WAIT_REUSED_S) : sustained_rps
   const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
   const reuse_text = reuse ? `, with tcp_tw_reuse for ${count(reused_rps)}/s` : ''
-  const value = `${count(ephemeral_ports)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
+  const value = `${count(all)}${each(addresses)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
   return { ...about, level: levelOf(sustained_rps >= (rate_rps ?? 0), reused_rps >= (rate_rps ?? 0)), value }
+}
+
+/** @param {number} addresses */
+function each(addresses) {
+  return addresses > 1 ? ` on ${addresses} addresses` : ''
 }
 
 /**

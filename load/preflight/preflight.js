@@ -6,16 +6,16 @@ import { ceiling, cores, otherProcesses, pressure, quota, steal } from './machin
  *
  * @param {Facts} facts
  * @param {Planned} plan
+ * @param {Pick<import('../hosts/prepare.js').LoadHost, 'host' | 'facts'>[]} [hosts] that the load comes from, instead of this
+ *   machine
  * @returns {Finding[]} one for each thing that was looked at
  */
-export function preflight(facts, plan) {
+export function preflight(facts, plan, hosts = []) {
+  const service = [apiFiles(facts, plan), backlog(facts, plan), pool(facts, plan)]
+  if (hosts.length > 0) return [...hosts.flatMap((host) => ofHost(facts, plan, host, hosts.length)), ...service]
   return [
-    generatorFiles(facts, plan),
-    apiFiles(facts, plan),
-    ports(facts, plan),
-    ...(plan.fresh_connections ? [freshPorts(facts, plan)] : []),
-    backlog(facts, plan),
-    pool(facts, plan),
+    ...generator(facts, plan),
+    ...service,
     cores(facts),
     quota(facts),
     steal(facts),
@@ -23,6 +23,25 @@ export function preflight(facts, plan) {
     pressure(facts),
     ceiling(facts, plan),
   ]
+}
+
+/** What limits a generator. @param {Facts} facts @param {Planned} plan */
+function generator(facts, plan) {
+  return [generatorFiles(facts, plan), ports(facts, plan), ...(plan.fresh_connections ? [freshPorts(facts, plan)] : [])]
+}
+
+/**
+ * One of several hosts, with its share of the load.
+ *
+ * @param {Facts} facts
+ * @param {Planned} plan
+ * @param {Pick<import('../hosts/prepare.js').LoadHost, 'host' | 'facts'>} host
+ * @param {number} number of hosts
+ */
+function ofHost(facts, plan, { host, facts: own }, number) {
+  const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps / number)
+  const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections / number), loopback: false }
+  return generator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
 }
 
 /** A finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
@@ -47,6 +66,7 @@ export function sentenceOf({ what, value, why, mend }) {
  * @property {number} backlog
  * @property {boolean} fresh_connections a connection per request
  * @property {number} timeout_s
+ * @property {number} [addresses] local ones that connections come from (default 1): each has all ports
  * @property {boolean} [loopback] the service is on this machine (default true)
  *
  * @typedef {object} Facts what the machine is like; null: it cannot be seen here

@@ -8,6 +8,7 @@ import { preflight } from './preflight.js'
  *
  * @param {object} run
  * @param {import('./preflight.js').Planned} run.plan
+ * @param {import('../hosts/prepare.js').LoadHost[]} [run.hosts] that the load comes from, instead of this machine
  * @param {import('../../sql/database.js').Database | null} run.database
  * @param {{ api: string, others: string } | null} run.cores as planCores() gave them and pinSelf() has put us there
  * @param {boolean} run.measuresCeiling of the generator
@@ -16,11 +17,11 @@ import { preflight } from './preflight.js'
  * @returns {Promise<{ findings: import('./preflight.js').Finding[], ceiling_rps: number | null, ceiling: import('./ceiling.js').Ceiling | null }>}
  * @throws the signal's reason, when it was aborted
  */
-export async function runPreflight({ plan, database, cores, measuresCeiling, signal, note = () => {} }) {
+export async function runPreflight({ plan, hosts = [], database, cores, measuresCeiling, signal, note = () => {} }) {
   note('looking at this machine …')
   const facts = await gatherFacts({ cores, database, signal })
   const ceiling = measuresCeiling ? await ceilingOf(cores, signal, note) : null
-  const findings = preflight({ ...facts, ceiling }, plan)
+  const findings = preflight({ ...facts, ceiling }, plan, hosts)
   const known = ceiling && !('failed' in ceiling) ? ceiling : null
   return { findings, ceiling_rps: known?.ceiling_rps ?? null, ceiling: known }
 }

@@ -11,10 +11,11 @@ const LAST_SCRAPE_TIMEOUT_MS = 5000
  * as the difference over the trial.
  *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
+ * @param {() => import('./process.js').ProcessUse | null | Promise<import('./process.js').ProcessUse | null>} [use] of the
+ *   process since now, where it is not one of this machine
  * @returns {Promise<import('./index.js').Probe>}
  */
-export async function watchApi({ pid, metricsUrl }) {
-  const use = watchProcess(pid)
+export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   const started_ms = performance.now()
   const first = metricsUrl ? await readMetrics(metricsUrl, SCRAPE_TIMEOUT_MS) : null
   /** @type {import('./metrics.js').Metrics[]} */
@@ -31,7 +32,7 @@ export async function watchApi({ pid, metricsUrl }) {
       return async ({ completed }) => {
         const last = first && (await readMetrics(/** @type {string} */ (metricsUrl), LAST_SCRAPE_TIMEOUT_MS))
         const told = first && last ? tell(first, samples, last, wall_s) : {}
-        return { ...told, ...used(own, completed) }
+        return { ...told, ...used(await own, completed) }
       }
     },
   }

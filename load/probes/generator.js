@@ -17,7 +17,9 @@ export function watchGenerator({ pid }) {
       const own = use()
       const wall_s = (performance.now() - started_ms) / 1000
       const limits = { open_files_max: nofileOf(pid), cores: coresOf(pid) }
-      return async ({ sent, lateness_ms, children_cpu_s = 0 }) => {
+      return async ({ sent, lateness_ms, hosts, children_cpu_s = 0 }) => {
+        // Each of them tells what it used; what this machine does beside it is no load.
+        if (hosts) return { ...ofHosts(hosts, sent), lateness_ms }
         const cpu_s = (own?.cpu_s ?? 0) + children_cpu_s
         const all = own ? { cpu_s, cpu_core_ratio: own.cpu_core_ratio + children_cpu_s / wall_s } : {}
         const each = own && sent > 0 ? { cpu_us_per_request: (cpu_s * 1e6) / sent } : {}
@@ -25,4 +27,12 @@ export function watchGenerator({ pid }) {
       }
     },
   }
+}
+
+/** @param {import('../drivers/vegeta/hits.js').HostTraffic[]} hosts @param {number} sent */
+function ofHosts(hosts, sent) {
+  const all_s = hosts.map(({ cpu_s }) => cpu_s)
+  if (all_s.includes(null)) return {}
+  const cpu_s = all_s.reduce((sum, own_s) => Number(sum) + Number(own_s), 0)
+  return { cpu_s, ...(sent > 0 && { cpu_us_per_request: (Number(cpu_s) * 1e6) / sent }) }
 }

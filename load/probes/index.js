@@ -1,21 +1,20 @@
 import { watchApi } from './api.js'
+import { every, SAMPLE_MS } from './every.js'
 import { watchGenerator } from './generator.js'
+import { watchHost } from './host.js'
 import { watchKernel } from './kernel.js'
 import { watchPostgres } from './postgres.js'
-
-/** Wait events and queues come and go within milliseconds: 10 looks a second. The page of the service costs it a millisecond. */
-const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000, target: 1000 }
 
 /**
  * Probes, all of one shape: begun beside a load, sampled while it is on, ended when the last answer has come.
  *
  * @typedef {object} Probe
  * @property {() => Promise<void>} sample
- * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number }) => Promise<any>} end takes what has to
+ * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }) => Promise<any>} end takes what has to
  *   be taken at this moment; what it returns gives the findings
  *
- * @typedef {{ api: any, postgres: any, generator: any, kernel: any, target?: any }} Findings target: what only this kind
- *   of target can tell
+ * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of the
+ *   machine on which the target runs; here: of ours, where that is another; target: what only this kind of target can tell
  */
 
 /**
@@ -25,13 +24,18 @@ const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, generator: 1000, targe
  * @param {{ pid: number }} parts.generator
  */
 export async function startProbes({ target, database, generator }) {
+  const { host } = target
+  const there = host && watchHost(host)
   const probes = Object.entries({
-    api: await watchApi(target),
+    api: await watchApi(target, there?.use),
     postgres: await watchPostgres(database),
     generator: watchGenerator(generator),
-    kernel: watchKernel({ url: target.url, ours: target.pid !== null }),
+    kernel: there ? there.kernel : watchKernel({ url: target.url, ours: target.pid !== null }),
+    ...(there && { here: watchKernel({ url: target.url, ours: false }) }),
     ...(target.watch && { target: await target.watch() }),
   })
+  // The last, since the others take some turns on the line, in which nothing is loaded.
+  await there?.begin()
   const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
   const stop = () => {
     for (const timer of timers) timer.stop()
@@ -39,7 +43,7 @@ export async function startProbes({ target, database, generator }) {
   return {
     stop,
 
-    /** When the last answer has come. @returns {(traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number }) => Promise<Findings>} */
+    /** When the last answer has come. @returns {(traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }) => Promise<Findings>} */
     end() {
       stop()
       const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))
@@ -50,22 +54,6 @@ export async function startProbes({ target, database, generator }) {
       }
     },
   }
-}
-
-/** Samples again and again, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
-function every(interval_ms, probe) {
-  let sampling = Promise.resolve()
-  let busy = false
-  const timer = setInterval(() => {
-    if (busy) return
-    busy = true
-    // What cannot be looked at once is looked at the next time; a trial does not end by it.
-    sampling = Promise.resolve(probe?.sample()).then(done, done)
-  }, interval_ms)
-  function done() {
-    busy = false
-  }
-  return { stop: () => clearInterval(timer), idle: () => sampling }
 }
 
 /** Without what is unknown, and to four digits behind the point: more is noise. @param {any} value @returns {any} */

@@ -39,6 +39,19 @@ export function answerText(run, records) {
   return lines.map((line) => line.replace(/^( *)(?:- )?/, '$1- ')).join('\n')
 }
 
+/**
+ * The answer alone: how much, and what stops it.
+ *
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function sweepSentence(run, records) {
+  const [capacity] = capacitySentence(run, records).split(' (')
+  const limit = run.limit ? ` Limit: ${run.limit.resource}, ${RESOURCES[run.limit.resource]?.is ?? 'unknown'}.` : ''
+  const problem = run.problem ? `No trustworthy answer: ${run.problem}. ` : ''
+  return `${problem}${capacity.replace(/, \+-.*|\.$/, '')}.${limit}`
+}
+
 /** Of the capacity: trials within it cost about the same per request. */
 const NEAR = 0.15
 
@@ -54,13 +67,8 @@ const COST_VARIES = 1.25
  * @returns {string[]}
  */
 function costLines({ capacity }, records) {
-  const [low_rps, high_rps] = [capacity?.low_rps ?? capacity?.high_rps, capacity?.high_rps ?? capacity?.low_rps]
-  const near = records.filter(({ load, outcome }) => {
-    const rate_rps = Number(load.rate_rps)
-    return outcome.verdict !== 'invalid' && rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
-  })
-  const costs_us = near
-    .flatMap(({ cell, probes }) => (cell ? [] : (probes.api.cpu_us_per_request ?? [])))
+  const costs_us = nearCapacity(capacity, records)
+    .flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
     .sort((a, b) => a - b)
   if (costs_us.length < 2) return []
   const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) =>
@@ -69,6 +77,22 @@ function costLines({ capacity }, records) {
   const cost = `A request cost the service ${median_us} us of CPU near that rate, ${least_us} to ${most_us} us in ${costs_us.length} trials`
   const varied = Number(most_us) > COST_VARIES * Number(least_us)
   return [varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`]
+}
+
+/**
+ * The valid trials at rates about the capacity, with nothing relaxed.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function nearCapacity(capacity, records) {
+  const low_rps = capacity?.low_rps ?? capacity?.high_rps ?? Number.NaN
+  const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
+  return records.filter(({ cell, load, outcome }) => {
+    const rate_rps = Number(load.rate_rps)
+    const isNear = rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
+    return isNear && !cell && outcome.verdict !== 'invalid'
+  })
 }
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */
@@ -136,7 +160,7 @@ function reasons(records) {
 
 /** @param {any} run @param {import('../trial.js').TrialRecord[]} records */
 function method(run, records) {
-  const { plan, pinning } = run
+  const { plan, pinning, target_machine } = run
   const rows = plan.url
     ? 'rows are not counted: the database behind a URL is not ours'
     : 'the stored rows are counted after it'
@@ -147,9 +171,11 @@ function method(run, records) {
     `- Trials of ${times} s after ${plan.warmup_s} s of warm-up or more. ${table}; ${rows}.`,
     ...loopLines(records),
     `- ${pinning}`,
+    ...(target_machine ? [seenThere(target_machine)] : []),
     ...[settingsLine(records)].filter(Boolean),
     '- p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
     ...[generatorLine(records)].filter(Boolean),
+    ...hostLines(run, records),
     `- Command: \`npm run ${run.verb} -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
   ]
   return lines.join('\n')
@@ -185,15 +211,48 @@ function generatorLine(records) {
 }
 
 /**
+ * What each load host did, in all trials.
+ *
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export function hostLines({ load_hosts = [] }, records) {
+  return load_hosts.map((/** @type {{ host: string, system: string, cores: number }} */ { host, system, cores }) => {
+    const own = records.flatMap(({ traffic }) => traffic.hosts?.filter((one) => one.host === host) ?? [])
+    const sent = own.reduce((sum, one) => sum + one.sent, 0)
+    const late_ms = own.flatMap(({ lateness_ms }) => lateness_ms?.p99 ?? [])
+    const late = late_ms.length > 0 ? `, at most ${Math.max(...late_ms)} ms late at p99 by its own clock` : ''
+    const used = own.flatMap(({ cpu_core_ratio }) => cpu_core_ratio ?? [])
+    const cpu =
+      used.length > 0
+        ? `its generator used at most ${Math.round(Math.max(...used) * 100)} % of a core`
+        : 'what its generator used is not seen'
+    return `- Load from ${host} (${system}, ${cores} cores): ${count(sent)} requests${late}; ${cpu}.`
+  })
+}
+
+/**
  * Machine, versions and date, as a list.
  *
  * @param {any} run run.json
  */
-export function whereAndWhen({ machine, versions, started_at, finished_at }) {
-  const memory = `${(machine.memory_bytes / 2 ** 30).toFixed(0)} GiB`
+export function whereAndWhen({ machine, target_machine, versions, started_at, finished_at }) {
   return [
-    `- ${machine.cpu_model}, ${machine.cores} cores, ${memory}, ${machine.kernel}`,
+    ...(target_machine
+      ? [`- ${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
+      : []),
+    `- ${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     `- Node ${versions.node}, Postgres ${versions.postgres ?? 'not ours'}, Redline ${versions.redline_commit ?? 'without git'}, ${versions.driver}`,
     `- ${started_at} to ${finished_at ?? '(not finished)'}`,
   ].join('\n')
+}
+
+/** @param {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} machine */
+function machineText({ cpu_model, cores, memory_bytes, kernel }) {
+  return `${cpu_model}, ${cores} cores, ${(memory_bytes / 2 ** 30).toFixed(0)} GiB, ${kernel}`
+}
+
+/** @param {{ name: string }} machine */
+function seenThere({ name }) {
+  return `- Seen on ${name}, by its own clock: the process of the API and the kernel. Not seen: what CPU Postgres used, and what its host took from it.`
 }

@@ -1,14 +1,20 @@
+import { openLocal } from './local.js'
+import { openSsh } from './ssh.js'
+
 /**
  * The service under test, all kinds of one shape.
  *
  * @typedef {object} Target
- * @property {'local' | 'url'} kind
+ * @property {'local' | 'url' | 'ssh'} kind
  * @property {boolean} countsRows whether what it stores is in the run's database
  * @property {string} url of the endpoint that is loaded
  * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
  * @property {string | null} metricsUrl page in Prometheus' text format
  * @property {number | null} pid
  * @property {string | null} cores it may run on, read back from the kernel
+ * @property {number | null} [softNofile] its soft limit of open files, read back from the kernel
+ * @property {string[]} [words] its command line, read back from the kernel
+ * @property {import('../ssh/host.js').Host} [host] where it runs, if not here
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
@@ -23,3 +29,8 @@
 
 export { NODE_FLAGS, openLocal } from './local.js'
 export { openUrl } from './url.js'
+
+/** The API, where it is to run. @param {import('../run.js').Place} place */
+export function openApi(place) {
+  return place.host ? openSsh(place) : openLocal(place)
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../flags.js'
-import { coresOf, nofileOf } from '../machine.js'
+import { coresOf, nofileOf, softNofileOf, textOf } from '../machine.js'
 import { freePorts } from '../ports.js'
 import { ServiceEnded, startService } from '../service.js'
 
@@ -31,42 +31,61 @@ const CONFIG_EXIT_CODE = 2
  * @param {string} [options.node] program that runs it; ours unless told otherwise
  * @param {string[]} [options.nodeFlags] of Node, beside those of `npm start`
  * @param {number | string | null} [options.nofile] its limit of open files; null: ours
+ * @param {{ host: string, port: number } | null} [options.listen] where clients reach it; a free port of loopback unless
+ *   told otherwise
  * @returns {Promise<import('./index.js').Target>}
- * @throws {UsageError} when it refuses its configuration
+ * @throws {UsageError} when it refuses its configuration, or finds no database
  */
 export async function openLocal(options) {
-  const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null } = options
-  const [port, adminPort] = await freePorts(2)
-  const addresses = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
+  const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null, listen } = options
+  const [freePort, adminPort] = await freePorts(2)
+  const { host, port } = listen ?? { host: '127.0.0.1', port: freePort }
+  const addresses = { HOST: host, ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const adminUrl = `http://127.0.0.1:${adminPort}`
+  let database = ''
   const service = await startService('the API', [node, ...NODE_FLAGS, ...nodeFlags, SERVER], {
     cores,
     nofile,
     env: childEnv,
     logFile,
-    isReady: () => isReady(adminUrl),
+    isReady: async () => {
+      const { status, text } = await readiness(adminUrl)
+      if (status === 503) database = `; what it says of its database: ${text}`
+      return status === 200
+    },
     stopGrace_ms: STOP_GRACE_MS,
   }).catch((error) => {
     const isConfig = error instanceof ServiceEnded && error.code === CONFIG_EXIT_CODE
-    throw isConfig ? new UsageError(error.words.replace(/^redline: /, '')) : error
+    if (isConfig) throw new UsageError(error.words.replace(/^redline: /, ''))
+    throw database && !(error instanceof ServiceEnded) ? new UsageError(`${error.message}${database}`) : error
   })
   const { pid } = service
   try {
     const settings = await readBack(adminUrl, pid)
-    const url = `http://127.0.0.1:${port}/user`
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`
     const metricsUrl = `${adminUrl}/metrics`
-    return { kind: 'local', countsRows: true, url, adminUrl, metricsUrl, cores: coresOf(pid), settings, ...service }
+    const started = { cores: coresOf(pid), softNofile: softNofileOf(pid), words: wordsOf(pid) }
+    return { kind: 'local', countsRows: true, url, adminUrl, metricsUrl, settings, ...started, ...service }
   } catch (error) {
     await service.stop()
     throw error
   }
 }
 
-/** @param {string} adminUrl */
-async function isReady(adminUrl) {
-  const answer = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) }).catch(() => null)
-  return answer?.status === 200
+/** @param {string} adminUrl @returns {Promise<{ status: number | null, text: string }>} null: no answer */
+async function readiness(adminUrl) {
+  try {
+    const answer = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
+    return { status: answer.status, text: await answer.text() }
+  } catch {
+    return { status: null, text: '' }
+  }
+}
+
+/** The command line, as the kernel has it. @param {number} pid */
+function wordsOf(pid) {
+  return (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0')
 }
 
 /**

@@ -227,6 +227,37 @@ t.test('lateness counts in proportion to the SLO, and for the p99 alone', async 
   t.equal(judge(broken, SLO).verdict, 'fail', 'a server that answers 500 is broken, however late it was asked')
 })
 
+t.test('of several load hosts, one that falls behind is named, and makes the trial invalid', async (t) => {
+  const host = (/** @type {string} */ name, /** @type {object} */ found) => {
+    const fine = {
+      host: name,
+      planned: 500,
+      sent: 500,
+      errors: {},
+      lateness_ms: { p99: 1 },
+      start_ms: 20,
+      cpu_core_ratio: 0.3,
+    }
+    return { ...fine, cores: 2, ...found }
+  }
+  const of = (/** @type {object} */ b, traffic = {}) => {
+    const record = trial({ hosts: [host('u@a', {}), host('u@b', b)], ...traffic })
+    return { ...record, load: { ...record.load, duration_s: 10 } }
+  }
+  const because = (/** @type {any} */ record) => judge(record, SLO).because
+  t.equal(judge(of({}), SLO).verdict, 'pass')
+  const late = of({ lateness_ms: { p99: 800 }, sent: 400 })
+  t.match(judge(late, SLO), { verdict: 'invalid', blame: 'generator' }, 'although its p99 is within the SLO')
+  t.match(because(late), /^u@b was 800 ms late at p99 \(the other load hosts went on/)
+  const alone = { ...late, traffic: { ...late.traffic, hosts: late.traffic.hosts.slice(1) } }
+  t.equal(judge(alone, SLO).verdict, 'pass', 'of one host alone it only adds to latency, as of this machine')
+  t.match(because(of({ start_ms: 1100 })), /^u@b began 1.10 s after it was told to/)
+  t.equal(judge(of({ start_ms: 900 }), SLO).verdict, 'pass', 'less than a tenth of the trial')
+  t.equal(judge(of({}, { latency_ms: { p99: 400 } }), SLO).verdict, 'fail')
+  const ports = of({ errors: { 'client:ports': 3 } }, { errors: { 'client:ports': 3 } })
+  t.equal(because(ports), "errors that are not the target's: 3 client:ports (on u@b)")
+})
+
 t.test('judge', async (t) => {
   for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {
     const outcome = judge(record, SLO)

@@ -63,9 +63,12 @@ const rows = [
   ['ports', 'ok', 'as many as connections', { ephemeral_ports: 64 }, {}],
   ['ports', 'warn', 'as many, some of them in TIME_WAIT', { ephemeral_ports: 64, time_wait: 1 }, {}],
   ['ports', 'bad', 'fewer', { ephemeral_ports: 63 }, {}],
+  ['ports', 'ok', 'fewer, on each of two addresses', { ephemeral_ports: 32 }, { addresses: 2 }],
+  ['ports', 'bad', 'too few on both', { ephemeral_ports: 31 }, { addresses: 2 }],
   ['ports', 'ok', 'TIME_WAIT cannot be seen', { time_wait: null }, {}],
   ['ports-per-request', 'ok', 'a minute of requests', {}, { ...FRESH, rate_rps: 470 }],
   ['ports-per-request', 'warn', 'more than a minute of requests, with reuse', {}, { ...FRESH, rate_rps: 471 }],
+  ['ports-per-request', 'ok', 'a minute on each of two addresses', {}, { ...FRESH, rate_rps: 941, addresses: 2 }],
   ['ports-per-request', 'bad', 'more than a second of requests, with reuse', {}, { ...FRESH, rate_rps: 28_233 }],
   [
     'ports-per-request',
@@ -121,6 +124,20 @@ t.test('preflight', async (t) => {
     const found = findings(facts, plan).find((finding) => finding.check === check)
     t.equal(found?.level, level, `${check} ${level}: ${about} (${found?.value})`)
   }
+})
+
+t.test('where the load comes from hosts, each is looked at with its share, and not this machine', async (t) => {
+  const { generator_nofile, time_wait, tw_reuse_loopback, tw_reuse_remote } = FINE
+  const own = { generator_nofile, time_wait, tw_reuse_loopback, tw_reuse_remote }
+  const hosts = [31, 32].map((ephemeral_ports, i) => ({ host: `u@${i}`, facts: { ...own, ephemeral_ports } }))
+  const found = preflight(/** @type {any} */ ({ ...FINE, generator_nofile: limits(1) }), PLAN, hosts)
+  const levels = Object.fromEntries(found.map(({ what, level }) => [what, level]))
+  t.match(levels, {
+    'ports for connections, u@0': 'bad',
+    'ports for connections, u@1': 'ok',
+    'open files, generator, u@0': 'ok',
+  })
+  t.equal(levels['open files, generator'], undefined)
 })
 
 t.test('where all is well, every finding is ok, with what was expected and what came', async (t) => {

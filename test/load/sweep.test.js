@@ -76,7 +76,11 @@ t.test('a ladder of rates: a record each, every 201 a row', async (t) => {
     capacity: { low_rps: 600, high_rps: null, trials: 2, slo: { p99_ms: 5000 } },
     interrupted: false,
   })
-  t.equal(fs.readFileSync(`${out}/report.md`, 'utf8'), renderReport(run, trials), 'the report is derived from the two')
+  const report = fs.readFileSync(`${out}/report.md`, 'utf8')
+  const text = report.replace(/(## Second by second\n\n)?!\[.*\]\((\w+)\.svg\)\n\n/g, '')
+  t.equal(text, renderReport(run, trials), 'the report is derived from the two')
+  const pictures = [...report.matchAll(/\]\((\w+\.svg)\)/g)].map(([, name]) => name)
+  t.ok(pictures.length > 2 && pictures.every((name) => fs.existsSync(`${out}/${name}`)), 'its pictures lie beside it')
   t.match(stdout, /\| +600\/s \| +[56]\d\d\/s \| +100 % \|.*\| pass +\|/)
   t.match(stdout, /Capacity: at least 600\/s/)
   t.match(stderr, /^trial 1: offered 300\/s, achieved \d+\/s, pass/m, 'plain lines where stderr is no terminal')
@@ -296,6 +300,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
       t.ok(performance.now() - signalledAt_ms < 3000, 'it cleans up in a moment')
       t.match(stderr, /interrupted; go on with: npm run sweep -- --resume/)
       t.match(readRun(out), { interrupted: true, capacity: { low_rps: 100 } })
+      t.match(fs.readFileSync(`${out}/report.html`, 'utf8'), /The run was interrupted/, 'and shows what it has')
       t.strictSame(fs.readdirSync(temporary), ['run'], 'no temporary folder')
     }
     while (processesOf(temporary).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))

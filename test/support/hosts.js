@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
 import { without, withoutRoot } from './skip.js'
@@ -14,6 +15,9 @@ const NETS = 255
 
 /** Each host has its own of these: what lies there is not the lab's. */
 const OWN_FOLDERS = ['/root', '/tmp', '/var/tmp', '/run']
+
+/** This checkout and the Node that runs it: what a test has a host run by its path here. */
+const PROGRAMS = [fileURLToPath(new URL('../../', import.meta.url)), path.dirname(path.dirname(process.execPath))]
 
 /** What we have for ourselves alone; root is at home in /root there. */
 const OUR_VARIABLES = ['NODE_OPTIONS', 'TMPDIR', 'SSH_AUTH_SOCK', 'DATABASE_URL']
@@ -31,9 +35,10 @@ const KINDS = ['--net', '--pid', '--mount', '--uts']
  *
  * @param {any} t
  * @param {string[]} names
+ * @param {{ seen?: string[] }} [options] seen: folders of ours that each host sees, where it would have its own
  * @returns {Promise<Record<string, Host>>}
  */
-export async function openHosts(t, names) {
+export async function openHosts(t, names, { seen = [] } = {}) {
   // On a disk, since Postgres may run there; seen by all hosts under the same path, for keys and settings.
   const folder = fs.mkdtempSync('/var/tmp/redline-hosts-')
   fs.chmodSync(folder, 0o711)
@@ -45,7 +50,7 @@ export async function openHosts(t, names) {
   /** @type {Record<string, Host>} */
   const hosts = {}
   for (const [i, name] of names.entries()) {
-    hosts[name] = await openHost(t, { name, address: `${net}.${2 + i}`, bridge, folder })
+    hosts[name] = await openHost(t, { name, address: `${net}.${2 + i}`, bridge, folder, seen: [folder, ...hidden(PROGRAMS), ...seen] })
   }
   return hosts
 }
@@ -66,6 +71,11 @@ export async function openHosts(t, names) {
  * @property {(state: 'up' | 'down') => Promise<unknown>} wire down: as if it had been pulled out
  */
 
+/** Those that a host would not see. @param {string[]} places */
+function hidden(places) {
+  return places.filter((place) => OWN_FOLDERS.some((folder) => `${place}/`.startsWith(`${folder}/`)))
+}
+
 /** Why there can be no hosts here; undefined: there can. */
 export function withoutHosts() {
   const script = 'ip link add name bridge type bridge && ip link add name wire type veth peer name eth0'
@@ -74,12 +84,12 @@ export function withoutHosts() {
 
 /**
  * @param {any} t
- * @param {{ name: string, address: string, bridge: number, folder: string }} options
+ * @param {{ name: string, address: string, bridge: number, folder: string, seen: string[] }} options
  * @returns {Promise<Host>}
  */
-async function openHost(t, { name, address, bridge, folder }) {
+async function openHost(t, { name, address, bridge, folder, seen }) {
   const own = path.join(folder, name)
-  const pid = await startNamespace(t, KINDS, ownPlaces(name, own, folder))
+  const pid = await startNamespace(t, KINDS, ownPlaces(name, own, seen))
   const inBridge = inNetworkOf(bridge)
   const wire = `wire-${address.split('.').at(-1)}`
   await run([
@@ -144,15 +154,15 @@ async function startNamespace(t, kinds, script) {
   return pid
 }
 
-/** @param {string} name @param {string} own @param {string} shared */
-function ownPlaces(name, own, shared) {
+/** @param {string} name @param {string} own @param {string[]} seen */
+function ownPlaces(name, own, seen) {
   const places = OWN_FOLDERS.map((folder) => [own + folder, folder])
   return [
     `hostname ${name}`,
     'mount -t proc proc /proc',
-    `mkdir -p ${places.map(([there]) => there).join(' ')} ${own}${shared}`,
+    `mkdir -p ${places.map(([there]) => there).join(' ')} ${seen.map((one) => own + one).join(' ')}`,
     `chmod 711 ${own} ${own}/root && chmod 1777 ${own}/tmp ${own}/var/tmp`,
-    `mount --bind ${shared} ${own}${shared}`,
+    ...seen.map((one) => `mount --bind ${one} ${own}${one}`),
     ...places.map(([there, here]) => `mount --rbind ${there} ${here}`),
   ].join('\n')
 }

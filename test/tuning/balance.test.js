@@ -579,7 +579,8 @@ t.test('without HAProxy the run goes on, and says what installs it', async (t) =
   const { status, stdout, stderr } = await runVerb('balance', flags)
   t.equal(status, 0, stderr)
   t.match(stderr, /expected haproxy at \/nowhere\/haproxy, found none; sudo apt-get install haproxy installs it/)
-  t.match(stdout, /published .*478 ms -> 384 ms, 0.80x/)
+  t.match(stdout, /published/)
+  t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /published .*478 ms -> 384 ms, 0.80x/)
   t.match(readRun(out), { plan: { haproxy: null, samples: 500 }, simulation: { worlds: Array } })
 })
 

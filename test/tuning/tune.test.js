@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parse } from 'dotenv'
 import t from 'tap'
-import { NotApplied } from '../../load/run.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { conclusionsOf } from '../../tuning/article/conclusions.js'
 import { nextStep as nextArticleStep, offeredHere, PUBLISHED } from '../../tuning/article/steps.js'
 import { loadOf, openCell } from '../../tuning/knobs/open-cell.js'
@@ -249,7 +249,7 @@ t.test('a run: a table, an env file, and a row for the cell that could not be ha
 t.test('a command line that makes no sense is refused with one line', async (t) => {
   /** @type {[string[], RegExp][]} */
   const wrong = [
-    [['--preset', 'huge'], /--preset: expected one of quick, full, article, got "huge"/],
+    [['--preset', 'huge'], /--preset: expected one of quick, pgbouncer, full, article, got "huge"/],
     [['--preset', 'quick', '--knob', 'POOL_MAX=1'], /expected no --preset beside it/],
     [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
   ]

@@ -9,10 +9,11 @@ import { KNOBS } from '../../tuning/knobs.js'
 import { classReport, readClass } from '../../tuning/workshop/class.js'
 import { choice, filled, number, setting } from '../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../tuning/workshop/exercises/index.js'
-import { nextStep, trialsByName } from '../../tuning/workshop/measure.js'
+import { nextStep } from '../../tuning/workshop/measure.js'
 import { pageName } from '../../tuning/workshop/pages.js'
 import { folderOf, forget, newState, readProgress, writeProgress } from '../../tuning/workshop/progress.js'
 import { playThrough } from '../../tuning/workshop/script.js'
+import { trialsByName } from '../../tuning/workshop/trials.js'
 import { postgres } from '../support/api.js'
 import { processesOf, temporaryFolder } from '../support/lab.js'
 
@@ -342,6 +343,15 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   t.match(text, /\| eve {3}x +\| +– \| +– \| +– \| +open \|/)
   t.match(text, /\| Where does it bend\? \| +1 of 1 \| 4,000 to 4,000, median 4,000 \| 1 of 2 \| +2 \| +0 min \|/)
   t.throws(() => readClass(path.join(folder, 'nothing')), /--class: expected a results folder for each student/)
+
+  const report = (/** @type {string[]} */ ...args) => {
+    return spawnSync(process.execPath, ['tuning/cli.js', 'report', '--class', folder, ...args], { encoding: 'utf8' })
+  }
+  t.match(report(), { status: 0, stdout: /2 students.*ada.*eve/s })
+  t.match(report('results'), { status: 2, stderr: /--class: expected no folder beside it, got results/ })
+  const out = path.join(temporaryFolder(t), 'class')
+  t.match(report('--out', out), { status: 0 })
+  t.match(fs.readFileSync(path.join(out, 'report.html'), 'utf8'), />ada</)
 })
 
 const PROGRAM = ['tuning/cli.js', 'workshop']
@@ -413,5 +423,7 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
     encoding: 'utf8',
   })
   t.equal(JSON.parse(again.stdout).exercises[5].state.stage, 'done', 'what is solved is not measured again')
+  const page = spawnSync(process.execPath, ['tuning/cli.js', 'report', folderOf(folder, 'files')], { encoding: 'utf8' })
+  t.match(page, { status: 0, stdout: /What was measured for the exercise "Files and sockets", in \d trials/ })
   t.strictSame(processesOf(folder), [])
 })

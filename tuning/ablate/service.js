@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { rmSync, truncateSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { NotApplied } from '../../load/run.js'
-import { openLocal } from '../../load/targets/index.js'
-import { admit } from './inside/admit.js'
+import { NotApplied } from '../../load/not-applied.js'
+import { openApi } from '../../load/targets/index.js'
+import { admit, TOKEN_FILE } from './inside/admit.js'
 import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, withoutOf } from './stages.js'
 
 const PRELOAD = new URL('inside/preload.js', import.meta.url)
@@ -29,21 +29,31 @@ export function createService(plan, insertMode = 'prepared') {
   /** @type {Target | null} */
   let target = null
   let folder = ''
+  let socket = ''
 
   /** @param {import('../../load/run.js').Place} place */
   async function start(place) {
     const token = randomUUID()
-    folder = admit(token)
     const preload = new URL(PRELOAD)
-    preload.searchParams.set('socket', socketIn(folder))
     preload.searchParams.set('token', token)
+    if (place.host) {
+      const { host } = place
+      const there = socketIn(host.folder)
+      await host.ask('keep', { name: TOKEN_FILE, text: token })
+      socket = await host.connection.forwardSocket(there)
+      preload.searchParams.set('socket', there)
+      preload.searchParams.set('host', host.bind)
+    } else {
+      folder = admit(token)
+      socket = socketIn(folder)
+      preload.searchParams.set('socket', socket)
+    }
     const env = { ...place.env, ...SETTINGS, INSERT_MODE: insertMode }
-    return openLocal({ ...place, env, nodeFlags: [`--import=${preload.href}`] })
+    return openApi({ ...place, env, nodeFlags: [`--import=${preload.href}`] })
   }
 
   /** @param {Target} service @param {string[]} wanted stages away */
   async function without(service, wanted) {
-    const socket = socketIn(folder)
     await order(socket, { without: wanted, slow_us: plan.slow_us })
     await ask(service.url)
     const found = await order(socket, null)
@@ -57,7 +67,6 @@ export function createService(plan, insertMode = 'prepared') {
   async function byTurns(service) {
     const { stages, slow_us, mix } = plan
     for (const stage of stages) await without(service, [stage])
-    const socket = socketIn(folder)
     const turns = { cells: turnsOf(plan), requests: REQUESTS_PER_TURN, seed: mix.seed }
     await order(socket, { without: [], slow_us, turns })
     const settings = { ...service.settings, WITHOUT: BY_TURNS }
@@ -76,7 +85,8 @@ export function createService(plan, insertMode = 'prepared') {
       target ??= await start(place)
       const opened = cell === BY_TURNS ? await byTurns(target) : await without(target, withoutOf(cell))
       // A line for every request of a run would fill a disk.
-      truncateSync(place.logFile)
+      if (place.host) await place.host.ask('emptyLog')
+      else truncateSync(place.logFile)
       return { ...opened, stop: async () => {} }
     },
 

@@ -75,6 +75,14 @@ export function ablateReport(run, records) {
   ].join('\n\n')}\n`
 }
 
+/** The budget alone, for a page that is not about it. @param {any} run @param {Records} records */
+export function budgetText({ plan }, records) {
+  const budgets = budgetsOf(plan, records)
+  const [[name, { title }]] = currenciesOf(plan)
+  const [first] = conclusionsOf(plan, records, budgets)
+  return [first, `**${title}**, us:`, budgetTable(budgets[name])].join('\n\n')
+}
+
 /** @param {import('../../load/run.js').NotAppliedCell} cell */
 function notAppliedText({ cell, because }) {
   return `- Warning: ${cell} was not measured: ${because}.`

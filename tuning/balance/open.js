@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { coresOf, expandCores } from '../../load/machine.js'
-import { freePorts } from '../../load/ports.js'
-import { ServiceEnded, startService } from '../../load/service.js'
+import { startService } from '../../load/service.js'
 import { openLocal } from '../../load/targets/index.js'
+import { isListening, onFreePorts } from '../on-free-ports.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
 import { haproxyConfig } from './haproxy.js'
 import { blockOf, partOf, strategyOf } from './steps.js'
@@ -13,7 +12,6 @@ import { blockOf, partOf, strategyOf } from './steps.js'
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
-const START_TRIES = 3
 
 /**
  * @typedef {import('./steps.js').BalancePlan} BalancePlan
@@ -193,35 +191,6 @@ function serviceTarget(service, port, pathname) {
 function start(name, command, { env, logFile }, cores, ports) {
   const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
   return startService(name, command, { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })
-}
-
-/** @param {number} port @returns {Promise<boolean>} */
-function isListening(port) {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1')
-    socket.on('error', () => resolve(false))
-    socket.on('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-  })
-}
-
-/**
- * A service on ports that are free. One that somebody took in the meantime ends it: then it is started on others.
- *
- * @param {number} count
- * @param {(ports: number[]) => Promise<Service>} startOn
- */
-async function onFreePorts(count, startOn) {
-  for (let left = START_TRIES; ; left--) {
-    const ports = await freePorts(count)
-    try {
-      return { service: await startOn(ports), ports }
-    } catch (error) {
-      if (left === 1 || !(error instanceof ServiceEnded)) throw error
-    }
-  }
 }
 
 /** @param {string} url @param {string} [body] */

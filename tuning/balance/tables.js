@@ -68,6 +68,13 @@ export function balanceReport(run, records) {
   return `${parts.join('\n\n')}\n`
 }
 
+/** The strategies alone, for a page that is not about them. @param {any} run @param {Records} records */
+export function strategiesText({ plan, simulation = null }, records) {
+  const figures = strategyFigures(plan, records)
+  const crowded = strategyFigures(plan, records, 'crowded')
+  return [...answerSentences(figures, crowded, simulation), strategyTable(plan, records, 'strategies')].join('\n\n')
+}
+
 /** @param {BalancePlan} plan @param {Records} records @param {'strategies' | 'crowded'} part */
 function strategyTable(plan, records, part) {
   const rows = strategyFigures(plan, records, part).map((figures) => {
@@ -77,7 +84,7 @@ function strategyTable(plan, records, part) {
       ...PERCENTILES.map((name) => milliseconds(latency_ms[name])),
       to_reference ? ratioText(to_reference.p50) : '1',
       to_reference ? ratioText(to_reference.p95) : '1',
-      to_reference ? `${saved_ms.toFixed(0)} ms` : NONE,
+      to_reference && Number.isFinite(saved_ms) ? `${saved_ms.toFixed(0)} ms` : NONE,
       percent(error_ratio),
       String(trials),
     ]
@@ -132,7 +139,7 @@ function overheadTable(plan, records) {
     return [
       strategy,
       milliseconds(p50_ms),
-      added_ms ? `${added_ms.estimate.toFixed(2)} ms ${interval}` : NONE,
+      added_ms && added_ms.pairs > 0 ? `${added_ms.estimate.toFixed(2)} ms ${interval}` : NONE,
       cpu_us === null || Number.isNaN(cpu_us) ? NONE : `${cpu_us.toFixed(0)} us`,
     ]
   })
@@ -161,8 +168,8 @@ function haproxyText(plan, records) {
 const NOT_MEASURED =
   'Not measured here: HAProxy speaks TLS and HTTP/2, is reloaded without a loss, and checks the health of an endpoint without a client that asks.'
 
-/** @param {BalancePlan} plan @param {Records} records */
-function processTable(plan, records) {
+/** What a further core brings. @param {BalancePlan} plan @param {Records} records */
+export function processTable(plan, records) {
   const rows = processFigures(plan, records).map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
     cores || NONE,

@@ -4,6 +4,7 @@ import { localPlan } from '../../load/plan.js'
 import { whereAndWhen } from '../../load/report/report.js'
 import { runExperiment } from '../../load/run.js'
 import { CONTENDERS } from './contenders.js'
+import { benchPictures, benchSentence } from './pictures.js'
 import { nextStep, visitsOf } from './steps.js'
 import { benchTables } from './tables.js'
 import { openContender } from './target.js'
@@ -45,6 +46,9 @@ const FLAGS = {
 const EXAMPLES = `  npm run bench                     about 15 minutes
   npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`
 
+/** @type {import('../../load/report/write.js').Report} */
+const REPORT = { markdown: report, sentence: benchSentence, pictures: benchPictures }
+
 /**
  * `npm run bench`: what does one insert cost here, and in other people's ways to write the same service?
  *
@@ -52,6 +56,7 @@ const EXAMPLES = `  npm run bench                     about 15 minutes
  */
 export const bench = {
   about: 'what does an insert cost here, and elsewhere?',
+  report: REPORT,
   help: helpText('npm run bench -- [flags]\n\nWhat does an insert cost here, and elsewhere?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
@@ -64,7 +69,7 @@ export const bench = {
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, problem: problemOf(plan, records) }),
         open: (cell, place) => openContender(/** @type {any} */ (CONTENDERS.find(({ name }) => name === cell)), place),
-        report,
+        report: REPORT,
       },
       io,
     )

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { whereAndWhen } from '../../load/report/report.js'
 import { count, milliseconds, NONE } from '../../load/report/table.js'
-import { generatorShare, isFullShare } from '../generator-share.js'
 import { median } from '../ranks.js'
 import { table } from '../spread.js'
+import { lawOf } from './law.js'
 import { boundSentence, limitSentence } from './limits.js'
 import { histogramOf, percentileOf, samplesOf } from './samples.js'
 import { labelOf } from './sides.js'
-import { isRefused, ladderTrials, latencyTrials, refusedRatio } from './steps.js'
-import { fitLaw, predictedRate } from './usl.js'
+import { ladderTrials, latencyTrials, refusedRatio } from './steps.js'
+import { predictedRate } from './usl.js'
 import { answerSentence, differencesOf, reasonsOf } from './verdict.js'
 
 const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
@@ -167,14 +167,9 @@ function maximumTable(records) {
 }
 
 /** @param {ComparePlan} plan @param {Records} records */
-function lawTable({ concurrency }, records) {
+function lawTable(plan, records) {
   const rows = NAMES.map((name) => {
-    const points = concurrency.flatMap((workers) =>
-      latencyTrials(records, name, workers)
-        .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
-        .map(({ traffic }) => ({ concurrency: workers, rps: traffic.goodput_rps })),
-    )
-    const law = fitLaw(points.filter(({ rps }) => rps > 0))
+    const { law, points } = lawOf(plan, records, name)
     if (!law)
       return [
         name.toUpperCase(),

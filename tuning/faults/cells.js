@@ -1,6 +1,6 @@
 import { coresOf } from '../../load/machine.js'
 import { relaxed } from '../../load/relax.js'
-import { openLocal } from '../../load/targets/index.js'
+import { openApi } from '../../load/targets/index.js'
 import { FAULTS } from './index.js'
 
 /** Between the name of a fault and the limit that is relaxed. */
@@ -34,7 +34,7 @@ export function notchOf(cell) {
 export async function openFaulty(cell, place) {
   const { settings, nodeFlags, nofile, front, plant } = faultOf(cell)
   const faulty = { ...place, env: { ...place.env, ...settings }, nodeFlags, nofile: nofile ?? null }
-  const target = await openLocal(relaxed(faulty, notchOf(cell)))
+  const target = await openApi(relaxed(faulty, notchOf(cell)))
   const before = await front?.(target.url).catch(async (error) => {
     await target.stop()
     throw error

@@ -20,6 +20,7 @@ import { trigger } from './trigger.js'
  * @property {boolean} [namespace] all of it has to run in what `withFewPorts` of namespace.js makes
  * @property {Plant} [plant]
  * @property {Front} [front]
+ * @property {boolean} [here] it can be made, or seen, only where the API runs on this machine
  *
  * @typedef {object} FaultLoad
  * @property {number} rate_rps
@@ -97,6 +98,7 @@ export const FAULTS = [
     about: 'each row costs Postgres 1 ms of CPU',
     load: { rate_rps: 1500 },
     plant: trigger('expensive-row.sql'),
+    here: true,
   },
   {
     name: 'slow-commits',
@@ -163,6 +165,7 @@ export const FAULTS = [
     about: 'the generator comes last on its core, behind somebody who never rests',
     load: { rate_rps: 1000 },
     plant: squeezeGenerator,
+    here: true,
   },
   {
     name: 'generator-few-files',
@@ -176,6 +179,7 @@ export const FAULTS = [
     about: '64 local ports, and the generator needs 200 connections',
     load: { rate_rps: 1000, connections: 200 },
     namespace: true,
+    here: true,
   },
   {
     name: 'noisy-neighbours',
@@ -183,6 +187,7 @@ export const FAULTS = [
     about: 'four others never rest on the core of the API',
     load: { rate_rps: 8000 },
     plant: crowdApi,
+    here: true,
   },
   {
     name: 'none',

@@ -93,7 +93,7 @@ export function plantedTrial(records) {
  *
  * @param {Records} records
  */
-function casesOf(records) {
+export function casesOf(records) {
   const keys = [...new Set(records.map(({ experiment, cell }) => `${experiment} ${faultOf(cell).name}`))]
   return keys.flatMap((key) => {
     const own = records.filter(({ experiment, cell }) => `${experiment} ${faultOf(cell).name}` === key)

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/drivers/index.js'
 import { UsageError } from '../../load/flags.js'
-import { softNofileOf, textOf } from '../../load/machine.js'
-import { NotApplied } from '../../load/run.js'
+import { nodeOf } from '../../load/node-versions.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { openSession } from '../faults/session.js'
-import { nodeOf } from './node.js'
+import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 
 const SEMI_SPACE = '--max-semi-space-size='
 
-/** Of the time that an empty statement takes anyway. */
+/** Of the time that an empty insert takes beyond an empty question, which has the same way. */
 const DELAY_TOLERANCE_MS = 0.5
 
 /**
@@ -18,9 +18,13 @@ const DELAY_TOLERANCE_MS = 0.5
  * @property {(place: Place, name: string, level: string) => Place | Promise<Place>} [apply] to the place where the API is
  *   going to be started
  * @property {(place: Place, level: string) => Promise<() => Promise<void>>} [plant] around it; what it gives removes it
+ * @property {(place: Place, level: string) => Promise<Between>} [between] started between the API and what it uses, of which
+ *   what is planted sees nothing
  * @property {(name: string, level: string) => GeneratorPart} [load]
  * @property {(target: Target, place: Place, name: string, level: string) => string | Promise<string>} readBack the level
  *   that is in force
+ *
+ * @typedef {{ place: Place, settings: Record<string, string>, end: () => Promise<void> }} Between settings tell what it is
  *
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
  *
@@ -54,12 +58,11 @@ export const MEANS = {
       return { ...place, nofile: `${level}:` }
     },
     readBack: (
-      /** @type {Target} */ { pid, settings },
+      /** @type {Target} */ { softNofile: soft, settings },
       /** @type {Place} */ _,
       /** @type {string} */ _name,
       /** @type {string} */ level,
     ) => {
-      const soft = softNofileOf(Number(pid))
       return soft === settings.NOFILE ? level : `a soft limit of ${soft} beside a hard one of ${settings.NOFILE}`
     },
   },
@@ -69,15 +72,13 @@ export const MEANS = {
     apply: (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
       return { ...place, nodeFlags: [...(place.nodeFlags ?? []), SEMI_SPACE + level] }
     },
-    readBack: (/** @type {Target} */ { pid }) => {
-      return semiSpaceOf((textOf(`/proc/${pid}/cmdline`) ?? '').split('\0')) ?? 'not set'
-    },
+    readBack: (/** @type {Target} */ { words = [] }) => semiSpaceOf(words) ?? 'not set',
   },
 
   /** Another Node; the API says in its metrics which one runs it. */
   node: {
     apply: async (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
-      return { ...place, node: await nodeOf(level) }
+      return { ...place, node: await (place.host ? place.host.ask('node', { major: level }) : nodeOf(level)) }
     },
     readBack: (/** @type {Target} */ { settings }) => String(settings.NODE).replace(/^v(\d+)\..*/, '$1'),
   },
@@ -121,9 +122,23 @@ export const MEANS = {
       /** @type {string} */ level,
     ) => {
       const took_ms = await inSession(databaseUrl, emptyInsert)
-      const isInForce = took_ms >= Number(level) && took_ms < 2 * Number(level) + 10 * DELAY_TOLERANCE_MS
+      // A difference of two times, each a little off: half of it is not nothing, and twice as much is not another level.
+      const isInForce = took_ms >= Number(level) / 2 && took_ms < 2 * Number(level) + 10 * DELAY_TOLERANCE_MS
       return isInForce ? level : took_ms.toFixed(1)
     },
+  },
+
+  /** A pool that many processes share, and which says itself how large it is. */
+  pgbouncer: {
+    between: async (/** @type {Place} */ place, /** @type {string} */ level) => {
+      return level === '0' ? { place, settings: {}, end: async () => {} } : putPgbouncer(place, Number(level))
+    },
+    readBack: (
+      /** @type {Target} */ _,
+      /** @type {Place} */ { databaseUrl },
+      /** @type {string} */ _name,
+      /** @type {string} */ level,
+    ) => (level === '0' ? level : poolSizeOf(databaseUrl)),
   },
 
   /** How the generator loads it, which is told with each trial and stands in its record. */
@@ -158,12 +173,18 @@ export function semiSpaceOf(words) {
   return words.findLast((word) => word.startsWith(SEMI_SPACE))?.slice(SEMI_SPACE.length)
 }
 
-/** The least of a few, in milliseconds. @param {import('pg').Client} session */
+/** What an insert of no rows takes beyond the way there, in milliseconds. @param {import('pg').Client} session */
 async function emptyInsert(session) {
+  const insert_ms = await leastTime_ms(session, "INSERT INTO users (email, password) SELECT '', '' WHERE false")
+  return Math.max(0, insert_ms - (await leastTime_ms(session, 'SELECT 1')))
+}
+
+/** Of a few. @param {import('pg').Client} session @param {string} statement */
+async function leastTime_ms(session, statement) {
   const times_ms = []
   for (let i = 0; i < 5; i++) {
     const start_ms = performance.now()
-    await session.query("INSERT INTO users (email, password) SELECT '', '' WHERE false")
+    await session.query(statement)
     times_ms.push(performance.now() - start_ms)
   }
   return Math.min(...times_ms)

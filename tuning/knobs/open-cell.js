@@ -1,7 +1,7 @@
 import { UsageError } from '../../load/flags.js'
-import { NotApplied } from '../../load/run.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { ServiceEnded } from '../../load/service.js'
-import { openLocal } from '../../load/targets/index.js'
+import { openApi } from '../../load/targets/index.js'
 import { KNOBS } from '../knobs.js'
 import { MEANS } from './means.js'
 
@@ -28,12 +28,21 @@ export async function openCell(levels, place) {
   }
   try {
     for (const { level, means } of turned) if (means.plant) ends.push(await means.plant(where, level))
-    const target = await openLocal(where).catch((error) => {
+    /** @type {Record<string, string>} */
+    const own = {}
+    for (const { level, means } of turned) {
+      if (!means.between) continue
+      const { place: next, settings, end } = await means.between(where, level)
+      ends.push(end)
+      Object.assign(own, settings)
+      where = next
+    }
+    const target = await openApi(where).catch((error) => {
       const isRefused = error instanceof ServiceEnded || error instanceof UsageError
       throw isRefused ? new NotApplied(error.message) : error
     })
     ends.push(target.stop)
-    const settings = { ...target.settings }
+    const settings = { ...target.settings, ...own }
     for (const { name, level, means } of turned) {
       const found = await means.readBack(target, where, name, level)
       if (found !== level) throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)

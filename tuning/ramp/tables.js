@@ -1,4 +1,4 @@
-import { whereAndWhen } from '../../load/report/report.js'
+import { hostLines, whereAndWhen } from '../../load/report/report.js'
 import { count, milliseconds, NONE, percent } from '../../load/report/table.js'
 import { labelOf } from '../compare/sides.js'
 import { median } from '../ranks.js'
@@ -59,6 +59,7 @@ export function rampReport(run, records) {
       `- All workers begin at once, so that their first answers come sooner than later ones: the mean of a rung at the ceiling is up to ${tooLow(plan)} too low, and the workers as many too high; the rate is not moved by it.`,
       '- Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); what is missing is the generator’s own. Disks (of a local API): all of this machine together; busy: the busiest.',
       ...(run.pinning ? [`- ${run.pinning}`] : []),
+      ...hostLines(run, records),
       `- Command: \`npm run ramp -- ${run.argv.join(' ')}\`, seed ${plan.mix.seed}.`,
     ].join('\n'),
     '## Where',

@@ -20,6 +20,25 @@ export const PRESETS = {
     return { ...matrixOf(knobs), blocks: 3, duration_ms: 1000, precision_ratio: 0.08 }
   },
 
+  /** The API's pool against PgBouncer's, with a database so far away that pools count; and what passes through it. */
+  pgbouncer: () => {
+    const knobs = [
+      { name: 'INSERT_MODE', levels: ['single', 'prepared', 'pipelined', 'batched'] },
+      { name: 'DB_DELAY_MS', levels: ['5'] },
+      { name: 'POOL_MAX', levels: ['20', '4'] },
+      { name: 'PGBOUNCER_POOL', levels: ['0', '4', '20'] },
+    ]
+    const pools = factorial(
+      knobs.map(({ name, levels }) => ({ name, levels: name === 'INSERT_MODE' ? ['single'] : levels })),
+    )
+    // Where it has fewer connections than the API, which is what it is there for.
+    const shared = pools.find(
+      ({ POOL_MAX, PGBOUNCER_POOL }) => Number(PGBOUNCER_POOL) < Number(POOL_MAX) && PGBOUNCER_POOL !== '0',
+    )
+    const modes = knobs[0].levels.slice(1).map((INSERT_MODE) => ({ ...shared, INSERT_MODE }))
+    return { knobs, cells: [...pools, ...modes].map(nameOf), blocks: 3, duration_ms: 1000, precision_ratio: 0.08 }
+  },
+
   /** Every knob alone, at all its levels. */
   full: () => {
     const all = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))

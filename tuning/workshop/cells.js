@@ -1,5 +1,5 @@
 import { textOf } from '../../load/machine.js'
-import { NotApplied } from '../../load/run.js'
+import { NotApplied } from '../../load/not-applied.js'
 import { levelsOf } from '../design.js'
 import { crowd } from '../faults/neighbours.js'
 import { openCell } from '../knobs/open-cell.js'

@@ -3,13 +3,12 @@ import { isSettled, isValid } from '../../load/ladder.js'
 import { coresOf } from '../../load/machine.js'
 import { localPlan } from '../../load/plan.js'
 import { pinSelf } from '../../load/processes.js'
-import { whereAndWhen } from '../../load/report/report.js'
-import { trialTable } from '../../load/report/table.js'
 import { beginRun, Results, resumeRun } from '../../load/results.js'
 import { runExperiment } from '../../load/run.js'
 import { nameOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
 import { knobsOf, openExercise } from './cells.js'
+import { EXERCISE_REPORT } from './report.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 10
@@ -25,13 +24,15 @@ const START_S = 1
  * @param {import('./exercise.js').Measurement[]} stage.measurements
  * @param {number} stage.round of the tries to solve it; 0: before the first
  * @param {string} stage.folder
+ * @param {import('./exercise.js').Facts} stage.facts
  * @param {number} stage.seed
  * @param {import('../../load/run.js').Io} stage.io
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
  * @throws the signal's reason, when it was interrupted; what was measured stays
  */
-export async function measure({ exercise, measurements, round, folder, seed, io }) {
-  const plan = { ...localPlan({ seed, duration_s: 3, timeout_s: TIMEOUT_S }), slo: SLO, warmup_s: 1 }
+export async function measure({ exercise, measurements, round, folder, facts, seed, io }) {
+  const base = localPlan({ seed, duration_s: 3, timeout_s: TIMEOUT_S })
+  const plan = { ...base, slo: SLO, warmup_s: 1, exercise: exercise.id, facts }
   const { results, run } = isBegun(folder)
     ? resumeRun('workshop', folder)
     : beginRun('workshop', { argv: ['--exercise', exercise.id], out: folder, plan })
@@ -48,7 +49,7 @@ export async function measure({ exercise, measurements, round, folder, seed, io 
         problem: problemOf(measurements, round, records, notApplied),
       }),
       open: openExercise,
-      report: (state, records) => report(exercise, state, records),
+      report: EXERCISE_REPORT,
     },
     io,
   ).finally(() => {
@@ -75,24 +76,6 @@ function isBegun(folder) {
   const exists = () => fs.existsSync(results.file('run.json'))
   if (exists()) results.releaseUnused()
   return exists()
-}
-
-/**
- * By the name of the measurement, the trial that counts: of the last round, the first that says something, else the last.
- *
- * @param {Trial[]} records
- * @returns {Record<string, Trial>}
- */
-export function trialsByName(records) {
-  /** @type {Record<string, { round: number, trial: Trial }>} */
-  const found = {}
-  for (const trial of records) {
-    const [name, round] = trial.experiment.split('#')
-    const known = found[name]
-    const isLater = !known || Number(round) > known.round
-    if (isLater || !isValid(known.trial)) found[name] = { round: Number(round), trial }
-  }
-  return Object.fromEntries(Object.entries(found).map(([name, { trial }]) => [name, trial]))
 }
 
 /**
@@ -138,10 +121,4 @@ function problemOf(measurements, round, records, notApplied) {
 /** @param {string} name @param {number} round */
 function experimentOf(name, round) {
   return `${name}#${round}`
-}
-
-/** @param {import('./exercise.js').Exercise} exercise @param {any} run @param {Trial[]} records */
-function report({ title }, run, records) {
-  const parts = [`# Redline workshop: ${title}`, trialTable(records), `- ${run.pinning}`, whereAndWhen(run)]
-  return `${parts.join('\n\n')}\n`
 }

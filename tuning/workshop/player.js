@@ -1,7 +1,8 @@
 import { Results } from '../../load/results.js'
 import { filled } from './exercise.js'
 import { remarkOf } from './facts.js'
-import { countsFor, measure, trialsByName } from './measure.js'
+import { countsFor, measure } from './measure.js'
+import { trialsByName } from './trials.js'
 
 /** Somebody leaves before the end; what was done is kept. */
 export class Left extends Error {}
@@ -144,7 +145,7 @@ function tellSymptoms({ symptoms, remark }, { state, say }) {
  */
 async function take(measurements, exercise, { state, folder, seed, io, say }, { isChosen = false } = {}) {
   const round = isChosen ? state.round : 0
-  const { problem, warnings } = await measure({ exercise, measurements, round, folder, seed, io })
+  const { problem, warnings } = await measure({ exercise, measurements, round, folder, facts: state.facts, seed, io })
   if (state.stage === 'before') for (const warning of warnings) say(`Warning: ${warning}.`)
   if (problem !== null && !isChosen) throw new Unmeasured(problem)
   return problem

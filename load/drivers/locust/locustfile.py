@@ -117,6 +117,7 @@ class Phase:
 
     def counts(self):
         return {
+            "host": SETUP["host"],
             "sent": self.sent,
             "run_s": self.last_s - self.start_s,
             "cpu_s": time.process_time() - self.start_cpu_s,

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1)$/
-const TOKEN_FILE = 'token'
+export const TOKEN_FILE = 'token'
 const OWNER_ONLY = 0o700
 
 /** A folder for the socket of one process, which nobody else may enter. @param {string} token */
@@ -16,12 +16,13 @@ export function admit(token) {
 /**
  * Why stages must not be taken away here. A token that is right is used up.
  *
- * @param {{ socket: string, token: string | null, env: NodeJS.ProcessEnv }} asked
+ * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: where it may listen, beside loopback
  * @returns {string | null} what was expected; null: they may
  */
-export function refusal({ socket, token, env }) {
+export function refusal({ socket, token, host = null, env }) {
   if (env.NODE_ENV === 'production') return 'NODE_ENV other than production, since stages would be missing'
-  if (!LOOPBACK.test(env.HOST ?? '')) return `HOST to be a loopback address, got ${env.HOST ?? 'none'}`
+  if (!LOOPBACK.test(env.HOST ?? '') && env.HOST !== host)
+    return `HOST to be a loopback address, got ${env.HOST ?? 'none'}`
   const folder = path.dirname(socket)
   if (!isOwn(folder))
     return 'a socket in a temporary folder for the owner alone (?socket=/…), as npm run ablate gives it'

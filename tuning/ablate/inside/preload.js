@@ -11,7 +11,12 @@ import './database.js'
  */
 const { searchParams } = new URL(import.meta.url)
 const socket = searchParams.get('socket') ?? ''
-const expected = refusal({ socket, token: searchParams.get('token'), env: process.env })
+const expected = refusal({
+  socket,
+  token: searchParams.get('token'),
+  host: searchParams.get('host'),
+  env: process.env,
+})
 if (expected) {
   process.stderr.write(`redline: the preload of ablate: expected ${expected}\n`)
   process.exit(2)

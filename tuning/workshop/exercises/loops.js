@@ -47,9 +47,7 @@ export const loops = {
     solution: () => 'c',
     wrong: () => 'b',
   },
-  first: (found) => [
-    offered('open', SERVICE, rounded(OVER * goodput(found, 'closed')), LOAD),
-  ],
+  first: (found) => [offered('open', SERVICE, rounded(OVER * goodput(found, 'closed')), LOAD)],
   evidence: ({ trials }) =>
     evidenceTable({ closed: trials.closed, open: trials.open, 'closed, yours': trials.again }, [
       'offered',

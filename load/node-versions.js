@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { NotApplied } from '../../load/run.js'
+import { NotApplied } from './not-applied.js'
 
 const run = promisify(execFile)
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))
+const CACHE = fileURLToPath(new URL('../node_modules/.cache/redline/', import.meta.url))
 const INSTALL_TIMEOUT_MS = 180_000
 
 /**

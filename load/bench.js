@@ -1,0 +1,124 @@
+import { openDatabase } from '../sql/database.js'
+import { DRIVERS } from './drivers/index.js'
+import { settingsOf } from './environment.js'
+import { UsageError } from './flags.js'
+import { describeMachine, planCores, redlineCommit } from './machine.js'
+import { pinSelf } from './processes.js'
+import { openHost } from './ssh/host.js'
+
+/**
+ * The database, and the machine and cores for the target.
+ *
+ * @param {Plan} plan
+ * @param {import('./results.js').Results} results
+ * @param {import('./run.js').Io} io
+ * @returns {Promise<Bench>}
+ */
+export async function openBench(plan, results, { signal, progress, environment }) {
+  const logFile = results.file('api.log')
+  if (plan.url) {
+    const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
+    return { database: null, cores: null, place, host: null, close: async () => {} }
+  }
+  if (plan.ssh) return openThere(plan.ssh, logFile, { signal, progress, environment })
+  const planned = planCores()
+  const cores = planned !== null && pinSelf(planned.others) ? planned : null
+  if (!environment.databaseUrl) progress.note('starting Postgres …')
+  const database = await openDatabase(environment.databaseUrl)
+  const place = { databaseUrl: database.url, ...coresOf(cores), env: environment.forApi, logFile }
+  return { database, cores, place, host: null, close: () => database.close() }
+}
+
+/**
+ * With the API on another host, nothing of this machine has to be kept for it: the lab and its generator have all of it.
+ *
+ * @param {import('./ssh/plan.js').SshPlan} plan
+ * @param {string} logFile
+ * @param {import('./run.js').Io} io
+ * @returns {Promise<Bench>}
+ */
+async function openThere(plan, logFile, { signal, progress, environment }) {
+  if (!environment.databaseUrl) {
+    throw new UsageError(
+      `--ssh ${plan.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
+    )
+  }
+  const host = await openHost(plan, { signal, note: progress.note, logFile })
+  try {
+    const database = await openDatabase(environment.databaseUrl)
+    const env = settingsOf(environment.settings)
+    const place = { databaseUrl: database.url, ...coresOf(host.cores), env, logFile, host }
+    const close = async () => {
+      await host.close()
+      await database.close()
+    }
+    return { database, cores: null, place, host, close }
+  } catch (error) {
+    await host.close()
+    throw error
+  }
+}
+
+/** @param {Cores | null} cores */
+function coresOf(cores) {
+  return { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
+}
+
+/**
+ * @typedef {object} Bench
+ * @property {import('../sql/database.js').Database | null} database
+ * @property {Cores | null} cores of this machine; null: nothing is pinned here
+ * @property {Place} place
+ * @property {import('./ssh/host.js').Host | null} host on which the API runs, if not here
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {{ api: string, others: string }} Cores
+ * @typedef {Parameters<typeof import('./targets/index.js').openLocal>[0] & { allCores: string | null, host?: import('./ssh/host.js').Host }} Place
+ *   where a target is to run
+ * @typedef {import('./run.js').Plan} Plan
+ */
+
+/** @param {Plan} plan @param {Bench} bench */
+export async function describeRun(plan, { database, cores, host }) {
+  const driver = DRIVERS[plan.driver]
+  const warnings = [...(database?.warnings ?? [])]
+  if (!plan.url && !(host ?? { cores }).cores) {
+    const what = host ? host.name : 'this system'
+    warnings.push(
+      `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`,
+    )
+  }
+  return {
+    machine: describeMachine(),
+    ...(host && { target_machine: { name: host.name, ...host.machine } }),
+    versions: {
+      node: process.version,
+      postgres: database?.version ?? null,
+      redline_commit: await redlineCommit(),
+      driver: `${driver.name} (${await driver.version()})`,
+    },
+    slo: plan.slo,
+    warnings,
+  }
+}
+
+/**
+ * The same whichever of a service of ours and one behind a URL is opened first.
+ *
+ * @param {Pick<Plan, 'url'>} plan
+ * @param {Pick<Bench, 'cores'> & { database: { kind: string } | null, host?: Pick<import('./ssh/host.js').Host, 'name' | 'cores'> | null }} bench
+ * @param {Pick<import('./targets/index.js').Target, 'cores'>} target
+ */
+export function pinningText(plan, { database, cores, host }, target) {
+  if (plan.url) return 'Nothing was pinned: the service ran already.'
+  if (host) {
+    const where = host.cores
+      ? `on core ${target.cores ?? host.cores.api} of ${host.name} alone, our agent there on core ${host.cores.others}`
+      : `on ${host.name}, unpinned beside the system and our agent, since it has one core, or no taskset`
+    return `The API ran ${where}; the generator and the lab ran here, unpinned; Postgres ran already, wherever it is.`
+  }
+  if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'
+  const elsewhere = database?.kind === 'embedded' ? '' : '; Postgres ran already, wherever it is'
+  return `The API ran on core ${target.cores ?? cores.api} alone, ${others} on core ${cores.others}${elsewhere}.`
+}

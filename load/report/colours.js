@@ -1,0 +1,53 @@
+/**
+ * The colours of pictures and page, in the light and in the dark. Series have those of Okabe and Ito, which most kinds of
+ * colour-blindness leave apart, darkened or lightened until each has a contrast of 3 to its ground; a mark of its own goes
+ * with each, so that no colour is needed to tell them apart.
+ *
+ * @type {Record<string, { light: string, dark: string }>}
+ */
+export const COLOURS = {
+  paper: { light: '#ffffff', dark: '#15181c' },
+  ink: { light: '#1f2328', dark: '#e6e8eb' },
+  muted: { light: '#57606a', dark: '#a7b0ba' },
+  grid: { light: '#dde3e9', dark: '#343b44' },
+  blue: { light: '#0072b2', dark: '#56b4e9' },
+  vermillion: { light: '#c75000', dark: '#ff8a4c' },
+  green: { light: '#00805d', dark: '#2fc99b' },
+  purple: { light: '#a8487f', dark: '#e39ac4' },
+  orange: { light: '#8f6500', dark: '#e8b027' },
+  grey: { light: '#6b7480', dark: '#98a2ad' },
+}
+
+/** Of the series of a picture, in their order, with the mark and the line that go with each. */
+export const SERIES = [
+  { colour: COLOURS.blue.light, mark: 'circle', line: 'solid' },
+  { colour: COLOURS.vermillion.light, mark: 'triangle', line: 'dashed' },
+  { colour: COLOURS.green.light, mark: 'rect', line: 'dotted' },
+  { colour: COLOURS.purple.light, mark: 'diamond', line: [10, 3, 2, 3] },
+  { colour: COLOURS.orange.light, mark: 'arrow', line: [2, 2] },
+  { colour: COLOURS.grey.light, mark: 'roundRect', line: [12, 4] },
+]
+
+/** From worse than the reference to better. The same in light and dark: what is written on them is too. */
+export const HEAT = [
+  { fill: '#b2500a', text: '#fefefe' },
+  { fill: '#e08a4a', text: '#101010' },
+  { fill: '#f6cfae', text: '#101010' },
+  { fill: '#eeeeec', text: '#101010' },
+  { fill: '#b5d6ea', text: '#101010' },
+  { fill: '#5aa5d2', text: '#101010' },
+  { fill: '#0a6299', text: '#fefefe' },
+]
+
+/**
+ * Turns what was drawn for the light into what is seen in the dark: a picture has its colours as attributes, which a style
+ * sheet overrides.
+ *
+ * @param {string} [scope] selector in front
+ */
+export function darkStyle(scope = '') {
+  const rules = Object.values(COLOURS).flatMap(({ light, dark }) =>
+    ['fill', 'stroke'].map((name) => `${scope}[${name}="${light}"]{${name}:${dark}}`),
+  )
+  return `@media screen and (prefers-color-scheme:dark){${rules.join('')}}`
+}

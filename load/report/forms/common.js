@@ -1,0 +1,127 @@
+import { COLOURS } from '../colours.js'
+import { valueText } from '../picture.js'
+
+export const INK = COLOURS.ink.light
+export const MUTED = COLOURS.muted.light
+export const PAPER = COLOURS.paper.light
+export const TEXT_PX = 12
+
+const LEGEND_ROW_PX = 20
+const LEGEND_BESIDE_PX = 58
+
+/** Narrower than this there is room for few labels. */
+export const NARROW_PX = 500
+
+export const STILL = {
+  animation: false,
+  backgroundColor: 'transparent',
+  textStyle: { fontFamily: 'system-ui, sans-serif', color: INK },
+}
+
+/**
+ * The ends of a logarithmic axis and its labels: 1, 2 and 5 of each decade where there are few, else 1 alone.
+ *
+ * @param {number[]} values
+ * @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
+ */
+function logScale(values) {
+  const known = values.filter((value) => Number.isFinite(value) && value > 0)
+  if (known.length === 0) return {}
+  const [least, most] = [Math.min(...known), Math.max(...known)]
+  const decades = Math.log10(most / least)
+  const steps = decades > 3 ? [1] : [1, 2, 5]
+  const from = Math.floor(Math.log10(least))
+  const ticks = Array.from({ length: Math.ceil(Math.log10(most)) - from + 1 }, (_, i) => {
+    return steps.map((step) => step * 10 ** (from + i))
+  }).flat()
+  const low = ticks.findLast((tick) => tick <= least * 1.001) ?? least
+  const high = ticks.find((tick) => tick >= most * 0.999) ?? most
+  const shown = ticks.filter((tick) => tick >= low && tick <= high)
+  return { min: low, max: high, axisLabel: { customValues: shown }, axisTick: { customValues: shown } }
+}
+
+/**
+ * @param {import('../picture.js').Axis} axis
+ * @param {number[]} values that have to be on it, where it is logarithmic
+ * @param {boolean} [few] labels
+ */
+export function axisOf({ title, unit, log, min, max }, values, few = false) {
+  const scale = log ? logScale(values) : { min: exact(min ?? 0), max: max && exact(max) }
+  return {
+    type: log ? 'log' : 'value',
+    name: title,
+    ...scale,
+    ...(few && { splitNumber: 3 }),
+    nameTextStyle: { color: MUTED },
+    axisLine: { show: true, lineStyle: { color: MUTED } },
+    axisTick: { lineStyle: { color: MUTED }, ...scale.axisTick },
+    axisLabel: {
+      color: MUTED,
+      fontSize: TEXT_PX,
+      hideOverlap: true,
+      ...scale.axisLabel,
+      formatter: (/** @type {number} */ value) => valueText(value, unit),
+    },
+    splitLine: { lineStyle: { color: COLOURS.grid.light } },
+  }
+}
+
+/** 1.7999999999999998 is no end of an axis: the library refuses one that its own 1.8 lies beyond. @param {number} value */
+function exact(value) {
+  return Number(value.toPrecision(12))
+}
+
+/**
+ * What stands for which series, in as many rows as it takes.
+ *
+ * @param {string[]} names
+ * @param {number} width
+ * @param {string[]} [marks] of each where they stand alone, without a line
+ * @returns {{ height: number, option: object[] }}
+ */
+export function legendOf(names, width, marks) {
+  if (names.length < 2) return { height: 0, option: [{ show: false }] }
+  /** @type {string[][]} */
+  const rows = [[]]
+  let used_px = 0
+  for (const name of names) {
+    const own_px = widthOf(name) + LEGEND_BESIDE_PX
+    if (used_px > 0 && used_px + own_px > width) {
+      rows.push([])
+      used_px = 0
+    }
+    rows.at(-1)?.push(name)
+    used_px += own_px
+  }
+  const look = marks ? { itemWidth: 11, itemHeight: 11 } : { itemWidth: 26, itemHeight: 9 }
+  const style = { left: 4, itemGap: 26, textStyle: { color: INK, fontSize: TEXT_PX }, selectedMode: false, ...look }
+  const option = rows.map((row, i) => ({
+    ...style,
+    top: 2 + i * LEGEND_ROW_PX,
+    data: row.map((name) => ({ name, ...(marks && { icon: marks[names.indexOf(name)] }) })),
+  }))
+  return { height: rows.length * LEGEND_ROW_PX, option }
+}
+
+/**
+ * How wide a text gets in the widest of the usual fonts: what is drawn without a browser cannot be measured.
+ *
+ * @param {string} text
+ */
+export function widthOf(text) {
+  return [...text].reduce((sum, letter) => sum + letterWidth(letter), 0)
+}
+
+/** @param {string} letter */
+function letterWidth(letter) {
+  if (/[A-Z_=%…]/.test(letter)) return 9
+  return /[ijlft.,:;|'() ]/.test(letter) ? 4.7 : 7.5
+}
+
+/** As much of a text as fits. @param {string} text @param {number} width_px */
+export function cut(text, width_px) {
+  if (widthOf(text) <= width_px) return text
+  let end = text.length
+  while (end > 1 && widthOf(`${text.slice(0, end)}…`) > width_px) end--
+  return `${text.slice(0, end)}…`
+}

@@ -1,0 +1,68 @@
+import { COLOURS, SERIES } from '../colours.js'
+import { axisOf, INK, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
+
+/** @param {import('../picture.js').Xy} form @param {number} width */
+export function xyOption({ x, y, series, marks = [] }, width) {
+  const styled = series.map((one, i) => ({ ...one, ...SERIES[(one.style ?? i) % SERIES.length] }))
+  const names = [...new Set(styled.map(({ name }) => name))]
+  const legend = legendOf(names, width)
+  const top = legend.height + 34
+  const drawn = styled.map(({ name, points, as, colour, mark, line, stacked }) => ({
+    type: 'line',
+    name,
+    data: points.map(([at, value]) => [at, Number.isFinite(value) ? value : '-']),
+    silent: true,
+    emphasis: { disabled: true },
+    symbol: as === 'line' ? 'none' : mark,
+    symbolSize: as === 'both' ? 7 : 8,
+    showAllSymbol: true,
+    ...(stacked && { stack: 'all', areaStyle: { color: colour, opacity: 0.25 } }),
+    lineStyle: { color: colour, type: line, width: as === 'dots' ? 0 : 2, opacity: as === 'dots' ? 0 : 1 },
+    itemStyle: { color: colour, borderColor: colour, borderWidth: 0 },
+  }))
+  const valuesOf = (/** @type {'x' | 'y'} */ axis) => [
+    ...series.flatMap(({ points }) => points.map((point) => point[axis === 'x' ? 0 : 1])),
+    ...marks.flatMap((mark) => (mark.axis === axis && 'at' in mark ? [mark.at] : [])),
+  ]
+  const noted = drawn.length === 0 ? [{ type: 'line', data: [] }] : drawn
+  Object.assign(noted[0], marksOf(marks))
+  return {
+    height: width < NARROW_PX ? 300 : 340,
+    option: {
+      ...STILL,
+      legend: legend.option,
+      grid: { top, left: 62, right: 22, bottom: 46 },
+      xAxis: { ...axisOf(x, valuesOf('x'), width < NARROW_PX), nameLocation: 'middle', nameGap: 28 },
+      yAxis: {
+        ...axisOf(y, valuesOf('y')),
+        nameLocation: 'end',
+        nameGap: 10,
+        nameTextStyle: { color: MUTED, align: 'left', padding: [0, 0, 0, -54] },
+      },
+      series: noted,
+    },
+  }
+}
+
+/** @param {import('../picture.js').Mark[]} marks */
+function marksOf(marks) {
+  const label = { color: INK, fontSize: TEXT_PX, textBorderColor: PAPER, textBorderWidth: 3 }
+  const lines = marks.flatMap((mark) => {
+    if (!('at' in mark)) return []
+    const place = mark.axis === 'x' ? { position: 'end', rotate: 0 } : { position: 'insideStartTop' }
+    const where = mark.axis === 'x' ? { xAxis: mark.at } : { yAxis: mark.at }
+    return [{ ...where, label: { ...label, ...place, formatter: mark.label } }]
+  })
+  const areas = marks.flatMap((mark) => {
+    if ('at' in mark) return []
+    return [[{ xAxis: mark.from, name: mark.label, label: { ...label, position: [4, 4] } }, { xAxis: mark.to }]]
+  })
+  return {
+    ...(lines.length > 0 && {
+      markLine: { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'dashed', width: 1.2 }, data: lines },
+    }),
+    ...(areas.length > 0 && {
+      markArea: { silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
+    }),
+  }
+}

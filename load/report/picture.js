@@ -1,0 +1,126 @@
+import { count, NONE } from './table.js'
+
+/**
+ * A picture as plain data: what it shows, and what is in it. How it is drawn is chart.js.
+ *
+ * @typedef {object} Picture
+ * @property {string} name of its file: capacity -> capacity.svg
+ * @property {string} title
+ * @property {string} about what is to be seen, in a sentence
+ * @property {string} [under] the heading of report.md below which it stands; without one, it stands before the first table
+ * @property {Xy | Dots | Heat} form
+ * @property {Table} [table] its figures, where they are more than anybody would read point by point
+ *
+ * @typedef {{ head: string[], rows: string[][] }} Table
+ *
+ * @typedef {object} Axis
+ * @property {string} title
+ * @property {Unit} unit
+ * @property {boolean} [log]
+ * @property {number} [min]
+ * @property {number} [max]
+ *
+ * @typedef {'rate' | 'ms' | 'us' | 's' | 'share' | 'ratio' | 'number' | 'mib'} Unit
+ *
+ * @typedef {object} Xy lines and points
+ * @property {'xy'} kind
+ * @property {Axis} x
+ * @property {Axis} y
+ * @property {Series[]} series
+ * @property {Mark[]} [marks]
+ *
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {[number, number][]} points a y that is no number leaves a gap
+ * @property {'line' | 'dots' | 'both'} as
+ * @property {number} [style] of colours.js; by default one after the other
+ * @property {boolean} [stacked]
+ *
+ * @typedef {{ axis: 'x' | 'y', at: number, label: string } | { axis: 'x', from: number, to: number, label: string }} Mark
+ *
+ * @typedef {object} Dots values with intervals, a row each
+ * @property {'dots'} kind
+ * @property {Axis} x
+ * @property {string[]} labels
+ * @property {{ name: string, values: (Value | null)[] }[]} series
+ * @property {number} [reference] a line there
+ * @property {boolean} [bars] from nothing to the value
+ *
+ * @typedef {{ value: number, low?: number, high?: number }} Value an interval that is not known is left away
+ *
+ * @typedef {object} Heat
+ * @property {'heat'} kind
+ * @property {string} corner what the rows are
+ * @property {string[]} rows
+ * @property {string[]} columns
+ * @property {({ score: number, text: string } | null)[][]} cells by row; score: from -1, worse, to 1, better
+ */
+
+/** @type {Record<Unit, (value: number) => string>} */
+const UNITS = {
+  rate: (value) => `${short(value)}/s`,
+  ms: (value) => (value < 1000 ? `${plain(value)} ms` : `${plain(value / 1000)} s`),
+  us: (value) => `${plain(value)} us`,
+  s: (value) => `${plain(value)} s`,
+  share: (value) => `${plain(value * 100)} %`,
+  ratio: (value) => `${plain(value)}x`,
+  mib: (value) => `${plain(value)} MiB`,
+  number: (value) => short(value),
+}
+
+/** A value as an axis or a table has it. @param {number} value @param {Unit} unit */
+export function valueText(value, unit) {
+  return Number.isFinite(value) ? UNITS[unit](value) : NONE
+}
+
+/**
+ * What a picture shows, as the table for those who cannot see it, or want the figures.
+ *
+ * @param {Picture} picture
+ * @returns {Table}
+ */
+export function tableOf({ form, table }) {
+  if (table) return table
+  if (form.kind === 'heat') {
+    const rows = form.rows.map((name, i) => [name, ...form.cells[i].map((cell) => cell?.text ?? NONE)])
+    return { head: [form.corner, ...form.columns], rows }
+  }
+  if (form.kind === 'dots') return dotsTable(form)
+  const rows = form.series.flatMap(({ name, points }) =>
+    points
+      .filter(([, y]) => Number.isFinite(y))
+      .map(([x, y]) => [name, valueText(x, form.x.unit), valueText(y, form.y.unit)]),
+  )
+  const marks = (form.marks ?? []).map((mark) => {
+    const { unit } = mark.axis === 'x' ? form.x : form.y
+    const where =
+      'at' in mark ? valueText(mark.at, unit) : `${valueText(mark.from, unit)} to ${valueText(mark.to, unit)}`
+    return mark.axis === 'x' ? [mark.label, where, NONE] : [mark.label, NONE, where]
+  })
+  return { head: ['series', form.x.title, form.y.title], rows: [...marks, ...rows] }
+}
+
+/** @param {Dots} form */
+function dotsTable({ x, labels, series }) {
+  const rows = labels.flatMap((label, i) =>
+    series.flatMap(({ name, values }) => {
+      const value = values[i]
+      if (!value || !Number.isFinite(value.value)) return []
+      const ends = [value.low, value.high].map((end) => (end === undefined ? NONE : valueText(end, x.unit)))
+      return [[label, ...(series.length > 1 ? [name] : []), valueText(value.value, x.unit), ...ends]]
+    }),
+  )
+  return { head: ['', ...(series.length > 1 ? ['series'] : []), x.title, 'low', 'high'], rows }
+}
+
+/** Three digits, no more. @param {number} value */
+function plain(value) {
+  if (Math.abs(value) >= 100) return count(Math.round(value))
+  return String(Number(value.toPrecision(3)))
+}
+
+/** 50700 -> 50.7k @param {number} value */
+function short(value) {
+  if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`
+  return Math.abs(value) >= 10_000 ? `${Number((value / 1000).toPrecision(3))}k` : plain(value)
+}

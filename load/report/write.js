@@ -1,0 +1,58 @@
+import { createPainter, standalone } from './chart.js'
+import { secondsPicture } from './seconds.js'
+import { EVERY_TRIAL, markdownOf, sectionsOf } from './sections.js'
+import { trialTable } from './table.js'
+
+/**
+ * How a verb's results are shown. All of it is derived from run.json and trials.ndjson, which may be older than the verb:
+ * what is not in them is left out.
+ *
+ * @typedef {object} Report
+ * @property {(run: any, records: import('../trial.js').TrialRecord[]) => string} markdown report.md, without pictures
+ * @property {(run: any, records: import('../trial.js').TrialRecord[]) => string} sentence the answer in a sentence or two
+ * @property {(run: any, records: import('../trial.js').TrialRecord[]) => import('./picture.js').Picture[]} pictures
+ */
+
+/** What belongs to every trial stands after what was found, before how. */
+const SECONDS = 'Second by second'
+const METHOD = /^(Published|What each stage is|How it was measured|Where)$/
+
+/**
+ * Writes report.html, and report.md with its pictures beside it.
+ *
+ * @param {import('../results.js').Results} results
+ * @param {Report} report
+ * @param {any} run
+ * @param {import('../trial.js').TrialRecord[]} records
+ */
+export async function writePages(results, report, run, records) {
+  const markdown = report.markdown(run, records)
+  const { title, sections } = sectionsOf(markdown, report.pictures(run, records))
+  const seconds = secondsPicture(records)
+  const table = trialTable(records)
+  const at = sections.findIndex(({ heading }) => heading !== null && METHOD.test(heading))
+  const before = at === -1 ? sections.length : at
+  const text = sections.toSpliced(before, 0, ...(seconds ? [{ heading: SECONDS, blocks: [seconds] }] : []))
+  const every = { heading: `${EVERY_TRIAL} (${records.length})`, blocks: [table] }
+  const isThere = markdown.includes(table)
+  const whole = isThere ? text : text.toSpliced(before + (seconds ? 1 : 0), 0, every)
+  const page = { title, sentence: report.sentence(run, records), sections: whole }
+  await writeAll(results, page, { title, sections: text })
+}
+
+/**
+ * @param {import('../results.js').Results} results
+ * @param {{ title: string, sentence: string, sections: import('./sections.js').Section[] }} page
+ * @param {{ title: string, sections: import('./sections.js').Section[] }} text of report.md
+ */
+export async function writeAll(results, page, text) {
+  // Half a second, which a run pays when it has ended, and not when it begins.
+  const [{ renderPage }, paint] = await Promise.all([import('./page.js'), createPainter()])
+  for (const { blocks } of text.sections) {
+    for (const block of blocks) {
+      if (typeof block !== 'string') results.writeText(`${block.name}.svg`, standalone(paint(block)))
+    }
+  }
+  results.writeText('report.md', markdownOf(text))
+  results.writeText('report.html', renderPage(page, paint))
+}

@@ -1,0 +1,162 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { UsageError } from '../flags.js'
+import { freePorts } from '../ports.js'
+import { startChild } from '../processes.js'
+import { explain } from './failures.js'
+
+/** No question is asked, nothing of ours is lent to the host, and a line that is dead is noticed within 15 s. */
+const OPTIONS = {
+  BatchMode: 'yes',
+  ConnectTimeout: '10',
+  ServerAliveInterval: '5',
+  ServerAliveCountMax: '2',
+  LogLevel: 'ERROR',
+  RequestTTY: 'no',
+  RemoteCommand: 'none',
+  ForwardAgent: 'no',
+  ForwardX11: 'no',
+}
+
+/** The host says it when we are in; what its shell may print before it is not ours. */
+const GREETING = 'redline is in'
+const STOP_GRACE_MS = 300
+const NEVER = new AbortController().signal
+
+/**
+ * One connection by the system's ssh, so that the user's keys, agents, jump hosts and configuration hold. All that follows
+ * goes through it, over a control socket of its own.
+ *
+ * The connection carries `cat`: where we end without a word, so does its input, and with it the connection.
+ *
+ * @param {import('./plan.js').SshPlan} plan
+ * @param {AbortSignal} signal
+ * @returns {Promise<Connection>}
+ * @throws {UsageError} when ssh does not get in
+ */
+export async function connect({ host, config }, signal) {
+  signal.throwIfAborted()
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-ssh-'))
+  const control = path.join(folder, 'control')
+  const options = Object.entries(OPTIONS).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  const ssh = ['ssh', ...(config ? ['-F', config] : []), ...options, '-S', control]
+  const single = ['-M', '-o', 'ControlPersist=no', '-o', 'ClearAllForwardings=yes']
+  const { child, exited, stop } = start([...ssh, ...single, '--', host, `echo ${GREETING}; exec cat`])
+  const said = collect(child.stderr)
+  const ended = exited.then(
+    () => new UsageError(explain(said(), host)),
+    (error) => new UsageError(`--ssh: expected OpenSSH's ssh on PATH, got ${error.message}`),
+  )
+  const close = async () => {
+    signal.removeEventListener('abort', abort)
+    await stop(STOP_GRACE_MS)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  const failure = await Promise.race([ended, greeted(child.stdout)])
+  if (failure) {
+    await close()
+    signal.throwIfAborted()
+    throw failure
+  }
+  signal.removeEventListener('abort', abort)
+
+  /** A command on the host; without the connection it fails, instead of opening one of its own. */
+  const command = (/** @type {string} */ text) => start([...ssh, '-o', 'ProxyCommand=false', '--', host, text])
+  return {
+    pid: /** @type {number} */ (child.pid),
+    lost: ended.then(() => said().trim().split('\n').at(-1) || 'ssh ended'),
+    command,
+    run: (text, input) => runToEnd(command(text), input, signal),
+    hostname: async () => {
+      const { stdout } = await runToEnd(start([...ssh, '-G', '--', host]), '', signal)
+      return /^hostname (.*)$/m.exec(stdout)?.[1] ?? host
+    },
+    forward: async (port) => {
+      const [local] = await freePorts(1)
+      const end = await forward(ssh, host, `127.0.0.1:${local}:127.0.0.1:${port}`, signal)
+      return { port: local, end }
+    },
+    forwardSocket: async (file) => {
+      const local = path.join(folder, path.basename(file))
+      await forward(ssh, host, `${local}:${file}`, signal)
+      return local
+    },
+    close,
+  }
+}
+
+/**
+ * @typedef {object} Connection
+ * @property {number} pid of ssh
+ * @property {Promise<string>} lost why, when it ends
+ * @property {(text: string) => import('../processes.js').Child} command starts one on the host
+ * @property {(text: string, input: string) => Promise<Ended>} run one to its end
+ * @property {() => Promise<string>} hostname the host's, as ssh's configuration has it
+ * @property {(port: number) => Promise<{ port: number, end: () => Promise<void> }>} forward a port of the host's loopback to one here
+ * @property {(file: string) => Promise<string>} forwardSocket a socket of the host to one here, until the connection ends
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {{ code: number | null, stdout: string, stderr: string }} Ended
+ */
+
+/** @param {string[]} command */
+function start(command) {
+  return startChild(command, { cores: null, stdio: ['pipe', 'pipe', 'pipe'] })
+}
+
+/** @param {import('node:stream').Readable | null} stream @returns {() => string} what has come so far */
+export function collect(stream) {
+  let text = ''
+  stream?.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  return () => text
+}
+
+/** @param {import('node:stream').Readable | null} stream */
+async function greeted(stream) {
+  const text = collect(stream)
+  while (stream && !text().includes(GREETING)) {
+    // Its end is for the end of ssh to explain.
+    if (!(await Promise.race([once(stream, 'data'), once(stream, 'close').then(() => null)])))
+      return new Promise(() => {})
+  }
+}
+
+/**
+ * @param {import('../processes.js').Child} started
+ * @param {string} input
+ * @param {AbortSignal} signal
+ * @returns {Promise<Ended>}
+ */
+async function runToEnd({ child, exited, stop }, input, signal) {
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(input)
+  const closed = once(child, 'close')
+  const { code } = await exited
+  await closed
+  signal.removeEventListener('abort', abort)
+  signal.throwIfAborted()
+  return { code, stdout: stdout(), stderr: stderr() }
+}
+
+/**
+ * @param {string[]} ssh
+ * @param {string} host
+ * @param {string} way from here to there, as -L takes it
+ * @param {AbortSignal} signal
+ * @returns {Promise<() => Promise<void>>} ends it
+ */
+async function forward(ssh, host, way, signal) {
+  const order = (/** @type {string} */ name) => start([...ssh, '-O', name, '-L', way, '--', host])
+  const { code, stderr } = await runToEnd(order('forward'), '', signal)
+  if (code !== 0) throw new UsageError(`--ssh ${host}: expected ${way} to be forwarded, got: ${stderr.trim()}`)
+  return async () => void (await runToEnd(order('cancel'), '', NEVER))
+}

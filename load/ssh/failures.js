@@ -1,0 +1,65 @@
+/**
+ * What went wrong on the way to a host, as one line that says what to do. Pure.
+ *
+ * @param {string} said what ssh printed
+ * @param {string} host as the user gave it
+ * @param {string} [flag] by which
+ * @returns {string}
+ */
+export function explain(said, host, flag = '--ssh') {
+  const last = said.trim().split('\n').at(-1)?.trim() ?? ''
+  const found = CAUSES.find(({ pattern }) => pattern.test(said))
+  return `${flag} ${host}: ${found ? found.line(said, host) : `expected ssh to get in, got: ${last || 'no word of it'}`}`
+}
+
+/** @type {{ pattern: RegExp, line: (said: string, host: string) => string }[]} in the order in which they explain one another */
+const CAUSES = [
+  {
+    pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED/,
+    line: (said, host) => {
+      const where = /Offending .* key in (\S+)/.exec(said)?.[1] ?? 'known_hosts'
+      return `expected the host key that ${where} holds, got another one: if the host was made anew, forget the old key (ssh-keygen -R ${nameOf(host)}); if not, somebody else answers`
+    },
+  },
+  {
+    pattern: /Host key verification failed|No \S+ host key is known/,
+    line: (_, host) => {
+      const name = nameOf(host)
+      return `expected a host key that is known here, got one that is not: compare its fingerprint (ssh-keyscan ${name} | ssh-keygen -lf -) with what the host's console says, then keep it (ssh-keyscan ${name} >> ~/.ssh/known_hosts)`
+    },
+  },
+  {
+    pattern: /Could not resolve hostname/,
+    line: (said) => `expected a host that can be found, got: ${lineWith(said, 'Could not resolve hostname')}`,
+  },
+  {
+    pattern: /Permission denied|Too many authentication failures|No more authentication methods/,
+    line: (said) =>
+      `expected a key that the host takes, got: ${lineWith(said, 'Permission denied', 'authentication')}; ssh-add -l and IdentityFile tell which keys are offered, the host's authorized_keys which are taken`,
+  },
+  {
+    pattern:
+      /connect to host|Connection (timed out|refused|closed|reset)|No route to host|banner exchange|kex_exchange/,
+    line: (said) =>
+      `expected an sshd that answers, got: ${lineWith(said, 'connect to host', 'Connection', 'route', 'exchange')}; is the host up, and its port open to this machine (security group, firewall)?`,
+  },
+  {
+    pattern: /Can't open user config file|Bad (configuration|owner)|terminating, \d+ bad/,
+    line: (said) => `expected a configuration that ssh can read, got: ${lineWith(said, 'Bad', 'config')}`,
+  },
+]
+
+/** @param {string} said @param {string[]} parts the line that holds the first of them that is there */
+function lineWith(said, ...parts) {
+  const lines = said.split('\n').map((line) => line.replace(/^ssh: /, '').trim())
+  const part = parts.find((one) => lines.some((line) => line.includes(one)))
+  return lines.findLast((line) => part !== undefined && line.includes(part)) ?? lines.at(-1)
+}
+
+/** The host alone: what ssh-keyscan takes. @param {string} host */
+function nameOf(host) {
+  return host
+    .replace(/^ssh:\/\//, '')
+    .replace(/^.*@/, '')
+    .replace(/:\d+$/, '')
+}

@@ -1,0 +1,66 @@
+import { UsageError, wholeNumber } from '../flags.js'
+
+/** Port of the API on the host: one that a security group can open, since it does not change. */
+const PORT = 3000
+
+/** Where the API is to run. @satisfies {Record<string, import('../flags.js').Flag>} */
+export const SSH_FLAGS = {
+  ssh: {
+    value: 'USER@HOST',
+    about: 'run the API there, by the system’s ssh, and load it from here; wants --database-url',
+    // What begins with a dash would be an option of ssh.
+    parse: (/** @type {string} */ text) => (/^[^-\s][^\s]*$/.test(text) ? text : undefined),
+    expected: 'what ssh takes: user@host, a Host of its configuration, or ssh://user@host:port',
+  },
+  'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
+  'ssh-port': {
+    value: 'N',
+    about: `port of the API there (default ${PORT}), open to this machine`,
+    ...wholeNumber(1, 65_535),
+  },
+  'ssh-address': {
+    value: 'ADDRESS',
+    about: 'the host as the load reaches it (default: as ssh does)',
+    parse: (/** @type {string} */ text) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+    expected: 'an address or a name',
+  },
+}
+
+/** For whoever keeps rows. @satisfies {Record<string, import('../flags.js').Flag>} */
+export const DATABASE_FLAG = {
+  'database-url': {
+    value: 'URL',
+    about: 'a Postgres of yours (default DATABASE_URL, else one is started)',
+    parse: (/** @type {string} */ text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
+    expected: 'a URL such as postgres://user:password@host/db',
+  },
+}
+
+/**
+ * @param {Record<string, any>} flags parsed by SSH_FLAGS
+ * @returns {SshPlan | null} null: the API runs here
+ * @throws {UsageError} where flags do not go together
+ *
+ * @typedef {{ host: string, config: string | null, port: number, address: string | null }} SshPlan
+ */
+export function sshPlanOf(flags) {
+  const { ssh: host, 'ssh-config': config = null, 'ssh-port': port = PORT, 'ssh-address': address = null } = flags
+  if (host && flags.url) throw new UsageError('--ssh: expected no --url beside it, got both: the API is started there')
+  if (host) return { host, config, port, address }
+  const others = ['ssh-port', 'ssh-address', ...(flags['load-hosts'] ? [] : ['ssh-config'])]
+  const lone = others.find((name) => flags[name] !== undefined)
+  if (lone) throw new UsageError(`--${lone}: expected --ssh user@host beside it`)
+  return null
+}
+
+/**
+ * The environment with the database of the command line, which wins.
+ *
+ * @template {{ databaseUrl: string | undefined }} E
+ * @param {E} environment
+ * @param {string | undefined} databaseUrl
+ * @returns {E}
+ */
+export function withDatabase(environment, databaseUrl) {
+  return databaseUrl === undefined ? environment : { ...environment, databaseUrl }
+}

@@ -1,0 +1,67 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { chromium } from 'playwright-core'
+import { sweep } from '../../load/sweep.js'
+import { reportOn } from '../../tuning/report.js'
+import { VERBS } from '../../tuning/verbs.js'
+
+export const CHROMIUM = '/usr/bin/chromium'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+const report = reportOn({ sweep, ...VERBS })
+
+/** @param {any} t */
+export async function startBrowser(t) {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** `npm run report` without a process of its own. @param {string[]} argv @returns {Promise<any>} */
+export function runReport(...argv) {
+  return report.run(argv, /** @type {any} */ ({}))
+}
+
+/** A committed run, unpacked. @param {string} name @param {string} folder to put it in @returns {string} its folder */
+export function fixture(name, folder) {
+  const kept = `test/fixtures/runs/${name}`
+  const [source, to] = [fs.existsSync(kept) ? kept : `tuning/evidence/${name}`, path.join(folder, name)]
+  fs.mkdirSync(to, { recursive: true })
+  fs.copyFileSync(path.join(source, 'run.json'), path.join(to, 'run.json'))
+  const packed = path.join(source, 'trials.ndjson.gz')
+  const trials = fs.existsSync(packed)
+    ? gunzipSync(fs.readFileSync(packed))
+    : fs.readFileSync(path.join(source, 'trials.ndjson'))
+  fs.writeFileSync(path.join(to, 'trials.ndjson'), trials)
+  return to
+}
+
+/**
+ * A run with changes.
+ *
+ * @param {string} folder
+ * @param {{ run?: (run: any) => void, record?: (record: any) => void }} changes
+ */
+export function rewrite(folder, { run = () => {}, record = () => {} }) {
+  const [runFile, trialsFile] = ['run.json', 'trials.ndjson'].map((name) => path.join(folder, name))
+  const changed = JSON.parse(fs.readFileSync(runFile, 'utf8'))
+  run(changed)
+  fs.writeFileSync(runFile, JSON.stringify(changed))
+  const lines = fs.readFileSync(trialsFile, 'utf8').split('\n').filter(Boolean)
+  const records = lines.map((line) => {
+    const one = JSON.parse(line)
+    record(one)
+    return `${JSON.stringify(one)}\n`
+  })
+  fs.writeFileSync(trialsFile, records.join(''))
+}

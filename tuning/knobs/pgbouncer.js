@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process'
+import { chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import pg from 'pg'
+import { NotApplied } from '../../load/not-applied.js'
+import { startService } from '../../load/service.js'
+import { postgresUser } from '../../sql/embedded.js'
+import { leashed } from '../../sql/leash.js'
+import { isListening, onFreePorts } from '../on-free-ports.js'
+
+/** Debian puts it where the PATH of an ordinary user does not look. */
+const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
+const STOP_GRACE_MS = 2000
+const ANSWER_TIMEOUT_MS = 5000
+
+/** From this version on, it follows statements that have a name from one connection to another. */
+const PREPARES_SINCE = [1, 21]
+
+/** More than any API that is put before it opens. */
+const MAX_CLIENTS = 2000
+
+/**
+ * PgBouncer between whoever uses this place and its Postgres: in transaction mode, with so many connections of its own.
+ *
+ * @param {import('../../load/run.js').Place} place
+ * @param {number} pool_size
+ * @returns {Promise<import('./means.js').Between>}
+ * @throws {NotApplied} where there is no PgBouncer
+ */
+export async function putPgbouncer(place, pool_size) {
+  if (place.host)
+    throw new NotApplied('PgBouncer is started beside the lab, on loopback: expected the API there, too, got --ssh')
+  const { program, version } = findPgbouncer()
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-pgbouncer-'))
+  try {
+    // It refuses to run as root, as Postgres does.
+    const user = await postgresUser()
+    const { service, ports } = await onFreePorts(1, async ([port]) => {
+      const files = writeFiles(folder, { databaseUrl: place.databaseUrl, port, pool_size, version })
+      if (user) for (const file of [folder, ...files]) chownSync(file, user.uid, user.gid)
+      return startService('PgBouncer', leashed([program, files[0]], { signal: 'KILL', user }), {
+        cores: null,
+        env: place.env,
+        logFile: place.logFile,
+        isReady: () => isListening(port),
+        stopGrace_ms: STOP_GRACE_MS,
+      })
+    })
+    const end = async () => {
+      await service.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+    const databaseUrl = through(place.databaseUrl, ports[0])
+    await ask(databaseUrl, 'SELECT').catch(async (error) => {
+      await service.stop()
+      throw new Error(
+        `expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${place.logFile}`,
+      )
+    })
+    return { place: { ...place, databaseUrl }, settings: { PGBOUNCER: version }, end }
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** As it says itself. @param {string} databaseUrl that goes through it @returns {Promise<string>} */
+export async function poolSizeOf(databaseUrl) {
+  const url = new URL(databaseUrl)
+  url.pathname = '/pgbouncer'
+  const rows = await ask(url.href, 'SHOW CONFIG')
+  const { pool_mode, default_pool_size } = Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+  return pool_mode === 'transaction' ? default_pool_size : `${default_pool_size} in ${pool_mode} mode`
+}
+
+/** @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */
+async function ask(databaseUrl, text) {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** @param {string[]} [places] @throws {NotApplied} */
+export function findPgbouncer(places = PLACES) {
+  for (const program of places) {
+    const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+    const [, version] = /^PgBouncer (\S+)/.exec(stdout ?? '') ?? []
+    if (status === 0 && version) return { program, version }
+  }
+  throw new NotApplied('expected pgbouncer on PATH, found none; sudo apt-get install pgbouncer installs it')
+}
+
+/**
+ * @param {string} folder
+ * @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'folder' | 'server'> & { databaseUrl: string }} options
+ * @returns {string[]} the configuration first
+ */
+function writeFiles(folder, { databaseUrl, ...options }) {
+  const { host, port, user, password } = new pg.Client({ connectionString: databaseUrl })
+  const query = new URL(databaseUrl).searchParams
+  const caFile = query.get('sslrootcert')
+  const isVerified = query.get('sslmode') === 'verify-full'
+  const server = { host, port, user: String(user), isVerified, hasCa: caFile !== null }
+  const [config, users, ca] = ['pgbouncer.ini', 'users.txt', 'ca.pem'].map((name) => path.join(folder, name))
+  writeFileSync(config, pgbouncerConfig({ ...options, server, folder }), { mode: 0o600 })
+  writeFileSync(users, `${quoted(String(user))} ${quoted(String(password))}\n`, { mode: 0o600 })
+  if (caFile) copyFileSync(caFile, ca)
+  return caFile ? [config, users, ca] : [config, users]
+}
+
+/**
+ * What a session asks for when it begins is between it and Postgres, of which it has none here: such parameters are let
+ * pass and do nothing, or nobody who sends them would get in. Pure.
+ *
+ * @param {object} options
+ * @param {{ host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }} options.server
+ * @param {string} options.folder
+ * @param {number} options.port
+ * @param {number} options.pool_size
+ * @param {string} options.version
+ * @returns {string}
+ */
+export function pgbouncerConfig({ server, folder, port, pool_size, version }) {
+  const [major, minor] = version.split('.').map(Number)
+  const prepares = major > PREPARES_SINCE[0] || (major === PREPARES_SINCE[0] && minor >= PREPARES_SINCE[1])
+  const lines = [
+    '[databases]',
+    `* = host=${server.host} port=${server.port}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = scram-sha-256',
+    `auth_file = ${folder}/users.txt`,
+    `stats_users = ${server.user}`,
+    'pool_mode = transaction',
+    `default_pool_size = ${pool_size}`,
+    `max_client_conn = ${MAX_CLIENTS}`,
+    'ignore_startup_parameters = statement_timeout,options,extra_float_digits',
+    'log_connections = 0',
+    'log_disconnections = 0',
+    ...(prepares ? ['max_prepared_statements = 200'] : []),
+    ...(server.isVerified ? ['server_tls_sslmode = verify-full'] : ['server_tls_sslmode = disable']),
+    ...(server.hasCa ? [`server_tls_ca_file = ${folder}/ca.pem`] : []),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** @param {string} databaseUrl @param {number} port */
+function through(databaseUrl, port) {
+  const url = new URL(databaseUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String(port)
+  url.searchParams.set('sslmode', 'disable')
+  url.searchParams.delete('sslrootcert')
+  return url.href
+}
+
+/** As its file of users has it. @param {string} text */
+function quoted(text) {
+  return `"${text.replaceAll('"', '""')}"`
+}
