@@ -51,7 +51,8 @@ export const knee = {
   compare: (found) => {
     const { low_rps, high_rps } = boundsOf(found)
     const guess = found.answers.predict
-    const right = guess >= Number(low_rps) * (1 - NEAR) && guess <= Number(high_rps ?? guess) * (1 + NEAR)
+    // Where no rate failed, nobody knows how far it goes.
+    const right = guess >= Number(low_rps) * (1 - NEAR) && guess <= Number(high_rps ?? low_rps) * (1 + NEAR)
     const rates = low_rps === null && high_rps === null ? 'nothing was judged' : ratesText({ low_rps, high_rps })
     return { right, text: `You said ${count(guess)}/s. Kept: ${rates}.` }
   },
