@@ -9,6 +9,9 @@ const CLIENTS = 64
 /** Of what it did alone: the neighbour is not felt any more. */
 const BACK = 0.8
 
+/** Times what it did beside the neighbour: less may be chance. */
+const GAIN = 1.2
+
 /** In points. */
 const NEAR = 15
 
@@ -86,7 +89,11 @@ export const neighbour = {
   },
   outcome: (found) => {
     const left = goodput(found, found.answers.turn) / goodput(found, 'alone')
-    return { solved: left >= BACK, because: `${figure(100 * left)} % of what it did alone` }
+    const times = goodput(found, found.answers.turn) / goodput(found, 'beside')
+    return {
+      solved: left >= BACK && times >= GAIN,
+      because: `${figure(100 * left)} % of what it did alone, ${times.toFixed(2)} x what it did beside the neighbour`,
+    }
   },
   discussion: [
     'The price of a request did not change; the core did. So the place to look is not in the service: time in which it could run and got no core (`/proc/PID/schedstat`), pressure (`/proc/pressure/cpu`), and on a rented machine steal.',
