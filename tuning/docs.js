@@ -12,19 +12,28 @@ import { arithmeticTable, pgbouncerTable } from './more-cores.js'
 import { overloadTable } from './overload.js'
 import { CHAPTERS, CLAIMS } from './playbook/claims.js'
 import { claimsTable, littleTable, summaryTable, verdictsText } from './playbook/tables.js'
+import { EXERCISES } from './workshop/exercises/index.js'
+import { exercisePage, exercisesTable, pageName } from './workshop/pages.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
 const PLAYBOOK = fileURLToPath(new URL('PLAYBOOK.md', import.meta.url))
+const TEACHER = fileURLToPath(new URL('workshop/TEACHER.md', import.meta.url))
+const EXERCISE_PAGES = new URL('workshop/pages/', import.meta.url)
 const EVIDENCE = new URL('evidence/', import.meta.url)
 
 /**
  * `npm run docs`: writes what the pages quote from the evidence that is committed, so that no figure in them is typed by
- * hand.
+ * hand; and the pages of the workshop, whose text stands in its exercises.
  *
  * @returns {Record<string, string>} files, and what has to be in them
  */
 export function pages() {
-  return { [README]: pageOf(README, BLOCKS), [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS) }
+  return {
+    [README]: pageOf(README, BLOCKS),
+    [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS),
+    [TEACHER]: pageOf(TEACHER, { exercises: exercisesTable }),
+    ...exercisePages(),
+  }
 }
 
 export function writePages() {
@@ -59,6 +68,15 @@ const PLAYBOOK_BLOCKS = {
   little: () => littleTable(evidence('playbook').records),
   article: articleBlock,
   ...Object.fromEntries(Object.keys(CHAPTERS).map((chapter) => [chapter, claimsBlock])),
+}
+
+/** @returns {Record<string, string>} */
+function exercisePages() {
+  const pages = EXERCISES.map((exercise, i) => {
+    const file = fileURLToPath(new URL(pageName(exercise, i + 1), EXERCISE_PAGES))
+    return [file, exercisePage(exercise, i + 1)]
+  })
+  return Object.fromEntries(pages)
 }
 
 function knobsBlock() {

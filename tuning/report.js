@@ -8,6 +8,7 @@ import { machineDifference } from './report/conditions.js'
 import { besideEachOther } from './report/figures.js'
 import { besidePictures } from './report/pictures.js'
 import { besideReport, besideSentence } from './report/tables.js'
+import { classReport, readClass } from './workshop/class.js'
 
 /** Each has a mark and a line of its own in the pictures. */
 const MOST_RUNS = 6
@@ -17,6 +18,7 @@ const FLAGS = {
     value: 'DIR',
     about: "folder for what is written (default: the run's own; results/<time>-report for several)",
   },
+  class: { value: 'DIR', about: "everybody's capacities and guesses, from a folder with the results of each student" },
   'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
   json: { value: '', about: 'what was read and compared as JSON on stdout, and nothing else there' },
   help: { value: '', about: 'this text' },
@@ -24,7 +26,8 @@ const FLAGS = {
 
 const EXAMPLES = `  npm run report -- results/20261120T224011Z-sweep
   npm run report -- results/before results/after --out results/difference
-  npm run report -- laptop server --across-machines`
+  npm run report -- laptop server --across-machines
+  npm run report -- --class results-of-all`
 
 /**
  * `npm run report`: tables, pictures and page of a run once more, or of several beside each other.
@@ -36,13 +39,14 @@ export function reportOn(verbs) {
   return {
     about: 'the tables and the page of a run again, or several runs side by side',
     help: helpText(
-      'npm run report -- DIR [DIR …] [flags]\n\nWrites report.md and report.html of a results folder again; of several, side by side, with ratios to the first.',
+      'npm run report -- DIR [DIR …] [flags]\n\nWrites report.md and report.html of a results folder again; of several, side by side, with ratios to the first; or\nthe table of a class that played the workshop.',
       FLAGS,
       EXAMPLES,
     ),
 
     async run(argv) {
       const { given, operands } = parseOperands(FLAGS, argv)
+      if (given.class !== undefined) return ofClass(given, operands)
       const sources = sourcesOf(operands, verbs)
       if (sources.length === 1) return again(sources[0], given, verbs)
       const verb = sources[0].run.verb
@@ -103,6 +107,18 @@ async function beside(sources, difference, { out, json }) {
   return ended({ runs, machines_differ: difference, ...compared }, sentence, results.folder, json)
 }
 
+/** On the terminal, and as a page where a folder is given. @param {Record<string, any>} given @param {string[]} operands */
+async function ofClass({ class: folder, out, json }, operands) {
+  if (operands.length > 0) throw new UsageError(`--class: expected no folder beside it, got ${operands[0]}`)
+  const students = readClass(folder)
+  const text = classReport(students)
+  if (out === undefined) return ended({ students }, text, null, json)
+  const results = outside(out, [])
+  const { title, sections } = sectionsOf(text, [])
+  await writeAll(results, { title, sentence: 'Capacities and guesses of a class.', sections }, { title, sections })
+  return ended({ students }, text, results.folder, json)
+}
+
 /** A folder to write to that holds no other run: its report is its own. @param {string} folder @param {string[]} sources */
 function outside(folder, sources) {
   if (!sources.some((source) => path.resolve(source) === path.resolve(folder)) && Results.holdsRun(folder)) {
@@ -115,7 +131,7 @@ function outside(folder, sources) {
   return new Results(folder)
 }
 
-/** @param {object} answer @param {string} text @param {string} folder @param {boolean} [json] @returns {import('../load/verb.js').Ended} */
+/** @param {object} answer @param {string} text @param {string | null} folder @param {boolean} [json] @returns {import('../load/verb.js').Ended} */
 function ended(answer, text, folder, json) {
   return {
     run: { verb: 'report', problem: null, interrupted: false, ...answer },

@@ -8,6 +8,7 @@ import { playbook } from './playbook.js'
 import { ramp } from './ramp.js'
 import { soak } from './soak.js'
 import { tune } from './tune.js'
+import { workshop } from './workshop.js'
 
 /** Everything here that measures. */
-export const VERBS = { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune }
+export const VERBS = { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune, workshop }

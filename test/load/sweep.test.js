@@ -7,8 +7,9 @@ import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../
 import { created, httpServer, limited } from '../support/servers.js'
 import { withoutDriver } from '../support/skip.js'
 
-/** Tests run beside each other: what is slow for that is no failure. */
+/** Tests run beside each other: what is slow for that is no failure, and nobody is turned away for it. */
 const SHORT = ['--duration', '1s', '--warmup', '300ms', '--slo-p99', '5s']
+const PATIENT = { MAX_QUEUE_MS: '0' }
 const folder = temporaryFolder(t)
 const LIMIT_RPS = 2000
 const own = process.env.DATABASE_URL ? null : await postgres(t)
@@ -17,7 +18,11 @@ const databaseUrl = own?.url ?? process.env.DATABASE_URL ?? ''
 /** @param {string} name @param {string[]} argv @param {Record<string, string | undefined>} [env] */
 async function sweep(name, argv, env) {
   const out = `${folder}/${name}`
-  const ended = await startLab(['sweep', ...SHORT, '--out', out, ...argv], { DATABASE_URL: databaseUrl, ...env }).ended
+  const ended = await startLab(['sweep', ...SHORT, '--out', out, ...argv], {
+    DATABASE_URL: databaseUrl,
+    ...PATIENT,
+    ...env,
+  }).ended
   return { ...ended, out }
 }
 
@@ -287,7 +292,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
   t.test(`${signal} in mid-sweep leaves no process and a readable file, and --resume completes it`, async (t) => {
     const temporary = temporaryFolder(t)
     const out = `${temporary}/run`
-    const env = { DATABASE_URL: undefined, TMPDIR: temporary }
+    const env = { DATABASE_URL: undefined, TMPDIR: temporary, ...PATIENT }
     const argv = ['sweep', ...SHORT, '--rates', '100,200,300', '--out', out]
     const lab = startLab(argv, env)
     await lab.stderrHas('trial 1:')

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import os from 'node:os'
 import { startChild } from '../../load/processes.js'
 
 const BUSY = ['sh', '-c', 'while :; do :; done']
@@ -11,16 +11,24 @@ const LEAST_NICE = '19'
 /** So many, and the API is left with one fifth of its core. */
 const NEIGHBOURS = 4
 
+/** @type {import('./index.js').Plant} */
+export const crowdApi = crowd(NEIGHBOURS)
+
 /**
  * Programs that want the API's core for themselves.
  *
- * @type {import('./index.js').Plant}
+ * @param {number} count
+ * @param {{ nice?: string | null }} [options] their priority; null: as everybody's
+ * @returns {import('./index.js').Plant}
  */
-export async function crowdApi({ api: { cores } }) {
-  // Each a session of its own, since the scheduler shares out by session (sched(7), autogroup).
-  const neighbours = Array.from({ length: NEIGHBOURS }, () => startBusy(cores))
-  return async () => {
-    await Promise.all(neighbours.map(({ stop }) => stop(STOP_GRACE_MS)))
+export function crowd(count, { nice = null } = {}) {
+  return async ({ api: { cores } }) => {
+    // Each a session of its own, since the scheduler shares out by session (sched(7), autogroup).
+    const neighbours = Array.from({ length: count }, () => startBusy(cores))
+    if (nice !== null) for (const { child } of neighbours) renice(Number(child.pid), nice)
+    return async () => {
+      await Promise.all(neighbours.map(({ stop }) => stop(STOP_GRACE_MS)))
+    }
   }
 }
 
@@ -31,15 +39,20 @@ export async function crowdApi({ api: { cores } }) {
  * @type {import('./index.js').Plant}
  */
 export async function squeezeGenerator({ generator: { pid, cores } }) {
-  spawnSync('renice', ['--priority', LEAST_NICE, '--pid', String(pid)])
+  renice(pid, LEAST_NICE)
+  const neighbour = startBusy(cores)
+  return () => neighbour.stop(STOP_GRACE_MS)
+}
+
+/** @param {number} pid @param {string} nice */
+function renice(pid, nice) {
+  os.setPriority(pid, Number(nice))
   try {
     // With autogroups, the weight that counts between sessions.
-    writeFileSync(`/proc/${pid}/autogroup`, LEAST_NICE)
+    writeFileSync(`/proc/${pid}/autogroup`, nice)
   } catch {
     // Without them, that of the process.
   }
-  const neighbour = startBusy(cores)
-  return () => neighbour.stop(STOP_GRACE_MS)
 }
 
 /** @param {string | null} cores */

@@ -1,0 +1,159 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { UsageError } from '../../load/flags.js'
+import { capacityOf } from '../../load/ladder.js'
+import { count, NONE, ratesText } from '../../load/report/table.js'
+import { Results } from '../../load/results.js'
+import { median } from '../ranks.js'
+import { table } from '../spread.js'
+import { EXERCISES } from './exercises/index.js'
+import { folderOf, readProgress } from './progress.js'
+
+/**
+ * What one of a class has done.
+ *
+ * @typedef {object} Pupil
+ * @property {string} name of the folder
+ * @property {string} machine
+ * @property {{ low_rps: number | null, high_rps: number | null }[]} capacities of the sweeps, in the order in which they were taken
+ * @property {{ low_rps: number | null, high_rps: number | null } | null} knee of the first exercise
+ * @property {Record<string, import('./progress.js').State>} exercises by id
+ */
+
+/**
+ * Everybody's results: each folder in `folder` is somebody's results folder, with `workshop/` and runs in it, or the
+ * workshop's own.
+ *
+ * @param {string} folder
+ * @returns {Pupil[]} by name
+ * @throws {UsageError} where there is nobody
+ */
+export function readClass(folder) {
+  if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
+  const names = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const pupils = names.map(({ name }) => readPupil(path.join(folder, name))).filter((pupil) => pupil !== null)
+  if (pupils.length === 0) {
+    throw new UsageError(
+      `--class: expected a results folder for each student in ${folder}, got none with anything in it`,
+    )
+  }
+  return pupils.sort((a, b) => a.name.localeCompare(b.name))
+}
+
+/**
+ * Capacities and guesses of a class, in one table, and what the class made of each exercise in another. Pure.
+ *
+ * @param {Pupil[]} pupils
+ * @returns {string} markdown
+ */
+export function classReport(pupils) {
+  const begun = EXERCISES.filter(({ id }) => pupils.some(({ exercises }) => id in exercises))
+  return [
+    '# A class',
+    `${pupils.length} ${pupils.length === 1 ? 'student' : 'students'}. Rates of different machines are not compared; guesses and outcomes are.`,
+    pupilsTable(pupils, begun),
+    'Of each exercise: whether the guess was right (+ or -), whether the second one was, and in how many tries it was solved.',
+    ...(begun.length > 0 ? [exercisesTable(pupils, begun)] : []),
+  ].join('\n\n')
+}
+
+/** @param {Pupil[]} pupils @param {typeof EXERCISES} begun */
+function pupilsTable(pupils, begun) {
+  const head = ['student', 'machine', 'capacity (sweep)', 'kept (exercise 1)', ...begun.map(({ id }) => id)]
+  const rows = pupils.map(({ name, machine, capacities, knee, exercises }) => [
+    plain(name),
+    plain(machine),
+    capacities.map(ratesText).join('; ') || NONE,
+    knee ? ratesText(knee) : NONE,
+    ...begun.map(({ id }) => markOf(exercises[id])),
+  ])
+  return table(head, rows)
+}
+
+/** "+ - 2": the first guess was right, the second not, solved in two tries. @param {import('./progress.js').State | undefined} state */
+function markOf(state) {
+  if (!state) return NONE
+  const guesses = ['predict', 'expect'].flatMap((name) => {
+    const comparison = state.comparisons[name]
+    return comparison ? [comparison.right ? '+' : '-'] : []
+  })
+  const end = isShown(state) ? 'shown' : state.stage === 'done' ? String(state.round) : 'open'
+  return [...guesses, end].join(' ')
+}
+
+/** @param {Pupil[]} pupils @param {typeof EXERCISES} begun */
+function exercisesTable(pupils, begun) {
+  const rows = begun.map(({ id, title }) => {
+    const states = pupils.flatMap(({ exercises }) => exercises[id] ?? [])
+    const own = states.filter((state) => !isShown(state))
+    const guessed = own.filter(({ comparisons }) => comparisons.predict)
+    const solved = own.filter(({ stage }) => stage === 'done')
+    const minutes = solved.map((state) => (Date.parse(String(state.solved_at)) - Date.parse(state.started_at)) / 60_000)
+    return [
+      title,
+      `${guessed.filter(({ comparisons }) => comparisons.predict.right).length} of ${guessed.length}`,
+      guessesText(guessed),
+      `${solved.length} of ${states.length}`,
+      solved.length === 0 ? NONE : String(median(solved.map(({ round }) => round))),
+      solved.length === 0 ? NONE : `${median(minutes).toFixed(0)} min`,
+    ]
+  })
+  return table(['exercise', 'guessed right', 'guesses', 'solved', 'tries (median)', 'took (median)'], rows)
+}
+
+/** Figures from the least to the most, words by how often they came. @param {import('./progress.js').State[]} states */
+function guessesText(states) {
+  const values = states.flatMap(({ answers }) => answers.find(({ question }) => question === 'predict')?.value ?? [])
+  if (values.length === 0) return NONE
+  if (values.every((value) => typeof value === 'number')) {
+    const text = (/** @type {number} */ value) => count(value)
+    return `${text(Math.min(...values))} to ${text(Math.max(...values))}, median ${text(median(values))}`
+  }
+  const words = [...new Set(values.map(String))]
+  return words.map((word) => `${plain(word)} ${values.filter((value) => String(value) === word).length}x`).join(', ')
+}
+
+/** @param {import('./progress.js').State} state */
+function isShown({ answers }) {
+  return answers.some(({ by }) => by === 'solution')
+}
+
+/** @param {string} folder @returns {Pupil | null} null: nothing of Redline's is in it */
+function readPupil(folder) {
+  const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
+  const exercises = own ? readProgress(own).exercises : {}
+  const runs = runsIn(folder)
+  if (!own && runs.length === 0) return null
+  const knee = own && exercises.knee ? new Results(folderOf(own, 'knee')) : null
+  const first = runs[0] ?? (knee ? readRun(knee.folder) : null)
+  return {
+    name: path.basename(folder),
+    machine: first?.machine ? `${first.machine.cpu_model}, ${first.machine.cores} cores` : NONE,
+    capacities: runs.flatMap(({ verb, capacity }) => (verb === 'sweep' && capacity ? [capacity] : [])),
+    knee: knee ? capacityOf(knee.readTrials()) : null,
+    exercises,
+  }
+}
+
+/** @param {string} folder @returns {any[]} by their names, which begin with the time */
+function runsIn(folder) {
+  const names = fs.readdirSync(folder).sort()
+  return names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
+}
+
+/** @param {string} folder @returns {any} null: no run, or none that got so far */
+function readRun(folder) {
+  if (!fs.existsSync(path.join(folder, 'run.json'))) return null
+  try {
+    return new Results(folder).readRun()
+  } catch (error) {
+    // One broken folder of thirty is no reason to show none.
+    if (error instanceof UsageError) return null
+    throw error
+  }
+}
+
+/** Names of folders come from outside. @param {string} text */
+function plain(text) {
+  return text.replace(/[|\r\n<>`]/g, ' ')
+}

@@ -1,0 +1,130 @@
+/**
+ * An exercise: data and small pure functions. The player (player.js) knows the order of events and nothing of any
+ * exercise; the pages (pages.js) are written from the same data.
+ *
+ * @typedef {object} Exercise
+ * @property {string} id
+ * @property {string} title
+ * @property {number} minutes with thinking
+ * @property {string} needs what of the exercises before it is used here; empty for the first
+ * @property {string} lesson one sentence, for the teacher
+ * @property {string[]} symptoms paragraphs; no spoiler in them
+ * @property {(facts: Facts) => string | null} [remark] what is different on this machine
+ * @property {(facts: Facts) => Measurement[]} before what has to be known of this machine before anything is asked
+ * @property {Question} predict
+ * @property {(found: Found) => Measurement[]} first
+ * @property {(found: Found) => string} evidence what was measured until now, as a table
+ * @property {(found: Found) => Comparison} compare the guess with what was measured
+ * @property {Question} turn which knob, and to what
+ * @property {Question} [expect] and what will come of it
+ * @property {(found: Found) => Measurement[]} again with the knob turned
+ * @property {(found: Found) => Comparison} [compareExpected]
+ * @property {(found: Found) => Outcome} outcome decided by what was measured
+ * @property {string[]} discussion paragraphs, for when it is solved
+ *
+ * @typedef {object} Facts of this machine
+ * @property {boolean} pinned the service has a core for itself
+ * @property {number} cores
+ * @property {boolean} limits whether a process can be given a limit of open files (prlimit)
+ * @property {boolean} vegeta
+ *
+ * @typedef {object} Found all that is known by then
+ * @property {Facts} facts
+ * @property {Record<string, import('../../load/trial.js').TrialRecord>} trials by the name of the measurement; of one that
+ *   was taken more than once, the last
+ * @property {Record<string, any>} answers by the name of the question; of several tries, the last
+ *
+ * @typedef {object} Measurement
+ * @property {string} name
+ * @property {Record<string, string>} levels of the knobs
+ * @property {Omit<import('../../load/run.js').Step['load'], never>} load
+ * @property {boolean} countsAlways whatever the verdict: what spoils a trial is what is looked at, or nobody expects it to
+ *   pass, and what is looked at is its rate
+ *
+ * @typedef {object} Question
+ * @property {string} text `{name}` stands for a figure
+ * @property {(found: Found) => Record<string, string>} [figures]
+ * @property {Kind} kind
+ * @property {string[]} hints one after the other, each tells more
+ * @property {(found: Found) => string} solution what somebody types who knows
+ * @property {(found: Found) => string} [wrong] what somebody types who does not: understood, and not solved by it
+ *
+ * @typedef {object} Kind what may be answered
+ * @property {(text: string, facts: Facts) => any} parse undefined: not as expected
+ * @property {(facts: Facts) => string} expected completes "expected …"
+ * @property {(facts: Facts) => string[]} [choices] lines to choose from
+ *
+ * @typedef {{ right: boolean, text: string }} Comparison
+ * @typedef {{ solved: boolean, because: string }} Outcome
+ */
+
+const LETTERS = 'abcdefgh'
+
+/**
+ * A question with its figures in it.
+ *
+ * @param {string} text with {name}
+ * @param {Record<string, string>} [figures] those that are not known yet are left open
+ */
+export function filled(text, figures = {}) {
+  return text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
+}
+
+/**
+ * One of a few.
+ *
+ * @param {Record<string, string>} options what each value says
+ * @param {{ only?: (value: string, facts: Facts) => boolean }} [limits] only: whether this machine has it
+ * @returns {Kind}
+ */
+export function choice(options, { only = () => true } = {}) {
+  const valuesOf = (/** @type {Facts} */ facts) => Object.keys(options).filter((value) => only(value, facts))
+  return {
+    parse: (text, facts) => {
+      const values = valuesOf(facts)
+      const said = text.toLowerCase().replace(/\)$/, '')
+      return said.length === 1 ? values[LETTERS.indexOf(said)] : values.find((value) => value.toLowerCase() === said)
+    },
+    expected: (facts) => `a letter from a to ${LETTERS[valuesOf(facts).length - 1]}`,
+    choices: (facts) => valuesOf(facts).map((value, i) => `${LETTERS[i]}) ${options[value]}`),
+  }
+}
+
+/**
+ * `2,000`, `2000/s` and `2000 ms` are taken for 2000.
+ *
+ * @param {string} unit such as "requests/s"
+ * @param {number} least
+ * @param {number} most
+ * @param {{ whole?: boolean }} [options]
+ * @returns {Kind}
+ */
+export function number(unit, least, most, { whole = true } = {}) {
+  return {
+    parse: (text) => {
+      const match = /^(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(?:\/s|rps|ms|s|%|x)?$/.exec(text)
+      const value = match ? Number(match[1].replaceAll(',', '')) : Number.NaN
+      return value >= least && value <= most && (!whole || Number.isInteger(value)) ? value : undefined
+    },
+    expected: () => `a ${whole ? 'whole ' : ''}number from ${least} to ${most} (${unit})`,
+  }
+}
+
+/**
+ * `NAME=VALUE`, of some knobs.
+ *
+ * @param {Record<string, { about: string, accepts: (level: string) => boolean, expected: string }>} knobs
+ * @returns {Kind} gives { name, level }
+ */
+export function setting(knobs) {
+  const names = Object.keys(knobs)
+  return {
+    parse: (text) => {
+      const [, name, level] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
+      const knob = name === undefined ? undefined : knobs[name.toUpperCase()]
+      return knob?.accepts(level) ? { name: name.toUpperCase(), level } : undefined
+    },
+    expected: () => `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
+    choices: () => names.map((name) => `${name}: ${knobs[name].about} (${knobs[name].expected})`),
+  }
+}

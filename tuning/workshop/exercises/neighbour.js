@@ -1,0 +1,108 @@
+import { nameOf } from '../../design.js'
+import { evidenceTable, figure } from '../evidence.js'
+import { choice, number } from '../exercise.js'
+import { closed, goodput } from '../loads.js'
+
+const SERVICE = { INSERT_MODE: 'batched' }
+const CLIENTS = 64
+
+/** Of what it did alone: the neighbour is not felt any more. */
+const BACK = 0.8
+
+/** Times what it did beside the neighbour: less may be chance. */
+const GAIN = 1.2
+
+/** In points. */
+const NEAR = 15
+
+/** What each answer turns. @type {Record<string, Record<string, string>>} */
+const KNOBS = {
+  pool: { POOL_MAX: '80' },
+  batches: { BATCH_SLOTS: '8' },
+  timeout: { POOL_CONNECT_TIMEOUT_MS: '30000' },
+  nice: { NEIGHBOUR_NICE: '19' },
+}
+
+/** @type {import('../exercise.js').Exercise} */
+export const neighbour = {
+  id: 'neighbour',
+  title: 'The noisy neighbour',
+  minutes: 6,
+  needs: 'The core as the limit, and the price of a request: it has not changed here.',
+  lesson:
+    'A core that others use as well is a smaller core. The service cannot tell, the kernel can: time it waited for a core.',
+  symptoms: [
+    'At some hours the service takes far less than at others. The build is the same, the load is the same, the database has nothing to do. Its own CPU per request is what it always was.',
+    'At those hours a report is computed on the same host: one program that never rests.',
+  ],
+  remark: ({ pinned, cores }) =>
+    pinned ? null : `Nothing can be pinned here, so there will be a neighbour for each core (${cores}).`,
+  before: () => [closed('alone', SERVICE, CLIENTS)],
+  predict: {
+    text: 'Alone it takes {alone}/s in a closed loop. Now one other program that never rests runs on the same core. How much is left, in percent?',
+    figures: (found) => ({ alone: figure(goodput(found, 'alone')) }),
+    kind: number('% of what it did alone', 0, 200),
+    hints: [
+      'Two who both want the core all the time: what would you call fair?',
+      'The service does not want it all the time: look how full its core was alone.',
+    ],
+    solution: () => '55',
+    wrong: () => '100',
+  },
+  first: (found) => [closed('beside', crowded(found), CLIENTS)],
+  evidence: ({ trials }) => {
+    const own = Object.fromEntries(Object.entries(KNOBS).map(([name, levels]) => [nameOf(levels), trials[name]]))
+    return evidenceTable({ alone: trials.alone, 'with a neighbour': trials.beside, ...own }, [
+      'goodput/s',
+      'p50',
+      'p99',
+      'API core',
+      'API waits',
+      'CPU us',
+    ])
+  },
+  compare: (found) => {
+    const left = (100 * goodput(found, 'beside')) / goodput(found, 'alone')
+    return {
+      right: Math.abs(left - found.answers.predict) <= NEAR,
+      text: `You said ${found.answers.predict} %, ${figure(left)} % was left.`,
+    }
+  },
+  turn: {
+    text: `The neighbour stays, and so does its core. What brings back four fifths of what the service did alone?`,
+    kind: choice({
+      pool: 'POOL_MAX=80',
+      batches: 'BATCH_SLOTS=8: more statements on their way',
+      timeout: 'POOL_CONNECT_TIMEOUT_MS=30000',
+      nice: 'the lowest priority for the neighbour (nice 19)',
+    }),
+    hints: [
+      'The service waits, and not for anything that it has a knob for. For whom does it wait, and who decides?',
+      'The scheduler shares a core by weight. One of the answers changes a weight.',
+    ],
+    solution: () => 'd',
+    wrong: () => 'a',
+  },
+  again: (found) => {
+    const name = found.answers.turn
+    return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS)]
+  },
+  outcome: (found) => {
+    const left = goodput(found, found.answers.turn) / goodput(found, 'alone')
+    const times = goodput(found, found.answers.turn) / goodput(found, 'beside')
+    return {
+      solved: left >= BACK && times >= GAIN,
+      because: `${figure(100 * left)} % of what it did alone, ${times.toFixed(2)} x what it did beside the neighbour`,
+    }
+  },
+  discussion: [
+    'The price of a request did not change; the core did. So the place to look is not in the service: time in which it could run and got no core (`/proc/PID/schedstat`), pressure (`/proc/pressure/cpu`), and on a rented machine steal.',
+    'A host that gives your core to others is a neighbour whom you cannot renice. Measure again at another time, or on a core of your own.',
+    'A measurement beside a neighbour says nothing about the service. Redline calls such a trial invalid, and repeats it; here it is what we wanted to see.',
+  ],
+}
+
+/** @param {import('../exercise.js').Found} found @returns {Record<string, string>} */
+function crowded({ facts }) {
+  return { ...SERVICE, NEIGHBOURS: String(facts.pinned ? 1 : facts.cores) }
+}

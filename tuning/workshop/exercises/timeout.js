@@ -1,0 +1,104 @@
+import { KNOBS } from '../../knobs.js'
+import { evidenceTable, figure } from '../evidence.js'
+import { choice, setting } from '../exercise.js'
+import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
+
+const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: '500' }
+const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: '30000' }
+const TIMES = 2
+const LOAD = { connections: 2500, duration_s: 4 }
+
+/** What either timeout does is looked at, and neither keeps the promise. */
+const BROKEN = { ...LOAD, countsAlways: true }
+
+/** Goodput by goodput: within this, it is the same. */
+const SAME = 1.25
+
+/** @type {import('../exercise.js').Exercise} */
+export const timeout = {
+  id: 'timeout',
+  title: 'The timeout that only moves the waiting',
+  minutes: 6,
+  needs: 'The pool as places: what goes through it is places / time.',
+  lesson: 'A timeout chooses between an error now and an answer later. It adds no capacity.',
+  symptoms: [
+    'At noon users get errors: 503, no database connection within `POOL_CONNECT_TIMEOUT_MS=500`. The database is `5 ms` away, the pool has four connections, and twice as much is asked as goes through.',
+    'A change is proposed: `POOL_CONNECT_TIMEOUT_MS=30000`. "Then nobody gets an error." It was tried on a laptop, and it is true.',
+  ],
+  before: () => [closed('peak', LONG, 32)],
+  predict: {
+    text: 'It takes {peak}/s, and {rate}/s are offered for four seconds. What does the longer timeout do to the successes per second?',
+    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
+    kind: choice({
+      more: 'more of them: those who got an error are served now',
+      same: 'as many as before: everybody waits instead',
+      fewer: 'fewer of them: waiting costs',
+    }),
+    hints: [
+      'Count the places. Did any come?',
+      'With the short timeout no place was ever empty: whoever gave up had somebody behind.',
+    ],
+    solution: () => 'b',
+    wrong: () => 'a',
+  },
+  first: (found) => [offered('500 ms', IMPATIENT, rateOf(found), BROKEN), offered('30 s', LONG, rateOf(found), BROKEN)],
+  evidence: ({ trials }) =>
+    evidenceTable({ '500 ms': trials['500 ms'], '30 s': trials['30 s'], yours: trials.again }, [
+      'offered',
+      'goodput/s',
+      'success',
+      'refused',
+      'accepted p99',
+      'API core',
+      'pool used',
+      'waiting',
+    ]),
+  compare: ({ trials, answers }) => {
+    const times = trials['30 s'].traffic.goodput_rps / trials['500 ms'].traffic.goodput_rps
+    const happened = times > SAME ? 'more' : times < 1 / SAME ? 'fewer' : 'same'
+    return {
+      right: answers.predict === happened,
+      text: `Successes per second: ${times.toFixed(2)} x. Success ratio: from ${percentOf(trials['500 ms'])} to ${percentOf(trials['30 s'])}.`,
+    }
+  },
+  turn: {
+    text: 'Now make it good: at {rate}/s, every answer a success and p99 within 100 ms. Turn one knob of these.',
+    figures: (found) => ({ rate: figure(rateOf(found)) }),
+    kind: setting(knobsOf(['POOL_CONNECT_TIMEOUT_MS', 'POOL_MAX', 'MAX_QUEUE_MS', 'INSERT_MODE'])),
+    hints: [
+      'No timeout can do it: one gives errors, the other a wait.',
+      'Two knobs add places, or make one place do for many rows.',
+      'The exercise before this one has the arithmetic for POOL_MAX. Leave some that are free.',
+    ],
+    solution: () => 'POOL_MAX=16',
+    wrong: () => 'POOL_CONNECT_TIMEOUT_MS=5000',
+  },
+  again: (found) => {
+    const { name, level } = found.answers.turn
+    return [offered('again', { ...IMPATIENT, [name]: level }, rateOf(found), LOAD)]
+  },
+  outcome: ({ trials }) => {
+    const { outcome } = trials.again
+    return { solved: outcome.verdict === 'pass', because: outcome.because }
+  },
+  discussion: [
+    'The success ratio rose, and nothing else did: the same number of people a second were served, and all had waited. A report with "success ratio" alone calls that an improvement.',
+    'The four seconds of the exercise end. A noon does not: with the longer timeout the wait grows until the timeout is reached, and then the errors are back, later.',
+    'A longer timeout is right for a burst that ends before it does. For a rate that is too high there are two answers: more places, or to say no early. The second comes in three exercises.',
+  ],
+}
+
+/** @param {import('../exercise.js').Found} found */
+function rateOf(found) {
+  return rounded(TIMES * goodput(found, 'peak'))
+}
+
+/** @param {import('../../../load/trial.js').TrialRecord} trial */
+function percentOf({ traffic }) {
+  return `${Math.round(traffic.success_ratio * 100)} %`
+}
+
+/** @param {string[]} names */
+function knobsOf(names) {
+  return Object.fromEntries(names.map((name) => [name, KNOBS[name]]))
+}

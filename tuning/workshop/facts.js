@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import os from 'node:os'
+import { DRIVERS } from '../../load/drivers/index.js'
+import { UsageError } from '../../load/flags.js'
+import { planCores } from '../../load/machine.js'
+
+/** What this machine can and cannot, as far as an exercise depends on it. @returns {import('./exercise.js').Facts} */
+export function factsOfMachine() {
+  return {
+    pinned: planCores() !== null,
+    cores: os.availableParallelism(),
+    limits: process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0,
+    vegeta: hasVegeta(),
+  }
+}
+
+/** What has to be said before anything is measured. @param {import('./exercise.js').Facts} facts @returns {string | null} */
+export function remarkOf({ pinned, cores }) {
+  if (pinned) return null
+  const why = cores === 1 ? 'There is one core to use' : 'This system cannot pin a process to a core'
+  return `${why}: the service shares it with Postgres, the generator and this program. Rates are lower than on cores of their own, and vary more; what is compared here are ratios, which hold.`
+}
+
+function hasVegeta() {
+  try {
+    DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
+    return true
+  } catch (error) {
+    if (error instanceof UsageError) return false
+    throw error
+  }
+}

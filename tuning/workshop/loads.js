@@ -1,0 +1,58 @@
+/** What the measurements of the exercises have in common. */
+const CLOSED = {
+  driver: 'autocannon',
+  loop: /** @type {const} */ ('closed'),
+  rate_rps: null,
+  warmup_s: 1,
+  duration_s: 3,
+}
+const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1, duration_s: 3 }
+
+/** @typedef {import('./exercise.js').Measurement} Measurement */
+
+/**
+ * Connections that each send when their answer has come. What is looked at is their rate, whatever became of the SLO.
+ *
+ * @param {string} name
+ * @param {Record<string, string>} levels
+ * @param {number} connections
+ * @param {Partial<Measurement['load']>} [load]
+ * @returns {Measurement}
+ */
+export function closed(name, levels, connections, load = {}) {
+  return { name, levels, load: { ...CLOSED, connections, ...load }, countsAlways: true }
+}
+
+/**
+ * Requests on a schedule.
+ *
+ * @param {string} name
+ * @param {Record<string, string>} levels
+ * @param {number} rate_rps
+ * @param {Partial<Measurement['load']> & { countsAlways?: boolean }} [options]
+ * @returns {Measurement}
+ */
+export function offered(name, levels, rate_rps, { countsAlways = false, ...load } = {}) {
+  return { name, levels, load: { ...OPEN, rate_rps, ...load }, countsAlways }
+}
+
+/** Two digits are enough for a rate that somebody is going to talk about. @param {number} rate_rps @returns {number} */
+export function rounded(rate_rps) {
+  return Math.max(1, Number(rate_rps.toPrecision(2)))
+}
+
+/** What a measurement got done, successes a second. @param {import('./exercise.js').Found} found @param {string} name */
+export function goodput(found, name) {
+  return found.trials[name].traffic.goodput_rps
+}
+
+/** One statement for each row, and a database that is `5 ms` away: it takes about the same on every machine. */
+export const FAR = { INSERT_MODE: 'single', POOL_MAX: '4', DB_DELAY_MS: '5' }
+
+/** Nobody is refused for having waited, so that the waiting can be seen. */
+export const PATIENT = {
+  POOL_CONNECT_TIMEOUT_MS: '30000',
+  MAX_QUEUE_MS: '0',
+  MAX_QUEUE_REQUESTS: '1000000',
+  MAX_LOOP_DELAY_MS: '0',
+}

@@ -1,0 +1,138 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { UsageError } from '../../load/flags.js'
+import { EXERCISES } from './exercises/index.js'
+
+const FILE = 'progress.json'
+const FORMAT = 'redline-workshop-1'
+
+/**
+ * Where somebody is in the workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
+ *
+ * @typedef {object} Progress
+ * @property {string} format
+ * @property {Record<string, State>} exercises by id; those that were begun
+ *
+ * @typedef {object} State of one exercise
+ * @property {Stage} stage what comes next
+ * @property {number} round how often a knob was turned
+ * @property {import('./exercise.js').Facts} facts of the machine when it was begun
+ * @property {Answer[]} answers
+ * @property {Record<string, number>} hints that were given, by question
+ * @property {Record<string, import('./exercise.js').Comparison>} comparisons of guesses with what was measured, by question
+ * @property {import('./exercise.js').Outcome[]} outcomes
+ * @property {string} started_at
+ * @property {string | null} solved_at
+ *
+ * @typedef {'before' | 'predict' | 'first' | 'read' | 'turn' | 'expect' | 'again' | 'outcome' | 'done'} Stage
+ *
+ * @typedef {object} Answer
+ * @property {string} question predict, turn or expect
+ * @property {string} said
+ * @property {any} value
+ * @property {'student' | 'solution'} by
+ * @property {string} at
+ * @property {number} took_ms
+ */
+
+/**
+ * @param {string} folder
+ * @returns {Progress}
+ * @throws {UsageError} where something else is kept there
+ */
+export function readProgress(folder) {
+  const file = path.join(folder, FILE)
+  if (!fs.existsSync(file)) {
+    refuseForeign(folder)
+    return { format: FORMAT, exercises: {} }
+  }
+  const progress = parsed(file)
+  if (progress?.format !== FORMAT) {
+    throw new UsageError(`--out: expected the folder of a workshop, got ${file} of another format`)
+  }
+  return progress
+}
+
+/** In one step, so that whoever is cut off finds the last or the one before. @param {string} folder @param {Progress} progress */
+export function writeProgress(folder, progress) {
+  fs.mkdirSync(folder, { recursive: true })
+  const temporary = path.join(folder, `${FILE}.tmp`)
+  fs.writeFileSync(temporary, `${JSON.stringify(progress, null, 2)}\n`, { flush: true })
+  fs.renameSync(temporary, path.join(folder, FILE))
+}
+
+/**
+ * Forgets exercises, and what was measured for them. Nothing else in the folder is touched.
+ *
+ * @param {string} folder
+ * @param {string[]} ids
+ * @returns {string[]} those that had been begun
+ */
+export function forget(folder, ids) {
+  const progress = readProgress(folder)
+  const begun = ids.filter((id) => id in progress.exercises)
+  for (const id of begun) {
+    delete progress.exercises[id]
+    fs.rmSync(folderOf(folder, id), { recursive: true, force: true })
+  }
+  if (begun.length > 0) writeProgress(folder, progress)
+  return begun
+}
+
+/** What was measured for an exercise. @param {string} folder @param {string} id */
+export function folderOf(folder, id) {
+  return path.join(folder, `${String(EXERCISES.findIndex((one) => one.id === id) + 1).padStart(2, '0')}-${id}`)
+}
+
+/** @param {import('./exercise.js').Facts} facts @returns {State} */
+export function newState(facts) {
+  return {
+    stage: 'before',
+    round: 0,
+    facts,
+    answers: [],
+    hints: {},
+    comparisons: {},
+    outcomes: [],
+    started_at: new Date().toISOString(),
+    solved_at: null,
+  }
+}
+
+/** What an exercise has come to, in words. @param {State | undefined} state */
+export function stateText(state) {
+  if (!state) return 'not begun'
+  if (state.stage !== 'done') return `begun: ${WORDS[state.stage]} is next`
+  const tries = `${state.round} ${state.round === 1 ? 'try' : 'tries'}`
+  return state.answers.some(({ by }) => by === 'solution') ? 'shown (--solution)' : `solved in ${tries}`
+}
+
+/** @type {Record<Stage, string>} */
+const WORDS = {
+  before: 'a first look',
+  predict: 'your guess',
+  first: 'measuring',
+  read: 'the evidence',
+  turn: 'a knob',
+  expect: 'what will come of it',
+  again: 'measuring again',
+  outcome: 'the outcome',
+  done: 'nothing',
+}
+
+/** @param {string} folder */
+function refuseForeign(folder) {
+  if (!fs.existsSync(path.join(folder, 'run.json'))) return
+  throw new UsageError(`--out: expected a folder for the workshop, got ${folder}, which holds a run`)
+}
+
+/** @param {string} file */
+function parsed(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(
+      `${file}: expected JSON, got ${/** @type {Error} */ (error).message}; --reset is of no use then, remove it`,
+    )
+  }
+}
