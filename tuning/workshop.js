@@ -121,7 +121,7 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
     keyboard?.close()
   }
   const next = EXERCISES[number]
-  return { text: next ? `Next: ${goOn(number + 1, folder)} (${next.title})` : 'That was the last one.', problem: null }
+  return { text: next ? `Next, ${next.title}:\n${goOn(number + 1, folder)}` : 'That was the last one.', problem: null }
 }
 
 /** A solution that is measured may fail: then that is what is said. */

@@ -411,7 +411,7 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   t.match(transcript, /Not solved: \d.*Solved: 100 % succeeded/s)
   t.ok(
     transcript.split('\n').every((line) => line.length <= 100),
-    'fits a terminal',
+    `fits a terminal: ${transcript.split('\n').filter((line) => line.length > 100)}`,
   )
   t.equal(state.stage, 'done')
   t.equal(state.round, 2)
