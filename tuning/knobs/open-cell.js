@@ -24,7 +24,11 @@ export async function openCell(levels, place) {
   /** @type {(() => Promise<void>)[]} */
   const ends = []
   const stop = async () => {
-    for (const end of ends.reverse()) await end()
+    /** @type {unknown[]} */
+    const failed = []
+    // Each has something of its own to remove, whatever becomes of the others.
+    for (const end of ends.splice(0).reverse()) await end().catch((error) => failed.push(error))
+    if (failed.length > 0) throw failed[0]
   }
   try {
     for (const { level, means } of turned) if (means.plant) ends.push(await means.plant(where, level))
