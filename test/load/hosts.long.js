@@ -117,7 +117,7 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   })
 
   await t.test('the p99 is that of all requests of all hosts, which are those of one schedule', async (t) => {
-    server.slow((address) => (address === b.address ? 60 : 0))
+    server.slow((address) => (address === b.address ? 300 : 0))
     const temporary = ownTemporaryFolder(t)
     const load = { ...LOAD, url: server.url, rate_rps: 200, load_hosts: places, ssh_config: config }
     const session = await DRIVERS.vegeta.open(load, signal)

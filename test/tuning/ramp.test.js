@@ -467,7 +467,7 @@ t.test('a driver whose tool is missing is named with what installs it, and the o
   t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
 })
 
-/** Answers so many requests at once, each in 10 ms. @param {number} slots @returns {import('node:http').RequestListener} */
+/** Answers so many requests at once, each in 20 ms. @param {number} slots @returns {import('node:http').RequestListener} */
 function limited(slots) {
   /** @type {(() => void)[]} */
   const waiting = []
@@ -479,7 +479,7 @@ function limited(slots) {
         answer()
         free++
         start()
-      }, 10)
+      }, 20)
     }
   }
   return (req, res) => {
@@ -492,8 +492,8 @@ t.test('two services of somebody else, of which one does twice the work', async 
   const out = path.join(temporaryFolder(t), 'run')
   const sides = ['--a', await httpServer(t, limited(2)), '--b', await httpServer(t, limited(4))]
   const prices = ['--price-a', '0.192/h', '--price-b', '0.312/h', '--storage-a', '1100GBx0.10']
-  // Three, so that one in which other tests had the cores does not decide.
-  const flags = ['--latency-ceiling', '80ms', '--blocks', '3', '--duration', '300ms', '--quick', '--out', out]
+  // Three, and times far above a stall, so that one in which other tests had the cores does not decide.
+  const flags = ['--latency-ceiling', '160ms', '--blocks', '3', '--duration', '600ms', '--quick', '--out', out]
   const { status, stdout, stderr } = await runVerb('ramp', [...sides, ...prices, ...flags])
   t.equal(status, 0, stderr)
   const report = readFileSync(path.join(out, 'report.md'), 'utf8')
