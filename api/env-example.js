@@ -14,4 +14,14 @@ export function envExample() {
   return HEAD + settings.join('')
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) process.stdout.write(envExample())
+/** The same as a table of markdown, for README. @returns {string} */
+function settingsTable() {
+  const rows = Object.entries(SETTINGS).map(([name, { default: byDefault, expected, about }]) => {
+    return `| \`${name}\` | ${byDefault === undefined ? '' : `\`${byDefault}\``} | ${expected} | ${about} |`
+  })
+  return ['| setting | default | value | what it is |', '| --- | --- | --- | --- |', ...rows, ''].join('\n')
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  process.stdout.write(argv[2] === '--table' ? settingsTable() : envExample())
+}

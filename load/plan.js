@@ -34,7 +34,7 @@ export const MIX_FLAGS = {
     multiple: true,
   },
   body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
-  mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see the README' },
+  mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see load/README.md' },
   without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 

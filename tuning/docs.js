@@ -1,12 +1,14 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { argv } from 'node:process'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { argv, execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { answerText, settingsLine, whereAndWhen } from '../load/report/report.js'
-import { Results } from '../load/results.js'
 import { budgetText } from './ablate/tables.js'
 import { articleText } from './article/tables.js'
 import { processTable, strategiesText } from './balance/tables.js'
 import { benchTables } from './bench/tables.js'
+import { evidence, isKept } from './docs/evidence.js'
+import { answerBlock } from './docs/front.js'
 import { confusionTable } from './faults/table.js'
 import { arithmeticTable, pgbouncerTable } from './more-cores.js'
 import { overloadTable } from './overload.js'
@@ -16,10 +18,12 @@ import { EXERCISES } from './workshop/exercises/index.js'
 import { exercisePage, exercisesTable, pageName } from './workshop/pages.js'
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url))
+const SETTINGS = fileURLToPath(new URL('../api/env-example.js', import.meta.url))
+const EXPERIMENTS = fileURLToPath(new URL('README.md', import.meta.url))
+const SCALING = fileURLToPath(new URL('SCALING.md', import.meta.url))
 const PLAYBOOK = fileURLToPath(new URL('PLAYBOOK.md', import.meta.url))
 const TEACHER = fileURLToPath(new URL('workshop/TEACHER.md', import.meta.url))
 const EXERCISE_PAGES = new URL('workshop/pages/', import.meta.url)
-const EVIDENCE = new URL('evidence/', import.meta.url)
 
 /**
  * `npm run docs`: writes what the pages quote from the evidence that is committed, so that no figure in them is typed by
@@ -29,7 +33,9 @@ const EVIDENCE = new URL('evidence/', import.meta.url)
  */
 export function pages() {
   return {
-    [README]: pageOf(README, BLOCKS),
+    [README]: pageOf(README, { answer: answerBlock, settings: settingsBlock }),
+    [EXPERIMENTS]: pageOf(EXPERIMENTS, EXPERIMENTS_BLOCKS),
+    [SCALING]: pageOf(SCALING, SCALING_BLOCKS),
     [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS),
     [TEACHER]: pageOf(TEACHER, { exercises: exercisesTable }),
     ...exercisePages(),
@@ -46,17 +52,20 @@ function pageOf(file, blocks) {
   return names.reduce((page, [name, block]) => withBlock(page, name, block(name)), readFileSync(file, 'utf8'))
 }
 
-/** What stands between `<!-- name -->` and `<!-- /name -->`, from the run in the folder of that name. */
-const BLOCKS = {
-  faults: faultsBlock,
-  bench: benchBlock,
+/** Of the experiments: what stands between `<!-- name -->` and `<!-- /name -->`, from the run in the folder of that name. */
+const EXPERIMENTS_BLOCKS = {
   'sweep-batched': sweepBlock,
   'sweep-single': sweepBlock,
+  faults: faultsBlock,
+  bench: benchBlock,
   knobs: knobsBlock,
   overload: overloadBlock,
   'overload-far': overloadBlock,
   ablate: whenKept('npm run ablate', budgetText),
   balance: whenKept('npm run balance', strategiesText),
+}
+
+const SCALING_BLOCKS = {
   processes: whenKept('npm run balance', (run, records) => processTable(run.plan, records), 'balance'),
   pgbouncer: whenKept('npm run tune -- --preset pgbouncer', pgbouncerTable),
   arithmetic: arithmeticBlock,
@@ -124,8 +133,13 @@ function overloadBlock(name) {
 function sweepBlock(name) {
   const { run, records } = evidence(name)
   const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
-  const trials = `[Every trial of it](tuning/evidence/${name}/report.md).`
+  const trials = `[Every trial of it](evidence/${name}/report.md).`
   return [answerText(run, records), trials, conditions].join('\n\n')
+}
+
+/** From the table of settings, which stands alone with the API. */
+function settingsBlock() {
+  return execFileSync(execPath, [SETTINGS, '--table'], { encoding: 'utf8' }).trim()
 }
 
 function arithmeticBlock() {
@@ -142,18 +156,11 @@ function arithmeticBlock() {
 function whenKept(command, text, folder) {
   return (block) => {
     const name = folder ?? block
-    if (!existsSync(new URL(`${name}/run.json`, EVIDENCE)))
-      return `No run of it is kept yet; \`${command}\` measures it.`
+    if (!isKept(name)) return `No run of it is kept yet; \`${command}\` measures it.`
     const { run, records } = evidence(name)
     const conditions = [settingsLine(records), whereAndWhen(run)].filter(Boolean).join('\n')
     return [text(run, records), conditions].join('\n\n')
   }
-}
-
-/** @param {string} name */
-function evidence(name) {
-  const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
-  return { run: results.readRun(), records: results.readTrials() }
 }
 
 /** Puts text between `<!-- name -->` and `<!-- /name -->`. @param {string} page @param {string} name @param {string} text */

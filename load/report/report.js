@@ -64,18 +64,24 @@ const COST_VARIES = 1.25
  *
  * @param {any} run
  * @param {import('../trial.js').TrialRecord[]} records
- * @returns {string[]}
+ * @returns {{ least_us: number, median_us: number, most_us: number, trials: number } | null} null: too few trials know it
  */
-function costLines({ capacity }, records) {
+export function costNear({ capacity }, records) {
   const costs_us = nearCapacity(capacity, records)
     .flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
     .sort((a, b) => a - b)
-  if (costs_us.length < 2) return []
-  const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) =>
-    Number(costs_us.at(i)).toFixed(1),
-  )
-  const cost = `A request cost the service ${median_us} us of CPU near that rate, ${least_us} to ${most_us} us in ${costs_us.length} trials`
-  const varied = Number(most_us) > COST_VARIES * Number(least_us)
+  if (costs_us.length < 2) return null
+  const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) => Number(costs_us.at(i)))
+  return { least_us, median_us, most_us, trials: costs_us.length }
+}
+
+/** @param {any} run @param {import('../trial.js').TrialRecord[]} records @returns {string[]} */
+function costLines(run, records) {
+  const near = costNear(run, records)
+  if (!near) return []
+  const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
+  const cost = `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials`
+  const varied = near.most_us > COST_VARIES * near.least_us
   return [varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`]
 }
 

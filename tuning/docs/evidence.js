@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Results } from '../../load/results.js'
+
+const EVIDENCE = new URL('../evidence/', import.meta.url)
+
+/**
+ * A run that is committed, which the pages quote.
+ *
+ * @param {string} name of its folder
+ * @returns {{ run: any, records: import('../../load/trial.js').TrialRecord[] }}
+ */
+export function evidence(name) {
+  const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
+  return { run: results.readRun(), records: results.readTrials() }
+}
+
+/** @param {string} name */
+export function isKept(name) {
+  return existsSync(new URL(`${name}/run.json`, EVIDENCE))
+}
