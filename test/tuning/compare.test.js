@@ -6,6 +6,7 @@ import { keptPlan, withoutCredentials } from '../../load/credentials.js'
 import { bucketOf, middleOf } from '../../load/drivers/client.js'
 import { UsageError } from '../../load/flags.js'
 import { seededRandom } from '../../load/random.js'
+import { comparePictures } from '../../tuning/compare/pictures.js'
 import { histogramOf, percentileOf, samplesOf } from '../../tuning/compare/samples.js'
 import { ignoredSetting, openSide, SIDE } from '../../tuning/compare/sides.js'
 import { maximaOf, nextStep } from '../../tuning/compare/steps.js'
@@ -213,6 +214,32 @@ t.test('the law foretells no peak beyond what was measured, and leaves refusals 
     }),
   )
   t.match(falling, { peak_concurrency: 1, limit_rps: null }, 'with more contention than work it only falls')
+})
+
+t.test('what was measured lies on the fitted curve, in both pictures', async (t) => {
+  const law = { lambda_rps: 100, sigma_ratio: 0.05, kappa_ratio: 0.0005 }
+  const records = runOf({ noise: 0 }).map((record) => {
+    const { connections } = record.load
+    const goodput_rps = predictedRate(law, connections)
+    const ok_latency_ms = { ...record.traffic.ok_latency_ms, mean: (1000 * connections) / goodput_rps }
+    const status = { 201: record.traffic.completed }
+    return { ...record, traffic: { ...record.traffic, goodput_rps, ok_latency_ms, status } }
+  })
+  const pictures = comparePictures({ plan: PLAN }, records)
+  for (const name of ['latency', 'rate']) {
+    const form = pictures.find((picture) => picture.name === name)?.form
+    if (form?.kind !== 'xy') throw new Error(`expected a picture ${name}`)
+    for (const side of ['A', 'B']) {
+      const [points, curve] = [side, `${side}, fitted`].map(
+        (of) => form.series.find((one) => one.name === of)?.points ?? [],
+      )
+      t.equal(points.length, 3)
+      for (const [workers, value] of points) {
+        const near = curve.find(([x]) => Math.abs(x / workers - 1) < 1e-9)
+        t.ok(near && Math.abs(near[1] / value - 1) < 0.001, `${name} of ${side} at ${workers}: ${near?.[1]}, ${value}`)
+      }
+    }
+  }
 })
 
 t.test('a side has settings that take effect, and no credentials in its URL', async (t) => {
