@@ -49,6 +49,15 @@ export function goodput(found, name) {
 /** One statement for each row, and a database that is `5 ms` away: it takes about the same on every machine. */
 export const FAR = { INSERT_MODE: 'single', POOL_MAX: '4', DB_DELAY_MS: '5' }
 
+/**
+ * More than that takes: twice as much. Where all share their cores those would be full as well, so half as much again.
+ *
+ * @param {import('./exercise.js').Found} found with the trial `peak`, of FAR
+ */
+export function moreThanPeak(found) {
+  return rounded((found.facts.pinned ? 2 : 1.5) * goodput(found, 'peak'))
+}
+
 /** Nobody is refused for having waited, so that the waiting can be seen. */
 export const PATIENT = {
   POOL_CONNECT_TIMEOUT_MS: '30000',

@@ -1,9 +1,6 @@
 import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
-import { closed, FAR, goodput, offered, rounded } from '../loads.js'
-
-/** What has to be taken, in what the pool of four takes. */
-const TIMES = 2
+import { closed, FAR, goodput, moreThanPeak, offered } from '../loads.js'
 
 /** More connections than so many times the need are no answer but a hope. */
 const LAVISH = 4
@@ -21,8 +18,8 @@ export const little = {
   ],
   before: () => [closed('peak', FAR, 32)],
   predict: {
-    text: `It takes {peak}/s now, and has to take ${TIMES} times that. What stops it?`,
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
+    text: 'It takes {peak}/s now, and has to take {rate}/s. What stops it?',
+    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
     kind: choice({
       'api-cpu': 'the core of the service',
       'postgres-cpu': 'the cores of Postgres',
@@ -36,7 +33,7 @@ export const little = {
     solution: () => 'c',
     wrong: () => 'd',
   },
-  first: (found) => [offered('as it is', FAR, rateOf(found), { connections: 1000 })],
+  first: (found) => [offered('as it is', FAR, moreThanPeak(found), { connections: 1000 })],
   evidence: ({ trials }) => {
     const rows = { peak: trials.peak, 'as it is': trials['as it is'], yours: trials.again }
     const shown = evidenceTable(rows, [
@@ -57,7 +54,7 @@ export const little = {
   },
   turn: {
     text: 'How many connections does the pool need to take {rate}/s and keep the promise (p99 within 100 ms)? POOL_MAX=',
-    figures: (found) => ({ rate: figure(rateOf(found)) }),
+    figures: (found) => ({ rate: figure(moreThanPeak(found)) }),
     kind: number('connections', 1, 150),
     hints: [
       'The table has both factors: the rate that is wanted, and what a statement takes.',
@@ -75,7 +72,9 @@ export const little = {
     wrong: (found) => String(found.answers.turn * 2),
   },
   again: (found) => {
-    return [offered('again', { ...FAR, POOL_MAX: String(found.answers.turn) }, rateOf(found), { connections: 1000 })]
+    return [
+      offered('again', { ...FAR, POOL_MAX: String(found.answers.turn) }, moreThanPeak(found), { connections: 1000 }),
+    ]
   },
   compareExpected: ({ trials, answers }) => {
     const used = Number(trials.again.probes.api.pool_used_mean)
@@ -98,13 +97,8 @@ export const little = {
   ],
 }
 
-/** @param {import('../exercise.js').Found} found */
-function rateOf(found) {
-  return rounded(TIMES * goodput(found, 'peak'))
-}
-
 /** Connections in use at the rate that is wanted. @param {import('../exercise.js').Found} found */
 function needOf(found) {
   const statement_ms = Number(found.trials['as it is'].probes.api.statement_mean_ms)
-  return (rateOf(found) * statement_ms) / 1000
+  return (moreThanPeak(found) * statement_ms) / 1000
 }

@@ -1,11 +1,10 @@
 import { KNOBS } from '../../knobs.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, setting } from '../exercise.js'
-import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
+import { closed, FAR, goodput, moreThanPeak, offered, PATIENT } from '../loads.js'
 
 const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: '500' }
 const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: '30000' }
-const TIMES = 2
 const LOAD = { connections: 2500, duration_s: 4 }
 
 /** What either timeout does is looked at, and neither keeps the promise. */
@@ -22,13 +21,13 @@ export const timeout = {
   needs: 'The pool as places: what goes through it is places / time.',
   lesson: 'A timeout chooses between an error now and an answer later. It adds no capacity.',
   symptoms: [
-    'At noon users get errors: 503, no database connection within `POOL_CONNECT_TIMEOUT_MS=500`. The database is `5 ms` away, the pool has four connections, and twice as much is asked as goes through.',
+    'At noon users get errors: 503, no database connection within `POOL_CONNECT_TIMEOUT_MS=500`. The database is `5 ms` away, the pool has four connections, and more is asked than goes through.',
     'A change is proposed: `POOL_CONNECT_TIMEOUT_MS=30000`. "Then nobody gets an error." It was tried on a laptop, and it is true.',
   ],
   before: () => [closed('peak', LONG, 32)],
   predict: {
     text: 'It takes {peak}/s, and {rate}/s are offered for four seconds. What does the longer timeout do to the successes per second?',
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
+    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
     kind: choice({
       more: 'more of them: those who got an error are served now',
       same: 'as many as before: everybody waits instead',
@@ -41,7 +40,10 @@ export const timeout = {
     solution: () => 'b',
     wrong: () => 'a',
   },
-  first: (found) => [offered('500 ms', IMPATIENT, rateOf(found), BROKEN), offered('30 s', LONG, rateOf(found), BROKEN)],
+  first: (found) => [
+    offered('500 ms', IMPATIENT, moreThanPeak(found), BROKEN),
+    offered('30 s', LONG, moreThanPeak(found), BROKEN),
+  ],
   evidence: ({ trials }) =>
     evidenceTable({ '500 ms': trials['500 ms'], '30 s': trials['30 s'], yours: trials.again }, [
       'offered',
@@ -63,7 +65,7 @@ export const timeout = {
   },
   turn: {
     text: 'Now make it good: at {rate}/s, every answer a success and p99 within 100 ms. Turn one knob of these.',
-    figures: (found) => ({ rate: figure(rateOf(found)) }),
+    figures: (found) => ({ rate: figure(moreThanPeak(found)) }),
     kind: setting(knobsOf(['POOL_CONNECT_TIMEOUT_MS', 'POOL_MAX', 'MAX_QUEUE_MS', 'INSERT_MODE'])),
     hints: [
       'No timeout can do it: one gives errors, the other a wait.',
@@ -75,7 +77,7 @@ export const timeout = {
   },
   again: (found) => {
     const { name, level } = found.answers.turn
-    return [offered('again', { ...IMPATIENT, [name]: level }, rateOf(found), LOAD)]
+    return [offered('again', { ...IMPATIENT, [name]: level }, moreThanPeak(found), LOAD)]
   },
   outcome: ({ trials }) => {
     const { outcome } = trials.again
@@ -86,11 +88,6 @@ export const timeout = {
     'The four seconds of the exercise end. A noon does not: with the longer timeout the wait grows until the timeout is reached, and then the errors are back, later.',
     'A longer timeout is right for a burst that ends before it does. For a rate that is too high there are two answers: more places, or to say no early. The second comes in three exercises.',
   ],
-}
-
-/** @param {import('../exercise.js').Found} found */
-function rateOf(found) {
-  return rounded(TIMES * goodput(found, 'peak'))
 }
 
 /** @param {import('../../../load/trial.js').TrialRecord} trial */
