@@ -5,6 +5,7 @@ export const INK = COLOURS.ink.light
 export const MUTED = COLOURS.muted.light
 export const PAPER = COLOURS.paper.light
 export const TEXT_PX = 12
+export const LINE_PX = 14
 
 const LEGEND_ROW_PX = 20
 const LEGEND_BESIDE_PX = 58
@@ -109,7 +110,8 @@ export function legendOf(names, width, marks) {
  * @param {string} text
  */
 export function widthOf(text) {
-  return [...text].reduce((sum, letter) => sum + letterWidth(letter), 0)
+  const widths = text.split('\n').map((line) => [...line].reduce((sum, letter) => sum + letterWidth(letter), 0))
+  return Math.max(...widths)
 }
 
 /** @param {string} letter */
@@ -124,4 +126,16 @@ export function cut(text, width_px) {
   let end = text.length
   while (end > 1 && widthOf(`${text.slice(0, end)}…`) > width_px) end--
   return `${text.slice(0, end)}…`
+}
+
+/** A text in two lines where it is too long for one, each as much as fits. @param {string} text @param {number} width_px */
+export function inTwoLines(text, width_px) {
+  const parts = text.split(/(?<=[ -])/)
+  let first = parts.length
+  while (first > 1 && widthOf(parts.slice(0, first).join('').trim()) > width_px) first--
+  const lines = [parts.slice(0, first), parts.slice(first)].map((line) => line.join('').trim())
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => cut(line, width_px))
+    .join('\n')
 }

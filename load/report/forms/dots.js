@@ -1,7 +1,8 @@
 import { SERIES } from '../colours.js'
-import { axisOf, cut, INK, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX, widthOf } from './common.js'
+import { axisOf, INK, inTwoLines, LINE_PX, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX, widthOf } from './common.js'
 
 const ROW_PX = 26
+const TWO_LINES_PX = 34
 
 /** @param {import('../picture.js').Dots} form @param {number} width */
 export function dotsOption(form, width) {
@@ -11,10 +12,11 @@ export function dotsOption(form, width) {
     width,
     series.map((_, i) => SERIES[i % SERIES.length].mark),
   )
-  const most_px = width * (width < NARROW_PX ? 0.4 : 0.45)
-  const shown = labels.map((label) => cut(label, most_px))
+  const most_px = width * 0.46
+  const shown = labels.map((label) => inTwoLines(label, most_px))
   const left = Math.max(...shown.map(widthOf), 30) + 16
-  const row_px = Math.max(ROW_PX, sideBySide(series) * 15 + 10)
+  const name_px = shown.some((label) => label.includes('\n')) ? TWO_LINES_PX : ROW_PX
+  const row_px = Math.max(name_px, sideBySide(series) * 15 + 10)
   const top = legend.height + 8
   const drawn = series.map(({ name, values }, i) => dotsSeries(form, i, name, values))
   const from = reference === undefined ? [] : [{ xAxis: reference, label: { show: false } }]
@@ -35,7 +37,7 @@ export function dotsOption(form, width) {
         data: shown,
         axisLine: { lineStyle: { color: MUTED } },
         axisTick: { show: false },
-        axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0 },
+        axisLabel: { color: INK, fontSize: TEXT_PX, lineHeight: LINE_PX, interval: 0 },
         splitLine: { show: false },
       },
       series: [

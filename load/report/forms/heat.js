@@ -1,10 +1,13 @@
 import { HEAT } from '../colours.js'
-import { cut, INK, PAPER, STILL, TEXT_PX, widthOf } from './common.js'
+import { cut, INK, inTwoLines, LINE_PX, PAPER, STILL, TEXT_PX, widthOf } from './common.js'
+
+/** High enough for a name in two lines. */
+const ROW_PX = 32
 
 /** @param {import('../picture.js').Heat} form @param {number} width */
 export function heatOption({ rows, columns, cells }, width) {
-  const most_px = width * 0.45
-  const shown = rows.map((label) => cut(label, most_px))
+  const most_px = width * 0.46
+  const shown = rows.map((label) => inTwoLines(label, most_px))
   const left = Math.max(...shown.map(widthOf), 30) + 16
   const column_px = (width - left - 12) / columns.length
   const data = cells.flatMap((own, row) =>
@@ -25,7 +28,7 @@ export function heatOption({ rows, columns, cells }, width) {
   )
   const axis = { type: 'category', axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } }
   return {
-    height: rows.length * 30 + 52,
+    height: rows.length * ROW_PX + 52,
     option: {
       ...STILL,
       grid: { top: 44, left, right: 12, bottom: 8 },
@@ -35,7 +38,12 @@ export function heatOption({ rows, columns, cells }, width) {
         data: columns,
         axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0, width: column_px - 8, overflow: 'break' },
       },
-      yAxis: { ...axis, inverse: true, data: shown, axisLabel: { color: INK, fontSize: TEXT_PX, interval: 0 } },
+      yAxis: {
+        ...axis,
+        inverse: true,
+        data: shown,
+        axisLabel: { color: INK, fontSize: TEXT_PX, lineHeight: LINE_PX, interval: 0 },
+      },
       visualMap: { show: false, min: -1, max: 1, dimension: 2, inRange: { opacity: 1 } },
       series: [{ type: 'heatmap', silent: true, emphasis: { disabled: true }, data }],
     },

@@ -62,7 +62,8 @@ function marksOf(marks) {
       markLine: { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'dashed', width: 1.2 }, data: lines },
     }),
     ...(areas.length > 0 && {
-      markArea: { silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
+      // Above the lines, so that they do not cross out its name.
+      markArea: { z: 5, silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
     }),
   }
 }

@@ -13,7 +13,7 @@ const BACK = 0.8
 const GAIN = 1.2
 
 /** The same where the generator and Postgres stand beside the neighbour as well: not all of it comes back. */
-const SHARED_GAIN = 1.1
+const SHARED_GAIN = 1.15
 
 /** In points. */
 const NEAR = 15
@@ -41,7 +41,7 @@ export const neighbour = {
   remark: ({ pinned, cores }) =>
     pinned
       ? null
-      : `Nothing can be pinned here, so there will be a neighbour for each core (${cores}), beside the generator and Postgres, too. Where four fifths are asked for, a tenth more than beside it is enough.`,
+      : `Nothing can be pinned here, so there will be a neighbour for each core (${cores}), beside the generator and Postgres, too. Where four fifths are asked for, 1.15 x of what it does beside it is enough.`,
   before: () => [closed('alone', SERVICE, CLIENTS)],
   predict: {
     text: 'Alone it takes {alone}/s in a closed loop. Now one other program that never rests runs on the same core. How much is left, in percent?',
