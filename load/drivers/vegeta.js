@@ -67,7 +67,7 @@ export const vegeta = {
       async run(phase) {
         if (begun.length === 0) await ready(phase)
         try {
-          const parts = await Promise.all(begun.map((one) => started(one, load, phase.signal)))
+          const parts = await Promise.all(begun.map((one) => started(one, load, phase)))
           phase.onEnd()
           const files = await Promise.all(begun.map(({ attack }) => attack.results()))
           return summarise(await hitsOf(program, files, phase.signal), parts, load, phase.duration_s)
@@ -139,14 +139,29 @@ function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
   return remoteAttack(part.host, args, lines, { config: load.ssh_config ?? null, output, signal })
 }
 
+/** Beyond its last timeout. */
+const LATEST_END_S = 5
+
 /**
  * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.
  *
  * @param {Begun} begun
  * @param {import('./index.js').Load} load
- * @param {AbortSignal} signal
+ * @param {import('./index.js').Phase} phase
+ * @throws where vegeta does not end, since it has been stopped, or its host stands still
  */
-async function started({ part, attack }, { rate_rps }, signal) {
+async function started({ part, attack }, { rate_rps, timeout_s }, { duration_s, signal }) {
   if (part.index > 0) await setTimeout((part.index * 1000) / Number(rate_rps), undefined, { signal })
-  return { part, ran: await attack.run() }
+  const most_s = duration_s + 2 * timeout_s + LATEST_END_S
+  const ended = new AbortController()
+  const late = setTimeout(most_s * 1000, undefined, { signal: ended.signal }).then(() => {
+    const where = part.host ? `${part.host.host}: ` : ''
+    throw new Error(`${where}expected vegeta to end within ${most_s} s, and it still runs: has it been stopped?`)
+  })
+  try {
+    return { part, ran: /** @type {import('./vegeta/attack.js').Ran} */ (await Promise.race([attack.run(), late])) }
+  } finally {
+    late.catch(() => {})
+    ended.abort()
+  }
 }

@@ -155,6 +155,20 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     t.ok(Number(traffic.hosts?.[1].lateness_ms?.p99) > 2 * Number(traffic.hosts?.[0].lateness_ms?.p99))
   })
 
+  await t.test('one that stands still for good is named, and nothing stays there', async (t) => {
+    server.slow(() => 0)
+    const running = trial(places, 2000, { rate_rps: 200, duration_s: 1, timeout_s: 1, fresh_connections: false })
+    running.catch(() => {})
+    await server.requests(20, b.address)
+    const [{ pid }] = b
+      .processes()
+      .filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
+    await b.run(['kill', '-STOP', String(pid)])
+    await t.rejects(running, new RegExp(`${userB}: expected vegeta to end within 8 s`))
+    for (const host of [a, b])
+      await eventually(() => !runningOn(host).some(({ command }) => command.includes('vegeta')))
+  })
+
   await t.test('a lab that is gone, and one that is interrupted, leave nothing there', async (t) => {
     for (const name of /** @type {const} */ (['SIGKILL', 'SIGINT'])) {
       const out = path.join(temporaryFolder(t), 'out')
