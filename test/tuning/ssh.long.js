@@ -10,8 +10,12 @@ t.test(
   { skip: withoutHosts() ?? withoutSshd() ?? false },
   async (t) => {
     const folder = temporaryFolder(t)
-    const hosts = await openHosts(t, ['box', 'database'])
-    const [box, { url }] = await Promise.all([startBox(hosts.box), startPostgres(hosts.database)])
+    const hosts = await openHosts(t, ['box', 'strict', 'database'])
+    const [box, strict, { url }] = await Promise.all([
+      startBox(hosts.box),
+      startBox(hosts.strict, { settings: ['AllowStreamLocalForwarding no'] }),
+      startPostgres(hosts.database),
+    ])
     const there = [...box.flags, '--database-url', url]
 
     await t.test('ablate: stages are taken away there', async (t) => {
@@ -26,6 +30,14 @@ t.test(
       t.ok(status === 0 || status === 1, 'two rounds are too few for an answer')
       t.strictSame(ourProcesses(box), [])
       t.equal(await box.run(['ls', '/tmp']), '', 'and no socket or token is left')
+    })
+
+    await t.test('ablate: where sshd forwards no socket, it is said in one line', async (t) => {
+      const short = ['--stages', 'validate', '--consumers', 'paced', '--rounds', '2', '--out', `${folder}/strict`]
+      const { status, stderr } = await runVerb('ablate', [...strict.flags, '--database-url', url, ...short])
+      t.equal(status, 2)
+      t.match(stderr, /redline: expected an answer .* AllowStreamLocalForwarding yes\n$/)
+      t.strictSame(ourProcesses(strict), [])
     })
 
     await t.test('faults: what is planted there is named, and what cannot be is left out', async (t) => {

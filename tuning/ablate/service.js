@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { rmSync, truncateSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
+import { UsageError } from '../../load/flags.js'
 import { NotApplied } from '../../load/not-applied.js'
 import { openApi } from '../../load/targets/index.js'
 import { admit, TOKEN_FILE } from './inside/admit.js'
@@ -140,6 +141,9 @@ function socketIn(folder) {
   return path.join(folder, 'orders')
 }
 
+/** How a connection ends that sshd takes, and may not forward. */
+const CUT = ['ECONNRESET', 'EPIPE']
+
 /**
  * @param {string} file
  * @param {import('./inside/orders.js').Orders | null} orders null: those that are in force stay
@@ -150,6 +154,15 @@ async function order(file, orders) {
   await once(connection, 'connect')
   connection.write(`${JSON.stringify(orders)}\n`)
   let answer = ''
-  for await (const text of connection) answer += text
+  try {
+    for await (const text of connection) answer += text
+  } catch (error) {
+    if (!CUT.includes(/** @type {any} */ (error).code)) throw error
+  }
+  if (answer === '') {
+    throw new UsageError(
+      'expected an answer from where stages are taken away, got none; over ssh, sshd has to allow it: AllowStreamLocalForwarding yes',
+    )
+  }
   return JSON.parse(answer)
 }
