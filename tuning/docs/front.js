@@ -12,9 +12,9 @@ import { evidence } from './evidence.js'
 export function answerBlock() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
-    `**Here one core takes ${ratesText(batched.run.capacity)}, and what stops it: ${isText(batched)}.**`,
+    `**Here one core takes ${perSecond(batched)}, and what stops it: ${isText(batched)}.**`,
     `A request costs ${costText(batched)} of CPU.`,
-    `With a statement per request it takes ${ratesText(single.run.capacity)}, and what stops it: ${isText(single)}.`,
+    `With a statement per request it takes ${perSecond(single)}, and what stops it: ${isText(single)}.`,
   ].join(' ')
   return [
     sentence,
@@ -41,9 +41,14 @@ function figuresTable(batched, single) {
     row('what stops it', (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`),
     row('seen in the trials that failed', ({ run }) => run.limit.evidence[0]),
     row('what to turn next', ({ run }) => RESOURCES[run.limit.resource].turn),
-    row('how sure', ({ run }) => `${run.capacity.trials} trials, confidence ${run.capacity.confidence}`),
+    row('how sure', ({ run }) => `${run.capacity.trials} trials, confidence ${run.capacity.confidence.toFixed(2)}`),
     row('every trial', ({ run }) => `[report](tuning/evidence/${folderOf(run, batched)}/report.md)`),
   ])
+}
+
+/** @param {Sweep} sweep */
+function perSecond({ run }) {
+  return ratesText(run.capacity).replace('/s', ' durable requests per second')
 }
 
 /** @param {any} run @param {Sweep} batched */
