@@ -76,8 +76,20 @@ export const SETTINGS = {
     600_000,
     'A request that would wait longer for its turn is answered 503 at once; 0 lets all wait',
   ),
-  MAX_QUEUE_REQUESTS: integer('requests', 10_000, 1, 1_000_000, 'The same beyond so many that wait'),
-  MAX_LOOP_DELAY_MS: integer('milliseconds', 500, 0, 600_000, 'The same while the event loop is this late; 0 never'),
+  MAX_QUEUE_REQUESTS: integer(
+    'requests',
+    10_000,
+    1,
+    1_000_000,
+    'A request is answered 503 at once when so many wait already',
+  ),
+  MAX_LOOP_DELAY_MS: integer(
+    'milliseconds',
+    500,
+    0,
+    600_000,
+    'A request is answered 503 at once while the event loop is this late; 0 never',
+  ),
   MAX_CONNECTIONS: integer(
     'connections',
     10_000,

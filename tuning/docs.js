@@ -10,7 +10,7 @@ import { benchTables } from './bench/tables.js'
 import { evidence, isKept } from './docs/evidence.js'
 import { answerBlock } from './docs/front.js'
 import { confusionTable } from './faults/table.js'
-import { arithmeticTable, pgbouncerTable } from './more-cores.js'
+import { arithmeticTable, pgbouncerTable, poolsThatFit } from './more-cores.js'
 import { overloadTable } from './overload.js'
 import { CHAPTERS, CLAIMS } from './playbook/claims.js'
 import { claimsTable, littleTable, summaryTable, verdictsText } from './playbook/tables.js'
@@ -62,7 +62,9 @@ const EXPERIMENTS_BLOCKS = {
   overload: overloadBlock,
   'overload-far': overloadBlock,
   ablate: whenKept('npm run ablate', budgetText),
-  balance: whenKept('npm run balance', strategiesText),
+  balance: whenKept('npm run balance', (run, records) => {
+    return `${strategiesText(run, records)}\n\n[All of it](evidence/balance/report.md).`
+  }),
 }
 
 const SCALING_BLOCKS = {
@@ -144,7 +146,8 @@ function settingsBlock() {
 
 function arithmeticBlock() {
   const runs = ['sweep-batched', 'sweep-single'].map(evidence)
-  return runs.map(({ run, records }) => arithmeticTable(run, records)).join('\n\n')
+  const tables = runs.map(({ run, records }) => arithmeticTable(run, records))
+  return [...tables, poolsThatFit(runs[0].records)].join('\n\n')
 }
 
 /**

@@ -81,9 +81,14 @@ export function arithmeticTable({ capacity }, records) {
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
   const about = `Arithmetic, not a measurement: what one process took with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times a number.`
-  const most = Math.floor((postgres.connections_max - RESERVED) / Number(POOL_MAX))
-  const connections = `Of this Postgres' ${postgres.connections_max} connections ${RESERVED} are kept for its superuser: with pools of ${POOL_MAX}, ${most} processes fit.`
-  return [about, table(['rows', 'API processes', ...used, 'connections to Postgres'], rows), connections].join('\n\n')
+  return [about, table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)].join('\n\n')
+}
+
+/** How many pools one Postgres has room for. @param {Records} records of a sweep */
+export function poolsThatFit([first]) {
+  const max = Number(first.probes.postgres.connections_max)
+  const most = Math.floor((max - RESERVED) / Number(first.settings.POOL_MAX))
+  return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements (BATCH_SLOTS).`
 }
 
 /** @param {number} value */

@@ -102,7 +102,7 @@ export function nearCapacity(capacity, records) {
 }
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */
-const LOW_CONFIDENCE = 0.6
+export const LOW_CONFIDENCE = 0.6
 const WANDERED =
   'The trials contradict each other: the target or the machine was not the same throughout. Another run may say otherwise.'
 

@@ -22,7 +22,7 @@ export const RESOURCES = {
   },
   'pool-size': {
     is: 'the connections of the pool are all in use',
-    turn: 'POOL_MAX, up to rate x time that a statement holds a connection',
+    turn: 'POOL_MAX: above the rate that is wanted x the time that a statement holds a connection',
   },
   'pool-timeout': {
     is: 'requests give up waiting for a database connection',

@@ -111,8 +111,16 @@ function budgetTable(budget) {
         ['whole', intervalText(whole), share(whole.estimate), '', ''],
       ],
     ),
-    `Removed alone, the stages save ${intervalText(gap)} us less than together${isWithin(gap) ? ', within the noise' : ''}.${noiseText(noise)}`,
+    `${gapText(gap)}${noiseText(noise)}`,
   ].join('\n\n')
+}
+
+/** @param {Budget['gap']} gap by how much less the stages save alone than together */
+function gapText(gap) {
+  const more = gap.estimate < 0
+  const shown = more ? { ...gap, estimate: -gap.estimate, low: -gap.high, high: -gap.low } : gap
+  const within = isWithin(gap) ? ', within the noise' : ''
+  return `Removed alone, the stages save ${intervalText(shown)} us ${more ? 'more' : 'less'} than together${within}.`
 }
 
 /** @param {import('../effects.js').Noise} noise */

@@ -68,11 +68,12 @@ export function balanceReport(run, records) {
   return `${parts.join('\n\n')}\n`
 }
 
-/** The strategies alone, for a page that is not about them. @param {any} run @param {Records} records */
+/** What matters most, for a page that is about other things as well. @param {any} run @param {Records} records */
 export function strategiesText({ plan, simulation = null }, records) {
   const figures = strategyFigures(plan, records)
   const crowded = strategyFigures(plan, records, 'crowded')
-  return [...answerSentences(figures, crowded, simulation), strategyTable(plan, records, 'strategies')].join('\n\n')
+  const tables = [strategyTable(plan, records, 'strategies'), failingTable(plan, records), overheadTable(plan, records)]
+  return [...answerSentences(figures, crowded, simulation), ...tables].filter(Boolean).join('\n\n')
 }
 
 /** @param {BalancePlan} plan @param {Records} records @param {'strategies' | 'crowded'} part */
@@ -178,7 +179,7 @@ export function processTable(plan, records) {
     toOneText(to_one, is_limited),
   ])
   if (rows.length === 0) return ''
-  const head = ['API processes', 'their cores', 'durable rows', 'p50', 'by one behind HAProxy']
+  const head = ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy']
   const about =
     '**What one core more brings**: the API in so many processes, closed loop. Postgres, HAProxy and the generator run on what is left, or share: where the machine has no core to spare, a further process has to take it from them.'
   return `${about}\n\n${table(head, rows)}`

@@ -1,5 +1,5 @@
 import { markdownTable } from 'markdown-table'
-import { costNear, nearCapacity, whereAndWhen } from '../../load/report/report.js'
+import { costNear, LOW_CONFIDENCE, nearCapacity, whereAndWhen } from '../../load/report/report.js'
 import { RESOURCES } from '../../load/report/resources.js'
 import { sweepPictures } from '../../load/report/sweep-pictures.js'
 import { milliseconds, ratesText } from '../../load/report/table.js'
@@ -12,9 +12,9 @@ import { evidence } from './evidence.js'
 export function answerBlock() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
-    `**Here one core takes ${perSecond(batched)}, and what stops it: ${isText(batched)}.**`,
-    `A request costs ${costText(batched)} of CPU.`,
-    `With a statement per request it takes ${perSecond(single)}, and what stops it: ${isText(single)}.`,
+    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms, and what stops it: ${isText(batched)}.**`,
+    `A request costs ${costText(batched)} of its CPU.`,
+    `With a statement per request the same API takes ${ratesText(single.run.capacity)}, and what stops it: ${isText(single)}.`,
   ].join(' ')
   return [
     sentence,
@@ -40,15 +40,17 @@ function figuresTable(batched, single) {
     row('CPU of the API for each', costText),
     row('what stops it', (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`),
     row('seen in the trials that failed', ({ run }) => run.limit.evidence[0]),
+    row('runner-up', ({ run }) => `\`${run.limit.runner_up}\``),
     row('what to turn next', ({ run }) => RESOURCES[run.limit.resource].turn),
-    row('how sure', ({ run }) => `${run.capacity.trials} trials, confidence ${run.capacity.confidence.toFixed(2)}`),
+    row('how sure', ({ run }) => sureText(run.capacity)),
     row('every trial', ({ run }) => `[report](tuning/evidence/${folderOf(run, batched)}/report.md)`),
   ])
 }
 
-/** @param {Sweep} sweep */
-function perSecond({ run }) {
-  return ratesText(run.capacity).replace('/s', ' durable requests per second')
+/** @param {{ trials: number, confidence: number }} capacity */
+function sureText({ trials, confidence }) {
+  const doubt = confidence < LOW_CONFIDENCE ? ': they contradict each other, another run may say otherwise' : ''
+  return `${trials} trials, confidence ${confidence.toFixed(2)} of 1${doubt}`
 }
 
 /** @param {any} run @param {Sweep} batched */

@@ -29,12 +29,12 @@ export function confusionTable(records) {
   return `${markdownTable([head, ...rows])}\n\n${right} of ${cases.length} named right.`
 }
 
-/** "a 2x, b", the most frequent first. @param {string[]} names */
+/** "a 2x, b 1x", the most frequent first. @param {string[]} names */
 function tally(names) {
   const counts = [...new Set(names)].map((name) => ({ name, times: names.filter((other) => other === name).length }))
   return counts
     .sort((a, b) => b.times - a.times)
-    .map(({ name, times }) => (times > 1 ? `${name} ${times}x` : name))
+    .map(({ name, times }) => (counts.length > 1 || times > 1 ? `${name} ${times}x` : name))
     .join(', ')
 }
 
