@@ -139,8 +139,8 @@ function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
   return remoteAttack(part.host, args, lines, { config: load.ssh_config ?? null, output, signal })
 }
 
-/** Beyond its last timeout. */
-const LATEST_END_S = 5
+/** Beyond its last timeout: one that has too little CPU ends late, and its trial is invalid for that. */
+const LATEST_END_S = 60
 
 /**
  * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.

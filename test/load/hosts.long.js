@@ -34,14 +34,14 @@ const LOAD = /** @type {any} */ ({
 const signal = new AbortController().signal
 
 t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('vegeta') ?? false }, async (t) => {
-  const hosts = await openHosts(t, ['a', 'b', 'far', 'other'], { seen: foldersOfLocust() })
-  const { a, b, far, other } = hosts
+  const hosts = await openHosts(t, ['a', 'b', 'far', 'still', 'other'], { seen: foldersOfLocust() })
+  const { a, b, far, still, other } = hosts
   const architecture = 'ForceCommand exec setarch i686 sh -c "$SSH_ORIGINAL_COMMAND"'
   const sshds = await Promise.all([
-    ...[a, b, far].map((host) => startSshd(host)),
+    ...[a, b, far, still].map((host) => startSshd(host)),
     startSshd(other, { settings: [architecture], env: { PATH: '/usr/bin:/bin' } }),
   ])
-  const [userA, userB, userFar, userOther] = sshds.map(({ user }) => user)
+  const [userA, userB, userFar, userStill, userOther] = sshds.map(({ user }) => user)
   const config = path.join(temporaryFolder(t), 'config')
   fs.writeFileSync(config, sshds.map(sectionOf).join(''))
   const server = await startServer(t, a.gateway)
@@ -53,7 +53,7 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     return runTrial({ ...setup, slo: { p99_ms: slo_ms, success_ratio: 1 } }, plan, abort, () => {})
   }
   for (const host of [a, b]) await host.run(['sh', '-c', FEW_PORTS])
-  const [placeA, placeB, placeFar] = await ready([userA, userB, userFar])
+  const [placeA, placeB, placeFar, placeStill] = await ready([userA, userB, userFar, userStill])
   const places = [placeA, placeB]
 
   // Takes as long as a silence lasts: beside the others.
@@ -73,6 +73,22 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     return { before, message: error?.message }
   })()
   silenced.catch(() => {})
+
+  // So does standing still.
+  const stopped = (async () => {
+    const begun = server.requests(20, still.address)
+    const running = trial([placeStill], 2000, { duration_s: 2, rate_rps: 50, timeout_s: 1 })
+    await begun
+    const own = still.processes().filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
+    await still.run(['kill', '-STOP', String(own[0].pid)])
+    const error = await running.then(
+      () => null,
+      (reason) => reason,
+    )
+    await eventually(() => !runningOn(still).some(({ command }) => command.includes('vegeta')))
+    return error?.message
+  })()
+  stopped.catch(() => {})
 
   await t.test('two offer what one cannot, by their ports', async (t) => {
     server.slow(() => SLOW_MS)
@@ -153,20 +169,6 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     t.match(outcome.because, new RegExp(`^${userB} was \\d+ ms late at p99 \\(the other load hosts went on`))
     t.equal(traffic.errors['client:timeout'], undefined)
     t.ok(Number(traffic.hosts?.[1].lateness_ms?.p99) > 2 * Number(traffic.hosts?.[0].lateness_ms?.p99))
-  })
-
-  await t.test('one that stands still for good is named, and nothing stays there', async (t) => {
-    server.slow(() => 0)
-    const running = trial(places, 2000, { rate_rps: 200, duration_s: 1, timeout_s: 1, fresh_connections: false })
-    running.catch(() => {})
-    await server.requests(20, b.address)
-    const [{ pid }] = b
-      .processes()
-      .filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
-    await b.run(['kill', '-STOP', String(pid)])
-    await t.rejects(running, new RegExp(`${userB}: expected vegeta to end within 8 s`))
-    for (const host of [a, b])
-      await eventually(() => !runningOn(host).some(({ command }) => command.includes('vegeta')))
   })
 
   await t.test('a lab that is gone, and one that is interrupted, leave nothing there', async (t) => {
@@ -276,6 +278,11 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     t.match(message, new RegExp(userFar))
     await far.wire('up')
     t.equal(await temporaryFilesOn(far), '')
+  })
+
+  await t.test('one that stands still for good is named, and nothing of it is left', async (t) => {
+    t.match(await stopped, `${userStill}: expected vegeta to end within 64 s`)
+    t.equal(await temporaryFilesOn(still), '')
   })
 })
 

@@ -488,11 +488,11 @@ function limited(slots) {
   }
 }
 
-t.test('two services of somebody else, of which one does twice the work', async (t) => {
+t.test('two services of somebody else, of which one does eight times the work', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
-  const sides = ['--a', await httpServer(t, limited(2)), '--b', await httpServer(t, limited(4))]
+  const sides = ['--a', await httpServer(t, limited(1)), '--b', await httpServer(t, limited(8))]
   const prices = ['--price-a', '0.192/h', '--price-b', '0.312/h', '--storage-a', '1100GBx0.10']
-  // Times far above a stall, so that other tests which have the cores do not decide.
+  // Far apart, and in times far above a stall, so that other tests which have the cores do not decide.
   const flags = ['--latency-ceiling', '160ms', '--blocks', '2', '--duration', '600ms', '--quick', '--out', out]
   const { status, stdout, stderr } = await runVerb('ramp', [...sides, ...prices, ...flags])
   t.equal(status, 0, stderr)
@@ -501,7 +501,7 @@ t.test('two services of somebody else, of which one does twice the work', async 
   t.match(report, /per million requests/)
   t.match(stdout, /of A do the work of one B/)
   const { ramp } = readRun(out)
-  t.ok(ramp.work.ratio > 1.3 && ramp.work.ratio < 3, `${ramp.work.ratio}`)
+  t.ok(ramp.work.ratio > 3 && ramp.work.ratio < 20, `${ramp.work.ratio}`)
   t.ok(ramp.cost.a.estimate > ramp.cost.b.estimate)
   t.match(report, /"Optimizing Performance and Cost: Infura Benchmark Analysis"/)
   t.match(report, /18\.75 % of what the two cost; the headline of 23 %/)
