@@ -69,6 +69,18 @@ t.test('the page of every verb', { skip }, async (t) => {
     const pictures = ['capacities', 'achieved', 'ratios-cpu']
     await Promise.all(VIEWS[0].map((view) => looksRight(t, browser, `${out}/report.html`, { ...view, pictures })))
   })
+  await t.test('a capacity that is unknown from below, far from its SLO', async (t) => {
+    const source = fixture('sweep-batched', `${folder}/below`)
+    rewrite(source, {
+      run: (run) => {
+        Object.assign(run.capacity, { low_rps: null, high_rps: 30_000 })
+        run.slo.p99_ms = 500
+      },
+    })
+    await runReport(source)
+    const pictures = ['capacity', 'latency']
+    await Promise.all(VIEWS[1].map((view) => looksRight(t, browser, `${source}/report.html`, { ...view, pictures })))
+  })
   await t.test('a run that has just ended', async (t) => {
     t.match(await ended, { stdout: `${fresh}/report.html` })
     const pictures = ['capacity', 'latency', 'seconds']

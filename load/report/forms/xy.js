@@ -1,5 +1,5 @@
 import { COLOURS, SERIES } from '../colours.js'
-import { axisOf, INK, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
+import { axisOf, INK, LINE_PX, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
 
 /** @param {import('../picture.js').Xy} form @param {number} width */
 export function xyOption({ x, y, series, marks = [] }, width) {
@@ -25,7 +25,7 @@ export function xyOption({ x, y, series, marks = [] }, width) {
     ...marks.flatMap((mark) => (mark.axis === axis && 'at' in mark ? [mark.at] : [])),
   ]
   const noted = drawn.length === 0 ? [{ type: 'line', data: [] }] : drawn
-  Object.assign(noted[0], marksOf(marks))
+  Object.assign(noted[0], marksOf(marks, isAbove(marks, series)))
   return {
     height: width < NARROW_PX ? 300 : 340,
     option: {
@@ -44,18 +44,42 @@ export function xyOption({ x, y, series, marks = [] }, width) {
   }
 }
 
-/** @param {import('../picture.js').Mark[]} marks */
-function marksOf(marks) {
+/**
+ * Whether a level across the picture lies above most of what is drawn: its name is not to meet that of an area.
+ *
+ * @param {import('../picture.js').Mark[]} marks
+ * @param {import('../picture.js').Series[]} series
+ */
+function isAbove(marks, series) {
+  const values = series.flatMap(({ points }) => points.map(([, value]) => value)).filter(Number.isFinite)
+  return marks.some((mark) => {
+    return mark.axis === 'y' && 2 * values.filter((value) => value < mark.at).length > values.length
+  })
+}
+
+/**
+ * @param {import('../picture.js').Mark[]} marks
+ * @param {boolean} namesBelow those of areas at the bottom, and that of a level below it
+ */
+function marksOf(marks, namesBelow) {
   const label = { color: INK, fontSize: TEXT_PX, textBorderColor: PAPER, textBorderWidth: 3 }
+  const level = { position: namesBelow ? 'insideStartBottom' : 'insideStartTop' }
+  const uprights = marks.filter((mark) => 'at' in mark && mark.axis === 'x')
   const lines = marks.flatMap((mark) => {
     if (!('at' in mark)) return []
-    const place = mark.axis === 'x' ? { position: 'end', rotate: 0 } : { position: 'insideStartTop' }
+    // Names of uprights stand one above the other, however near these are.
+    const upright = { position: 'end', rotate: 0, distance: 5 + LINE_PX * uprights.indexOf(mark) }
     const where = mark.axis === 'x' ? { xAxis: mark.at } : { yAxis: mark.at }
-    return [{ ...where, label: { ...label, ...place, formatter: mark.label } }]
+    return [{ ...where, label: { ...label, ...(mark.axis === 'x' ? upright : level), formatter: mark.label } }]
   })
   const areas = marks.flatMap((mark) => {
     if ('at' in mark) return []
-    return [[{ xAxis: mark.from, name: mark.label, label: { ...label, position: [4, 4] } }, { xAxis: mark.to }]]
+    return [
+      [
+        { xAxis: mark.from, name: mark.label, label: { ...label, position: namesBelow ? 'insideBottomLeft' : [4, 4] } },
+        { xAxis: mark.to },
+      ],
+    ]
   })
   return {
     ...(lines.length > 0 && {
