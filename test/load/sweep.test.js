@@ -9,7 +9,7 @@ import { withoutDriver } from '../support/skip.js'
 
 /** Tests run beside each other: what is slow for that is no failure, and nobody is turned away for it. */
 const SHORT = ['--duration', '1s', '--warmup', '300ms', '--slo-p99', '5s']
-const PATIENT = { MAX_QUEUE_MS: '0' }
+const PATIENT = { MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0', POOL_CONNECT_TIMEOUT_MS: '30000' }
 const folder = temporaryFolder(t)
 const LIMIT_RPS = 2000
 const own = process.env.DATABASE_URL ? null : await postgres(t)
