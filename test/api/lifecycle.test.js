@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { metric, newUser, post, postgres, startApi, startUnready } from '../support/api.js'
+import { logged, metric, newUser, post, postgres, startApi, startUnready } from '../support/api.js'
 import { blockTable, rows } from '../support/database.js'
 import { loadOnce } from '../support/load.js'
 import { tcpProxy } from '../support/servers.js'
@@ -213,8 +213,7 @@ t.test('an unforeseen error is logged without the row that Postgres quotes', asy
   t.teardown(() => rows(database.url, 'ALTER TABLE users DROP CONSTRAINT no_ada'))
   const api = await startApi(t, database.url)
   t.equal((await post(api.url, { email: 'ada@example.com', password: 'hunter2' })).status, 500)
-  // The answer does not wait for the log.
-  await until(async () => /no_ada.*\n/.test(readFileSync(api.logFile, 'utf8')))
+  await logged(api.logFile, /no_ada.*\n/)
   t.notMatch(readFileSync(api.logFile, 'utf8'), /hunter2/)
 })
 

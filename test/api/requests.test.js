@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { PROBLEMS } from '../../api/errors.js'
-import { metric, newUser, post, postgres, startApi } from '../support/api.js'
+import { logged, metric, newUser, post, postgres, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { connect, rawPost } from '../support/socket.js'
 
@@ -215,7 +215,7 @@ t.test('a table that is missing is a 500 without internals', async (t) => {
   const answer = await post(other.url, newUser())
   t.equal(answer.status, 500)
   t.strictSame(Object.keys(/** @type {any} */ (await answer.json())), ['type', 'title', 'status', 'code'])
-  t.match(readFileSync(other.logFile, 'utf8'), /relation .*users.* does not exist/, 'the log has them')
+  await logged(other.logFile, /relation .*users.* does not exist/)
 })
 
 /** A body without a length, in two pieces. @param {string} text */

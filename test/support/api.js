@@ -57,6 +57,11 @@ export async function startUnready(t, databaseUrl) {
   return { url: `${url}/user`, child, log: () => log }
 }
 
+/** No answer waits for the log, which comes a moment later. @param {string} logFile @param {RegExp} pattern */
+export async function logged(logFile, pattern) {
+  while (!pattern.test(fs.readFileSync(logFile, 'utf8'))) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
 /** @typedef {import('../../load/targets/index.js').Target & { origin: string, logFile: string }} Api */
 
 /** @param {string} url @param {unknown} body @param {Record<string, string>} [headers] */

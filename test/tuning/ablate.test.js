@@ -27,7 +27,7 @@ import { conclusionOf, problemOf, publishedVerdict, verdictOf } from '../../tuni
 import { planOf } from '../../tuning/ablate.js'
 import { visitsOf } from '../../tuning/design.js'
 import { median } from '../../tuning/ranks.js'
-import { newUser, post, postgres } from '../support/api.js'
+import { logged, newUser, post, postgres } from '../support/api.js'
 import { blockTable, rows } from '../support/database.js'
 import { readRun, readTrials, runVerb, temporaryFolder } from '../support/lab.js'
 
@@ -468,7 +468,7 @@ t.test('the API with each stage away does what it is said to do', async (t) => {
   t.match(await send(whole), { status: 201, headers: ['connection', 'content-length', 'content-type', 'date'] })
   t.equal((await send(whole, { email: 'nobody' })).status, 400)
   t.equal(await lastCommit(), 'on')
-  t.match(readFileSync(logFile, 'utf8'), /"status":201,"msg":"request"/)
+  await logged(logFile, /"status":201,"msg":"request"/)
 
   t.match((await open(PLANTED)).settings, { WITHOUT: PLANTED }, 'a wait was asked for, and left out')
   t.equal((await send(await open('log'))).status, 201)
