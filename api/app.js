@@ -1,5 +1,6 @@
 import { ApiError } from './errors.js'
 import { ClientGone, json, problem, rawProblem, readJson, send } from './http.js'
+import { keyOf } from './idempotency.js'
 import { openapi } from './openapi.js'
 
 const CREATED = '{"message":"User created"}'
@@ -26,13 +27,18 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
 export function createApp({ users, gate, log, bodyLimitBytes }) {
   const description = JSON.stringify(openapi({ bodyLimitBytes }))
   const stats = { inFlight: 0, answers: counters(), problems: counters() }
+  /** @type {WeakSet<object>} causes that were logged: many requests share one */
+  const logged = new WeakSet()
   const logsRequests = log.isLevelEnabled('debug')
   let draining = false
 
   /** @type {Record<string, Handler>} */
   const userRoutes = {
     async POST(req) {
-      const id = await served(users.create(await readJson(req, bodyLimitBytes)))
+      const header = req.headers['idempotency-key']
+      const key = header === undefined ? undefined : keyOf(header)
+      const body = await readJson(req, bodyLimitBytes)
+      const id = await served(key === undefined ? users.create(body) : users.createOnce(body, key))
       return json(201, CREATED, ['Location', `/user/${id}`])
     },
   }
@@ -121,8 +127,16 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     if (error instanceof ClientGone) return null
     const known = error instanceof ApiError ? error : new ApiError('internal_error')
     if (known !== error) log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
+    if (known.code === 'outcome_unknown') logOnce(known.cause)
     countProblem(known.code)
     return problem(known)
+  }
+
+  /** @param {any} cause */
+  function logOnce(cause) {
+    if (logged.has(cause)) return
+    logged.add(cause)
+    log.warn({ err: cause }, 'no response to a statement: answering 504, since its rows may be stored')
   }
 
   /** @param {number} status */

@@ -68,6 +68,7 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  * @property {number} pipelineConnections
  * @property {number} batchSlots
  * @property {number} batchMaxRows
+ * @property {number} idempotencyKeyTtlMs
  * @property {'plain' | 'scrypt'} passwordStorage
  * @property {number} keepAliveTimeoutMs
  * @property {number} requestTimeoutMs

@@ -8,17 +8,28 @@ export const PROBLEMS = /** @type {const} */ ({
   malformed_http: { status: 400, title: 'The request is not valid HTTP/1.1' },
   malformed_json: { status: 400, title: 'The body is not valid JSON in UTF-8' },
   invalid_user: { status: 400, title: 'The body is not a valid user' },
+  malformed_idempotency_key: {
+    status: 400,
+    title: 'The Idempotency-Key is not a string of 1 to 255 printable characters',
+  },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'This path does not take this method' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
   body_too_large: { status: 413, title: 'The body is larger than this service takes' },
   unsupported_media_type: { status: 415, title: 'The body has to be application/json in UTF-8, not encoded' },
   expectation_failed: { status: 417, title: 'The only expectation known is 100-continue' },
+  idempotency_key_reused: { status: 422, title: 'This Idempotency-Key belongs to a request with another body' },
   headers_too_large: { status: 431, title: 'The header section is larger than this service takes' },
   internal_error: { status: 500, title: 'Something went wrong that nobody foresaw' },
+  database_refused: { status: 500, title: 'The database refuses this statement until its operator acts: do not retry' },
+  idempotency_unsupported: { status: 501, title: 'The database has no table for idempotency keys: nothing was stored' },
   overloaded: { status: 503, title: 'More is asked of this service than it gets done' },
   no_database_slot: { status: 503, title: 'No database connection became free in time' },
   database_unavailable: { status: 503, title: 'The database does not take this request now' },
+  outcome_unknown: {
+    status: 504,
+    title: 'The row may or may not be stored: retry only if this request had an Idempotency-Key, and with the same key',
+  },
 })
 
 /** Seconds after which a client may try a 503 again. */
@@ -40,8 +51,8 @@ export class ApiError extends Error {
   }
 }
 
-/** Postgres refused a statement for what it asks: nothing of it is stored, and trying again is no use. */
-export class StatementRefused extends Error {
+/** Postgres refused a statement because of a row's values. Nothing of it is stored, and retrying it is of no use. */
+export class RowRefused extends Error {
   /** @param {Error & { code?: string }} cause */
   constructor(cause) {
     super(cause.message, { cause })

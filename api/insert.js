@@ -1,4 +1,4 @@
-import { StatementRefused } from './errors.js'
+import { ApiError, RowRefused } from './errors.js'
 
 /**
  * The ways to store one user. Each gives a function that resolves to the new id once the row is committed: a statement
@@ -110,8 +110,9 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
       const ids = await insertMany(batch.map(({ user }) => user))
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
-      // Refused, nothing is stored, and a bad row must not fail its neighbours. After any other error nobody knows.
-      if (error instanceof StatementRefused) await Promise.all(batch.map(storeAlone))
+      // One bad row must not fail its neighbours. Any other error fails each of them alike, or leaves their outcome open:
+      // a second attempt would be of no use, or store a row twice.
+      if (error instanceof RowRefused) await Promise.all(batch.map(storeAlone))
       else for (const { reject } of batch) reject(error)
     }
   }
@@ -134,7 +135,7 @@ function prepared({ email, password }) {
 }
 
 /** @param {Awaited<ReturnType<import('./pool.js').Pool['query']>>} result @returns {number} */
-function idOf({ rows }) {
+export function idOf({ rows }) {
   return rows[0].id
 }
 
@@ -144,13 +145,17 @@ function idOf({ rows }) {
  * @param {import('./pool.js').Pool} pool
  * @param {User[]} users
  * @returns {Promise<number[]>} their ids, in their order
- * @throws {StatementRefused} and nothing is stored
+ * @throws {RowRefused} and nothing is stored
+ * @throws {ApiError} outcome_unknown when a row is missing, since the ids do not tell which one
  */
 async function insertMany(pool, users) {
   const values = [textArray(users.map(({ email }) => email)), textArray(users.map(({ password }) => password))]
   const { rows } = await pool.query({ name: 'insert_users', text: INSERT_MANY, values })
   const ids = rows[0].ids?.split(',').map(Number) ?? []
-  if (ids.length !== users.length) throw new Error(`expected ${users.length} ids of as many rows, got ${ids.length}`)
+  if (ids.length !== users.length) {
+    const cause = new Error(`expected ${users.length} ids of as many rows, got ${ids.length}`)
+    throw new ApiError('outcome_unknown', undefined, { cause })
+  }
   return ids
 }
 

@@ -1,4 +1,5 @@
 import { PROBLEMS } from './errors.js'
+import { KEY_PATTERN } from './idempotency.js'
 import { EMAIL_PATTERN, MAX_FIELD_CHARACTERS, PASSWORD_PATTERN } from './users.js'
 
 /**
@@ -51,6 +52,17 @@ const problemSchema = {
 const createUser = {
   operationId: 'createUser',
   summary: 'Store a user. 201 means that the row is committed.',
+  parameters: [
+    {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description:
+        'Makes a retry safe: requests with the same key and the same user store one row, and each is answered 201 with ' +
+        'its Location. Concurrent ones wait for the first. Use a new UUID for each user.',
+      schema: { type: 'string', pattern: KEY_PATTERN },
+    },
+  ],
   requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/User' } } } },
   responses: {
     201: {
@@ -62,7 +74,7 @@ const createUser = {
         properties: { message: { const: 'User created' } },
       }),
     },
-    ...problems(400, 408, 413, 415, 417, 431, 500, 503),
+    ...problems(400, 408, 413, 415, 417, 422, 431, 500, 501, 503, 504),
   },
 }
 

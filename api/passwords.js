@@ -1,4 +1,4 @@
-import { randomBytes, scrypt } from 'node:crypto'
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
 /** One of OWASP's settings of equal strength for scrypt: 16 MiB of memory, five passes. */
@@ -21,10 +21,32 @@ export const passwordStorage = {
 
   scrypt: async (password) => {
     const salt = randomBytes(SALT_BYTES)
-    const options = { N: 2 ** LOG2_COST, r: BLOCK_SIZE, p: PARALLELISM, maxmem: 64 * 1024 * 1024 }
-    const hash = /** @type {Buffer} */ (await /** @type {any} */ (derive)(password, salt, HASH_BYTES, options))
-    return `$scrypt$ln=${LOG2_COST},r=${BLOCK_SIZE},p=${PARALLELISM}$${unpadded(salt)}$${unpadded(hash)}`
+    return `${SCRYPT_PREFIX}${unpadded(salt)}$${unpadded(await scryptHash(password, salt))}`
   },
+}
+
+const SCRYPT_PREFIX = `$scrypt$ln=${LOG2_COST},r=${BLOCK_SIZE},p=${PARALLELISM}$`
+
+/**
+ * Whether a stored password, in either form, is this one.
+ *
+ * @param {string} password
+ * @param {string} stored
+ * @returns {Promise<boolean>}
+ */
+export async function isStoredAs(password, stored) {
+  if (!stored.startsWith(SCRYPT_PREFIX)) return stored === password
+  const [salt, hash] = stored
+    .slice(SCRYPT_PREFIX.length)
+    .split('$')
+    .map((text) => Buffer.from(text, 'base64'))
+  return hash?.length === HASH_BYTES && timingSafeEqual(hash, await scryptHash(password, salt))
+}
+
+/** @param {string} password @param {Buffer} salt @returns {Promise<Buffer>} */
+function scryptHash(password, salt) {
+  const options = { N: 2 ** LOG2_COST, r: BLOCK_SIZE, p: PARALLELISM, maxmem: 64 * 1024 * 1024 }
+  return /** @type {any} */ (derive)(password, salt, HASH_BYTES, options)
 }
 
 /** Base64 as PHC strings have it. @param {Buffer} bytes */

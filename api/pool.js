@@ -1,21 +1,9 @@
 import pg from 'pg'
 import { ConfigError } from './config.js'
-import { ApiError, StatementRefused } from './errors.js'
+import { ApiError, RowRefused } from './errors.js'
+import { outcomeOf } from './outcome.js'
 import { createPipeline } from './pipeline.js'
-
-/**
- * SQLSTATE classes and codes (Postgres manual, appendix A) after which the same request may succeed later: connection
- * trouble, lost leader, out of disk, memory or connections, shut down, cancelled, lock or serialisation trouble; and a
- * prepared statement that is not there since the one before it in the pipeline failed, or is there already.
- */
-const PASSING = /^(08|53|58|40|57P0|57014|55P03|25006|26000|42P05|XX)/
-
-/** After these the session is gone: connection exceptions, and a server that shuts down or has crashed. */
-const ENDS_SESSION = /^(08|57P0)/
-
-/** Errors without a SQLSTATE: sockets (by code) and pg's own (by their text, since pg gives them no code). */
-const SOCKET_ERROR = /^(E[A-Z]+|EAI_AGAIN)$/
-const PG_CLIENT_ERROR = /Connection terminated|Query read timeout|not queryable|connection error/
+import { createRefusalLog } from './refusal-log.js'
 
 /** pg-pool's text for "all connections were busy for connectionTimeoutMillis". */
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
@@ -49,6 +37,9 @@ export function createPool(config, { log, observe = () => {} }) {
   const pool = openPool(config, log, { max: config.poolMax })
   // Its timer for a silent server runs from the sending, and so counts the wait behind others: the pipeline has its own.
   const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
+  const logRefusal = createRefusalLog(log)
+  /** @type {WeakMap<object, unknown>} */
+  const refusals = new WeakMap()
   let away = false
 
   /** @param {unknown} error */
@@ -83,11 +74,35 @@ export function createPool(config, { log, observe = () => {} }) {
       away = false
       return result
     } catch (error) {
-      // A statement that Postgres refused leaves the connection in order; anything else may have broken it.
-      release?.(!(error instanceof pg.DatabaseError) || ENDS_SESSION.test(error.code ?? ''))
-      if (isPassing(error)) throw lost(error)
-      throw error instanceof pg.DatabaseError ? new StatementRefused(error) : error
+      const { fate, endsSession } = outcomeOf(error)
+      release?.(endsSession)
+      throw failure(client, fate, error)
     }
+  }
+
+  /**
+   * @param {object} client
+   * @param {import('./outcome.js').Fate} fate
+   * @param {any} error
+   */
+  function failure(client, fate, error) {
+    // On a shared connection, a refused Parse takes those behind it along: all that Postgres says of them is that their
+    // prepared statement does not exist. The cause is the refusal.
+    const refusal = fate === 'refused-statement' ? error : error.code === '26000' && refusals.get(client)
+    if (refusal) {
+      refusals.set(client, refusal)
+      logRefusal(refusal)
+      return new ApiError('database_refused', undefined, { cause: refusal })
+    }
+    if (fate === 'refused-row') return new RowRefused(error)
+    if (fate === 'unknown') return new ApiError('outcome_unknown', undefined, { cause: error })
+    return lost(error)
+  }
+
+  /** @param {import('pg').QueryConfig} statement */
+  async function query(statement) {
+    const client = await connect(pool)
+    return run(client, statement, (broken) => client.release(broken))
   }
 
   const pipeline = createPipeline({
@@ -103,13 +118,23 @@ export function createPool(config, { log, observe = () => {} }) {
      *
      * @param {import('pg').QueryConfig} statement
      * @returns {Promise<import('pg').QueryResult>}
-     * @throws {ApiError} no_database_slot, database_unavailable
-     * @throws {StatementRefused} nothing of it was stored
+     * @throws {ApiError} no_database_slot, database_unavailable, database_refused: nothing of it is stored;
+     *   outcome_unknown: it may be
+     * @throws {RowRefused} nothing of it is stored
      */
-    async query(statement) {
-      const client = await connect(pool)
-      return run(client, statement, (broken) => client.release(broken))
-    },
+    query,
+
+    /**
+     * Runs a statement that stores nothing: with no response to it, nothing is left open.
+     *
+     * @param {import('pg').QueryConfig} statement
+     * @returns {Promise<import('pg').QueryResult>}
+     * @throws {ApiError} no_database_slot, database_unavailable, database_refused
+     */
+    read: (statement) =>
+      query(statement).catch((error) => {
+        throw error instanceof ApiError && error.code === 'outcome_unknown' ? lost(error.cause) : error
+      }),
 
     /**
      * The same on a connection that many statements share: each is sent behind the others without waiting for their
@@ -117,8 +142,8 @@ export function createPool(config, { log, observe = () => {} }) {
      *
      * @param {import('pg').QueryConfig} statement
      * @returns {Promise<import('pg').QueryResult>}
-     * @throws {ApiError} database_unavailable
-     * @throws {StatementRefused}
+     * @throws {ApiError} database_unavailable, database_refused, outcome_unknown
+     * @throws {RowRefused}
      */
     pipe: (/** @type {import('pg').QueryConfig} */ statement) => pipeline.query(statement),
 
@@ -172,9 +197,3 @@ function openPool(config, log, options) {
  * @typedef {import('pg').QueryConfig} Statement
  * @typedef {import('pg').QueryResult} Result
  */
-
-/** @param {any} error */
-function isPassing(error) {
-  if (error instanceof pg.DatabaseError) return PASSING.test(error.code ?? '')
-  return SOCKET_ERROR.test(error.code ?? '') || PG_CLIENT_ERROR.test(error.message)
-}

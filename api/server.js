@@ -7,6 +7,7 @@ import pino from 'pino'
 import { createApp } from './app.js'
 import { ConfigError, readConfig, warningsOf } from './config.js'
 import { createGate } from './gate.js'
+import { createInsertOnce } from './idempotency.js'
 import { insertModes } from './insert.js'
 import { createAdminServer, createMetrics } from './metrics.js'
 import { passwordStorage } from './passwords.js'
@@ -36,7 +37,8 @@ async function main() {
   const metrics = createMetrics(config)
   const pool = createPool(config, { log, observe: metrics.observeStatement })
   const insert = insertModes[config.insertMode](pool, config)
-  const users = createUsers({ pool, insert, storePassword: passwordStorage[config.passwordStorage] })
+  const insertOnce = createInsertOnce(pool, config)
+  const users = createUsers({ pool, insert, insertOnce, storePassword: passwordStorage[config.passwordStorage] })
   const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })

@@ -49,6 +49,13 @@ export const SETTINGS = {
   PIPELINE_CONNECTIONS: integer('connections', 4, 1, 1000, 'pipelined: connections that all requests share'),
   BATCH_SLOTS: integer('statements', 4, 1, 1000, 'batched: statements on their way at once'),
   BATCH_MAX_ROWS: integer('rows', 500, 1, 10_000, 'batched: rows in one statement at the most'),
+  IDEMPOTENCY_KEY_TTL_MS: integer(
+    'milliseconds',
+    86_400_000,
+    1000,
+    2_592_000_000,
+    'An Idempotency-Key is remembered for at least this long',
+  ),
   PASSWORD_STORAGE: choice(
     ['plain', 'scrypt'],
     'plain',

@@ -1,4 +1,5 @@
 import { ApiError } from './errors.js'
+import { isStoredAs } from './passwords.js'
 
 /** varchar(255) counts characters, that is code points. */
 export const MAX_FIELD_CHARACTERS = 255
@@ -25,16 +26,21 @@ const FIND = 'SELECT id FROM users WHERE id = $1'
  * @param {object} parts
  * @param {import('./pool.js').Pool} parts.pool
  * @param {import('./insert.js').Insert} parts.insert
+ * @param {import('./idempotency.js').InsertOnce} parts.insertOnce
  * @param {(password: string) => string | Promise<string>} parts.storePassword
  */
-export function createUsers({ pool, insert, storePassword }) {
+export function createUsers({ pool, insert, insertOnce, storePassword }) {
   let hashing = 0
+
+  /** @template T @param {Promise<T>} hash @returns {Promise<T>} */
+  function counted(hash) {
+    hashing++
+    return hash.finally(() => hashing--)
+  }
 
   /** @param {string} email @param {Promise<string>} hash */
   async function insertHashed(email, hash) {
-    hashing++
-    const password = await hash.finally(() => hashing--)
-    return insert({ email, password })
+    return insert({ email, password: await counted(hash) })
   }
 
   return {
@@ -51,6 +57,24 @@ export function createUsers({ pool, insert, storePassword }) {
       return typeof stored === 'string' ? insert({ email, password: stored }) : insertHashed(email, stored)
     },
 
+    /**
+     * Stores a user unless an earlier request with the same key has done so. What identifies a repeat is the stored user
+     * itself: no digest of the request is kept, which would be a fast hash of a password beside its slow one.
+     *
+     * @param {unknown} body what the client sent, parsed
+     * @param {string} key the request's Idempotency-Key
+     * @returns {Promise<number>} the id of the committed row, stored by this request or the earlier one
+     * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, and what the pool throws
+     */
+    async createOnce(body, key) {
+      const { email, password } = validUser(body)
+      const stored = storePassword(password)
+      const user = { email, password: typeof stored === 'string' ? stored : await counted(stored) }
+      return insertOnce(key, user, async (earlier) => {
+        return earlier.email === email && (await counted(isStoredAs(password, earlier.password)))
+      })
+    },
+
     /** Passwords that are being hashed, or wait for a thread to be hashed on. */
     hashing: () => hashing,
 
@@ -65,7 +89,7 @@ export function createUsers({ pool, insert, storePassword }) {
      */
     async find(id) {
       if (!ID.test(id) || Number(id) > MAX_ID) return undefined
-      const { rows } = await pool.query({ name: 'find_user', text: FIND, values: [id] })
+      const { rows } = await pool.read({ name: 'find_user', text: FIND, values: [id] })
       return rows[0]
     },
   }

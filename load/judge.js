@@ -111,8 +111,8 @@ const AGED_REACH = 100
 /** @typedef {{ p99_ms: number, success_ratio: number }} Slo */
 
 /**
- * Every 201 is a row. A request without an answer may or may not have become one, so rows may exceed the 201s by as many
- * as were sent, warm-up included, and never answered; by one more, and somebody invented it.
+ * Every 201 is a row. A request without an answer, or whose answer says that its outcome is unknown (504), may or may not
+ * have become one. Rows may therefore exceed the 201s by the number of such requests, warm-up included; one more is invented.
  *
  * @param {import('./trial.js').TrialRecord['traffic']} traffic
  */
@@ -120,8 +120,11 @@ function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }
   if (rows_stored === null) return null
   const acknowledged = status[201] ?? 0
   const unanswered = sent - completed + warmup_unanswered
-  if (rows_stored >= acknowledged && rows_stored <= acknowledged + unanswered) return null
-  return `${acknowledged} requests were answered 201, ${rows_stored} rows were stored (${unanswered} had no answer)`
+  const unknown = status[504] ?? 0
+  if (rows_stored >= acknowledged && rows_stored <= acknowledged + unanswered + unknown) return null
+  const open =
+    unknown > 0 ? `${unanswered} had no answer, ${unknown} an unknown outcome` : `${unanswered} had no answer`
+  return `${acknowledged} requests were answered 201, ${rows_stored} rows were stored (${open})`
 }
 
 /** Which of several load hosts met an error. @param {import('./trial.js').TrialTraffic} traffic @param {string} key */

@@ -46,7 +46,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     const beside = await calm()
     calm = async () => {}
     const rows_stored = counted ? (await counted.countRows()) - Number(rowsBefore) : null
-    const warmup_unanswered = warmup.sent - warmup.completed
+    const warmup_unanswered = warmup.sent - warmup.completed + (warmup.status[504] ?? 0)
     const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
     const record = {
       run_id: runId,
@@ -119,7 +119,7 @@ function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
 /** What refuses everything serves nothing that is left, and needs no time for it. */
 const MOST_LEFT_S = 3
 
-const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0 }
+const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**
  * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.

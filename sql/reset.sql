@@ -1,2 +1,2 @@
 -- Before every trial: no rows, ids from 1.
-TRUNCATE users RESTART IDENTITY;
+TRUNCATE users, redline_idempotency_keys RESTART IDENTITY;

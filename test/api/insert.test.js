@@ -1,5 +1,5 @@
 import t from 'tap'
-import { StatementRefused } from '../../api/errors.js'
+import { RowRefused } from '../../api/errors.js'
 import { createBatcher, textArray } from '../../api/insert.js'
 import { metric, newUser, post, postgres, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
@@ -118,11 +118,11 @@ t.test('refused together, each row is tried alone; after any other error none is
   const { statements, insertMany } = heldBatcher(1)
   const refused = insertMany(3).map((row) => row.catch((error) => error.message))
   await turn()
-  statements[0].fail(new StatementRefused(new Error('one of them')))
+  statements[0].fail(new RowRefused(new Error('one of them')))
   await turn()
   t.equal(statements.length, 4)
   statements[1].answer(undefined)
-  statements[2].fail(new StatementRefused(new Error('this one')))
+  statements[2].fail(new RowRefused(new Error('this one')))
   statements[3].answer(undefined)
   t.strictSame(await Promise.all(refused), [1, 'this one', 2])
 

@@ -2,7 +2,7 @@
  * What a client knows of each request that it sent, against what the database holds. Pure.
  *
  * A row may be there for a request that was acknowledged (and then must be), and for one of which the client cannot know:
- * its answer was lost, or it was a 503 because the database went away in mid-statement. For any other it must not.
+ * its answer was lost, or says so itself (504). For any other it must not. And no row may be there twice.
  *
  * @param {Entry[]} ledger
  * @param {{ id: number, email: string }[]} rows

@@ -1,0 +1,139 @@
+import { ApiError, RowRefused } from './errors.js'
+import { idOf } from './insert.js'
+
+/**
+ * Idempotency-Key as draft-ietf-httpapi-idempotency-key-header has it: a string of structured fields (RFC 9651). Bare keys,
+ * such as a UUID without quotes, are accepted too. `"a"` and `a` are one key.
+ */
+export const KEY_PATTERN = '^("([ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-~]{1,255})$'
+const KEY = new RegExp(KEY_PATTERN)
+
+const TABLE = 'redline_idempotency_keys'
+const UNDEFINED_TABLE = '42P01'
+const UNIQUE_VIOLATION = '23505'
+
+/**
+ * Stores the user and claims the key, or neither. Of two at once, the second waits for the first to commit, and then
+ * violates the primary key, which undoes its row.
+ */
+const STORE_ONCE = `
+  WITH stored AS (
+    INSERT INTO users (email, password)
+    SELECT $2::text, $3::text WHERE NOT EXISTS (SELECT FROM ${TABLE} WHERE key = $1::text)
+    RETURNING id
+  ), claimed AS (
+    INSERT INTO ${TABLE} (key, user_id) SELECT $1::text, id FROM stored
+  )
+  SELECT id FROM stored`
+
+/** A statement of its own, since it has to see what was committed while the first one waited. */
+const FIND_EARLIER = `
+  SELECT id, email, password FROM ${TABLE} LEFT JOIN users ON id = user_id WHERE key = $1`
+
+/** Expired keys are deleted this many at a time, so that no statement is long. */
+const DELETE_ROWS = 1000
+const DELETE_EXPIRED = `
+  DELETE FROM ${TABLE} WHERE key IN (
+    SELECT key FROM ${TABLE} WHERE created_at < now() - $1::float8 * interval '1 millisecond'
+    ORDER BY created_at LIMIT ${DELETE_ROWS} FOR UPDATE SKIP LOCKED
+  )`
+
+/** Time between looks for expired keys. A key that has expired still counts until it is deleted. */
+const DELETE_INTERVAL_MS = 60_000
+
+/**
+ * @param {string | string[]} header the request's Idempotency-Key; several are joined by Node, and refused
+ * @returns {string} the key
+ * @throws {ApiError} malformed_idempotency_key
+ */
+export function keyOf(header) {
+  if (typeof header !== 'string' || !KEY.test(header)) {
+    throw new ApiError('malformed_idempotency_key', 'expected one key such as "8e03978e-40d5-43dd-bc93-6894a57f9324"')
+  }
+  return header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, '$1') : header
+}
+
+/**
+ * Stores users at most once per key, on the same pool in every INSERT_MODE: a statement of its own, outside any batch.
+ *
+ * @param {import('./pool.js').Pool} pool
+ * @param {{ idempotencyKeyTtlMs: number }} config
+ * @returns {InsertOnce}
+ *
+ * @typedef {import('./insert.js').User} User
+ * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<number>} InsertOnce
+ *   resolves to the id of the row that this request or an earlier one with the same key has committed
+ */
+export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
+  let deleteAt_ms = 0
+
+  /** After a key was added, so that a service without keys never asks. One statement at a time. */
+  async function deleteExpired() {
+    if (performance.now() < deleteAt_ms) return
+    deleteAt_ms = Number.POSITIVE_INFINITY
+    let deleted = 0
+    try {
+      const result = await pool.query({
+        name: 'delete_expired_keys',
+        text: DELETE_EXPIRED,
+        values: [idempotencyKeyTtlMs],
+      })
+      deleted = result.rowCount ?? 0
+    } catch {
+      // The pool has logged why. The keys are kept until the next look.
+    }
+    deleteAt_ms = performance.now() + (deleted === DELETE_ROWS ? 0 : DELETE_INTERVAL_MS)
+  }
+
+  return async (key, user, isRepeatOf) => {
+    const id = await storeOnce(pool, key, user)
+    if (id === null) return earlierId(pool, key, isRepeatOf)
+    deleteExpired()
+    return id
+  }
+}
+
+/**
+ * @param {import('./pool.js').Pool} pool
+ * @param {string} key
+ * @param {User} user
+ * @returns {Promise<number | null>} null when the key is taken
+ */
+async function storeOnce(pool, key, { email, password }) {
+  try {
+    const result = await pool.query({ name: 'insert_user_once', text: STORE_ONCE, values: [key, email, password] })
+    return result.rows.length === 0 ? null : idOf(result)
+  } catch (error) {
+    const { code, table, message } = causeOf(error)
+    if (code === UNIQUE_VIOLATION && table === TABLE) return null
+    if (code === UNDEFINED_TABLE && message.includes(TABLE)) throw unsupported(error)
+    throw error
+  }
+}
+
+/**
+ * @param {import('./pool.js').Pool} pool
+ * @param {string} key
+ * @param {(earlier: User) => Promise<boolean>} isRepeatOf
+ */
+async function earlierId(pool, key, isRepeatOf) {
+  const result = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
+  if (result.rows.length === 0) throw new Error('expected a row or a key that is taken, got neither')
+  const [{ id, email, password }] = result.rows
+  // A user who has been deleted since, or altered by somebody else, is not this request's either.
+  if (id === null || !(await isRepeatOf({ email, password }))) throw new ApiError('idempotency_key_reused')
+  return idOf(result)
+}
+
+/** What Postgres said. @param {any} error @returns {{ code?: string, table?: string, message: string }} */
+function causeOf(error) {
+  return (error instanceof RowRefused || error instanceof ApiError) && error.cause
+    ? /** @type {any} */ (error.cause)
+    : error
+}
+
+/** @param {unknown} cause */
+function unsupported(cause) {
+  const detail = 'send the request without Idempotency-Key, or ask the operator to apply sql/schema.sql'
+  return new ApiError('idempotency_unsupported', detail, { cause })
+}

@@ -1,0 +1,27 @@
+/** The same refusal is logged again after this long. */
+const REPEAT_MS = 60_000
+
+/** Bounds the memory for texts that differ each time. */
+const MAX_TEXTS = 100
+
+/**
+ * Logs why Postgres refuses statements: once per cause and minute, however many requests run into it.
+ *
+ * @param {import('pino').Logger} log
+ * @returns {(error: Error & { code?: string }) => void}
+ */
+export function createRefusalLog(log) {
+  /** @type {Map<string, number>} */
+  const loggedAt_ms = new Map()
+  return (error) => {
+    const text = `${error.code} ${error.message}`
+    const now_ms = performance.now()
+    if (now_ms - (loggedAt_ms.get(text) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
+    if (loggedAt_ms.size >= MAX_TEXTS) loggedAt_ms.clear()
+    loggedAt_ms.set(text, now_ms)
+    log.error(
+      { err: error },
+      'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence',
+    )
+  }
+}
