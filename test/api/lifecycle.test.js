@@ -142,25 +142,25 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
   })
 }
 
-t.test('a connection that breaks under its statement is a 503, not the end of the process', async (t) => {
+t.test('a connection that breaks under its statement is a 504, not the end of the process', async (t) => {
   const proxy = await tcpProxy(t, database.url)
   const api = await startApi(t, proxy.url)
   const release = await blockTable(t, database.url)
   const answer = post(api.url, newUser())
   await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
   proxy.reset()
-  t.equal((await answer).status, 503)
+  t.equal((await answer).status, 504)
   await release()
   t.equal((await post(api.url, newUser())).status, 201)
 })
 
 for (const mode of ['prepared', 'pipelined', 'batched']) {
-  t.test(`${mode}: a server that falls silent is a 503 in time, and does not hold up the others`, async (t) => {
+  t.test(`${mode}: a server that falls silent is a 504 in time, and does not hold up the others`, async (t) => {
     const proxy = await tcpProxy(t, database.url)
     const api = await startApi(t, proxy.url, { INSERT_MODE: mode, STATEMENT_TIMEOUT_MS: '200', POOL_MAX: '1' })
     t.equal((await post(api.url, newUser())).status, 201)
     proxy.silence()
-    t.equal((await post(api.url, newUser())).status, 503)
+    t.equal((await post(api.url, newUser())).status, 504)
     t.equal((await post(api.url, newUser())).status, 201)
   })
 }

@@ -83,6 +83,16 @@ const rows = [
   ['invalid', 'a 201 without its row', trial({ rows_stored: 999 })],
   ['invalid', 'a row without its 201', trial({ rows_stored: 1001 })],
   [
+    'fail',
+    'requests of unknown outcome, one of them stored',
+    trial({ ok: 998, success_ratio: 0.998, status: { 201: 998, 504: 2 }, rows_stored: 999 }),
+  ],
+  [
+    'invalid',
+    'more rows than 201s and unknown outcomes',
+    trial({ ok: 998, success_ratio: 0.998, status: { 201: 998, 504: 2 }, rows_stored: 1001 }),
+  ],
+  [
     'invalid',
     'more rows than even the unanswered requests explain',
     trial({

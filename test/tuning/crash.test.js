@@ -20,6 +20,7 @@ t.test('the ledger finds what is lost, doubled and invented, and nothing else', 
   t.match(checkLedger(ledger, [a]), { lost: ['b'] })
   t.match(checkLedger(ledger, [a, { id: 2, email: 'c' }]), { lost: ['b'] }, 'an id with somebody else’s email')
   t.match(checkLedger(ledger, [a, b, { id: 9, email: 'a' }]), { doubled: ['a'], lost: [] })
+  t.match(checkLedger(ledger, [a, b, c, { id: 9, email: 'c' }]), { doubled: ['c'] }, 'of unknown outcome, and there twice')
   t.match(checkLedger(ledger, [a, b, d]), { invented: ['d'] }, 'refused, and stored all the same')
   t.match(checkLedger(ledger, [a, b, { id: 9, email: 'x' }]), { invented: ['x'] })
 })
