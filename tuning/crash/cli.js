@@ -40,7 +40,7 @@ async function main(rounds) {
     const counts = [sum((r) => r.acknowledged), sum((r) => r.unknown), sum((r) => r.lost.length)]
     return [blow, String(own.length), ...counts, sum((r) => r.doubled.length), sum((r) => r.invented.length)]
   })
-  const head = ['blow', 'times', 'acknowledged', 'without an answer', 'lost', 'doubled', 'invented']
+  const head = ['blow', 'times', 'acknowledged', 'unknown', 'lost', 'doubled', 'invented']
   process.stdout.write(`${markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] })}\n`)
   const wrong = results.some(({ lost, doubled, invented }) => lost.length + doubled.length + invented.length > 0)
   process.exitCode = wrong ? 1 : 0
