@@ -1,3 +1,4 @@
+import { boundPieces } from './body.js'
 import { ApiError } from './errors.js'
 import { ClientGone, json, problem, rawProblem, readJson, send } from './http.js'
 import { keyOf } from './idempotency.js'
@@ -13,6 +14,8 @@ const LINE = Symbol('line')
 const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemCode>} */ ({
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
+  // Paused by boundPieces.
+  HPE_PAUSED: 'chunks_too_small',
 })
 
 /**
@@ -45,7 +48,9 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
   /** @param {string} id @returns {Record<string, Handler>} */
   const oneUserRoutes = (id) => ({
-    async GET() {
+    async GET(req) {
+      // A body that nobody wants must not pile up while the database works.
+      req.resume()
       const user = await served(users.find(id))
       if (!user) throw new ApiError('not_found', 'there is no user with this id')
       return json(200, JSON.stringify(user), ['Cache-Control', 'no-store'])
@@ -94,6 +99,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     const number = ++line.received
     line.newest = req
     stats.inFlight++
+    if (req.headers['transfer-encoding'] !== undefined) boundPieces(req)
     let answer
     if (gate.lets()) {
       try {
@@ -105,6 +111,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
       answer = overloaded()
       countProblem('overloaded')
     }
+    // What is left of a body that was not read must not pile up behind answers that are still to come.
+    if (!req.complete) req.resume()
     if (answer) {
       if (draining && number === line.received) answer.headers.push(...LAST_ON_CONNECTION)
       send(res, answer)
@@ -170,6 +178,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     clientError(error, socket) {
       // ECONNRESET and the like: nobody is there any more.
       if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(error.code ?? '')) return socket.destroy()
+      // Nothing that still comes on this connection is of use.
+      socket.pause()
       const code = PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed_http'
       const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
       const answer = () => {

@@ -6,6 +6,7 @@
  */
 export const PROBLEMS = /** @type {const} */ ({
   malformed_http: { status: 400, title: 'The request is not valid HTTP/1.1' },
+  chunks_too_small: { status: 400, title: 'The body is sent in too many chunks for its length' },
   malformed_json: { status: 400, title: 'The body is not valid JSON in UTF-8' },
   invalid_user: { status: 400, title: 'The body is not a valid user' },
   malformed_idempotency_key: {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { STATUS_CODES } from 'node:http'
+import { createBody } from './body.js'
 import { ApiError, problemBody } from './errors.js'
 
 /** application/json, with no parameter but charset=utf-8. Other JSON types are not what this service documents. */
@@ -21,17 +22,13 @@ export function readJson(req, limitBytes) {
     const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = req.headers
     if (!isJson(type) || (encoding ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
     if (Number(length ?? 0) > limitBytes) throw tooLarge(limitBytes)
-    /** @type {Buffer[]} */
-    const chunks = []
-    let bytes = 0
-    req.on('data', (chunk) => {
-      bytes += chunk.length
-      if (bytes > limitBytes) reject(tooLarge(limitBytes))
-      else chunks.push(chunk)
+    const body = createBody(limitBytes)
+    req.on('data', (piece) => {
+      if (!body.add(piece)) reject(tooLarge(limitBytes))
     })
     req.on('end', () => {
       try {
-        resolve(parseJson(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+        resolve(parseJson(body.take()))
       } catch (error) {
         reject(error)
       }

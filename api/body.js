@@ -1,0 +1,100 @@
+/** Smallest capacity that is worth allocating once a body comes in pieces. */
+const MIN_CAPACITY_BYTES = 1024
+
+/** Pieces that any body may come in, and further ones by its length. */
+const FREE_PIECES = 128
+const BYTES_PER_PIECE = 16
+
+/**
+ * Collects a body in at most one buffer, so that its memory is bounded by the limit however many pieces it comes in: each
+ * piece is a Buffer of its own, which takes a hundred bytes and more even if it holds one. The usual body is one piece and
+ * is never copied.
+ *
+ * @param {number} limitBytes
+ */
+export function createBody(limitBytes) {
+  let buffer = EMPTY
+  let length = 0
+
+  return {
+    /** @param {Buffer} piece @returns {boolean} false: the body is over the limit, and nothing of it is kept */
+    add(piece) {
+      const end = length + piece.length
+      if (end > limitBytes) {
+        buffer = EMPTY
+        length = limitBytes
+        return false
+      }
+      if (length === 0) {
+        buffer = piece
+      } else {
+        if (end > buffer.length) buffer = grown(buffer, Math.min(limitBytes, Math.max(2 * end, MIN_CAPACITY_BYTES)))
+        piece.copy(buffer, length)
+      }
+      length = end
+      return true
+    },
+
+    /** Hands the body over, and keeps nothing of it. */
+    take() {
+      const body = length === buffer.length ? buffer : buffer.subarray(0, length)
+      buffer = EMPTY
+      return body
+    },
+  }
+}
+
+/**
+ * Bounds what a chunked body costs in CPU: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
+ * times what its bytes suggest. A body that comes in too many pieces for its length is not read any further; Node reports
+ * this as a `clientError` with the code HPE_PAUSED, whose handler answers and closes the connection.
+ *
+ * A piece counts only if it came in the same read as the one before it: pieces that trickle in cost the client a packet
+ * each, and a slow network must not make a body wrong.
+ *
+ * @param {import('node:http').IncomingMessage} req
+ */
+export function boundPieces(req) {
+  const { socket } = req
+  let pieces = 0
+  let bytes = 0
+  let readBytes = 0
+  req.on('data', (piece) => {
+    bytes += piece.length
+    const { bytesRead } = socket
+    if (bytesRead !== readBytes) readBytes = bytesRead
+    else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) stopParsing(socket)
+  })
+}
+
+/**
+ * Stops Node's parser. A pause takes effect only at the end of a read, which may hold ten thousand chunks more; until then
+ * the parser goes without its callback for bodies, and passes over a chunk in well under a microsecond. Both are Node's own
+ * (lib/_http_common.js and src/node_http_parser.cc, the same in Node 20 to 24) and without a page in the manual. Where
+ * the callback is not found, only the pause remains: that is slower, and just as safe.
+ *
+ * @param {import('node:net').Socket} socket
+ */
+function stopParsing(socket) {
+  const parser = Reflect.get(socket, 'parser')
+  if (!parser) return
+  parser.pause()
+  const slot = Object.keys(parser).find((key) => parser[key]?.name === 'parserOnBody')
+  if (slot === undefined) return
+  const callback = parser[slot]
+  parser[slot] = null
+  // The parser will serve other connections, which need the callback. By then the read is over.
+  setImmediate(() => {
+    parser[slot] = callback
+  })
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** @param {Buffer} buffer @param {number} capacityBytes */
+function grown(buffer, capacityBytes) {
+  // Not from Node's pool, of which a small slice would keep 8 KiB alive.
+  const larger = Buffer.allocUnsafeSlow(capacityBytes)
+  buffer.copy(larger)
+  return larger
+}
