@@ -14,8 +14,6 @@ const LINE = Symbol('line')
 const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemCode>} */ ({
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
-  // Paused by boundPieces.
-  HPE_PAUSED: 'chunks_too_small',
 })
 
 /**
@@ -99,7 +97,9 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     const number = ++line.received
     line.newest = req
     stats.inFlight++
-    if (req.headers['transfer-encoding'] !== undefined) boundPieces(req)
+    if (req.headers['transfer-encoding'] !== undefined) {
+      boundPieces(req, () => refuse('chunks_too_small', req.socket))
+    }
     let answer
     if (gate.lets()) {
       try {
@@ -157,6 +157,30 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     stats.problems[code] = (stats.problems[code] ?? 0) + 1
   }
 
+  /**
+   * Gives a connection its last answer, after those to the requests that came before it, and closes it.
+   *
+   * @param {import('./errors.js').ProblemCode} code
+   * @param {import('node:stream').Duplex} socket
+   */
+  function refuse(code, socket) {
+    // Nothing that still comes on this connection is of use.
+    socket.pause()
+    const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
+    const answer = () => {
+      count(problem.status)
+      countProblem(problem.code)
+      socket.end(rawProblem(problem), () => socket.destroy())
+    }
+    const line = lineOf(socket)
+    const { newest } = line
+    // A request that is broken in its body gets its own answer. Bytes that are no request yet, or that follow an answered
+    // request, are answered here.
+    if (newest && !newest.complete && newest.listenerCount('error') > 0) newest.emit('error', problem)
+    else if (line.answered === line.received) answer()
+    else line.onAllAnswered = () => setImmediate(answer)
+  }
+
   return {
     handle,
     stats,
@@ -178,22 +202,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     clientError(error, socket) {
       // ECONNRESET and the like: nobody is there any more.
       if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(error.code ?? '')) return socket.destroy()
-      // Nothing that still comes on this connection is of use.
-      socket.pause()
-      const code = PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed_http'
-      const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
-      const answer = () => {
-        count(problem.status)
-        countProblem(problem.code)
-        socket.end(rawProblem(problem), () => socket.destroy())
-      }
-      const line = lineOf(socket)
-      const { newest } = line
-      // Broken in its body, a request has its own answer; broken before it was one, or behind its answer, it is answered
-      // here, after those that came before it.
-      if (newest && !newest.complete && newest.listenerCount('error') > 0) newest.emit('error', problem)
-      else if (line.answered === line.received) answer()
-      else line.onAllAnswered = () => setImmediate(answer)
+      refuse(PARSER_PROBLEMS[error.code ?? ''] ?? 'malformed_http', socket)
     },
 
     drain() {

@@ -3,7 +3,7 @@ const MIN_CAPACITY_BYTES = 1024
 
 /** Pieces that any body may come in, and further ones by its length. */
 const FREE_PIECES = 128
-const BYTES_PER_PIECE = 16
+const BYTES_PER_PIECE = 64
 
 /**
  * Collects a body in at most one buffer, so that its memory is bounded by the limit however many pieces it comes in: each
@@ -46,44 +46,46 @@ export function createBody(limitBytes) {
 
 /**
  * Bounds what a chunked body costs in CPU: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
- * times what its bytes suggest. A body that comes in too many pieces for its length is not read any further; Node reports
- * this as a `clientError` with the code HPE_PAUSED, whose handler answers and closes the connection.
- *
- * A piece counts only if it came in the same read as the one before it: pieces that trickle in cost the client a packet
- * each, and a slow network must not make a body wrong.
+ * times what its bytes suggest. A piece counts only if it came in the same read as the one before it, since pieces that
+ * trickle in cost the client a packet each, and a slow network must not make a body wrong.
  *
  * @param {import('node:http').IncomingMessage} req
+ * @param {() => void} refuse called once, when the body has come in too many pieces for its length; has to close the
+ *   connection
  */
-export function boundPieces(req) {
+export function boundPieces(req, refuse) {
   const { socket } = req
   let pieces = 0
   let bytes = 0
   let readBytes = 0
-  req.on('data', (piece) => {
+  req.on('data', function count(piece) {
     bytes += piece.length
     const { bytesRead } = socket
-    if (bytesRead !== readBytes) readBytes = bytesRead
-    else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) stopParsing(socket)
+    if (bytesRead !== readBytes) {
+      readBytes = bytesRead
+    } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
+      req.off('data', count)
+      skipRead(socket)
+      refuse()
+    }
   })
 }
 
 /**
- * Stops Node's parser. A pause takes effect only at the end of a read, which may hold ten thousand chunks more; until then
- * the parser goes without its callback for bodies, and passes over a chunk in well under a microsecond. Both are Node's own
- * (lib/_http_common.js and src/node_http_parser.cc, the same in Node 20 to 24) and without a page in the manual. Where
- * the callback is not found, only the pause remains: that is slower, and just as safe.
+ * Makes Node's parser pass over the rest of what it has read, which may be ten thousand chunks more. Nothing stops it within a
+ * read, but without its callback for bodies it needs well under a microsecond for a chunk. The callback is Node's own
+ * (lib/_http_common.js, the same in Node 20 to 24) and not in the manual; where it is not found, the rest of this read is
+ * slower, and no less safe.
  *
  * @param {import('node:net').Socket} socket
  */
-function stopParsing(socket) {
-  const parser = Reflect.get(socket, 'parser')
-  if (!parser) return
-  parser.pause()
+function skipRead(socket) {
+  const parser = Reflect.get(socket, 'parser') ?? {}
   const slot = Object.keys(parser).find((key) => parser[key]?.name === 'parserOnBody')
   if (slot === undefined) return
   const callback = parser[slot]
   parser[slot] = null
-  // The parser will serve other connections, which need the callback. By then the read is over.
+  // Another connection will get this parser, and needs the callback. By then the read is over.
   setImmediate(() => {
     parser[slot] = callback
   })
