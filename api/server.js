@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import net from 'node:net'
 import { constants } from 'node:os'
 import pino from 'pino'
 import { createApp } from './app.js'
 import { ConfigError, readConfig, warningsOf } from './config.js'
+import { drain } from './drain.js'
 import { createGate } from './gate.js'
 import { createInsertOnce } from './idempotency.js'
 import { insertModes } from './insert.js'
@@ -14,8 +14,8 @@ import { passwordStorage } from './passwords.js'
 import { checkDatabaseSettings, createPool } from './pool.js'
 import { createUsers } from './users.js'
 
-/** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
-const DRAIN_GRACE_MS = 250
+/** Codes of the end after a signal; 2 is for a configuration that is wrong. */
+const EXIT = { drained: 0, dropped: 1 }
 
 /** Files that are neither client nor database connections: the admin listener's, the log, Node's own. */
 const OTHER_FILES = 48
@@ -26,9 +26,9 @@ const TIMEOUT_CHECK_INTERVAL_MS = 500
 const config = configOrExit()
 const log = pino({ level: config.logLevel, serializers: { err: describeError } })
 
-/** @type {Set<net.Socket>} */
+/** @type {Set<import('node:net').Socket>} */
 const sockets = new Set()
-let dropped = 0
+let droppedConnections = 0
 
 await main()
 
@@ -43,7 +43,7 @@ async function main() {
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })
   const server = createApiServer(app)
-  metrics.watch({ app, pool, users, gate, server, dropped: () => dropped })
+  metrics.watch({ app, pool, users, gate, server, dropped: () => droppedConnections })
 
   let draining = false
   const admin = createAdminServer({ registry: metrics.registry, pool, isDraining: () => draining })
@@ -56,9 +56,10 @@ async function main() {
       if (draining) process.exit(128 + constants.signals[signal])
       draining = true
       log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')
-      await drain(server, app, pool)
+      const { isComplete, dropped } = await drain({ server, sockets, app, pool, timeoutMs: config.shutdownTimeoutMs })
+      if (!isComplete) log.warn({ dropped_requests: dropped }, 'shutdown took too long: dropped what was in flight')
       log.info('stopped')
-      process.exit(0)
+      process.exit(dropped === 0 ? EXIT.drained : EXIT.dropped)
     })
   }
 }
@@ -100,7 +101,7 @@ function createApiServer(app) {
   // At the limit of open files the kernel would go on taking connections, which Node then closes without a word to anyone.
   const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
-  server.on('drop', () => dropped++)
+  server.on('drop', () => droppedConnections++)
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -134,33 +135,6 @@ async function listen(server, port, host, backlog) {
     process.stderr.write(`redline: cannot listen on ${host}:${port}: ${/** @type {Error} */ (error).message}\n`)
     process.exit(2)
   }
-  const { address, family, port: bound } = /** @type {net.AddressInfo} */ (server.address())
+  const { address, family, port: bound } = /** @type {import('node:net').AddressInfo} */ (server.address())
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
-}
-
-/**
- * Stops accepting, lets every request that has arrived end, closes the pool; after shutdownTimeoutMs it cuts the rest.
- *
- * @param {http.Server} server
- * @param {import('./app.js').App} app
- * @param {import('./pool.js').Pool} pool
- */
-async function drain(server, app, pool) {
-  app.drain()
-  const bound = setTimeout(() => {
-    log.warn({ in_flight: app.stats.inFlight }, 'shutdown took too long: cutting what is left')
-    process.exit(0)
-  }, config.shutdownTimeoutMs)
-  // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
-  // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.
-  const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
-  const idle = setInterval(() => {
-    server.closeIdleConnections()
-    // Node does not count a connection as idle on which nothing has ever come.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-  }, DRAIN_GRACE_MS)
-  await closed
-  clearInterval(idle)
-  await pool.end()
-  clearTimeout(bound)
 }

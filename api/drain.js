@@ -1,0 +1,48 @@
+import net from 'node:net'
+
+/** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
+const GRACE_MS = 250
+
+/**
+ * Stops accepting, lets every request that has arrived end, and closes the pool, all within `timeoutMs`.
+ *
+ * @param {object} parts
+ * @param {import('node:http').Server} parts.server
+ * @param {Set<net.Socket>} parts.sockets its open connections
+ * @param {import('./app.js').App} parts.app
+ * @param {import('./pool.js').Pool} parts.pool
+ * @param {number} parts.timeoutMs
+ * @returns {Promise<{ isComplete: boolean, dropped: number }>} `dropped`: requests without an answer at the timeout, which
+ *   get none if the process ends now
+ */
+export async function drain({ server, sockets, app, pool, timeoutMs }) {
+  app.drain()
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, false)
+  })
+  const isComplete = await Promise.race([finish(server, sockets, pool), late])
+  clearTimeout(timer)
+  return { isComplete, dropped: app.stats.inFlight }
+}
+
+/**
+ * @param {import('node:http').Server} server
+ * @param {Set<net.Socket>} sockets
+ * @param {import('./pool.js').Pool} pool
+ */
+async function finish(server, sockets, pool) {
+  // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
+  // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.
+  const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
+  const idle = setInterval(() => {
+    server.closeIdleConnections()
+    // Node does not count a connection as idle on which nothing has ever come.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }, GRACE_MS)
+  await closed
+  clearInterval(idle)
+  await pool.end()
+  return true
+}
