@@ -13,7 +13,8 @@ const PAUSE_MS = 5
  *
  * @param {string} url
  * @param {string} name makes the emails its own
- * @returns {{ stop: () => Promise<import('./ledger.js').Entry[]>, acknowledged: () => number }}
+ * @returns {{ stop: () => Promise<import('./ledger.js').Entry[]>, acknowledged: () => number, answered: () => number }}
+ *   stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
  */
 export function startClient(url, name) {
   /** @type {import('./ledger.js').Entry[]} */
@@ -55,6 +56,7 @@ export function startClient(url, name) {
   const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker))
   return {
     acknowledged: () => acknowledged,
+    answered: () => ledger.length,
     stop: async () => {
       stopping = true
       await Promise.all(workers)
