@@ -77,11 +77,20 @@ export function withoutFailingDisk() {
   if (noRoot) return noRoot
   // Both may be modules that nobody has needed yet. Where they are built in, or do not exist, this changes nothing.
   spawnSync('modprobe', ['--all', 'loop', 'dm-mod', 'dm-flakey'])
-  if (!fs.readFileSync('/proc/misc', 'utf8').includes('device-mapper'))
+  const drivers = fs.existsSync('/proc/misc') ? fs.readFileSync('/proc/misc', 'utf8') : ''
+  if (!drivers.includes('device-mapper'))
     return 'this kernel has no device mapper (no "device-mapper" in /proc/misc), which is needed to drop writes'
-  if (!/^flakey /m.test(spawnSync('dmsetup', ['targets'], { encoding: 'utf8' }).stdout ?? ''))
-    return 'this needs the device mapper\'s target "flakey" (kernel module dm-flakey), and `dmsetup targets` does not list it'
-  return without('mkfs.ext4', '-V') ?? without('losetup', '--version')
+  const programs = [
+    ['dmsetup', 'targets'],
+    ['mkfs.ext4', '-V'],
+    ['losetup', '--version'],
+  ]
+  const missing = programs.map((command) => without(...command)).find(Boolean)
+  if (missing) return missing
+  const targets = spawnSync('dmsetup', ['targets'], { encoding: 'utf8' }).stdout
+  return /^flakey /m.test(targets)
+    ? undefined
+    : 'this needs the device mapper\'s target "flakey" (kernel module dm-flakey)'
 }
 
 /** @param {string} folder */
