@@ -37,6 +37,26 @@ export function settingsOf(settings) {
   return Object.fromEntries(known.map((name) => [name, settings[name]]))
 }
 
+/** @type {Map<string, string>} */
+const taken = new Map()
+
+/** Programs that we start could not run without these. */
+const NEEDED = ['PATH', 'HOME', 'TMPDIR']
+
+/**
+ * A variable that holds a secret. It is taken out of our environment, so that no process that we start inherits it.
+ *
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+export function takeVariable(name) {
+  const value = taken.get(name) ?? process.env[name]
+  if (value === undefined) return undefined
+  taken.set(name, value)
+  if (!NEEDED.includes(name)) delete process.env[name]
+  return value
+}
+
 /** What any program needs, and nothing that would change the API. @param {NodeJS.ProcessEnv} [env] */
 export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
   return { PATH, HOME, TMPDIR }

@@ -12,6 +12,7 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
  * @property {(raw: string) => any} [parse] gives undefined for a value that is not as expected
  * @property {string} [expected] completes "expected …"
  * @property {boolean} [multiple] may be given more than once
+ * @property {(raw: string) => string} [shown] the value without its secrets, as messages and files may show it
  */
 
 /**
@@ -36,15 +37,41 @@ export function parseFlags(flags, argv) {
  * @throws {UsageError}
  */
 export function parseOperands(flags, argv, allowed = true) {
-  const options = Object.fromEntries(
-    Object.entries(flags).map(([name, { value, multiple }]) => [
-      name,
-      { type: value ? /** @type {const} */ ('string') : /** @type {const} */ ('boolean'), multiple: multiple ?? false },
-    ]),
-  )
-  const { values, positionals } = strictly(() => parseArgs({ args: argv, options, allowPositionals: allowed }))
+  const config = { args: argv, options: optionsOf(flags), allowPositionals: allowed }
+  const { values, positionals } = strictly(() => parseArgs(config))
   const given = Object.entries(values).map(([name, raw]) => [name, parsed(name, flags[name], raw)])
   return { given: Object.fromEntries(given), operands: positionals }
+}
+
+/**
+ * The command line as it may be written down: without secrets.
+ *
+ * @param {Record<string, Flag>} flags
+ * @param {string[]} argv that parseFlags accepts
+ * @returns {string[]}
+ */
+export function shownArguments(flags, argv) {
+  const { tokens } = parseArgs({ args: argv, options: optionsOf(flags), tokens: true })
+  return tokens.flatMap((token) => {
+    if (token.kind !== 'option') return []
+    const { name, rawName, value, inlineValue } = token
+    if (value === undefined) return [rawName]
+    const shown = shownValue(flags[name], value)
+    return inlineValue ? [`${rawName}=${shown}`] : [rawName, shown]
+  })
+}
+
+/** @param {Record<string, Flag>} flags */
+function optionsOf(flags) {
+  const options = Object.entries(flags).map(([name, { value, multiple = false }]) => {
+    return [name, { type: value ? /** @type {const} */ ('string') : /** @type {const} */ ('boolean'), multiple }]
+  })
+  return Object.fromEntries(options)
+}
+
+/** @param {Flag} flag @param {string} text */
+function shownValue({ shown }, text) {
+  return shown ? shown(text) : text
 }
 
 /** @template T @param {() => T} parse @returns {T} */
@@ -52,7 +79,12 @@ function strictly(parse) {
   try {
     return parse()
   } catch (error) {
-    const [firstSentence] = /** @type {Error} */ (error).message.split('. ')
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
+    // It may be a part of a secret that lacks its quotes.
+    if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+      throw new UsageError('expected flags alone, got something beside them: put quotes around a value with spaces')
+    }
+    const [firstSentence] = message.split('. ')
     throw new UsageError(`${firstSentence}; --help lists what is known`)
   }
 }
@@ -62,7 +94,9 @@ function parsed(name, flag, raw) {
   if (!flag.parse) return raw
   const one = (/** @type {string} */ text) => {
     const value = flag.parse?.(text)
-    if (value === undefined) throw new UsageError(`--${name}: expected ${flag.expected}, got ${JSON.stringify(text)}`)
+    if (value === undefined) {
+      throw new UsageError(`--${name}: expected ${flag.expected}, got ${JSON.stringify(shownValue(flag, text))}`)
+    }
     return value
   }
   return flag.multiple ? raw.map(one) : one(raw)

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { keptUrl } from './credentials.js'
 import { UsageError } from './flags.js'
 import { KNOWN_BLANKS, parseTemplate } from './template.js'
 
@@ -60,7 +61,9 @@ function parsed(text) {
   try {
     return JSON.parse(text)
   } catch (error) {
-    return refuse('JSON', oneLine(/** @type {Error} */ (error).message))
+    // The rest of the message quotes the file, which may hold secrets.
+    const where = /at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message)
+    return refuse('JSON', where ? `something else ${where[0]}` : 'something else')
   }
 }
 
@@ -83,7 +86,10 @@ function entryOf(given, i) {
   if (!/^[A-Z]{3,10}$/.test(text(method))) refuse(`a method in capitals, such as POST, in ${whose}`, shown(method))
   for (const template of [text(path), body]) refuseBlanks(template, whose)
   if (!/^\/[\x21-\x7e]*$/.test(text(path).replace(/\{\{.*?\}\}/g, '0'))) {
-    refuse(`a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, shown(path))
+    refuse(
+      `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`,
+      shown(typeof path === 'string' ? keptUrl(path) : path),
+    )
   }
   return { name, method, path, body, weight }
 }
@@ -93,7 +99,7 @@ function bodyOf(given, whose) {
   if (given === undefined || given === null) return ''
   if (typeof given === 'string') return given
   if (typeof given === 'object') return JSON.stringify(given)
-  return refuse(`a text, an object or a list as the body of ${whose}`, shown(given))
+  return refuse(`a text, an object or a list as the body of ${whose}`, kindOf(given))
 }
 
 /** @param {string} template @param {string} whose */
@@ -120,12 +126,7 @@ function kindOf(value) {
 
 /** @param {unknown} value */
 function shown(value) {
-  return value === undefined ? 'nothing' : oneLine(JSON.stringify(value)).slice(0, 100)
-}
-
-/** @param {string} message */
-function oneLine(message) {
-  return message.replaceAll('\n', ' ')
+  return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 100)
 }
 
 /** @param {string} expected @param {string} got @returns {never} */

@@ -30,6 +30,9 @@ import { drawsOf, fillTemplate, parseTemplate } from './template.js'
  * @property {string} name
  * @property {number} seed
  * @property {Entry[]} [entries] requests to choose from, instead of the one above
+ * @property {Source} [source] file that the body or the entries come from
+ *
+ * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string }} Source
  *
  * @typedef {object} Entry
  * @property {string} name

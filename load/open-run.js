@@ -1,5 +1,7 @@
-import { withoutCredentials } from './credentials.js'
-import { parseFlags, UsageError } from './flags.js'
+import { isDeepStrictEqual } from 'node:util'
+import { keptPlan, lacksCredentials } from './credentials.js'
+import { parseFlags, shownArguments, UsageError } from './flags.js'
+import { livePlan, secretWarnings } from './live-plan.js'
 import { beginRun, resumeRun } from './results.js'
 
 /** What every verb takes that keeps what it measures. @satisfies {Record<string, import('./flags.js').Flag>} */
@@ -11,24 +13,62 @@ export const RUN_FLAGS = {
 }
 
 /**
- * The run that a command line asks for: a new one, or one that was cut off, which takes no flags but its own. The URL of a
+ * The run that a command line asks for: a new one, or one that was cut off. Flags beside --resume have to be those it was
+ * started with; they are needed only for secrets that the command line itself held, which are not kept. The URL of a
  * database is told each time, since its password is not kept.
  *
- * @template P
+ * @template {{ mix: import('./mix.js').MixPlan }} P
  * @param {string} verb
  * @param {Record<string, import('./flags.js').Flag>} flags of the verb, RUN_FLAGS among them
  * @param {string[]} argv
  * @param {(given: Record<string, any>) => P} planOf
- * @returns {{ results: import('./results.js').Results, run: any, plan: P, json: boolean, databaseUrl: string | undefined }}
+ * @param {(plan: P) => void} [check] throws where the plan cannot be run here
+ * @returns {OpenRun<P>}
  * @throws {UsageError}
  */
-export function openRun(verb, flags, argv, planOf) {
+export function openRun(verb, flags, argv, planOf, check = () => {}) {
   const { resume, json, out, help, 'database-url': databaseUrl, ...given } = parseFlags(flags, argv)
-  if (resume && Object.keys(given).length > 0) {
-    throw new UsageError(`--resume: expected no flags beside it, got --${Object.keys(given)[0]}`)
+  const told = { json: json === true, databaseUrl }
+  if (resume) return { ...reopen(verb, flags, resume, given, { planOf, check }), ...told }
+  const plan = planOf(given)
+  const live = livePlan(plan)
+  check(live)
+  const begun = beginRun(verb, { argv: shownArguments(flags, argv), out, plan: keptPlan(plan) })
+  return { ...begun, plan: live, ...told, warnings: secretWarnings(plan) }
+}
+
+/**
+ * @template P
+ * @typedef {object} OpenRun
+ * @property {import('./results.js').Results} results
+ * @property {any} run run.json so far
+ * @property {P} plan with its secrets in place: it must not be written down
+ * @property {boolean} json
+ * @property {string | undefined} databaseUrl
+ * @property {string[]} warnings about how secrets are kept
+ */
+
+/**
+ * @template {{ mix: import('./mix.js').MixPlan }} P
+ * @param {string} verb
+ * @param {Record<string, import('./flags.js').Flag>} flags
+ * @param {string} folder
+ * @param {Record<string, any>} given beside --resume
+ * @param {{ planOf: (given: Record<string, any>) => P, check: (plan: P) => void }} options
+ */
+function reopen(verb, flags, folder, given, { planOf, check }) {
+  const { results, run } = resumeRun(verb, folder)
+  const isRepeated = Object.keys(given).length > 0
+  const plan = isRepeated ? planOf(flags.seed ? { seed: run.plan.mix.seed, ...given } : given) : run.plan
+  if (isRepeated && !isDeepStrictEqual(keptPlan(plan), run.plan)) {
+    throw new UsageError(`--resume: expected the flags of the run in ${folder} (${run.argv.join(' ')}) or none`)
   }
-  const { results, run } = resume
-    ? resumeRun(verb, resume)
-    : beginRun(verb, { argv: argv.map(withoutCredentials), out, plan: planOf(given) })
-  return { results, run, plan: run.plan, json: json === true, databaseUrl }
+  if (!isRepeated && lacksCredentials(run.plan)) {
+    throw new UsageError(
+      `--resume: expected the flags of the run in ${folder} again, since secrets on its command line were not kept`,
+    )
+  }
+  const live = livePlan(plan)
+  check(live)
+  return { results, run, plan: live, warnings: secretWarnings(plan) }
 }

@@ -1,10 +1,9 @@
-import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { DRIVERS } from './drivers/index.js'
-import { duration, header, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
+import { duration, oneOf, UsageError, wholeNumber, wholeNumbers } from './flags.js'
 import { HOSTS_FLAGS, originOf } from './hosts/flags.js'
-import { readMixFile } from './mix-file.js'
+import { MAX_SEED, MIX_FLAGS, mixOf } from './mix-flags.js'
 import { sshPlanOf } from './ssh/plan.js'
+import { httpUrl, URL_FLAG } from './url-flag.js'
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
 
@@ -14,29 +13,8 @@ const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
 
 /** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
 const MAX_REQUESTS = 100_000_000
-const MAX_SEED = 2 ** 32 - 1
 
 const A_TIME = { value: 'TIME', parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
-
-/** What each request is. @satisfies {Record<string, import('./flags.js').Flag>} */
-export const MIX_FLAGS = {
-  method: {
-    value: 'NAME',
-    about: 'HTTP method (default POST)',
-    parse: (/** @type {string} */ text) => (/^[A-Z]{3,10}$/.test(text) ? text : undefined),
-    expected: 'a method in capitals, such as POST',
-  },
-  header: {
-    value: "'NAME: VALUE'",
-    about: 'may be given more than once',
-    parse: header,
-    expected: 'Name: value',
-    multiple: true,
-  },
-  body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
-  mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see load/README.md' },
-  without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
-}
 
 /** The flags that say what load a run puts on what. @satisfies {Record<string, import('./flags.js').Flag>} */
 export const PLAN_FLAGS = {
@@ -77,14 +55,14 @@ export const PLAN_FLAGS = {
   url: {
     value: 'URL',
     about: 'load a service that runs already; its database is not touched',
-    parse: httpUrl,
-    expected: 'an http:// or https:// URL without user and password (give --header "Authorization: …")',
+    ...URL_FLAG,
+    parse: (/** @type {string} */ text) => httpUrl('url', text),
   },
   'metrics-url': {
     value: 'URL',
     about: "what that service tells of itself, in Prometheus' text format",
-    parse: httpUrl,
-    expected: 'an http:// or https:// URL without user and password',
+    ...URL_FLAG,
+    parse: (/** @type {string} */ text) => httpUrl('metrics-url', text),
   },
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
@@ -163,15 +141,6 @@ function refuseMisfits(driver, flags, connections, duration_s) {
   }
 }
 
-/** These are the drivers' own, or would be sent differently by each. @param {[string, string][]} headers */
-function refuseHeaders(headers) {
-  const names = headers.map(([name]) => name.toLowerCase())
-  const framing = names.find((name) => ['host', 'content-length', 'transfer-encoding', 'connection'].includes(name))
-  if (framing) throw new UsageError(`--header: expected none that frames the request, got ${framing}`)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice) throw new UsageError(`--header: expected each name once, got ${twice} twice`)
-}
-
 /** @param {string} text */
 function percentage(text) {
   const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
@@ -181,65 +150,6 @@ function percentage(text) {
 /** @param {number} ms */
 function seconds(ms) {
   return `${ms / 1000}s`
-}
-
-/** @param {string} text @returns {string | undefined} as the URL standard writes it */
-export function httpUrl(text) {
-  if (!URL.canParse(text)) return undefined
-  const { protocol, username, password, href } = new URL(text)
-  return /^https?:$/.test(protocol) && !username && !password ? href : undefined
-}
-
-/**
- * @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed
- * @returns {import('./mix.js').MixPlan}
- * @throws {UsageError}
- */
-export function mixOf(flags) {
-  refuseHeaders(flags.header ?? [])
-  if (flags.mix) return weightedMixOf(flags)
-  if (flags.without) throw new UsageError('--without: expected --mix beside it, got none')
-  const method = flags.method ?? 'POST'
-  const body = flags.body === undefined ? null : bodyOf(flags.body)
-  const bodiless = body === null && (method === 'GET' || method === 'HEAD')
-  return {
-    name: flags.body ?? (bodiless ? method.toLowerCase() : 'create-user'),
-    method,
-    headers: bodiless ? (flags.header ?? []) : typed(flags.header),
-    body_base64: bodiless ? '' : (body?.toString('base64') ?? null),
-    seed: flags.seed ?? randomInt(MAX_SEED + 1),
-  }
-}
-
-/** @param {Record<string, any>} flags @returns {import('./mix.js').MixPlan} */
-function weightedMixOf({ mix, without, method, body, header, seed }) {
-  const beside = Object.entries({ method, body }).find(([, value]) => value !== undefined)
-  if (beside) throw new UsageError(`--${beside[0]}: expected no --mix beside it, whose entries have their own`)
-  const entries = readMixFile(mix, without)
-  const headers = typed(header)
-  return {
-    name: mix,
-    method: entries[0].method,
-    headers,
-    body_base64: null,
-    seed: seed ?? randomInt(MAX_SEED + 1),
-    entries,
-  }
-}
-
-/** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} [headers] */
-function typed(headers = []) {
-  const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
-  return has ? headers : [/** @type {[string, string]} */ (['Content-Type', 'application/json']), ...headers]
-}
-
-/** @param {string} file */
-function bodyOf(file) {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new UsageError(`--body: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
-  }
 }
 
 /**

@@ -132,6 +132,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
  *
  * @typedef {object} Plan what a run is about; plain data, kept in run.json so that --resume can tell whether it is the same
  * @property {string | null} url null: the API, which we start
+ * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
  * @property {import('./ssh/plan.js').SshPlan | null} [ssh] the host on which it is started; by default this one
  * @property {string | null} metrics_url of a service behind a URL
  * @property {string} driver
@@ -178,11 +179,11 @@ async function waitOut(noisy, signal, progress) {
 /**
  * What the steps load where nothing else is said; a cell is a limit relaxed, which may be more than the host allows.
  *
- * @param {Pick<Plan, 'url' | 'metrics_url'>} plan
+ * @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
  */
-export function openPlanned({ url, metrics_url }) {
+export function openPlanned({ url, metrics_url, shown_url }) {
   return async (/** @type {string | null} */ cell, /** @type {Place} */ place) => {
-    if (url) return openUrl(url, metrics_url)
+    if (url) return openUrl(url, { metricsUrl: metrics_url, shownUrl: shown_url })
     return openApi(relaxed(place, cell)).catch((error) => {
       const isRefused = cell !== null && (error instanceof ServiceEnded || error instanceof UsageError)
       throw isRefused ? new NotApplied(error.message) : error

@@ -1,16 +1,13 @@
-import { isDeepStrictEqual } from 'node:util'
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from './capacity.js'
-import { keptPlan, lacksCredentials, withoutCredentials } from './credentials.js'
 import { DRIVERS } from './drivers/index.js'
-import { helpText, parseFlags, UsageError } from './flags.js'
+import { helpText } from './flags.js'
 import { capacityOf, nextRung, unanswered } from './ladder.js'
 import { limitOfRun } from './limit.js'
-import { RUN_FLAGS } from './open-run.js'
+import { openRun, RUN_FLAGS } from './open-run.js'
 import { PLAN_FLAGS, planOf } from './plan.js'
 import { answerText } from './report/report.js'
 import { SWEEP_REPORT } from './report/sweep.js'
 import { shortTrialTable } from './report/table.js'
-import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './run.js'
 import { DATABASE_FLAG, SSH_FLAGS, withDatabase } from './ssh/plan.js'
 
@@ -26,6 +23,7 @@ const EXAMPLES = `  npm run sweep                     one to two minutes: how mu
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
+  npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
   npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`
 
@@ -45,8 +43,8 @@ export const sweep = {
   ),
 
   async run(argv, io) {
-    const flags = parseFlags(FLAGS, argv)
-    const { results, run, plan } = flags.resume ? reopen(flags) : begin(flags, argv)
+    const { results, run, plan, json, databaseUrl, warnings } = openRun('sweep', FLAGS, argv, planOf, checkDriver)
+    for (const text of warnings) io.progress.note(`warning: ${text}`)
     const experiment = plan.searches
       ? {
           next: (/** @type {Records} */ records, /** @type {import('./run.js').NotAppliedCell[]} */ notApplied) => {
@@ -58,43 +56,14 @@ export const sweep = {
           next: (/** @type {Records} */ records) => nextStep(plan, records),
           answer: (/** @type {Records} */ records) => ladderAnswer(plan, records),
         }
-    const environment = withDatabase(io.environment, flags['database-url'])
+    const environment = withDatabase(io.environment, databaseUrl)
     const ended = await runExperiment({ run, plan, results, ...experiment }, { ...io, environment })
     const text = [shortTrialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
-    return { ...ended, text, folder: results.folder, json: flags.json === true }
+    return { ...ended, text, folder: results.folder, json }
   },
 }
 
 /** @typedef {import('./trial.js').TrialRecord[]} Records */
-
-/** @param {Record<string, any>} flags @param {string[]} argv */
-function begin(flags, argv) {
-  const plan = planOf(flags)
-  checkDriver(plan)
-  return { ...beginRun('sweep', { argv: argv.map(withoutCredentials), out: flags.out, plan: keptPlan(plan) }), plan }
-}
-
-/**
- * The run in a folder, from where it was cut off. Flags beside --resume have to be those it was started with.
- *
- * @param {Record<string, any>} flags
- */
-function reopen({ resume, json, out, 'database-url': databaseUrl, ...given }) {
-  const { results, run } = resumeRun('sweep', resume)
-  results.readTrials()
-  const repeated = Object.keys(given).length > 0
-  const plan = repeated ? planOf({ seed: run.plan.mix.seed, ...given }) : run.plan
-  if (!isDeepStrictEqual(keptPlan(plan), run.plan)) {
-    throw new UsageError(`--resume: expected the flags of the run in ${resume} (${run.argv.join(' ')}) or none`)
-  }
-  if (!repeated && lacksCredentials(run.plan)) {
-    throw new UsageError(
-      `--resume: expected the flags of the run in ${resume} again, since its credentials were not kept`,
-    )
-  }
-  checkDriver(plan)
-  return { results, run, plan }
-}
 
 /** @param {import('./run.js').Plan} plan */
 function checkDriver(plan) {

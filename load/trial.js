@@ -55,7 +55,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
       experiment,
       cell,
       settings: target.settings,
-      target: { kind: target.kind, url: target.url, pid: target.pid, cores: target.cores },
+      target: { kind: target.kind, url: target.shownUrl ?? target.url, pid: target.pid, cores: target.cores },
       load: describeLoad(plan),
       traffic: { ...counts, ...traffic },
       probes: found,

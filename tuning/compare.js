@@ -1,10 +1,10 @@
-import { keptPlan, lacksCredentials, withoutCredentials } from '../load/credentials.js'
 import { duration, helpText, UsageError, wholeNumber, wholeNumbers } from '../load/flags.js'
+import { MIX_FLAGS, mixOf } from '../load/mix-flags.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
-import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
+import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
 import { comparePictures, compareSentence } from './compare/pictures.js'
-import { openSide, SIDE } from './compare/sides.js'
+import { openSide, SIDE, sideFlag } from './compare/sides.js'
 import { durationOf, nextStep } from './compare/steps.js'
 import { compareReport, compareText } from './compare/tables.js'
 import { answerSentence, differencesOf, problemOf } from './compare/verdict.js'
@@ -17,8 +17,8 @@ const QUICK = { blocks: 8, duration: 500, ladders: 1, rung_s: 0.5 }
 const TIMEOUT_S = 10
 
 const FLAGS = {
-  a: { value: 'URL|FILE', about: `${SIDE.expected}`, ...SIDE },
-  b: { value: 'URL|FILE', about: 'the other one', ...SIDE },
+  a: { value: 'URL|FILE', about: SIDE, ...sideFlag('a') },
+  b: { value: 'URL|FILE', about: 'the other one', ...sideFlag('b') },
   concurrency: {
     value: 'A,B,C',
     about: `workers of the closed loops (default ${DEFAULTS.concurrency})`,
@@ -65,9 +65,8 @@ export const compare = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('compare', FLAGS, argv, planOf)
-    if (lacksCredentials(plan)) throw new UsageError('--resume: expected a run without credentials, which are not kept')
-    Object.assign(run, { argv: run.argv.map(withoutCredentials), plan: keptPlan(plan) })
+    const { results, run, plan, json, warnings } = openRun('compare', FLAGS, argv, planOf)
+    for (const text of warnings) io.progress.note(`warning: ${text}`)
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const ended = await runExperiment(
       {
@@ -91,7 +90,7 @@ export const compare = {
 function planOf(flags) {
   const { a, b, ...given } = flags
   for (const [name, side] of Object.entries({ a, b })) {
-    if (!side) throw new UsageError(`--${name}: expected ${SIDE.expected}, got nothing`)
+    if (!side) throw new UsageError(`--${name}: expected ${SIDE}, got nothing`)
   }
   const usual = given.quick ? QUICK : USUAL
   const blocks = given.blocks ?? usual.blocks

@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os'
-import { keptPlan, lacksCredentials, withoutCredentials } from '../load/credentials.js'
 import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
 import { HOSTS_FLAGS, originOf } from '../load/hosts/flags.js'
+import { livePlan } from '../load/live-plan.js'
 import { expandCores, planCores } from '../load/machine.js'
+import { MIX_FLAGS, mixOf } from '../load/mix-flags.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
-import { localPlan, MIX_FLAGS, mixOf } from '../load/plan.js'
+import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
-import { openSide, SIDE } from './compare/sides.js'
+import { openSide, SIDE, sideFlag } from './compare/sides.js'
 import { agreementsOf } from './ramp/agreement.js'
 import { withBackground } from './ramp/background.js'
 import { PRICE, STORAGE } from './ramp/cost.js'
@@ -30,8 +31,8 @@ const LEAST_TIMEOUT_S = 10
 const SUCCESS_RATIO = 0.99
 
 const FLAGS = {
-  a: { value: 'URL|FILE', about: `${SIDE.expected} (default: the local API)`, ...SIDE },
-  b: { value: 'URL|FILE', about: 'another one: how many of A do its work?', ...SIDE },
+  a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
+  b: { value: 'URL|FILE', about: 'another one: how many of A do its work?', ...sideFlag('b') },
   'latency-ceiling': {
     value: 'TIME',
     about: `of the mean latency (default ${DEFAULTS.ceiling_ms}ms)`,
@@ -97,16 +98,16 @@ export const ramp = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('ramp', FLAGS, argv, planOf)
-    if (lacksCredentials(plan)) throw new UsageError('--resume: expected a run without credentials, which are not kept')
+    const { results, run, plan, json, warnings } = openRun('ramp', FLAGS, argv, planOf)
+    for (const text of warnings) io.progress.note(`warning: ${text}`)
     const present = await presentDrivers(plan).catch((/** @type {Error} */ error) => {
       results.releaseUnused()
       throw error
     })
     for (const text of present.missing) io.progress.note(`goes on without one of its drivers: ${text}`)
-    plan.drivers = Object.keys(present.drivers)
-    plan.driver = plan.drivers[0]
-    Object.assign(run, present, { argv: run.argv.map(withoutCredentials), plan: keptPlan(plan) })
+    const drivers = Object.keys(present.drivers)
+    for (const one of [plan, run.plan]) Object.assign(one, { drivers, driver: drivers[0] })
+    Object.assign(run, present)
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const ended = await runExperiment(
       {
@@ -140,7 +141,7 @@ function planOf({ a = { url: null, file: null }, b, without, ...given }) {
   const most_workers = given['max-workers'] ?? DEFAULTS.most_workers
   const sides = { a, ...(b && { b }) }
   const mix = mixOf({ ...given, seed })
-  const drivers = chosenDrivers(given, Object.values(sides))
+  const drivers = chosenDrivers(given, Object.values(livePlan({ ...base, sides }).sides))
   const plan = {
     ...base,
     mix,

@@ -74,7 +74,8 @@ async function startSwarm(folder, load, signal) {
   const port = await getPort({ host: '127.0.0.1' })
   const file = path.join(folder, 'locustfile.py')
   await fs.copyFile(LOCUSTFILE, file)
-  await fs.writeFile(path.join(folder, 'program.json'), JSON.stringify(setupFor(load, workers, null)))
+  const setup = JSON.stringify(setupFor(load, workers, null))
+  await fs.writeFile(path.join(folder, 'program.json'), setup, { mode: 0o600 })
   const common = ['--headless', '--loglevel=ERROR']
   const bound = ['--master', '--master-bind-host=127.0.0.1', `--master-bind-port=${port}`]
   const users = [`--users=${load.connections}`, `--spawn-rate=${load.connections}`, `--expect-workers=${workers}`]
@@ -136,7 +137,7 @@ async function startOn(hosts, counts, { folder, load, masterPort, workers, args,
   const started = hosts.map(async (place, i) => {
     if (counts[i] === 0) return []
     const program = path.join(folder, `program-${i}.json`)
-    await fs.writeFile(program, JSON.stringify(setupFor(load, workers, place.host)))
+    await fs.writeFile(program, JSON.stringify(setupFor(load, workers, place.host)), { mode: 0o600 })
     const files = { [program]: 'program.json', [path.join(folder, 'locustfile.py')]: 'locustfile.py' }
     const options = { config: load.ssh_config ?? null, workers: counts[i], masterPort, files, signal }
     return [await startThere(place, { ...options, args: ['--locustfile=locustfile.py', ...args] })]

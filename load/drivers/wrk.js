@@ -75,7 +75,8 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   await fs.rm(result, { force: true })
   const globals = { program: programFor(load), first, threads, result_file: result }
   const lines = Object.entries(globals).map(([name, value]) => `${name} = ${luaOf(value)}\n`)
-  await fs.writeFile(script, lines.join('') + (await fs.readFile(SCRIPT, 'latin1')), 'latin1')
+  const text = lines.join('') + (await fs.readFile(SCRIPT, 'latin1'))
+  await fs.writeFile(script, text, { encoding: 'latin1', mode: 0o600 })
   signal.throwIfAborted()
   const [program, ...args] = leashed(
     [
@@ -85,7 +86,8 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
       `--duration=${Math.ceil(duration_s)}s`,
       `--timeout=${Math.ceil(load.timeout_s)}s`,
       `--script=${script}`,
-      load.url,
+      // The script sets path and query: everybody can read a command line.
+      new URL(load.url).origin,
     ],
     { signal: 'KILL' },
   )

@@ -1,3 +1,4 @@
+import { keptDatabaseUrl } from '../credentials.js'
 import { UsageError, wholeNumber } from '../flags.js'
 
 /** Port of the API on the host: one that a security group can open, since it does not change. */
@@ -33,6 +34,7 @@ export const DATABASE_FLAG = {
     about: 'a Postgres of yours (default DATABASE_URL, else one is started)',
     parse: (/** @type {string} */ text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
     expected: 'a URL such as postgres://user:password@host/db',
+    shown: keptDatabaseUrl,
   },
 }
 

@@ -8,6 +8,7 @@ import { openSsh } from './ssh.js'
  * @property {'local' | 'url' | 'ssh'} kind
  * @property {boolean} countsRows whether what it stores is in the run's database
  * @property {string} url of the endpoint that is loaded
+ * @property {string} [shownUrl] the same as it may be written down, where it may hold secrets
  * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
  * @property {string | null} metricsUrl page in Prometheus' text format
  * @property {number | null} pid

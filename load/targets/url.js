@@ -1,15 +1,20 @@
+import { keptUrl } from '../credentials.js'
+
 /**
  * A service that already runs. Nothing of it is started, set, emptied or counted.
  *
  * @param {string} url
- * @param {string | null} [metricsUrl] what it tells of itself
+ * @param {object} [options]
+ * @param {string | null} [options.metricsUrl] what it tells of itself
+ * @param {string} [options.shownUrl] the URL as it may be written down
  * @returns {import('./index.js').Target}
  */
-export function openUrl(url, metricsUrl = null) {
+export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {
   return {
     kind: 'url',
     countsRows: false,
     url,
+    shownUrl,
     adminUrl: null,
     metricsUrl,
     pid: null,

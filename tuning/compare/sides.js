@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import { UsageError } from '../../load/flags.js'
 import { NotApplied } from '../../load/not-applied.js'
-import { httpUrl } from '../../load/plan.js'
 import { openUrl } from '../../load/targets/index.js'
+import { httpUrl, URL_FLAG } from '../../load/url-flag.js'
 import { openCell } from '../knobs/open-cell.js'
 import { KNOBS } from '../knobs.js'
 
@@ -13,28 +13,38 @@ const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 /**
  * One of two targets: a service that runs already, or the local API with the settings of a file, or with its defaults.
  *
- * @typedef {{ url: string, file: null } | { url: null, file: string | null }} Side
+ * @typedef {{ url: string, shown_url?: string, file: null } | { url: null, shown_url?: undefined, file: string | null }} Side
+ *   shown_url: the URL without its secrets; a kept plan has only this one, as its url
  */
 
-/** A flag's `parse` and `expected`. */
-export const SIDE = {
-  /** @param {string} text @returns {Side | undefined} @throws {UsageError} where a file has settings that no side can have */
-  parse: (text) => {
-    if (/^https?:\/\//i.test(text)) {
-      const url = httpUrl(text)
-      return url ? { url, file: null } : undefined
-    }
-    if (!existsSync(text)) return undefined
-    settingsOf(text)
-    return { url: null, file: text }
-  },
-  expected:
-    'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each); a URL without user and password',
+/**
+ * A flag for a side.
+ *
+ * @param {string} flag its name
+ */
+export function sideFlag(flag) {
+  return {
+    /** @param {string} text @returns {Side | undefined} @throws {UsageError} where a file has settings that no side can have */
+    parse: (text) => {
+      if (/^(https?:\/\/|\{\{)/i.test(text)) {
+        const url = httpUrl(flag, text)
+        return url ? { url, file: null } : undefined
+      }
+      if (!existsSync(text)) return undefined
+      settingsOf(text)
+      return { url: null, file: text }
+    },
+    expected: SIDE,
+    shown: URL_FLAG.shown,
+  }
 }
 
+export const SIDE =
+  'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each); a URL without user and password'
+
 /** @param {Side} side */
-export function labelOf({ url, file }) {
-  return url ?? file ?? 'the local API'
+export function labelOf({ url, shown_url, file }) {
+  return shown_url ?? url ?? file ?? 'the local API'
 }
 
 /**
@@ -44,8 +54,8 @@ export function labelOf({ url, file }) {
  * @throws {UsageError} where a setting could not be set, or is not what was read back: without the side there is no answer
  */
 export async function openSide(side, place) {
-  const { url, file } = side
-  if (url) return openUrl(url)
+  const { url, shown_url: shownUrl, file } = side
+  if (url) return openUrl(url, { shownUrl })
   const settings = file === null ? {} : settingsOf(file)
   const levels = Object.fromEntries(Object.entries(settings).filter(([name]) => name in KNOBS))
   const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in KNOBS)))

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
@@ -70,7 +71,8 @@ export function localAttack(program, args, lines, { output, signal }) {
   /** @type {import('node:child_process').ChildProcess | null} */
   let child = null
   return {
-    ready: async () => {},
+    // vegeta writes the URL of each request into its results, and would let everybody read them.
+    ready: () => fs.writeFile(output, '', { mode: 0o600 }),
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
       child = spawn(program, [...args, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })

@@ -54,7 +54,7 @@ export function remoteAttack({ host, program }, args, lines, { config, output, s
   }
   return {
     async ready() {
-      const file = await fs.open(output, 'w')
+      const file = await fs.open(output, 'w', 0o600)
       try {
         remote = startRemote(host, { config, setup: SETUP, words: words(program, args), stdout: file.fd })
       } finally {
