@@ -1,6 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from './flags.js'
+import { refuseForeign, refuseLinks } from './folder.js'
+import { holdFolder, releaseFolder } from './folder-lock.js'
 
 /** Says that a folder is taken, until the run has something to say. */
 const PLACEHOLDER = '{}\n'
@@ -46,33 +48,38 @@ export class Results {
   /**
    * @param {string | undefined} out folder; by default results/<run_id>
    * @param {string} runId
-   * @throws {UsageError} when the folder already holds a run
+   * @throws {UsageError} when the folder holds anything, a run or other files
    */
   static create(out, runId) {
+    if (out !== undefined && Results.holdsRun(out)) refuseTaken(out)
     try {
       const folder = out ?? newFolder(runId)
+      refuseForeign(folder)
       fs.mkdirSync(folder, { recursive: true })
+      holdFolder(folder, '--out')
       // Taken in one step: of two runs that want the same folder, one gets it.
       fs.writeFileSync(path.join(folder, 'run.json'), PLACEHOLDER, { flag: 'wx' })
       return new Results(folder)
     } catch (error) {
+      if (error instanceof UsageError) throw error
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-      if (code === 'EEXIST' && out) {
-        throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
-      }
+      if (code === 'EEXIST' && out && Results.holdsRun(out)) refuseTaken(out)
       throw new UsageError(`--out: expected a folder that can be written, got ${message}`)
     }
   }
 
   /**
    * @param {string} folder of a run that was cut off
-   * @throws {UsageError} when there is none
+   * @throws {UsageError} when there is none, or a run is using it
    */
   static resume(folder) {
     if (!Results.holdsRun(folder)) {
       throw new UsageError(`--resume: expected a results folder with a run.json, got ${folder}`)
     }
     const results = new Results(folder)
+    results.readRun()
+    refuseLinks(folder)
+    holdFolder(folder, '--resume')
     results.#dropTornLine()
     return results
   }
@@ -97,6 +104,7 @@ export class Results {
   releaseUnused() {
     if (fs.readFileSync(this.file('run.json'), 'utf8') !== PLACEHOLDER) return
     for (const name of ['run.json', 'api.log']) fs.rmSync(this.file(name), { force: true })
+    releaseFolder(this.folder)
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }
 
@@ -104,14 +112,13 @@ export class Results {
   readRun() {
     const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
     if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
+    if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
     return run
   }
 
-  /** In one step, so that no reader ever meets half a file. @param {object} run */
+  /** @param {object} run */
   writeRun(run) {
-    const temporary = this.file('run.json.tmp')
-    fs.writeFileSync(temporary, `${JSON.stringify(run, null, 2)}\n`, { flush: true })
-    fs.renameSync(temporary, this.file('run.json'))
+    this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
   /** @returns {import('./trial.js').TrialRecord[]} */
@@ -129,9 +136,18 @@ export class Results {
     this.writeText('report.md', markdown)
   }
 
-  /** What is derived. @param {string} name @param {string} text */
+  /**
+   * In one step: no reader ever finds half a file, and where somebody has put a link, the link is replaced and not what it
+   * leads to.
+   *
+   * @param {string} name
+   * @param {string} text
+   */
   writeText(name, text) {
-    fs.writeFileSync(this.file(name), text)
+    const temporary = this.file(`${name}.tmp`)
+    fs.rmSync(temporary, { force: true })
+    fs.writeFileSync(temporary, text, { flush: true, flag: 'wx' })
+    fs.renameSync(temporary, this.file(name))
   }
 
   /** @param {string} name */
@@ -152,6 +168,11 @@ export class Results {
     const whole = fs.readFileSync(file).lastIndexOf('\n') + 1
     fs.truncateSync(file, whole)
   }
+}
+
+/** @param {string} out @returns {never} */
+function refuseTaken(out) {
+  throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
 }
 
 /** results/<run_id>, or with a number behind it where two runs start in the same second. @param {string} runId */

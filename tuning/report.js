@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { helpText, parseOperands, UsageError } from '../load/flags.js'
+import { refuseForeign } from '../load/folder.js'
 import { sectionsOf } from '../load/report/sections.js'
 import { writeAll, writePages } from '../load/report/write.js'
 import { Results } from '../load/results.js'
@@ -119,14 +120,10 @@ async function ofClass({ class: folder, out, json }, operands) {
   return ended({ students }, text, results.folder, json)
 }
 
-/** A folder to write to that holds no other run: its report is its own. @param {string} folder @param {string[]} sources */
+/** A folder to write to: a new one, or that of the run that is shown. @param {string} folder @param {string[]} sources */
 function outside(folder, sources) {
-  if (!sources.some((source) => path.resolve(source) === path.resolve(folder)) && Results.holdsRun(folder)) {
-    throw new UsageError(`--out: expected a folder without a run, got ${folder}`)
-  }
-  if (sources.length > 1 && Results.holdsRun(folder)) {
-    throw new UsageError(`--out: expected a folder that none of the runs is in, got ${folder}`)
-  }
+  const isItsOwn = sources.length === 1 && path.resolve(sources[0]) === path.resolve(folder)
+  if (!isItsOwn) refuseForeign(folder)
   mkdirSync(folder, { recursive: true })
   return new Results(folder)
 }

@@ -129,8 +129,8 @@ t.test('what cannot be shown is refused', async (t) => {
     [[`${folder}/none`], /expected a results folder with a run\.json/],
     [[`${folder}/unused`], /ended before its first trial/],
     [[sweep, soak], /expected runs of one verb, got a sweep and a soak/],
-    [[sweep, '--out', soak], /--out: expected a folder without a run/],
-    [[sweep, other, '--out', sweep], /--out: expected a folder/],
+    [[sweep, '--out', soak], /--out: expected a new or empty folder/],
+    [[sweep, other, '--out', sweep], /--out: expected a new or empty folder/],
     [[sweep, '--nonsense'], /--help lists what is known/],
   ]
   for (const [argv, message] of /** @type {[string[], RegExp][]} */ (cases)) {

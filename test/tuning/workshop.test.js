@@ -309,7 +309,7 @@ t.test('what is forgotten is ours alone, and no other folder is taken', async (t
   t.throws(() => readProgress(folder), /^.*--out: expected the folder of a workshop/)
   const run = temporaryFolder(t)
   fs.writeFileSync(path.join(run, 'run.json'), '{}')
-  t.throws(() => readProgress(run), /holds a run/)
+  t.throws(() => readProgress(run), /expected a new or empty folder, got .* which holds run\.json/)
 })
 
 t.test('a class in one table: capacities, guesses, tries; names from outside open no column', async (t) => {

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../load/flags.js'
+import { refuseForeign } from '../../load/folder.js'
 import { EXERCISES } from './exercises/index.js'
 
 const FILE = 'progress.json'
@@ -118,12 +119,6 @@ const WORDS = {
   again: 'measuring again',
   outcome: 'the outcome',
   done: 'nothing',
-}
-
-/** @param {string} folder */
-function refuseForeign(folder) {
-  if (!fs.existsSync(path.join(folder, 'run.json'))) return
-  throw new UsageError(`--out: expected a folder for the workshop, got ${folder}, which holds a run`)
 }
 
 /** @param {string} file */
