@@ -1,21 +1,14 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { UsageError } from '../flags.js'
 import { createMix } from '../mix.js'
 import { refuseEntries } from './refuse.js'
 import { constantRate } from './schedule.js'
 import { attackArguments, localAttack, partsOf, shareOf } from './vegeta/attack.js'
 import { hitsOf, summarise } from './vegeta/hits.js'
+import { binary, versionOf } from './vegeta/program.js'
 import { remoteAttack } from './vegeta/remote.js'
-
-const BUILT = fileURLToPath(new URL('vegeta/bin/vegeta', import.meta.url))
-const run = promisify(execFile)
 
 /**
  * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults, which
@@ -85,21 +78,6 @@ export const vegeta = {
 }
 
 /** @typedef {{ part: import('./vegeta/attack.js').Part, attack: import('./vegeta/attack.js').Attack }} Begun */
-
-/** @returns {string} file of the program: the one built here, else the one on PATH */
-export function binary() {
-  if (existsSync(BUILT)) return BUILT
-  const found = spawnSync('sh', ['-c', 'command -v vegeta'], { encoding: 'utf8' }).stdout?.trim()
-  if (found) return found
-  throw new UsageError(
-    '--driver: expected vegeta on PATH or built by `npm run vegeta` (needs Go 1.22 or newer), found neither',
-  )
-}
-
-/** @param {string} program */
-async function versionOf(program) {
-  return (await run(program, ['-version'])).stdout.match(/^Version: (\S+)/m)?.[1] ?? 'unknown'
-}
 
 /**
  * One JSON target a line, those of a part.

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { DRIVERS } from '../drivers/index.js'
-import { binary } from '../drivers/vegeta.js'
+import { binary } from '../drivers/vegeta/program.js'
 import { UsageError } from '../flags.js'
 import { startRemote } from '../ssh/remote.js'
 
@@ -111,8 +111,14 @@ function prepareVegeta({ host, version, note }) {
     setup: `
 folder="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 program=$(command -v vegeta)
-if [ -z "$program" ] || ! "$program" -version </dev/null | grep -q '^${expected}$'; then program="$folder/${name}"; fi
-[ -x "$program" ] && say program "$program" || say missing "$folder"
+ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
+if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say program "$program"
+else
+  program="$folder/${name}"
+  if [ -e "$folder" ] && ! ours "$folder"; then say foreign "$folder"
+  elif [ -x "$program" ] && ours "$program"; then say program "$program"
+  else say missing "$folder"; fi
+fi
 `,
     words: `
 copy) mkdir -p "$folder" && cd "$folder" && say copying ;;
@@ -122,11 +128,15 @@ try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
     cleanup: `rm -f "$folder/${part}"`,
 
     async finish(remote, system) {
-      const isThere = await Promise.race([
-        remote.heard('program').then(() => true),
-        remote.heard('missing').then(() => false),
-      ])
-      if (!isThere) {
+      const found = await Promise.race(
+        ['program', 'missing', 'foreign'].map((word) => remote.heard(word).then((rest) => ({ word, rest }))),
+      )
+      if (found.word === 'foreign') {
+        throw new UsageError(
+          `--load-hosts ${host}: expected ${found.rest.join(' ')} there to be writable by its owner alone, who is its user: chmod go-w it, or set XDG_CACHE_HOME there`,
+        )
+      }
+      if (found.word === 'missing') {
         const here = `${os.type()} ${os.machine()}`
         if (system !== here) {
           throw new UsageError(

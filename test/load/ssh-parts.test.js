@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { setTimeout as pause, setImmediate } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { nodeOf } from '../../load/node-versions.js'
 import { NotApplied } from '../../load/not-applied.js'
 import { watchHost } from '../../load/probes/host.js'
 import { openPlanned } from '../../load/run.js'
@@ -65,32 +64,6 @@ t.test('a cache that others may write is not used, and what is not ours in it st
   fs.chmodSync(cache, 0o755)
   t.strictSame(await install(bundle), {})
   t.strictSame(fs.readdirSync(cache).sort(), ['code-new', 'modules-new', 'somebody-else'])
-})
-
-t.test('who is killed while npm brings a Node leaves neither npm nor half a Node', { skip: withoutProc }, async (t) => {
-  const folder = t.testdir({
-    npm: `#!/bin/sh\nmkdir -p "$3/node_modules/node-linux-${process.arch}/bin"\necho half > "$3/node_modules/node-linux-${process.arch}/bin/node"\necho $$ "$3" > "$SAYS.part" && mv "$SAYS.part" "$SAYS"\nexec sleep 60\n`,
-  })
-  fs.chmodSync(path.join(folder, 'npm'), 0o755)
-  const says = path.join(folder, 'says')
-  const program = `import { nodeOf } from './load/node-versions.js'; await nodeOf('9999')`
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, SAYS: says }
-  const lab = spawn(process.execPath, ['--input-type=module', '--eval', program], { env, stdio: 'inherit' })
-  while (!fs.existsSync(says)) await pause(10)
-  const [npm, part] = fs.readFileSync(says, 'utf8').trim().split(' ')
-  t.teardown(() => fs.rmSync(part, { recursive: true, force: true }))
-  lab.kill('SIGKILL')
-  await once(lab, 'exit')
-  while (fs.existsSync(`/proc/${npm}`)) await pause(10)
-
-  // With an npm that fails at once.
-  fs.writeFileSync(path.join(folder, 'npm'), '#!/bin/sh\necho "npm error no such version" >&2\nexit 1\n')
-  const { PATH } = process.env
-  t.teardown(() => Object.assign(process.env, { PATH }))
-  process.env.PATH = env.PATH
-  const refused = await nodeOf('9999').catch((error) => error)
-  t.ok(refused instanceof NotApplied, 'nor is what was left taken for one')
-  t.match(refused.message, /npm error no such version/)
 })
 
 t.test('a limit that cannot be relaxed leaves its cell out; the run as it is has to begin', async (t) => {

@@ -173,7 +173,7 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
     t.notMatch(fs.readFileSync(`${out}/${file}`, 'utf8'), 'hunter2', `credentials stay out of ${file}`)
   }
   const resumed = await startLab(['sweep', '--resume', out]).ended
-  t.match(resumed, { code: 2, stderr: /credentials were not kept/ })
+  t.match(resumed, { code: 2, stderr: /secrets on its command line were not kept/ })
 })
 
 t.test('a rate that is not met fails, and the capacity lies below it', async (t) => {
