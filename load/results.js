@@ -103,7 +103,7 @@ export class Results {
   /** Leaves nothing of a run that never began, so that the same folder can be asked for again. */
   releaseUnused() {
     if (fs.readFileSync(this.file('run.json'), 'utf8') !== PLACEHOLDER) return
-    for (const name of ['run.json', 'api.log']) fs.rmSync(this.file(name), { force: true })
+    for (const name of ['run.json', 'run.json.tmp', 'api.log']) fs.rmSync(this.file(name), { force: true })
     releaseFolder(this.folder)
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }

@@ -17,7 +17,7 @@ const MOST_RUNS = 6
 const FLAGS = {
   out: {
     value: 'DIR',
-    about: "folder for what is written (default: the run's own; results/<time>-report for several)",
+    about: "new or empty folder for what is written (default: the run's own; results/<time>-report for several)",
   },
   class: { value: 'DIR', about: "everybody's capacities and guesses, from a folder with the results of each student" },
   'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },

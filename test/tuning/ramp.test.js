@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { UsageError } from '../../load/flags.js'
@@ -490,7 +490,8 @@ function limited(slots) {
 
 t.test('two services of somebody else, of which one does eight times the work', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
-  const sides = ['--a', await httpServer(t, limited(1)), '--b', await httpServer(t, limited(8))]
+  const [a, b] = [await httpServer(t, limited(1)), await httpServer(t, limited(8))]
+  const sides = ['--a', `${a}?token=hunter2`, '--b', `${b}?token=hunter2`]
   const prices = ['--price-a', '0.192/h', '--price-b', '0.312/h', '--storage-a', '1100GBx0.10']
   // Far apart, and in times far above a stall, so that other tests which have the cores do not decide.
   const flags = ['--latency-ceiling', '160ms', '--blocks', '2', '--duration', '600ms', '--quick', '--out', out]
@@ -500,6 +501,8 @@ t.test('two services of somebody else, of which one does eight times the work', 
   t.match(report, /of A do the work of one B at the ceiling \(too few blocks for an interval\)/)
   t.match(report, /per million requests/)
   t.match(stdout, /of A do the work of one B/)
+  t.match(report, `A (${a}?token=(withheld))`)
+  for (const file of readdirSync(out)) t.notMatch(readFileSync(path.join(out, file), 'utf8'), 'hunter2', file)
   const { ramp } = readRun(out)
   t.ok(ramp.work.ratio > 3 && ramp.work.ratio < 20, `${ramp.work.ratio}`)
   t.ok(ramp.cost.a.estimate > ramp.cost.b.estimate)
@@ -513,7 +516,7 @@ t.test('the local API with writes beside it', async (t) => {
   writeFileSync(path.join(folder, 'a.env'), 'INSERT_MODE=single\n')
   const out = path.join(folder, 'run')
   const mix = path.join(folder, 'mix.json')
-  const create = { name: 'create', path: '/user', body: { email: '{{seq}}@redline.test', password: 'secret' } }
+  const create = { name: 'create', path: '/user', body: { email: '{{seq}}@redline.test', password: 'hunter2' } }
   writeFileSync(mix, JSON.stringify([create, { name: 'describe', path: '/openapi.json' }]))
   const load = [
     '--mix',
@@ -550,6 +553,9 @@ t.test('the local API with writes beside it', async (t) => {
   t.match(report, /Writes beside it: 50\/s, of which/)
   t.match(report, /\| A: describe +\| +4 \|/)
   t.match(report, /\| A, 4: create +\|.* \d\.\d\dx \|$/m)
+  for (const file of readdirSync(out)) t.notMatch(readFileSync(path.join(out, file), 'utf8'), 'hunter2', file)
+  const resumed = await runVerb('ramp', ['--resume', out], { ...process.env, DATABASE_URL: embedded.url })
+  t.equal(resumed.status, 0, `${resumed.stderr}: the mix comes from its file again`)
 })
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {
