@@ -8,9 +8,10 @@ const HARMLESS = new Set([
   ...['upgrade-insecure-requests', 'user-agent', 'x-requested-with'],
 ])
 
-/** A value that consists of one reference to a secret, or of one blank of a template; a header may begin with its scheme. */
-const BLANK_ALONE = /^\{\{[^{}]*\}\}$/
-const SCHEME_AND_BLANK = /^(?:(?:basic|bearer|token|apikey) +)?\{\{[^{}]*\}\}$/i
+/** A reference to a secret, or a blank of a template. */
+const BLANK = String.raw`\{\{\s*(?:(?:env|file) [^{}]+|seq|word|int -?\d+ -?\d+)\s*\}\}`
+const BLANK_ALONE = new RegExp(`^${BLANK}$`)
+const SCHEME_AND_BLANK = new RegExp(`^(?:(?:basic|bearer|token|apikey) +)?${BLANK}$`, 'i')
 
 /**
  * A plan as it is kept in run.json, and comes back from there: without values of headers and queries, and without bodies.

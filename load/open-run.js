@@ -7,7 +7,7 @@ import { beginRun, resumeRun } from './results.js'
 /** What every verb takes that keeps what it measures. @satisfies {Record<string, import('./flags.js').Flag>} */
 export const RUN_FLAGS = {
   out: { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' },
-  resume: { value: 'DIR', about: 'go on with a run that was cut off; secrets that its command line held are given again' },
+  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
   json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
   help: { value: '', about: 'this text' },
 }

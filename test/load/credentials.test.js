@@ -32,6 +32,7 @@ t.test('a header keeps its value only if its name is harmless or the value refer
     ['X-Key: {{file key.txt}}', 'X-Key: {{file key.txt}}'],
     ['Authorization Bearer hunter2', '(withheld)'],
     ['hunter2', '(withheld)'],
+    ['X-Key: {{hunter2}}', 'X-Key: (withheld)'],
   ]
   for (const [text, kept] of rows) t.equal(keptHeader(text), kept)
 })
