@@ -92,7 +92,16 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
   ]
   const folder = t.testdir({ mix: JSON.stringify(mix), body: 'hunter2', token: 'hunter2\n' })
   const token = `{{file ${folder}/token}}`
-  const flags = ['--url', `http://a.test/?token=${token}`, '--header', `Authorization: Bearer ${token}`, '--seed', '1']
+  const metrics = ['--metrics-url', `http://a.test/metrics?token=${token}`]
+  const flags = [
+    '--url',
+    `http://a.test/?token=${token}`,
+    '--header',
+    `Authorization: Bearer ${token}`,
+    '--seed',
+    '1',
+    ...metrics,
+  ]
   for (const content of [
     ['--body', `${folder}/body`],
     ['--driver', 'client', '--mix', `${folder}/mix`, '--without', 'b'],
@@ -104,6 +113,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
     t.notOk(text.includes('hunter2') || text.includes(Buffer.from('hunter2').toString('base64')), 'no secret is kept')
     t.strictSame(livePlan(kept), livePlan(plan))
     t.match(livePlan(kept), { url: 'http://a.test/?token=hunter2', shown_url: `http://a.test/?token=${token}` })
+    t.equal(livePlan(kept).metrics_url, 'http://a.test/metrics?token=hunter2')
     t.strictSame(livePlan(kept).mix.headers.at(-1), ['Authorization', 'Bearer hunter2'])
   }
   const kept = keptPlan(planOf(parseFlags(FLAGS, [...flags, '--body', `${folder}/body`])))
@@ -120,6 +130,7 @@ t.test('what the command line alone held is missing from a kept plan', async (t)
   t.notOk(lacksCredentials(plan('--header', 'Accept: a/b', '--url', 'http://a.test/')))
   t.ok(lacksCredentials(plan('--header', 'X-Token: a')))
   t.ok(lacksCredentials(plan('--url', 'http://a.test/?a=b')))
+  t.ok(lacksCredentials(plan('--url', 'http://a.test/', '--metrics-url', 'http://a.test/metrics?a=b')))
 })
 
 t.test('a reference stands for a variable or a file', async (t) => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VERSION } from './program.js'
@@ -12,8 +12,7 @@ const version = ['-ldflags', `-X main.Version=${VERSION}`]
 const alone = ['-tags', 'netgo,osusergo']
 const flags = ['build', '-o', 'bin/vegeta', ...alone, ...version, 'github.com/tsenart/vegeta/v12']
 process.stderr.write(`building vegeta ${VERSION} (about 30 s the first time)\n`)
-rmSync(path.join(folder, 'bin'), { recursive: true, force: true })
-mkdirSync(path.join(folder, 'bin'))
+mkdirSync(path.join(folder, 'bin'), { recursive: true })
 const { status, error } = spawnSync('go', flags, { cwd: folder, stdio: 'inherit' })
 if (error) process.stderr.write('expected Go 1.22 or newer on PATH to build vegeta, found none\n')
 process.exitCode = status ?? 1
