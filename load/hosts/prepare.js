@@ -133,7 +133,7 @@ try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
       )
       if (found.word === 'foreign') {
         throw new UsageError(
-          `--load-hosts ${host}: expected ${found.rest.join(' ')} there to be writable by its owner alone, who is its user: chmod go-w it, or set XDG_CACHE_HOME there`,
+          `--load-hosts ${host}: expected ${found.rest.join(' ')} there to belong to the user that ssh logs in as, and to be writable by nobody else: chmod go-w it, or set XDG_CACHE_HOME there`,
         )
       }
       if (found.word === 'missing') {

@@ -123,7 +123,8 @@ t.test(
 
     fs.chmodSync(cache, 0o777)
     await t.rejects(ready(), {
-      message: /^--load-hosts there: expected .*redline there to be writable by its owner alone, .*: chmod go-w it/,
+      message:
+        /^--load-hosts there: expected .*redline there to belong to the user that ssh logs in as, .*: chmod go-w it/,
     })
   },
 )
