@@ -13,6 +13,7 @@ const BYTES_PER_PIECE = 64
  * @param {number} limitBytes
  */
 export function createBody(limitBytes) {
+  /** @type {Buffer} */
   let buffer = EMPTY
   let length = 0
 

@@ -24,11 +24,11 @@ const STORE_ONCE = `
   ), claimed AS (
     INSERT INTO ${TABLE} (key, user_id) SELECT $1::text, id FROM stored
   )
-  SELECT id FROM stored`
+  SELECT id::text FROM stored`
 
 /** A statement of its own, since it has to see what was committed while the first one waited. */
 const FIND_EARLIER = `
-  SELECT id, email, password FROM ${TABLE} LEFT JOIN users ON id = user_id WHERE key = $1`
+  SELECT id::text, email, password FROM ${TABLE} LEFT JOIN users ON id = user_id WHERE key = $1`
 
 /** Expired keys are deleted this many at a time, so that no statement is long. */
 const DELETE_ROWS = 1000
@@ -61,7 +61,7 @@ export function keyOf(header) {
  * @returns {InsertOnce}
  *
  * @typedef {import('./insert.js').User} User
- * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<number>} InsertOnce
+ * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<string>} InsertOnce
  *   resolves to the id of the row that this request or an earlier one with the same key has committed
  */
 export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
@@ -97,7 +97,7 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
  * @param {import('./pool.js').Pool} pool
  * @param {string} key
  * @param {User} user
- * @returns {Promise<number | null>} null when the key is taken
+ * @returns {Promise<string | null>} null when the key is taken
  */
 async function storeOnce(pool, key, { email, password }) {
   try {

@@ -1,15 +1,16 @@
 import { ApiError, RowRefused } from './errors.js'
 
 /**
- * The ways to store one user. Each gives a function that resolves to the new id once the row is committed: a statement
- * outside a transaction block is answered after its commit.
+ * The ways to store one user. Each gives a function that resolves to the new id, in decimal digits, once the row is
+ * committed: a statement outside a transaction block is answered after its commit.
  *
  * @typedef {{ email: string, password: string }} User
- * @typedef {((user: User) => Promise<number>) & { waiting?: () => number }} Insert `waiting`: users that wait here and not in
+ * @typedef {((user: User) => Promise<string>) & { waiting?: () => number }} Insert `waiting`: users that wait here and not in
  *   the pool
  */
 
-const INSERT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id'
+/** Ids are text on their way: bigint exceeds JavaScript's numbers, and text is the same whichever type the column has. */
+const INSERT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id::text'
 
 /**
  * Rows go in, and so take their ids, in the order of the arrays; in which order RETURNING gives the ids back is promised
@@ -53,7 +54,7 @@ const PATIENCE_MS = 1000
  *
  * @param {object} statements
  * @param {Insert} statements.insertOne
- * @param {(users: User[]) => Promise<number[]>} statements.insertMany all of them or none; their ids, in their order
+ * @param {(users: User[]) => Promise<string[]>} statements.insertMany all of them or none; their ids, in their order
  * @param {{ batchSlots: number, batchMaxRows: number }} limits statements on their way at once, and rows in each
  * @returns {Insert & { waiting: () => number }}
  */
@@ -127,14 +128,14 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
   return Object.assign(insert, { waiting: () => waiting.length })
 }
 
-/** @typedef {{ user: User, resolve: (id: number) => void, reject: (error: unknown) => void }} Waiting */
+/** @typedef {{ user: User, resolve: (id: string) => void, reject: (error: unknown) => void }} Waiting */
 
 /** @param {User} user */
 function prepared({ email, password }) {
   return { name: 'insert_user', text: INSERT, values: [email, password] }
 }
 
-/** @param {Awaited<ReturnType<import('./pool.js').Pool['query']>>} result @returns {number} */
+/** @param {Awaited<ReturnType<import('./pool.js').Pool['query']>>} result @returns {string} */
 export function idOf({ rows }) {
   return rows[0].id
 }
@@ -144,14 +145,14 @@ export function idOf({ rows }) {
  *
  * @param {import('./pool.js').Pool} pool
  * @param {User[]} users
- * @returns {Promise<number[]>} their ids, in their order
+ * @returns {Promise<string[]>} their ids, in their order
  * @throws {RowRefused} and nothing is stored
  * @throws {ApiError} outcome_unknown when a row is missing, since the ids do not tell which one
  */
 async function insertMany(pool, users) {
   const values = [textArray(users.map(({ email }) => email)), textArray(users.map(({ password }) => password))]
   const { rows } = await pool.query({ name: 'insert_users', text: INSERT_MANY, values })
-  const ids = rows[0].ids?.split(',').map(Number) ?? []
+  const ids = rows[0].ids?.split(',') ?? []
   if (ids.length !== users.length) {
     const cause = new Error(`expected ${users.length} ids of as many rows, got ${ids.length}`)
     throw new ApiError('outcome_unknown', undefined, { cause })

@@ -27,6 +27,15 @@ export function openapi({ bodyLimitBytes }) {
 
 const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS }
 
+/** Without a maximum, which JSON.parse in JavaScript would round; the format says it. */
+const idSchema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 1,
+  description:
+    'Up to 9223372036854775807. Parsers that read numbers as doubles are exact up to 2^53; Location is always exact.',
+}
+
 const userSchema = {
   type: 'object',
   required: ['email', 'password'],
@@ -81,13 +90,11 @@ const createUser = {
 const findUser = {
   operationId: 'findUser',
   summary: 'Tell whether a user exists. The address is not given away.',
-  parameters: [
-    { name: 'id', in: 'path', required: true, schema: { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } },
-  ],
+  parameters: [{ name: 'id', in: 'path', required: true, schema: idSchema }],
   responses: {
     200: {
       description: 'The user exists',
-      content: json({ type: 'object', required: ['id'], properties: { id: { type: 'integer' } } }),
+      content: json({ type: 'object', required: ['id'], properties: { id: idSchema } }),
     },
     ...problems(400, 404, 408, 417, 431, 500, 503),
   },

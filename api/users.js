@@ -11,14 +11,15 @@ export const EMAIL_PATTERN = '^[^@\\s\\u0000]+@[^@\\s\\u0000]+$'
 export const PASSWORD_PATTERN = '^[^\\u0000]+$'
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 
-/** The largest `serial`: no greater id was ever given. */
-const MAX_ID = 2 ** 31 - 1
-const ID = /^[1-9]\d{0,9}$/
+/** The largest bigint. Ids are text, since a JavaScript number is exact only up to 2^53. */
+const MAX_ID = '9223372036854775807'
+const ID = /^[1-9]\d{0,18}$/
 
 /** libuv's pool of threads, unless it is told otherwise. */
 const HASHING_THREADS = 4
 
-const FIND = 'SELECT id FROM users WHERE id = $1'
+/** Casts, so that a table whose ids are still integers is read the same way, whatever the id asked for. */
+const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 
 /**
  * What the API does with users, on a database.
@@ -48,7 +49,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
      * Stores a user.
      *
      * @param {unknown} body what the client sent, parsed
-     * @returns {Promise<number>} the id of the committed row
+     * @returns {Promise<string>} the id of the committed row
      * @throws {ApiError} invalid_user, and what the pool throws
      */
     create(body) {
@@ -63,7 +64,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
      *
      * @param {unknown} body what the client sent, parsed
      * @param {string} key the request's Idempotency-Key
-     * @returns {Promise<number>} the id of the committed row, stored by this request or the earlier one
+     * @returns {Promise<string>} the id of the committed row, stored by this request or the earlier one
      * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, and what the pool throws
      */
     async createOnce(body, key) {
@@ -85,12 +86,12 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
      * Tells whether a user exists. Gives the id and no more: ids can be counted up, addresses must not be had that way.
      *
      * @param {string} id as it stands in the path
-     * @returns {Promise<{ id: number } | undefined>}
+     * @returns {Promise<string | undefined>} the id
      */
     async find(id) {
-      if (!ID.test(id) || Number(id) > MAX_ID) return undefined
+      if (!ID.test(id) || (id.length === MAX_ID.length && id > MAX_ID)) return undefined
       const { rows } = await pool.read({ name: 'find_user', text: FIND, values: [id] })
-      return rows[0]
+      return rows[0]?.id
     },
   }
 }

@@ -60,6 +60,7 @@ async function serve(signal) {
 /** Opening applies the schema; closing again leaves the database free for a lab. @param {string} url */
 async function applySchema(url) {
   const database = await openDatabase(url)
+  for (const warning of database.warnings) process.stderr.write(`redline: ${warning}\n`)
   await database.close()
   return database.version
 }

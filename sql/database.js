@@ -47,7 +47,7 @@ export async function openDatabase(url, env = process.env) {
  * @property {string} url for the service that is measured
  * @property {'embedded' | 'given'} kind
  * @property {string} version of the server, such as 18.4
- * @property {string[]} warnings what makes its commits less than durable
+ * @property {string[]} warnings what makes its commits less than durable, and what the schema warns of
  * @property {() => Promise<void>} reset empties the table
  * @property {() => Promise<number>} countRows
  * @property {(text: string) => Promise<any[]>} query for a look at the server
@@ -64,13 +64,16 @@ async function openAt(url, embedded) {
   try {
     await takeLock(client)
     await refuseForeignRows(client)
+    /** @type {string[]} */
+    const notices = []
+    client.on('notice', ({ severity, message }) => severity === 'WARNING' && notices.push(String(message)))
     await client.query(SCHEMA)
     const { server_version: version } = await show(client, 'server_version')
     return {
       url,
       kind: embedded ? 'embedded' : 'given',
       version: version.split(' ')[0],
-      warnings: await durabilityWarnings(client, embedded),
+      warnings: [...notices, ...(await durabilityWarnings(client, embedded))],
       reset: async () => {
         await client.query(RESET)
       },

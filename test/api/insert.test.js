@@ -10,7 +10,7 @@ const database = await postgres(t)
 const start = (t, env) => startApi(t, database.url, { INSERT_MODE: 'batched', ...env })
 
 /** @param {Response} answer */
-const idOf = (answer) => Number(answer.headers.get('location')?.slice('/user/'.length))
+const idOf = (answer) => answer.headers.get('location')?.slice('/user/'.length)
 
 t.test('requests at once share statements, and each gets the id of its own row', async (t) => {
   const api = await start(t)
@@ -52,8 +52,8 @@ function heldBatcher(batchSlots) {
   const held = (/** @type {number} */ rows) => new Promise((answer, fail) => statements.push({ rows, answer, fail }))
   const insert = createBatcher(
     {
-      insertOne: async () => (await held(1)) ?? ++lastId,
-      insertMany: async (users) => (await held(users.length)) ?? users.map(() => ++lastId),
+      insertOne: async () => (await held(1)) ?? String(++lastId),
+      insertMany: async (users) => (await held(users.length)) ?? users.map(() => String(++lastId)),
     },
     { batchSlots, batchMaxRows: 10 },
   )
@@ -105,13 +105,13 @@ t.test('a statement that gets no answer holds up nobody for long', async (t) => 
   t.equal(statements.length, 1, 'it goes alone')
   while (statements.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
   statements[1].answer(undefined)
-  t.strictSame(await Promise.all(next), [1, 2])
+  t.strictSame(await Promise.all(next), ['1', '2'])
   statements[0].answer(undefined)
-  t.strictSame(await Promise.all(lost), [3, 4, 5])
+  t.strictSame(await Promise.all(lost), ['3', '4', '5'])
   const after = insertMany(2)
   await turn()
   statements[2].answer(undefined)
-  t.strictSame(await Promise.all(after), [6, 7], 'and the counts are right again')
+  t.strictSame(await Promise.all(after), ['6', '7'], 'and the counts are right again')
 })
 
 t.test('when a row is refused, each is tried alone; after any other error none is tried again', async (t) => {
@@ -124,7 +124,7 @@ t.test('when a row is refused, each is tried alone; after any other error none i
   statements[1].answer(undefined)
   statements[2].fail(new RowRefused(new Error('this one')))
   statements[3].answer(undefined)
-  t.strictSame(await Promise.all(refused), [1, 'this one', 2])
+  t.strictSame(await Promise.all(refused), ['1', 'this one', '2'])
 
   const lost = insertMany(3).map((row) => row.catch((error) => error.message))
   await turn()
@@ -134,7 +134,7 @@ t.test('when a row is refused, each is tried alone; after any other error none i
   const next = insertMany(1)
   await turn()
   statements[5].answer(undefined)
-  t.strictSame(await Promise.all(next), [3], 'and the slot is free again')
+  t.strictSame(await Promise.all(next), ['3'], 'and the slot is free again')
 })
 
 t.test('a row that vanished is an error for its batch, and is not stored twice', async (t) => {
@@ -148,7 +148,11 @@ t.test('a row that vanished is an error for its batch, and is not stored twice',
   const users = Array.from({ length: 60 }, (_, i) => (i === 30 ? { ...newUser(), email: 'lost@x' } : newUser()))
   const answers = await Promise.all(users.map((user) => post(api.url, user)))
   t.ok(answers.every(({ status }) => [201, 500, 504].includes(status)))
-  t.match(await answers[30].json(), { code: 'outcome_unknown' }, 'the ids of its batch do not tell which row is missing')
+  t.match(
+    await answers[30].json(),
+    { code: 'outcome_unknown' },
+    'the ids of its batch do not tell which row is missing',
+  )
   const emails = users.map(({ email }) => email)
   const twice = await rows(
     database.url,

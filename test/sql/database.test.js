@@ -45,7 +45,7 @@ t.test('open, reset, count and close', async (t) => {
   await database.reset()
   t.equal(await database.countRows(), 0)
   t.strictSame(await rows(server.url, "INSERT INTO users (email, password) VALUES ('a', 'b') RETURNING id"), [
-    { id: 1 },
+    { id: '1' },
   ])
   await database.close()
 })

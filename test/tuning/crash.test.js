@@ -2,27 +2,31 @@ import t from 'tap'
 import { checkLedger } from '../../tuning/crash/ledger.js'
 import { BLOWS, runRounds } from '../../tuning/crash/rounds.js'
 
-const acknowledged = (/** @type {string} */ email, /** @type {number} */ id) => {
+const acknowledged = (/** @type {string} */ email, /** @type {string} */ id) => {
   return /** @type {const} */ ({ email, outcome: 'acknowledged', id })
 }
 
 t.test('the ledger finds what is lost, doubled and invented, and nothing else', async (t) => {
   const ledger = [
-    acknowledged('a', 1),
-    acknowledged('b', 2),
+    acknowledged('a', '1'),
+    acknowledged('b', '2'),
     { email: 'c', outcome: /** @type {const} */ ('unknown') },
     { email: 'd', outcome: /** @type {const} */ ('refused') },
   ]
-  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((email, i) => ({ id: i + 1, email }))
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((email, i) => ({ id: String(i + 1), email }))
   const fine = { acknowledged: 2, unknown: 1, lost: [], doubled: [], invented: [] }
   t.strictSame(checkLedger(ledger, [a, b]), fine)
   t.strictSame(checkLedger(ledger, [b, c, a]), fine, 'a row without an answer may be there')
   t.match(checkLedger(ledger, [a]), { lost: ['b'] })
-  t.match(checkLedger(ledger, [a, { id: 2, email: 'c' }]), { lost: ['b'] }, 'an id with somebody else’s email')
-  t.match(checkLedger(ledger, [a, b, { id: 9, email: 'a' }]), { doubled: ['a'], lost: [] })
-  t.match(checkLedger(ledger, [a, b, c, { id: 9, email: 'c' }]), { doubled: ['c'] }, 'of unknown outcome, and there twice')
+  t.match(checkLedger(ledger, [a, { id: '2', email: 'c' }]), { lost: ['b'] }, 'an id with somebody else’s email')
+  t.match(checkLedger(ledger, [a, b, { id: '9', email: 'a' }]), { doubled: ['a'], lost: [] })
+  t.match(
+    checkLedger(ledger, [a, b, c, { id: '9', email: 'c' }]),
+    { doubled: ['c'] },
+    'of unknown outcome, and there twice',
+  )
   t.match(checkLedger(ledger, [a, b, d]), { invented: ['d'] }, 'refused, and stored all the same')
-  t.match(checkLedger(ledger, [a, b, { id: 9, email: 'x' }]), { invented: ['x'] })
+  t.match(checkLedger(ledger, [a, b, { id: '9', email: 'x' }]), { invented: ['x'] })
 })
 
 t.test('whatever dies, and when: nothing acknowledged is lost, doubled or invented', async (t) => {

@@ -80,7 +80,7 @@ function post(url, agent, email, key) {
       // The status is the answer, even if its body is cut off. Only 504 leaves open whether the row is stored.
       await res.toArray().catch(() => null)
       if (res.statusCode === 201)
-        return resolve({ outcome: 'acknowledged', id: Number(res.headers.location?.split('/').pop()) })
+        return resolve({ outcome: 'acknowledged', id: res.headers.location?.split('/').pop() })
       resolve({ outcome: res.statusCode === 504 ? 'unknown' : 'refused' })
     })
     req.on('timeout', () => req.destroy())

@@ -5,14 +5,14 @@
  * its answer was lost, or says so itself (504). For any other it must not. And no row may be there twice.
  *
  * @param {Entry[]} ledger
- * @param {{ id: number, email: string }[]} rows
+ * @param {{ id: string, email: string }[]} rows
  * @returns {{ acknowledged: number, unknown: number, lost: string[], doubled: string[], invented: string[] }} emails:
  *   acknowledged and not there under their id; there more than once; there although nobody sent them or they were refused
  *
  * @typedef {object} Entry
  * @property {string} email
  * @property {'acknowledged' | 'refused' | 'unknown'} outcome
- * @property {number} [id] of an acknowledged one
+ * @property {string} [id] of an acknowledged one
  */
 export function checkLedger(ledger, rows) {
   const sent = new Map(ledger.map((entry) => [entry.email, entry]))
@@ -29,7 +29,7 @@ export function checkLedger(ledger, rows) {
     if (outcome === undefined || outcome === 'refused') invented.push(email)
   }
   const acknowledged = ledger.filter(({ outcome }) => outcome === 'acknowledged')
-  const lost = acknowledged.filter(({ id, email }) => emailOf.get(Number(id)) !== email).map(({ email }) => email)
+  const lost = acknowledged.filter(({ id, email }) => emailOf.get(String(id)) !== email).map(({ email }) => email)
   const unknown = ledger.filter(({ outcome }) => outcome === 'unknown').length
   return { acknowledged: acknowledged.length, unknown, lost, doubled, invented }
 }

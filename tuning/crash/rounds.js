@@ -74,7 +74,7 @@ export async function runRounds({ rounds, blows = Object.keys(BLOWS), settings, 
         const ledger = await client.stop()
         if (restartApi) bench.target = await openApi()
         await until(() => isUp(embedded.url))
-        const rows = await query(embedded.url, 'SELECT id, email FROM users')
+        const rows = await query(embedded.url, 'SELECT id::text, email FROM users')
         const result = { blow, ...checkLedger(ledger, rows) }
         results.push(result)
         onRound(result)
