@@ -75,7 +75,13 @@ export const SETTINGS = {
     600_000,
     'Longest time for a request, head and body, to arrive',
   ),
-  SHUTDOWN_TIMEOUT_MS: integer('milliseconds', 10_000, 1, 600_000, 'After SIGTERM, what is unfinished by then is cut'),
+  SHUTDOWN_TIMEOUT_MS: integer(
+    'milliseconds',
+    10_000,
+    1,
+    600_000,
+    'After SIGTERM, requests still in flight by then are dropped, and the API exits 1',
+  ),
   MAX_QUEUE_MS: integer(
     'milliseconds',
     1000,
