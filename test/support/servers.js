@@ -45,7 +45,7 @@ export async function tcpServer(t, onConnection) {
  *
  * @param {any} t
  * @param {string} databaseUrl
- * @returns {Promise<{ url: string, reset: () => void, refuse: () => void, silence: () => void }>}
+ * @returns {Promise<{ url: string, reset: () => void, refuse: () => void, silence: () => void, move: (databaseUrl: string) => void }>}
  */
 export async function tcpProxy(t, databaseUrl) {
   const target = new URL(databaseUrl)
@@ -76,6 +76,11 @@ export async function tcpProxy(t, databaseUrl) {
     /** What goes through is lost from now on, as on a network that has gone; new connections get through. */
     silence: () => {
       for (const socket of [...clients, ...servers]) socket.unpipe().resume()
+    },
+    /** New connections lead to this database from now on; open connections stay attached to theirs. */
+    move: (databaseUrl) => {
+      const { hostname, port } = new URL(databaseUrl)
+      Object.assign(way, { host: hostname, port: Number(port) })
     },
   }
 }

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { startEmbedded } from '../../sql/embedded.js'
+import { postgres } from './api.js'
+import { rows } from './database.js'
+
+/**
+ * A primary with the schema applied, and a hot standby that streams from it, until the test ends. The standby is a copy
+ * of the primary's data folder: the embedded binaries come without pg_basebackup.
+ *
+ * @param {any} t
+ * @returns {Promise<{ primary: Server, standby: Server }>}
+ */
+export async function primaryAndStandby(t) {
+  const [primary, standby] = await Promise.all([postgres(t), startEmbedded()])
+  t.teardown(() => standby.stop())
+  await Promise.all([primary.halt(), standby.halt()])
+  const standbyUrl = new URL(primary.url)
+  standbyUrl.port = new URL(standby.url).port
+  copyData(primary, standby)
+  await primary.start()
+  await standby.start()
+  return { primary, standby: { ...standby, url: String(standbyUrl) } }
+}
+
+/** @typedef {import('../../sql/embedded.js').Embedded} Server */
+
+/** @param {Server} primary @param {Server} standby */
+function copyData(primary, standby) {
+  const data = path.join(standby.folder, 'data')
+  const { uid, gid } = fs.statSync(data)
+  fs.rmSync(data, { recursive: true })
+  execFileSync('cp', ['-a', path.join(primary.folder, 'data'), data])
+  const signal = path.join(data, 'standby.signal')
+  fs.writeFileSync(signal, '')
+  fs.chownSync(signal, uid, gid)
+  const { username, password, port } = new URL(primary.url)
+  const conninfo = `host=127.0.0.1 port=${port} user=${username} password=${password} sslmode=disable`
+  fs.appendFileSync(path.join(data, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`)
+}
+
+/**
+ * Waits until the standby has replayed all that the primary has written, then makes it a primary.
+ *
+ * @param {Server} primary
+ * @param {Server} standby
+ */
+export async function promote(primary, standby) {
+  const [{ lsn }] = await rows(primary.url, 'SELECT pg_current_wal_flush_lsn() AS lsn')
+  for (const until = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 10))) {
+    const [{ caught_up }] = await rows(standby.url, 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS caught_up', [lsn])
+    if (caught_up) break
+    if (Date.now() > until) throw new Error(`expected the standby to replay up to ${lsn} within 10 s`)
+  }
+  await rows(standby.url, 'SELECT pg_promote()')
+}
