@@ -63,6 +63,7 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  * @property {number} poolMax
  * @property {number} poolConnectTimeoutMs
  * @property {number} poolIdleTimeoutMs
+ * @property {number} poolMaxLifetimeMs
  * @property {number} statementTimeoutMs
  * @property {'single' | 'prepared' | 'pipelined' | 'batched'} insertMode
  * @property {number} pipelineConnections

@@ -7,7 +7,6 @@ import { send } from './http.js'
 const STATEMENT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
-const READY_TIMEOUT_MS = 1000
 
 /**
  * The numbers of this process in Prometheus' text format. prom-client's default metrics bring CPU, memory, garbage
@@ -78,23 +77,20 @@ export function createMetrics(config) {
 }
 
 /**
- * The admin listener: /metrics, /healthz (the process answers), /readyz (the database answers, and no drain is on).
+ * The admin listener: /metrics, /healthz (the process answers), /readyz (this instance should get requests).
  *
  * @param {object} parts
  * @param {Registry} parts.registry
- * @param {import('./pool.js').Pool} parts.pool
- * @param {() => boolean} parts.isDraining
+ * @param {import('./readiness.js').Readiness} parts.readiness
  */
-export function createAdminServer({ registry, pool, isDraining }) {
+export function createAdminServer({ registry, readiness }) {
   /** @type {Record<string, () => Promise<[number, string, string]>>} */
   const pages = {
     '/metrics': async () => [200, registry.contentType, await registry.metrics()],
     '/healthz': async () => [200, 'application/json', '{"status":"ok"}'],
     '/readyz': async () => {
-      if (isDraining()) return [503, 'application/json', '{"status":"draining"}']
-      return (await answers(pool))
-        ? [200, 'application/json', '{"status":"ready"}']
-        : [503, 'application/json', '{"status":"database unavailable"}']
+      const verdict = await readiness.check()
+      return [verdict.status === 'ready' ? 200 : 503, 'application/json', JSON.stringify(verdict)]
     },
   }
   const missing = async () => /** @type {[number, string, string]} */ ([404, 'text/plain', 'not found\n'])
@@ -104,22 +100,6 @@ export function createAdminServer({ registry, pool, isDraining }) {
     const [status, type, body] = await page()
     send(res, { status, headers: ['Content-Type', type], body })
   })
-}
-
-/** Whether the database answers within READY_TIMEOUT_MS. @param {import('./pool.js').Pool} pool */
-async function answers(pool) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, READY_TIMEOUT_MS, false)
-  })
-  const asked = pool.query({ text: 'SELECT 1' }).then(
-    () => true,
-    () => false,
-  )
-  const ready = await Promise.race([asked, late])
-  clearTimeout(timer)
-  return Boolean(ready)
 }
 
 /**

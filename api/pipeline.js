@@ -1,32 +1,40 @@
-/** So long a connection that could not be had is not asked for again while others serve. */
+/** Delay before a connection that could not be opened is tried again while others serve. */
 const RETRY_MS = 1000
 
+/** The share of the lifetime over which connections opened together are retired one after the other. */
+const STAGGER = 0.1
+
 /**
- * A few connections that many statements share: each is sent behind the others without waiting for their answers.
+ * A few connections that many statements share: each statement is sent without waiting for the answers to those before it.
  *
  * @param {object} options
- * @param {number} options.width connections
- * @param {number} options.silence_ms a connection with statements on it that gives no answer for so long is cut
+ * @param {number} options.width maximum number of connections
+ * @param {number} options.silence_ms a connection that owes an answer and gives none for this long is cut
+ * @param {number} options.lifetime_ms a connection is retired after this; 0 never
+ * @param {() => void} options.onSilence called after such a cut
  * @param {() => Promise<import('./pool.js').Client>} options.connect
  * @param {(client: import('./pool.js').Client, statement: import('./pool.js').Statement) => Promise<import('./pool.js').Result>} options.run
  */
-export function createPipeline({ width, silence_ms, connect, run }) {
+export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, connect, run }) {
   /** @type {Lane[]} */
-  const lanes = Array.from({ length: width }, () => ({ client: null, opening: null, retryAt_ms: 0, inFlight: 0 }))
+  const lanes = Array.from({ length: width }, (_, i) => ({
+    line: null,
+    opening: null,
+    retryAt_ms: 0,
+    lifetime_ms: lifetime_ms * (1 - (STAGGER * i) / width),
+  }))
   let inFlight = 0
 
   /**
-   * The open lane with the least on it. A further one is opened beside it while each has something to do; for the first
-   * one everybody waits.
+   * The open line with the fewest statements. Another is opened while all of them are busy; until the first one is open,
+   * everybody waits for it.
    *
-   * @returns {Promise<Lane> | Lane}
+   * @returns {Promise<Line> | Line}
    */
   function take() {
     const open = leastBusy(lanes)
     if (open?.inFlight === 0) return open
-    const closed = lanes.find(
-      (lane) => !lane.client && !lane.opening && (!open || lane.retryAt_ms <= performance.now()),
-    )
+    const closed = lanes.find((lane) => !lane.line && !lane.opening && (!open || lane.retryAt_ms <= performance.now()))
     if (closed) openLane(closed)
     return (
       open ?? Promise.any(lanes.flatMap(({ opening }) => opening ?? [])).catch((all) => Promise.reject(all.errors[0]))
@@ -37,13 +45,8 @@ export function createPipeline({ width, silence_ms, connect, run }) {
   function openLane(lane) {
     lane.opening = connect().then(
       (client) => {
-        const watchdog = setTimeout(() => lane.inFlight > 0 && cut(client), silence_ms).unref()
-        client.once('end', () => {
-          clearTimeout(watchdog)
-          lane.client = null
-          client.release(true)
-        })
-        return Object.assign(lane, { client, watchdog, opening: null })
+        const line = createLine(lane, client)
+        return Object.assign(lane, { line, opening: null }).line
       },
       (error) => {
         Object.assign(lane, { opening: null, retryAt_ms: performance.now() + RETRY_MS })
@@ -53,58 +56,104 @@ export function createPipeline({ width, silence_ms, connect, run }) {
     lane.opening.catch(() => {})
   }
 
+  /** @param {Lane} lane @param {import('./pool.js').Client} client @returns {Line} */
+  function createLine(lane, client) {
+    const watchdog = setTimeout(() => {
+      if (line.inFlight === 0 && !line.isRetired) return
+      cut(client)
+      onSilence()
+    }, silence_ms).unref()
+    /** @type {Line} */
+    const line = { client, watchdog, inFlight: 0, isRetired: false }
+    const end = lifetime_ms > 0 ? setTimeout(() => retire(lane), lane.lifetime_ms).unref() : undefined
+    client.once('end', () => {
+      clearTimeout(watchdog)
+      clearTimeout(end)
+      line.isRetired = true
+      if (lane.line === line) lane.line = null
+      client.release(true)
+    })
+    return line
+  }
+
   return {
     /** @param {import('./pool.js').Statement} statement */
     async query(statement) {
       inFlight++
       try {
-        const lane = await take()
-        return await send(lane, statement)
+        let line = await take()
+        // While we waited for it, its lifetime may have ended.
+        while (line.isRetired) line = await take()
+        return await send(line, statement)
       } finally {
         inFlight--
       }
     },
 
-    /** Statements behind others: Postgres works on the first of each connection. */
+    /** Statements queued behind others: Postgres works on the first of each connection. */
     waiting: () => Math.max(0, inFlight - width),
 
-    idle: () => lanes.filter((lane) => lane.client && lane.inFlight === 0).length,
+    idle: () => lanes.filter(({ line }) => line?.inFlight === 0).length,
+
+    /** Replaces every open connection. */
+    retire: () => lanes.forEach(retire),
 
     /** Closes each connection when its statements have ended. */
     async end() {
       await Promise.allSettled(lanes.map(({ opening }) => opening))
-      for (const { client } of lanes) /** @type {any} */ (client)?.end()
+      lanes.forEach(retire)
     },
   }
 
-  /** @param {Lane} lane @param {import('./pool.js').Statement} statement */
-  async function send(lane, statement) {
-    const { client, watchdog } = lane
-    if (lane.inFlight++ === 0) watchdog?.refresh()
+  /** @param {Line} line @param {import('./pool.js').Statement} statement */
+  async function send(line, statement) {
+    if (line.inFlight++ === 0) line.watchdog.refresh()
     try {
-      return await run(/** @type {import('./pool.js').Client} */ (client), statement)
+      return await run(line.client, statement)
     } finally {
-      lane.inFlight--
-      watchdog?.refresh()
+      line.inFlight--
+      line.watchdog.refresh()
     }
   }
 }
 
 /**
- * @typedef {object} Lane
- * @property {import('./pool.js').Client | null} client
- * @property {Promise<Lane> | null} opening
- * @property {NodeJS.Timeout} [watchdog]
+ * @typedef {object} Lane a place for one connection
+ * @property {Line | null} line
+ * @property {Promise<Line> | null} opening
  * @property {number} retryAt_ms
+ * @property {number} lifetime_ms
+ *
+ * @typedef {object} Line an open connection
+ * @property {import('./pool.js').Client} client
+ * @property {NodeJS.Timeout} watchdog
  * @property {number} inFlight
+ * @property {boolean} isRetired takes no more statements
  */
 
 /** @param {Lane[]} lanes */
 function leastBusy(lanes) {
-  /** @type {Lane | undefined} */
+  /** @type {Line | undefined} */
   let least
-  for (const lane of lanes) if (lane.client && (!least || lane.inFlight < least.inFlight)) least = lane
+  for (const { line } of lanes) if (line && (!least || line.inFlight < least.inFlight)) least = line
   return least
+}
+
+/**
+ * Takes a connection out of its lane. The statements in flight keep it until they have their answers: pg's end() waits for
+ * them where statements are pipelined. Its successor waits until then, so that there are never more than `width`.
+ *
+ * @param {Lane} lane
+ */
+function retire(lane) {
+  const { line } = lane
+  if (!line) return
+  lane.line = null
+  line.isRetired = true
+  // From here on it watches over the farewell: a server that has gone silent never closes its side.
+  line.watchdog.refresh()
+  // The pool's type of a client leaves out end(), which a client of a pool has nevertheless.
+  void (/** @type {any} */ (line.client).end())
 }
 
 /** Ends a connection whose server is silent; pg offers no way but its socket. @param {any} client */

@@ -5,6 +5,18 @@ import { outcomeOf } from './outcome.js'
 import { createPipeline } from './pipeline.js'
 import { createRefusalLog } from './refusal-log.js'
 
+/** Only a session on another server can store a row. */
+const READ_ONLY = '25006'
+
+/** pg's text for a statement that got no answer in time: the server, or the way to it, is gone without a word. */
+const SILENT = 'Query read timeout'
+
+/** How often all sessions may be replaced: a server that stays read-only is not to be flooded with logins. */
+const REPLACE_INTERVAL_MS = 1000
+
+/** The longest that a login or a statement of the readiness check may take; its answer does not wait for it. */
+const SESSION_TIMEOUT_MS = 2000
+
 /** pg-pool's text for "all connections were busy for connectionTimeoutMillis". */
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 
@@ -34,13 +46,31 @@ export function checkDatabaseSettings({ databaseUrl }) {
  *   time on its connection, in seconds, without the wait for that connection
  */
 export function createPool(config, { log, observe = () => {} }) {
-  const pool = openPool(config, log, { max: config.poolMax })
+  const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
+  const pool = openPool(config, log, { max: config.poolMax, maxLifetimeSeconds })
   // Its timer for a silent server runs from the sending, and so counts the wait behind others: the pipeline has its own.
   const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
   const logRefusal = createRefusalLog(log)
   /** @type {WeakMap<object, unknown>} */
   const refusals = new WeakMap()
   let away = false
+  let served_ms = Number.NEGATIVE_INFINITY
+
+  // Sessions of an earlier generation may be on a server that is no longer the primary.
+  let generation = 0
+  let replaced_ms = Number.NEGATIVE_INFINITY
+  /** @type {WeakMap<pg.PoolClient, number>} */
+  const generations = new WeakMap()
+  pool.on('connect', (client) => void generations.set(client, generation))
+  const isOutdated = (/** @type {pg.PoolClient} */ client) => generations.get(client) !== generation
+
+  /** Replaces every session: at once in the pipeline; in the pool when a session is next taken or released. */
+  function replaceSessions() {
+    if (performance.now() - replaced_ms < REPLACE_INTERVAL_MS) return
+    replaced_ms = performance.now()
+    generation++
+    pipeline.retire()
+  }
 
   /** @param {unknown} error */
   function lost(error) {
@@ -68,13 +98,15 @@ export function createPool(config, { log, observe = () => {} }) {
     const startedAt = performance.now()
     try {
       const result = await client.query(statement)
-      observe((performance.now() - startedAt) / 1000)
+      served_ms = performance.now()
+      observe((served_ms - startedAt) / 1000)
       release?.(false)
       if (away) log.info('database available again')
       away = false
       return result
     } catch (error) {
       const { fate, endsSession } = outcomeOf(error)
+      if (isOnWrongServer(error)) replaceSessions()
       release?.(endsSession)
       throw failure(client, fate, error)
     }
@@ -101,13 +133,19 @@ export function createPool(config, { log, observe = () => {} }) {
 
   /** @param {import('pg').QueryConfig} statement */
   async function query(statement) {
-    const client = await connect(pool)
-    return run(client, statement, (broken) => client.release(broken))
+    let client = await connect(pool)
+    while (isOutdated(client)) {
+      client.release(true)
+      client = await connect(pool)
+    }
+    return run(client, statement, (broken) => client.release(broken || isOutdated(client)))
   }
 
   const pipeline = createPipeline({
     width: config.pipelineConnections,
     silence_ms: silenceOf(config),
+    lifetime_ms: config.poolMaxLifetimeMs,
+    onSilence: replaceSessions,
     connect: () => connect(shared),
     run,
   })
@@ -156,11 +194,41 @@ export function createPool(config, { log, observe = () => {} }) {
     /** Statements that wait for a connection, or behind others on one. */
     waiting: () => pool.waitingCount + pipeline.waiting(),
 
+    /** Changes whenever all sessions are replaced. */
+    generation: () => generation,
+
+    /** When the last statement succeeded, by performance.now(). */
+    served_ms: () => served_ms,
+
     /** Closes every connection when its statement has ended. */
     async end() {
       await pipeline.end()
       await Promise.all([pool.end(), shared.end()])
     },
+  }
+}
+
+/**
+ * Opens a session beside the pool, for the readiness check.
+ *
+ * @param {import('./config.js').Config} config
+ */
+export async function openSession({ databaseUrl }) {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'redline-api-readiness',
+    connectionTimeoutMillis: SESSION_TIMEOUT_MS,
+    statement_timeout: SESSION_TIMEOUT_MS,
+    query_timeout: SESSION_TIMEOUT_MS,
+    keepAlive: true,
+  })
+  // A session that breaks while nobody asks would end the process; the next statement on it fails.
+  client.on('error', () => {})
+  await client.connect()
+  return {
+    /** The first row that a statement gives. @param {string} text @returns {Promise<any>} */
+    row: async (text) => (await client.query(text)).rows[0],
+    end: () => client.end(),
   }
 }
 
@@ -172,7 +240,7 @@ function silenceOf({ statementTimeoutMs }) {
 /**
  * @param {import('./config.js').Config} config
  * @param {import('pino').Logger} log
- * @param {{ max: number, pipeline?: boolean, query_timeout?: number }} options
+ * @param {{ max: number, maxLifetimeSeconds?: number, pipeline?: boolean, query_timeout?: number }} options
  */
 function openPool(config, log, options) {
   const pool = new pg.Pool({
@@ -193,7 +261,13 @@ function openPool(config, log, options) {
 
 /**
  * @typedef {ReturnType<typeof createPool>} Pool
+ * @typedef {Awaited<ReturnType<typeof openSession>>} Session
  * @typedef {import('pg').PoolClient} Client
  * @typedef {import('pg').QueryConfig} Statement
  * @typedef {import('pg').QueryResult} Result
  */
+
+/** @param {any} error */
+function isOnWrongServer({ code, message }) {
+  return code === READ_ONLY || message === SILENT
+}

@@ -11,13 +11,14 @@ import { createInsertOnce } from './idempotency.js'
 import { insertModes } from './insert.js'
 import { createAdminServer, createMetrics } from './metrics.js'
 import { passwordStorage } from './passwords.js'
-import { checkDatabaseSettings, createPool } from './pool.js'
+import { checkDatabaseSettings, createPool, openSession } from './pool.js'
+import { createReadiness } from './readiness.js'
 import { createUsers } from './users.js'
 
 /** Codes of the end after a signal; 2 is for a configuration that is wrong. */
 const EXIT = { drained: 0, dropped: 1 }
 
-/** Files that are neither client nor database connections: the admin listener's, the log, Node's own. */
+/** Files that are neither client connections nor the pool's: the admin listener's, the readiness check's session, the log, Node's own. */
 const OTHER_FILES = 48
 
 /** How often Node looks for requests that take too long; its default of 30 s would make the timeouts a fiction. */
@@ -46,7 +47,14 @@ async function main() {
   metrics.watch({ app, pool, users, gate, server, dropped: () => droppedConnections })
 
   let draining = false
-  const admin = createAdminServer({ registry: metrics.registry, pool, isDraining: () => draining })
+  const readiness = createReadiness({
+    openSession: () => openSession(config),
+    pool,
+    maxLifetime_ms: config.poolMaxLifetimeMs,
+    log,
+    isDraining: () => draining,
+  })
+  const admin = createAdminServer({ registry: metrics.registry, readiness })
   const url = await listen(server, config.port, config.host, config.listenBacklog)
   const adminUrl = await listen(admin, config.adminPort, config.adminHost)
   log.info({ url, admin_url: adminUrl, insert_mode: config.insertMode, pool_max: config.poolMax }, 'listening')
@@ -56,6 +64,7 @@ async function main() {
       if (draining) process.exit(128 + constants.signals[signal])
       draining = true
       log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')
+      readiness.end()
       const { isComplete, dropped } = await drain({ server, sockets, app, pool, timeoutMs: config.shutdownTimeoutMs })
       if (!isComplete) log.warn({ dropped_requests: dropped }, 'shutdown took too long: dropped what was in flight')
       log.info('stopped')

@@ -40,6 +40,13 @@ export const SETTINGS = {
     86_400_000,
     'An idle database connection is closed after this; 0 never',
   ),
+  POOL_MAX_LIFETIME_MS: integer(
+    'milliseconds',
+    1_800_000,
+    0,
+    86_400_000,
+    'A database connection is replaced after this, once its statements have ended; 0 never',
+  ),
   STATEMENT_TIMEOUT_MS: integer('milliseconds', 10_000, 1, 600_000, 'Longest time for one statement'),
   INSERT_MODE: choice(
     ['single', 'prepared', 'pipelined', 'batched'],

@@ -129,13 +129,15 @@ export function pool({ database_connections: database }, { pool_max, processes }
   if (pool_max === null) return notOurs({ ...about, mend: 'all its pools together have to stay below max_connections' })
   if (!database) return unseen({ ...about, mend: 'POOL_MAX has to stay below SHOW max_connections' }, 'Postgres to ask')
   const { max, reserved, used } = database
+  // The readiness check of each process has a session of its own.
+  const spare = SPARE_DATABASE_CONNECTIONS + processes
   const free = max - reserved - used
-  const lower = Math.max(1, Math.floor((free - SPARE_DATABASE_CONNECTIONS) / processes))
-  const higher = max + needed + SPARE_DATABASE_CONNECTIONS - free
+  const lower = Math.max(1, Math.floor((free - spare) / processes))
+  const higher = max + needed + spare - free
   const mend = `set POOL_MAX=${lower} or less, or max_connections = ${higher} or more in postgresql.conf and restart it`
   const planned = processes === 1 ? '' : ` (${count(pool_max)} x ${count(processes)} processes)`
   const value = `${count(free)} free (max_connections ${count(max)}, ${count(reserved)} reserved, ${count(used)} used), ${count(needed)} needed${planned}`
-  return { ...about, mend, level: levelOf(free >= needed + SPARE_DATABASE_CONNECTIONS, free >= needed), value }
+  return { ...about, mend, level: levelOf(free >= needed + spare, free >= needed), value }
 }
 
 /**

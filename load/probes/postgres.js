@@ -3,13 +3,14 @@ import { coresOf } from '../machine.js'
 import { familyCpu_s, statFields } from './process.js'
 
 /**
- * What every session but the lab's own does, and on what it waits. A statement that is active and waits for nothing is
+ * What every session does, and on what it waits, except the lab's own and that of the API's readiness check. A statement that is active and waits for nothing is
  * on a core or in line for one.
  */
 const ACTIVITY = `
   SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') AS wait, count(*)::int AS sessions
   FROM pg_stat_activity
-  WHERE state = 'active' AND backend_type = 'client backend' AND application_name NOT IN ('redline-lab', 'redline-fault')
+  WHERE state = 'active' AND backend_type = 'client backend'
+    AND application_name NOT IN ('redline-lab', 'redline-fault', 'redline-api-readiness')
   GROUP BY 1`
 
 const COUNTERS = `

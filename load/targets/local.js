@@ -43,22 +43,22 @@ export async function openLocal(options) {
   const addresses = { HOST: host, ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  let database = ''
+  let refusal = ''
   const service = await startService('the API', [node, ...NODE_FLAGS, ...nodeFlags, SERVER], {
     cores,
     nofile,
     env: childEnv,
     logFile,
     isReady: async () => {
-      const { status, text } = await readiness(adminUrl)
-      if (status === 503) database = `; what it says of its database: ${text}`
+      const { status, problem } = await readiness(adminUrl)
+      if (problem) refusal = `; /readyz says: ${problem}`
       return status === 200
     },
     stopGrace_ms: STOP_GRACE_MS,
   }).catch((error) => {
     const isConfig = error instanceof ServiceEnded && error.code === CONFIG_EXIT_CODE
     if (isConfig) throw new UsageError(error.words.replace(/^redline: /, ''))
-    throw database && !(error instanceof ServiceEnded) ? new UsageError(`${error.message}${database}`) : error
+    throw refusal && !(error instanceof ServiceEnded) ? new UsageError(`${error.message}${refusal}`) : error
   })
   const { pid } = service
   try {
@@ -73,13 +73,18 @@ export async function openLocal(options) {
   }
 }
 
-/** @param {string} adminUrl @returns {Promise<{ status: number | null, text: string }>} null: no answer */
+/**
+ * @param {string} adminUrl
+ * @returns {Promise<{ status: number | null, problem: string }>} status null: no answer; problem: why it is not ready, if
+ *   it says so
+ */
 async function readiness(adminUrl) {
   try {
     const answer = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
-    return { status: answer.status, text: await answer.text() }
+    const { status, detail } = /** @type {{ status: string, detail?: string }} */ (await answer.json())
+    return { status: answer.status, problem: answer.status === 200 ? '' : [status, detail].filter(Boolean).join(': ') }
   } catch {
-    return { status: null, text: '' }
+    return { status: null, problem: '' }
   }
 }
 

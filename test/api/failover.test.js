@@ -51,7 +51,10 @@ for (const mode of MODES) {
     proxy.reset()
     await until('a 503 from the standby', async () => (await send()) === 503)
     t.strictSame(await burst(40), [503])
-    t.ok((await sessionsOn(standby.url)) > 0, 'its sessions are on the standby')
+    await until('sessions on the standby', async () => {
+      await send()
+      return (await sessionsOn(standby.url)) > 0
+    })
     const readyz = await fetch(`${api.adminUrl}/readyz`)
     t.equal(readyz.status, 503)
     t.match(await readyz.json(), { status: 'the server is read-only' })
@@ -96,17 +99,24 @@ async function writable(url) {
   await rows(String(off), 'SELECT pg_reload_conf()')
 }
 
-t.test('a primary that falls silent costs the requests on their way, not one for each idle session', async (t) => {
-  const proxy = await tcpProxy(t, primary.url)
-  const settings = { INSERT_MODE: 'prepared', POOL_MAX: '8', STATEMENT_TIMEOUT_MS: '200' }
-  const api = await startApi(t, proxy.url, settings)
-  const { send, burst } = client(api)
-  t.strictSame(await burst(40), [201])
-  t.ok((await sessionsOn(primary.url)) >= 4, 'several sessions are idle')
-  proxy.silence()
-  t.equal(await send(), 503)
-  t.equal(await send(), 201)
-})
+for (const mode of ['prepared', 'pipelined']) {
+  t.test(
+    `${mode}: a primary that falls silent costs the requests in flight, not one for each idle session`,
+    async (t) => {
+      const proxy = await tcpProxy(t, primary.url)
+      const settings = { INSERT_MODE: mode, POOL_MAX: '8', STATEMENT_TIMEOUT_MS: '200' }
+      const api = await startApi(t, proxy.url, settings)
+      const { send, burst } = client(api)
+      await until('several idle sessions', async () => {
+        t.strictSame(await burst(40), [201])
+        return (await sessionsOn(primary.url)) >= 4
+      })
+      proxy.silence()
+      t.equal(await send(), 503)
+      t.equal(await send(), 201)
+    },
+  )
+}
 
 t.test('each new session looks up the host name again', async (t) => {
   const proxy = await tcpProxy(t, standby.url)

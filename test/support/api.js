@@ -53,8 +53,8 @@ export async function startUnready(t, databaseUrl) {
     log += chunk
   })
   while (!log.includes('"listening"')) await once(child.stdout, 'data')
-  const { url } = JSON.parse(log.split('\n').find((line) => line.includes('"listening"')) ?? '')
-  return { url: `${url}/user`, child, log: () => log }
+  const { url, admin_url } = JSON.parse(log.split('\n').find((line) => line.includes('"listening"')) ?? '')
+  return { url: `${url}/user`, adminUrl: admin_url, child, log: () => log }
 }
 
 /** No answer waits for the log, which comes a moment later. @param {string} logFile @param {RegExp} pattern */

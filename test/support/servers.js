@@ -61,6 +61,7 @@ export async function tcpProxy(t, databaseUrl) {
     const server = net.connect(way)
     servers.push(server)
     server.on('error', () => {})
+    client.on('close', () => server.destroy())
     client.pipe(server).pipe(client)
   })
   target.port = new URL(url).port

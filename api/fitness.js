@@ -1,0 +1,161 @@
+import { MAX_FIELD_CHARACTERS } from './users.js'
+
+/**
+ * Reads all that decides whether this database can store users, from the catalogues alone: the statement takes no lock on
+ * the table, and does not wait for those who have. The sequence is the one that the default of `id` draws from: that of
+ * an identity column (deptype i), or that of nextval() in the default of a serial one.
+ */
+export const FACTS = `
+  WITH relation AS (
+    SELECT oid, relkind IN ('r', 'p') AS is_table FROM pg_class WHERE oid = to_regclass('users')
+  ), attribute AS (
+    SELECT a.*, is_table FROM relation JOIN pg_attribute a ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+  ), sequence AS (
+    SELECT s.*, attlen, attidentity <> '' AS is_identity
+    FROM attribute, LATERAL (
+      SELECT objid AS oid FROM pg_depend
+      WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_class'::regclass
+        AND refobjid = attrelid AND refobjsubid = attnum AND deptype = 'i'
+      UNION ALL
+      SELECT refobjid FROM pg_depend JOIN pg_attrdef d ON classid = 'pg_attrdef'::regclass AND objid = d.oid
+      WHERE adrelid = attrelid AND adnum = attnum AND refclassid = 'pg_class'::regclass
+    ) AS source JOIN pg_sequence s ON seqrelid = source.oid
+    WHERE attname = 'id'
+    LIMIT 1
+  )
+  SELECT current_setting('server_encoding') AS encoding,
+    pg_is_in_recovery() OR current_setting('transaction_read_only')::bool AS is_read_only,
+    EXISTS (SELECT FROM relation) AS has_table,
+    (SELECT json_object_agg(attname, json_build_object(
+        'type', format_type(atttypid, atttypmod),
+        'is_integer', atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
+        'is_text', typcategory = 'S',
+        'characters', CASE WHEN typcategory = 'S' AND atttypmod > 0 THEN atttypmod - 4 END,
+        'needs_value', is_table AND attnotnull AND NOT atthasdef AND attidentity = '',
+        'is_generated', attgenerated <> '',
+        'may_insert', has_column_privilege(attrelid, attnum, 'INSERT'),
+        'may_select', has_column_privilege(attrelid, attnum, 'SELECT')))
+      FROM attribute JOIN pg_type ON pg_type.oid = atttypid) AS columns,
+    (SELECT json_build_object(
+        'first', seqmin::text,
+        'final', seqmax::text,
+        'increment', seqincrement::text,
+        'last', CASE WHEN has_sequence_privilege(seqrelid, 'SELECT, USAGE') AND NOT pg_is_in_recovery()
+          THEN pg_sequence_last_value(seqrelid)::text END,
+        'column_bits', attlen * 8,
+        'may_use', is_identity OR has_sequence_privilege(seqrelid, 'USAGE, UPDATE'))
+      FROM sequence) AS ids`
+
+/**
+ * @typedef {object} Facts the row that FACTS gives
+ * @property {string} encoding of the database
+ * @property {boolean} is_read_only a standby, or transactions are read-only by default
+ * @property {boolean} has_table
+ * @property {Record<string, Column> | null} columns by name
+ * @property {Ids | null} ids null: they come from no sequence
+ *
+ * @typedef {object} Column
+ * @property {string} type
+ * @property {boolean} is_integer
+ * @property {boolean} is_text
+ * @property {number | null} characters that fit; null: any number
+ * @property {boolean} needs_value neither nullable nor with a default
+ * @property {boolean} is_generated
+ * @property {boolean} may_insert
+ * @property {boolean} may_select
+ *
+ * @typedef {object} Ids the sequence; whole numbers of up to 64 bits, as text
+ * @property {string} first its minimum
+ * @property {string} final its maximum
+ * @property {string} increment
+ * @property {string | null} last the value given last; null: none yet, or we may not look
+ * @property {number} column_bits size of the column's type
+ * @property {boolean} may_use
+ */
+
+/**
+ * Ids that have to be left: an instance that stores 40,000 users a second needs 25 s for them, in which a load balancer
+ * that looks every 10 s sees twice that it is time to stop.
+ */
+const ID_MARGIN = 1_000_000n
+
+/** A small sequence would be within that margin from its first id, so of all ids no more than a hundredth is kept. */
+const ID_MARGIN_DIVISOR = 100n
+
+/**
+ * Decides whether a database can store users.
+ *
+ * @param {Facts} facts
+ * @returns {{ status: string, detail: string } | null} null: it can; else one fixed sentence for the condition, and what
+ *   was expected here
+ */
+export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
+  if (is_read_only) {
+    return {
+      status: 'the server is read-only',
+      detail: 'expected a primary that takes writes, got a standby or default_transaction_read_only = on',
+    }
+  }
+  if (encoding !== 'UTF8') {
+    return {
+      status: 'the database encoding is not UTF8',
+      detail: `expected UTF8, got ${encoding}, which cannot represent every user; create the database with ENCODING 'UTF8'`,
+    }
+  }
+  if (!has_table) {
+    return {
+      status: 'the table users is missing',
+      detail: 'expected a table "users" on the search_path of this role; apply sql/schema.sql',
+    }
+  }
+  const misfit = misfitOf(columns ?? {})
+  if (misfit) return { status: 'the columns of users do not fit', detail: misfit }
+  const { id, email, password } = /** @type {Record<string, Column>} */ (columns)
+  if (!email.may_insert || !password.may_insert || !id.may_select || ids?.may_use === false) {
+    return {
+      status: 'no permission to store users',
+      detail: 'expected INSERT on email and password, SELECT on id, and USAGE on the sequence of id',
+    }
+  }
+  const few = ids && fewIds(ids)
+  return few ? { status: 'the ids run out', detail: few } : null
+}
+
+/** @param {Record<string, Column>} columns @returns {string | undefined} the first column that does not fit, and why */
+function misfitOf({ id, email, password, ...others }) {
+  if (!id?.is_integer) return `id: expected an integer, got ${id?.type ?? 'no such column'}`
+  if (id.needs_value) return 'id: expected a sequence as its default, got none'
+  for (const [name, column] of Object.entries({ email, password })) {
+    if (!column?.is_text) return `${name}: expected text, got ${column?.type ?? 'no such column'}`
+    if (column.is_generated) return `${name}: expected a column that takes values, got a generated one`
+    if (column.characters !== null && column.characters < MAX_FIELD_CHARACTERS) {
+      return `${name}: expected at least ${MAX_FIELD_CHARACTERS} characters, got ${column.type}`
+    }
+  }
+  const needy = Object.keys(others).find((name) => others[name].needs_value)
+  return needy && `${needy}: expected a default or NULL allowed, got NOT NULL without a default`
+}
+
+/**
+ * Ids end where the sequence does, or before that where the column's type does. A sequence that cycles is no way out: it
+ * gives ids again that are taken.
+ *
+ * @param {Ids} ids
+ * @returns {string | undefined} how many are left, when that is too few
+ */
+function fewIds({ column_bits, ...sequence }) {
+  const [first, final, increment] = [sequence.first, sequence.final, sequence.increment].map(BigInt)
+  const typeMax = 2n ** BigInt(column_bits - 1) - 1n
+  // A sequence that counts down is mirrored, so that both end at their largest value.
+  const [start, end] = increment > 0n ? [first, least(final, typeMax)] : [-final, least(-first, typeMax + 1n)]
+  const step = increment > 0n ? increment : -increment
+  const total = (end - start) / step + 1n
+  const left = sequence.last === null ? total : (end - BigInt(sequence.last) * (increment / step)) / step
+  if (left > least(ID_MARGIN, total / ID_MARGIN_DIVISOR)) return undefined
+  return `expected more, got ${left > 0n ? left : 0n} of ${total} left; make id a bigint and raise the MAXVALUE of its sequence`
+}
+
+/** @param {bigint} a @param {bigint} b */
+function least(a, b) {
+  return a < b ? a : b
+}

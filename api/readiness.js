@@ -1,0 +1,166 @@
+import { FACTS, unfitness } from './fitness.js'
+
+/** Whoever asks gets an answer within this. */
+const ANSWER_WITHIN_MS = 1000
+
+/** Pause between two looks at the database, however many ask and however often. */
+const LOOK_INTERVAL_MS = 250
+
+/** A session older than this is replaced before it is asked: its server may no longer be the one that requests reach. */
+const KEEP_MS = 10_000
+
+/** Statements that ended this recently show that a database which does not answer us is busy, not gone. */
+const SERVED_WITHIN_MS = 2000
+
+/** SQLSTATE of "too many connections". */
+const NO_SLOT = '53300'
+
+/** pg's texts for a login or a statement without an answer, and Postgres' for a statement that it gave up. */
+const NO_ANSWER = /timeout/
+
+/** @type {Verdict} */
+const READY = { status: 'ready' }
+
+/**
+ * Tells whether this instance should get requests: a look at the database over a session of its own, so that it waits
+ * behind no request. An instance that is merely busy is ready: to take it out would only make the others busier.
+ *
+ * @param {object} parts
+ * @param {() => Promise<import('./pool.js').Session>} parts.openSession
+ * @param {Pick<import('./pool.js').Pool, 'generation' | 'served_ms' | 'stats'>} parts.pool
+ * @param {number} parts.maxLifetime_ms of a session; 0: any
+ * @param {import('pino').Logger} parts.log told when the verdict changes
+ * @param {() => boolean} parts.isDraining
+ */
+export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDraining }) {
+  /** @type {{ session: import('./pool.js').Session, generation: number, opened_ms: number, timer?: NodeJS.Timeout } | null} */
+  let kept = null
+  /** @type {Promise<Verdict> | null} */
+  let looking = null
+  let looked_ms = Number.NEGATIVE_INFINITY
+  let lastStatus = READY.status
+
+  /** All that ask while a look is on share it. @returns {Promise<Verdict>} */
+  function look() {
+    looking ??= pause(looked_ms + LOOK_INTERVAL_MS - performance.now())
+      .then(judge)
+      .then((verdict) => {
+        looked_ms = performance.now()
+        looking = null
+        return verdict
+      })
+    return looking
+  }
+
+  /** @returns {Promise<Verdict>} */
+  async function judge() {
+    try {
+      return noted(await askKeptOrFresh())
+    } catch (error) {
+      const { code, message } = /** @type {Error & { code?: string }} */ (error)
+      const isBusy =
+        (code === NO_SLOT && pool.stats().idle > 0) || ((code === NO_SLOT || NO_ANSWER.test(message)) && hasServed())
+      return noted(isBusy ? READY : unavailable(message || String(code)), error)
+    }
+  }
+
+  /**
+   * Only "ready" is taken from a session that is there: it may be broken, or on a server that has been replaced, so that
+   * anything else is asked again over a new one.
+   */
+  async function askKeptOrFresh() {
+    if (kept && isCurrent(kept)) {
+      const verdict = await ask(kept.session).catch(() => null)
+      if (verdict === READY) return verdict
+      if (!verdict) close()
+    }
+    try {
+      const age = { generation: pool.generation(), opened_ms: performance.now() }
+      const fresh = { ...age, session: await openSession() }
+      close()
+      kept = fresh
+      if (maxLifetime_ms > 0) kept.timer = setTimeout(close, maxLifetime_ms).unref()
+    } catch (error) {
+      // With every slot taken, the session that we have is the better witness.
+      if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
+    }
+    try {
+      return await ask(kept.session)
+    } catch (error) {
+      close()
+      throw error
+    }
+  }
+
+  /** @param {NonNullable<typeof kept>} session */
+  function isCurrent({ generation, opened_ms }) {
+    return generation === pool.generation() && performance.now() - opened_ms < KEEP_MS
+  }
+
+  function close() {
+    clearTimeout(kept?.timer)
+    void kept?.session.end()
+    kept = null
+  }
+
+  const hasServed = () => performance.now() - pool.served_ms() < SERVED_WITHIN_MS
+
+  /** @param {Verdict} verdict @param {unknown} [error] */
+  function noted(verdict, error) {
+    const { status, detail } = verdict
+    if (status !== lastStatus && verdict === READY) log.info('ready again')
+    else if (status !== lastStatus) log.warn({ err: error, detail }, `not ready: ${status}`)
+    lastStatus = status
+    return verdict
+  }
+
+  return {
+    /** @returns {Promise<Verdict>} within ANSWER_WITHIN_MS; it never rejects */
+    async check() {
+      if (isDraining()) return { status: 'draining' }
+      const verdict = await inTime(look())
+      return (
+        verdict ?? (hasServed() ? READY : unavailable(`expected an answer within ${ANSWER_WITHIN_MS} ms, got none`))
+      )
+    },
+
+    end: close,
+  }
+}
+
+/**
+ * @typedef {object} Verdict
+ * @property {string} status `ready`, or one fixed sentence for what is wrong
+ * @property {string} [detail] what was expected
+ *
+ * @typedef {ReturnType<typeof createReadiness>} Readiness
+ */
+
+/** @param {import('./pool.js').Session} session @returns {Promise<Verdict>} */
+async function ask(session) {
+  return unfitness(await session.row(FACTS)) ?? READY
+}
+
+/** @param {Promise<Verdict>} verdict @returns {Promise<Verdict | null>} null: it was late */
+async function inTime(verdict) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, ANSWER_WITHIN_MS, null)
+  })
+  try {
+    return /** @type {Verdict | null} */ (await Promise.race([verdict, late]))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** @param {string} detail @returns {Verdict} */
+function unavailable(detail) {
+  return { status: 'database unavailable', detail }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
+}
