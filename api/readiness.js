@@ -28,7 +28,7 @@ const READY = { status: 'ready' }
  * @param {object} parts
  * @param {() => Promise<import('./pool.js').Session>} parts.openSession
  * @param {Pick<import('./pool.js').Pool, 'generation' | 'served_ms' | 'stats'>} parts.pool
- * @param {number} parts.maxLifetime_ms of a session; 0: any
+ * @param {number} parts.maxLifetime_ms of a session; 0: without end
  * @param {import('pino').Logger} parts.log told when the verdict changes
  * @param {() => boolean} parts.isDraining
  */
@@ -47,6 +47,7 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
       .then((verdict) => {
         looked_ms = performance.now()
         looking = null
+        expire()
         return verdict
       })
     return looking
@@ -79,7 +80,7 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
       const fresh = { ...age, session: await openSession() }
       close()
       kept = fresh
-      if (maxLifetime_ms > 0) kept.timer = setTimeout(close, maxLifetime_ms).unref()
+      if (maxLifetime_ms > 0) kept.timer = setTimeout(expire, maxLifetime_ms).unref()
     } catch (error) {
       // With every slot taken, the session that we have is the better witness.
       if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
@@ -95,6 +96,12 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
   /** @param {NonNullable<typeof kept>} session */
   function isCurrent({ generation, opened_ms }) {
     return generation === pool.generation() && performance.now() - opened_ms < KEEP_MS
+  }
+
+  /** Closes a session at the end of its lifetime; a look that needs it comes first. */
+  function expire() {
+    if (!kept || looking || maxLifetime_ms === 0) return
+    if (performance.now() - kept.opened_ms >= maxLifetime_ms) close()
   }
 
   function close() {

@@ -3,8 +3,8 @@ import { coresOf } from '../machine.js'
 import { familyCpu_s, statFields } from './process.js'
 
 /**
- * What every session does, and on what it waits, except the lab's own and that of the API's readiness check. A statement that is active and waits for nothing is
- * on a core or in line for one.
+ * What every session does, and on what it waits, except the lab's own and that of the API's readiness check. A statement
+ * that is active and waits for nothing is on a core or in line for one.
  */
 const ACTIVITY = `
   SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') AS wait, count(*)::int AS sessions

@@ -32,7 +32,10 @@ for (const mode of ['prepared', 'pipelined']) {
         }
       }
       const clients = Array.from({ length: 8 }, client)
-      for (let generation = 0; generation < 4; generation++) {
+      t.teardown(() => {
+        isOver = true
+      })
+      for (let replaced = 0; replaced < 4; replaced++) {
         await until('sessions', async () => (await sessions()).length > 0)
         const before = await sessions()
         await until('other sessions', async () => {
@@ -81,6 +84,17 @@ t.test('pipelined: a retired connection whose server never says farewell is cut'
   t.teardown(() => process.kill(pid, 'SIGCONT'))
   await until('a 201 over another connection', async () => (await post(api.url, newUser())).status === 201)
   t.notOk((await sessions()).every((session) => session === pid))
+})
+
+t.test('a lifetime shorter than a login: ready, and requests are served', async (t) => {
+  const api = await startApi(t, database.url, { POOL_MAX_LIFETIME_MS: '1' })
+  t.equal((await post(api.url, newUser())).status, 201)
+  t.equal((await fetch(`${api.adminUrl}/readyz`)).status, 200)
+  const check = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'redline-api-readiness'"
+  await until(
+    'the end of the session of the readiness check',
+    async () => (await rows(database.url, check)).length === 0,
+  )
 })
 
 t.test('a lifetime of 0 never ends', async (t) => {
