@@ -28,7 +28,7 @@ export const FACTS = `
     EXISTS (SELECT FROM relation) AS has_table,
     (SELECT json_object_agg(attname, json_build_object(
         'type', format_type(atttypid, atttypmod),
-        'is_integer', atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
+        'is_integer', coalesce(nullif(typbasetype, 0), atttypid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
         'is_text', typcategory = 'S',
         'characters', CASE WHEN typcategory = 'S' AND atttypmod > 0 THEN atttypmod - 4 END,
         'needs_value', is_table AND attnotnull AND NOT atthasdef AND attidentity = '',

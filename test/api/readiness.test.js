@@ -160,6 +160,14 @@ t.test('not ready: a role that may not store users', async (t) => {
 /** @param {{ log: () => string }} api @param {RegExp} pattern */
 const loggedBy = (api, pattern) => until(`${pattern} in the log`, () => pattern.test(api.log()))
 
+t.test('ready: other types that fit, and columns that need no value', async (t) => {
+  const table = `CREATE DOMAIN user_id AS bigint; CREATE SEQUENCE ids;
+    CREATE TABLE users (id user_id DEFAULT nextval('ids'), email text, password varchar, note text, made date NOT NULL DEFAULT now())`
+  const api = await startUnready(t, await createDatabase('others', table))
+  t.match(await readyz(api), { code: 200, status: 'ready' })
+  t.equal((await post(api.url, newUser())).status, 201)
+})
+
 t.test('a table that comes and goes is noticed without a restart', async (t) => {
   const url = await createDatabase('come_and_go', SCHEMA)
   const api = await startApi(t, url)
