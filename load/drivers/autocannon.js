@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
 import { UsageError } from '../flags.js'
 import { createMix } from '../mix.js'
+import { createParser } from './autocannon/parser.js'
 import { countByEntry } from './by-entry.js'
-import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { headOf, headsOf } from './head.js'
 import { Recorder } from './recorder.js'
 import { sends } from './refuse.js'
@@ -25,7 +26,7 @@ export const autocannon = {
   check(asked) {
     // It connects with rejectUnauthorized: false, and no option of it can change that (lib/httpClient.js, 9.0.0).
     if (asked.url.startsWith('https:')) refuse('https, since it does not check certificates')
-    // Its parser waits for the body that the answer's headers announce.
+    // It does not tell its parser which request a response belongs to.
     if (sends(asked, 'HEAD')) refuse('HEAD')
   },
 
@@ -112,15 +113,46 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
   /** @type {{ sentOn: unknown, answeredOn: unknown }} connections: of the request on its way, and of the last answer */
   const used = { sentOn: null, answeredOn: null }
 
+  const parser = createParser(client, () => {
+    if (waiting) recorder.error(PROTOCOL)
+    reconnectLater()
+  })
+  client.parser = parser
+
   /** It goes on to the next request, or to its end, without an answer: the server closed, or the wait was too long. */
   function settleLost() {
     if (!waiting) return
     waiting = false
+    client.pipelinedRequests.clear()
     // autocannon writes on even behind an answer that said it was the last: nobody was asked for this one.
     if (closing) return recorder.sent--
     const waited_ms = performance.now() - sentAt_ms
-    if (waited_ms >= timeout_ms) recorder.error(TIMEOUT, waited_ms)
+    if (waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
+    const status = parser.end()
+    if (status !== null) answered(status)
     else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
+  }
+
+  /** @param {number} status */
+  function answered(status) {
+    const now_ms = performance.now()
+    waiting = false
+    used.answeredOn = used.sentOn
+    recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
+    byEntry.answer(client.entryName, status, now_ms - sentAt_ms)
+  }
+
+  /** autocannon connects again at once, forever within one tick where there is no descriptor. Destroyed, it waits. */
+  function reconnectLater() {
+    waiting = false
+    client.destroyed = true
+    client._destroyConnection()
+    client.timeoutTicker.reschedule(client.timeout)
+    setTimeout(() => {
+      if (signal.aborted) return
+      client.destroyed = false
+      client._connect()
+    }, RECONNECT_DELAY_MS)
   }
 
   client.on('request', () => {
@@ -134,23 +166,10 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
   client.on('headers', (/** @type {{ shouldKeepAlive: boolean }} */ head) => {
     closing = !head.shouldKeepAlive
   })
-  client.on('response', (/** @type {number} */ status) => {
-    const now_ms = performance.now()
-    waiting = false
-    used.answeredOn = used.sentOn
-    recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
-    byEntry.answer(client.entryName, status, now_ms - sentAt_ms)
-  })
+  client.on('response', answered)
   client.on('connError', (/** @type {Error} */ error) => {
     if (waiting) recorder.error(sideOfCode(error))
-    waiting = false
-    // autocannon connects again at once, for ever within one tick where there is no descriptor. Destroyed, it waits.
-    client.destroyed = true
-    setTimeout(() => {
-      if (signal.aborted) return
-      client.destroyed = false
-      client._connect()
-    }, RECONNECT_DELAY_MS)
+    reconnectLater()
   })
   client.on('done', settleLost)
 }

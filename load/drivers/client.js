@@ -3,7 +3,7 @@ import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMix } from '../mix.js'
 import { countByEntry } from './by-entry.js'
-import { sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { Recorder, Samples } from './recorder.js'
 
 /** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
@@ -14,6 +14,9 @@ const PHASES = /** @type {const} */ (['dns', 'connect', 'tls', 'write', 'wait', 
 const SETUP = ['dns', 'connect', 'tls']
 
 const RETRY_DELAY_MS = 10
+
+/** Node limits the size of an interim response (1xx), not their number. */
+const INTERIM_MAX = 1000
 
 /**
  * Closed loop by Node's own HTTP client, for any HTTP or HTTPS service: each worker has a connection of its own, sends when
@@ -147,10 +150,21 @@ function exchange(req, body, { timeout_s }, signal) {
       resolve({ status, latency_ms: performance.now() - ready_ms, phases_ms, error })
     }
     const abort = () => void req.destroy()
-    const timer = setTimeout(
-      () => req.destroy(Object.assign(new Error('timeout'), { code: TIMEOUT })),
-      timeout_s * 1000,
-    )
+    /** @param {string} error */
+    const giveUp = (error) => {
+      settle(error)
+      req.destroy()
+    }
+    const timer = setTimeout(() => giveUp(TIMEOUT), timeout_s * 1000)
+    let interim = 0
+    req.on('information', () => {
+      if (++interim > INTERIM_MAX) giveUp(PROTOCOL)
+    })
+    // Without a listener, Node closes the connection and says nothing.
+    req.on('upgrade', (_res, socket) => {
+      socket.destroy()
+      giveUp(PROTOCOL)
+    })
     signal.addEventListener('abort', abort, { once: true })
     const ready = () => {
       mark(null)
@@ -181,7 +195,6 @@ function exchange(req, body, { timeout_s }, signal) {
       res.resume()
     })
     req.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-      if (error.code === TIMEOUT) return settle(TIMEOUT)
       const ended = error.code === 'ECONNRESET' && error.message === 'socket hang up'
       settle(ended ? sideOfEnd({ reused: req.reusedSocket, answerBegan: status > 0 }) : sideOfCode(error))
     })

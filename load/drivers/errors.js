@@ -23,6 +23,9 @@ const BY_CODE = /** @type {Record<string, string>} */ ({
 /** OpenSSL's and Node's names for a TLS handshake that failed or a certificate that does not hold. */
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO)/
 
+/** Errors of Node's own HTTP parser. */
+const PARSER_CODE = /^HPE_/
+
 /** Go's net and net/http, as vegeta prints them. The first that fits counts. */
 const BY_TEXT = /** @type {[RegExp, string][]} */ ([
   [/address already in use|cannot assign requested address/, 'client:ports'],
@@ -44,7 +47,7 @@ export const TIMEOUT = 'client:timeout'
 /** Due, but every connection was busy until the client's patience ended: it never left. */
 export const UNSENT = 'client:unsent'
 
-/** The answer was no HTTP. */
+/** The response was malformed, endless, or not HTTP at all. */
 export const PROTOCOL = 'server:protocol'
 
 /**
@@ -55,6 +58,7 @@ export function sideOfCode(error) {
   const code = error.code ?? ''
   if (code in BY_CODE) return BY_CODE[code]
   if (TLS_CODE.test(code)) return 'server:tls'
+  if (PARSER_CODE.test(code)) return PROTOCOL
   return `unknown:${code || error.message || 'error'}`
 }
 

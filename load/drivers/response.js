@@ -1,0 +1,249 @@
+/**
+ * Bounds the headers of one response, those of interim responses (1xx) included; its trailers; and the line with the size
+ * of each chunk. For comparison: Node's limit is 16 KiB, that of http-parser-js 80 KiB.
+ */
+const TEXT_MAX_BYTES = 64 * 1024
+
+const STATUS_LINE = /^HTTP\/1\.(\d) ([1-9]\d\d)(?: [\t -~\x80-\xff]*)?\r\n$/
+const FIELD = /^([!#$%&'*+.^_`|~\w-]+):([\t -~\x80-\xff]*)\r\n$/
+const FOLD = /^[ \t]([\t -~\x80-\xff]*)\r\n$/
+const CHUNK_SIZE = /^([\da-f]+)[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n$/i
+const BLANK = /^[\r\n]*$/
+const LF = 10
+
+/**
+ * Reads the responses on one connection, with one request outstanding at a time: their status, where they end (RFC 9112,
+ * section 6.3) and whether the connection can be used again. Bodies are skipped, never kept.
+ *
+ * It refuses whatever is malformed. A generator that guesses where such a response ends reports a broken service as a
+ * working one, or never finishes: http-parser-js takes `Content-Length: abc` for a success and loops forever on a chunk
+ * size of -5. Node's own parser is not accessible without its HTTP client, which costs the generator twice the CPU.
+ */
+export class ResponseReader {
+  #bodiless
+  /** @type {State} */
+  #state = 'status'
+  /** Part of a line whose end has not arrived. */
+  #text = ''
+  /** What counts against TEXT_MAX_BYTES. */
+  #textBytes = 0
+  /** Bytes that are still missing from the body or the chunk. */
+  #left = 0
+  #head = new Head('', '')
+
+  /** @param {{ bodiless?: boolean }} [options] bodiless: responses have no body whatever their headers say (HEAD) */
+  constructor({ bodiless = false } = {}) {
+    this.#bodiless = bodiless
+  }
+
+  /**
+   * @param {Buffer} bytes as they arrive
+   * @returns {Answer | ProtocolError | null} null: the response has not ended; an error: they are malformed or too many, and
+   *   the connection can no longer be used
+   */
+  read(bytes) {
+    try {
+      return this.#read(bytes)
+    } catch (error) {
+      if (error instanceof ProtocolError) return error
+      throw error
+    }
+  }
+
+  /** @param {Buffer} bytes */
+  #read(bytes) {
+    let at = 0
+    while (at < bytes.length && this.#state !== 'done') at = this.#step(bytes, at)
+    if (this.#state !== 'done') return null
+    if (at < bytes.length && !isBlank(bytes.subarray(at))) {
+      throw new ProtocolError('expected the end of the response, got more bytes')
+    }
+    return this.#answer(this.#head.keepAlive)
+  }
+
+  /** The server closed the connection. @returns {Answer | null} the response that ends by this; null: there is none */
+  end() {
+    return this.#state === 'until-close' ? this.#answer(false) : null
+  }
+
+  /** @param {boolean} keepAlive */
+  #answer(keepAlive) {
+    this.#enter('status')
+    return { status: this.#head.status, keepAlive }
+  }
+
+  /** @param {Buffer} bytes @param {number} at @returns {number} where the next step begins, beyond `at` */
+  #step(bytes, at) {
+    if (this.#state === 'until-close') return bytes.length
+    if (this.#state === 'body' || this.#state === 'chunk') {
+      const skipped = Math.min(this.#left, bytes.length - at)
+      this.#left -= skipped
+      if (this.#left === 0) this.#enter(this.#state === 'body' ? 'done' : 'chunk-end')
+      return at + skipped
+    }
+    const next = bytes.indexOf(LF, at) + 1 || bytes.length
+    this.#textBytes += next - at
+    if (this.#textBytes > TEXT_MAX_BYTES) throw new ProtocolError(`expected at most ${TEXT_MAX_BYTES} bytes of headers`)
+    const text = this.#text + bytes.latin1Slice(at, next)
+    const isWhole = bytes[next - 1] === LF
+    this.#text = isWhole ? '' : text
+    if (isWhole) this.#takeLine(text)
+    return next
+  }
+
+  /** @param {string} line with its end */
+  #takeLine(line) {
+    switch (this.#state) {
+      case 'status':
+        // Empty lines between responses may be ignored (RFC 9112, section 9.2).
+        if (BLANK.test(line)) return
+        this.#head = headOf(line)
+        this.#state = 'fields'
+        return
+      case 'fields':
+        if (line === '\r\n') this.#endHead()
+        else this.#head.add(line)
+        return
+      case 'chunk-size':
+        this.#left = chunkSizeOf(line)
+        return this.#enter(this.#left === 0 ? 'trailers' : 'chunk')
+      case 'chunk-end':
+        if (line !== '\r\n') throw expected('the end of a chunk', line)
+        return this.#enter('chunk-size')
+      case 'trailers':
+        if (line === '\r\n') return this.#enter('done')
+        if (!FIELD.test(line) && !FOLD.test(line)) throw expected('a trailer', line)
+    }
+  }
+
+  #endHead() {
+    const head = this.#head
+    if (head.status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
+    if (head.status < 200) {
+      this.#state = 'status'
+      return
+    }
+    const { state, left = 0 } = head.framing(this.#bodiless)
+    this.#left = left
+    this.#enter(state)
+  }
+
+  /** @param {State} state */
+  #enter(state) {
+    this.#state = state
+    this.#textBytes = 0
+  }
+}
+
+/** The bytes were not the response that HTTP/1.1 asks for. */
+export class ProtocolError extends Error {}
+
+/** Whether there are only empty lines, which a client may ignore between responses. @param {Buffer} bytes */
+export function isBlank(bytes) {
+  return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.latin1Slice())
+}
+
+/** The head of a response, of which only the fields count that tell where the response ends. */
+class Head {
+  /** @type {Record<string, string | null>} */
+  #values = { connection: null, 'content-length': null, 'transfer-encoding': null }
+  #last = ''
+  #minor
+
+  /** @param {string} minor digit of the version @param {string} status */
+  constructor(minor, status) {
+    this.#minor = minor
+    this.status = Number(status)
+  }
+
+  /** @param {string} line */
+  add(line) {
+    const field = FIELD.exec(line)
+    if (field) return this.#set(field[1], field[2])
+    const fold = this.#last === '' ? null : FOLD.exec(line)
+    if (!fold) throw expected('a header', line)
+    if (this.#last in this.#values) this.#values[this.#last] += ` ${fold[1].trim()}`
+  }
+
+  /** @param {string} name @param {string} value */
+  #set(name, value) {
+    this.#last = name
+    // Lower case costs more than a look at the length.
+    if (name.length !== 10 && name.length !== 14 && name.length !== 17) return
+    this.#last = name.toLowerCase()
+    if (!(this.#last in this.#values)) return
+    const before = this.#values[this.#last]
+    this.#values[this.#last] = before === null ? value.trim() : `${before}, ${value.trim()}`
+  }
+
+  /** @param {boolean} bodiless @returns {{ state: State, left?: number }} how the rest arrives (RFC 9112, section 6.3) */
+  framing(bodiless) {
+    const { 'content-length': length, 'transfer-encoding': codings } = this.#values
+    if (length !== null && codings !== null) throw new ProtocolError('expected one length, got two kinds of it')
+    const left = length === null ? 0 : lengthOf(length)
+    if (bodiless || this.status === 204 || this.status === 304) return { state: 'done' }
+    if (codings !== null) return { state: isChunked(codings) ? 'chunk-size' : 'until-close' }
+    if (length === null) return { state: 'until-close' }
+    return left === 0 ? { state: 'done' } : { state: 'body', left }
+  }
+
+  get keepAlive() {
+    const { connection, 'transfer-encoding': codings } = this.#values
+    const options = connection === null ? [] : listOf(connection)
+    if (options.includes('close')) return false
+    return this.#minor !== '0' || (options.includes('keep-alive') && codings === null)
+  }
+}
+
+/** @param {string} line */
+function headOf(line) {
+  const [, minor, status] = STATUS_LINE.exec(line) ?? []
+  if (status === undefined) throw expected('a status line', line)
+  return new Head(minor, status)
+}
+
+/** @param {string} value of Content-Length: a number, which may be repeated */
+function lengthOf(value) {
+  const [first, ...others] = value.split(',').map((one) => one.trim())
+  const length = /^\d+$/.test(first) ? Number(first) : Number.NaN
+  if (!Number.isSafeInteger(length) || others.some((other) => other !== first)) {
+    throw expected('a Content-Length', value)
+  }
+  return length
+}
+
+/** @param {string} line */
+function chunkSizeOf(line) {
+  const [, digits = ''] = CHUNK_SIZE.exec(line) ?? []
+  const size = Number.parseInt(digits, 16)
+  if (!Number.isSafeInteger(size)) throw expected('the size of a chunk', line)
+  return size
+}
+
+/** @param {string} value of Transfer-Encoding */
+function isChunked(value) {
+  const codings = listOf(value)
+  if (codings.slice(0, -1).includes('chunked')) throw expected('chunked as the last coding', value)
+  return codings.at(-1) === 'chunked'
+}
+
+/** @param {string} value */
+function listOf(value) {
+  return value
+    .toLowerCase()
+    .split(',')
+    .map((one) => one.trim())
+}
+
+/** @param {string} what @param {string} got */
+function expected(what, got) {
+  return new ProtocolError(`expected ${what}, got ${JSON.stringify(got.slice(0, 80))}`)
+}
+
+/**
+ * @typedef {'status' | 'fields' | 'body' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done'} State
+ *
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {boolean} keepAlive whether the connection can take another request
+ */
