@@ -1,25 +1,32 @@
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { DRIVERS } from './drivers/index.js'
 import { startChild } from './processes.js'
 
 const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
+/** Time for a generator with too little CPU to open its connections, or to sum up millions of latencies. */
+const GRACE_S = 10
+
 /**
- * Starts the generator's process for one trial.
+ * Starts the generator's process for one trial. It has a deadline for all it is asked to do: the time that the load takes,
+ * twice the timeout and a grace. One that misses it, because it loops, was stopped or waits for a program that was, is
+ * killed together with the programs it started.
  *
  * @param {import('./drivers/index.js').Load} load
  * @param {AbortSignal} signal stops it within a second
  * @param {(counts: any) => void} onCounts
- * @param {{ nofile?: number | null }} [limits] of its process
+ * @param {{ nofile?: number | null, grace_s?: number }} [limits] of its process; grace_s: unless told otherwise, that of its
+ *   driver
  * @returns {Promise<Generator>}
  */
-export async function startGenerator(load, signal, onCounts, { nofile = null } = {}) {
+export async function startGenerator(load, signal, onCounts, { nofile = null, grace_s = graceOf(load) } = {}) {
   signal.throwIfAborted()
   const command = [process.execPath, GENERATOR]
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
-  const { child, exited, stop } = startChild(command, { cores: null, nofile, stdio })
+  const { child, exited, kill, stop } = startChild(command, { cores: null, nofile, stdio })
   goFirst(child.pid)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
@@ -29,8 +36,18 @@ export async function startGenerator(load, signal, onCounts, { nofile = null } =
   })
   lost.catch(() => {})
 
-  /** @param {object} message @param {() => void} [onEnd] @returns {Promise<any>} */
-  function ask(message, onEnd = () => {}) {
+  const beyond_s = 2 * load.timeout_s + grace_s
+  let extend = (/** @type {number} */ _seconds) => {}
+
+  /** @param {{ command: string, duration_s?: number, load?: object }} message @param {() => void} [onEnd] @returns {Promise<any>} */
+  async function ask(message, onEnd = () => {}) {
+    const late = deadline((limit_s) => {
+      kill()
+      const what = `the generator (${load.driver}) to end "${message.command}" within ${limit_s} s`
+      return new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`)
+    })
+    extend = late.extend
+    late.extend((message.duration_s ?? 0) + beyond_s)
     const answered = new Promise((resolve, reject) => {
       const onMessage = (/** @type {any} */ reply) => {
         if (reply.counts) return onCounts(reply.counts)
@@ -42,7 +59,11 @@ export async function startGenerator(load, signal, onCounts, { nofile = null } =
       child.on('message', onMessage)
       child.send(message, (error) => error && reject(error))
     })
-    return Promise.race([answered, lost])
+    try {
+      return await Promise.race([answered, late.missed, lost])
+    } finally {
+      late.clear()
+    }
   }
 
   const generator = {
@@ -52,6 +73,7 @@ export async function startGenerator(load, signal, onCounts, { nofile = null } =
       return ask({ command: 'run', duration_s }, onEnd)
     },
     enough: () => {
+      extend(beyond_s)
       if (child.connected) child.send({ command: 'enough' }, () => {})
     },
     close: async () => {
@@ -67,6 +89,41 @@ export async function startGenerator(load, signal, onCounts, { nofile = null } =
   } catch (error) {
     await generator.close()
     throw error
+  }
+}
+
+/** @param {import('./drivers/index.js').Load} load */
+function graceOf({ driver }) {
+  return GRACE_S + (DRIVERS[driver].grace_s ?? 0)
+}
+
+/**
+ * @param {(limit_s: number) => Error} onMissed
+ * @returns {{ missed: Promise<never>, extend: (limit_s: number) => void, clear: () => void }} extend: counts from now, and is
+ *   no longer possible once it was cleared
+ */
+function deadline(onMissed) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let cleared = false
+  /** @type {(error: Error) => void} */
+  let miss
+  const missed = /** @type {Promise<never>} */ (
+    new Promise((_resolve, reject) => {
+      miss = reject
+    })
+  )
+  missed.catch(() => {})
+  return {
+    missed,
+    extend(limit_s) {
+      clearTimeout(timer)
+      if (!cleared) timer = setTimeout(() => miss(onMissed(limit_s)), limit_s * 1000)
+    },
+    clear() {
+      cleared = true
+      clearTimeout(timer)
+    },
   }
 }
 

@@ -23,16 +23,30 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
   const child = spawn(program, args, { env, stdio, detached: true })
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const kill = () => {
+    if (isRunning() && child.pid) killGroup(child.pid)
+  }
   return {
     child,
     exited,
+    kill,
     stop: async (grace_ms) => {
-      if (child.exitCode !== null || child.signalCode !== null) return
+      if (!isRunning()) return
       child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), grace_ms)
+      const timer = setTimeout(kill, grace_ms)
       await exited
       clearTimeout(timer)
     },
+  }
+}
+
+/** A process and what it started, as far as that did not leave its group. @param {number} pid of the group's leader */
+function killGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has just ended.
   }
 }
 
@@ -40,7 +54,8 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
  * @typedef {object} Child
  * @property {import('node:child_process').ChildProcess} child
  * @property {Promise<{ code: number | null, signal: string | null }>} exited rejects when it could not be started
- * @property {(grace_ms: number) => Promise<void>} stop SIGTERM, and SIGKILL to what is left after the grace
+ * @property {() => void} kill SIGKILL, at once and also to the processes that it started
+ * @property {(grace_ms: number) => Promise<void>} stop SIGTERM, and `kill` where it still runs after the grace
  */
 
 /** Puts this process, and with it every child it starts from now on, on these cores. @param {string} cores */

@@ -95,6 +95,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
       results.appendTrial(record)
       records.push(record)
       progress.trialEnded(record)
+      warnOfMetrics(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
       if (noisy > 0) await waitOut(noisy, signal, progress)
     }
@@ -160,6 +161,13 @@ export async function runExperiment(experiment, { signal, progress, environment 
  * @property {{ driver: string, loop: 'open' | 'closed', rate_rps: number | null, connections: number, warmup_s: number, duration_s: number, fresh_connections?: boolean, unbounded?: boolean, per_worker_rps?: number, nofile?: number | null, mix?: import('./mix.js').MixPlan }} load mix: the plan's, unless
  *   told otherwise
  */
+
+/** Once: the page is the same for every trial. @param {{ warnings: string[] }} run @param {import('./trial.js').TrialRecord} record */
+function warnOfMetrics({ warnings }, { probes }) {
+  const problem = probes.api?.metrics_problem
+  const text = `the service's metrics page could not be read, so its own figures are missing: ${problem}`
+  if (problem && !warnings.includes(text)) warnings.push(text)
+}
 
 const CALM_S = 2
 

@@ -109,7 +109,7 @@ export class Connection {
   /** @param {Buffer} bytes */
   #takeUnsolicited(bytes) {
     if (isBlank(bytes)) return
-    this.#isConfused = !REQUEST_TIMEOUT.test(bytes.latin1Slice(0, 13))
+    this.#isConfused = !REQUEST_TIMEOUT.test(bytes.toString('latin1', 0, 13))
     this.#drop()
   }
 

@@ -11,6 +11,7 @@ import { wrk } from './wrk.js'
  * @typedef {object} Driver
  * @property {string} name
  * @property {'open' | 'closed'} loop
+ * @property {number} [grace_s] time that its outside programs may need in addition, to start and to end
  * @property {() => Promise<string>} version what it is built on, for the record
  * @property {(asked: import('./refuse.js').Asked) => void} [check] throws a UsageError for what this driver cannot do
  * @property {(load: Load, signal: AbortSignal) => Promise<Session>} open signal: the session is not wanted any more

@@ -27,6 +27,7 @@ const START_TIMEOUT_MS = 60_000
 export const locust = {
   name: 'locust',
   loop: 'closed',
+  grace_s: 2 * (START_TIMEOUT_MS / 1000),
 
   version: async () => {
     return (await promisify(execFile)('locust', ['--version'])).stdout.match(/^locust (\S+)/)?.[1] ?? 'unknown'

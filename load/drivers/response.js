@@ -17,7 +17,8 @@ const LF = 10
  *
  * It refuses whatever is malformed. A generator that guesses where such a response ends reports a broken service as a
  * working one, or never finishes: http-parser-js takes `Content-Length: abc` for a success and loops forever on a chunk
- * size of -5. Node's own parser is not accessible without its HTTP client, which costs the generator twice the CPU.
+ * size of -5. Node's own parser comes only with HTTP clients, which cost the generator twice the CPU (see
+ * connection.js).
  */
 export class ResponseReader {
   #bodiless
@@ -84,7 +85,7 @@ export class ResponseReader {
     const next = bytes.indexOf(LF, at) + 1 || bytes.length
     this.#textBytes += next - at
     if (this.#textBytes > TEXT_MAX_BYTES) throw new ProtocolError(`expected at most ${TEXT_MAX_BYTES} bytes of headers`)
-    const text = this.#text + bytes.latin1Slice(at, next)
+    const text = this.#text + bytes.toString('latin1', at, next)
     const isWhole = bytes[next - 1] === LF
     this.#text = isWhole ? '' : text
     if (isWhole) this.#takeLine(text)
@@ -140,7 +141,7 @@ export class ProtocolError extends Error {}
 
 /** Whether there are only empty lines, which a client may ignore between responses. @param {Buffer} bytes */
 export function isBlank(bytes) {
-  return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.latin1Slice())
+  return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.toString('latin1'))
 }
 
 /** The head of a response, of which only the fields count that tell where the response ends. */

@@ -10,6 +10,9 @@ import { hitsOf, summarise } from './vegeta/hits.js'
 import { binary, versionOf } from './vegeta/program.js'
 import { remoteAttack } from './vegeta/remote.js'
 
+/** Beyond its last timeout: one that has too little CPU ends late, and its trial is invalid for that. */
+const LATEST_END_S = 60
+
 /**
  * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults, which
  * `unbounded` leaves, it opens sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a request
@@ -22,6 +25,7 @@ import { remoteAttack } from './vegeta/remote.js'
 export const vegeta = {
   name: 'vegeta',
   loop: 'open',
+  grace_s: 2 * LATEST_END_S,
   version: async () => versionOf(binary()),
 
   check(asked) {
@@ -116,9 +120,6 @@ function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
   if (part.host === null) return localAttack(program, args, lines, { output, signal })
   return remoteAttack(part.host, args, lines, { config: load.ssh_config ?? null, output, signal })
 }
-
-/** Beyond its last timeout: one that has too little CPU ends late, and its trial is invalid for that. */
-const LATEST_END_S = 60
 
 /**
  * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.

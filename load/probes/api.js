@@ -6,37 +6,71 @@ const SCRAPE_TIMEOUT_MS = 2000
 /** At the end of a trial an event loop that was blocked gets the time to answer. */
 const LAST_SCRAPE_TIMEOUT_MS = 5000
 
+/** Counters and gauges of a whole trial. */
+const NAMES = [
+  ...['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'process_max_fds'],
+  ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'redline_gc_seconds_total'],
+  ...['nodejs_gc_duration_seconds_sum', 'redline_connections_max', 'redline_dropped_connections_total'],
+  ...['redline_problems_total', 'redline_shed_total'],
+]
+
+/** Gauges that are sampled. */
+const GAUGES = [
+  ...['redline_event_loop_utilization_ratio', 'redline_event_loop_delay_p99_seconds'],
+  ...['redline_event_loop_delay_max_seconds', 'redline_in_flight_requests', 'redline_waiting_requests'],
+  ...['redline_pool_idle', 'redline_pool_total', 'redline_pool_waiting', 'redline_hashing_passwords'],
+]
+
+/** Keeps a hostile label out of the record. */
+const KEY_MAX_CHARS = 100
+
 /**
- * What the service uses, as the kernel has it, and what it tells of itself on its metrics page: gauges sampled, counters
- * as the difference over the trial.
+ * What the service uses according to the kernel, and what it says of itself on its metrics page: gauges are sampled,
+ * counters taken as the difference over the trial.
  *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
  * @param {() => import('./process.js').ProcessUse | null | Promise<import('./process.js').ProcessUse | null>} [use] of the
  *   process since now, where it is not one of this machine
- * @returns {Promise<import('./index.js').Probe>}
+ * @returns {Promise<import('./index.js').Probe>} its findings have a metrics_problem where the page could not be read when
+ *   the trial began or ended, so that nothing is known of what it says
  */
 export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   const started_ms = performance.now()
-  const first = metricsUrl ? await readMetrics(metricsUrl, SCRAPE_TIMEOUT_MS) : null
-  /** @type {import('./metrics.js').Metrics[]} */
+  /** @type {string | null} */
+  let problem = null
+  /** @param {string[]} names @param {number} timeout_ms */
+  const read = async (names, timeout_ms) => {
+    if (!metricsUrl || problem !== null) return null
+    try {
+      return await readMetrics(metricsUrl, names, timeout_ms)
+    } catch (error) {
+      problem = /** @type {Error} */ (error).message
+      return null
+    }
+  }
+  const first = await read(NAMES, SCRAPE_TIMEOUT_MS)
+  /** @type {Sample[]} */
   const samples = []
   return {
     async sample() {
-      const metrics = first && (await readMetrics(/** @type {string} */ (metricsUrl), SCRAPE_TIMEOUT_MS))
-      if (metrics) samples.push(metrics)
+      if (!first || !metricsUrl) return
+      const metrics = await readMetrics(metricsUrl, GAUGES, SCRAPE_TIMEOUT_MS)
+      samples.push(Object.fromEntries(GAUGES.map((name) => [name, metrics.sum(name)])))
     },
 
     end() {
       const own = use()
       const wall_s = (performance.now() - started_ms) / 1000
       return async ({ completed }) => {
-        const last = first && (await readMetrics(/** @type {string} */ (metricsUrl), LAST_SCRAPE_TIMEOUT_MS))
-        const told = first && last ? tell(first, samples, last, wall_s) : {}
+        const last = await read(NAMES, LAST_SCRAPE_TIMEOUT_MS)
+        const told = first && last ? tell(first, samples, last, wall_s) : { metrics_problem: problem }
         return { ...told, ...used(await own, completed) }
       }
     },
   }
 }
+
+/** @typedef {Record<string, number | null>} Sample values of the gauges */
 
 /** @param {import('./process.js').ProcessUse | null} use @param {number} completed */
 function used(use, completed) {
@@ -46,14 +80,14 @@ function used(use, completed) {
 
 /**
  * @param {import('./metrics.js').Metrics} first
- * @param {import('./metrics.js').Metrics[]} samples
+ * @param {Sample[]} samples
  * @param {import('./metrics.js').Metrics} last
  * @param {number} wall_s
  */
 function tell(first, samples, last, wall_s) {
   const grown = (/** @type {string} */ name) => difference(first.sum(name), last.sum(name))
   const seen = (/** @type {string} */ name) => {
-    return samples.map((metrics) => metrics.sum(name)).filter((value) => value !== null)
+    return samples.map((sample) => sample[name]).filter((value) => value !== null)
   }
   const share = (/** @type {number | null} */ seconds) => (seconds === null ? null : seconds / wall_s)
   const statements = grown('redline_statement_seconds_count')
@@ -87,12 +121,13 @@ function tell(first, samples, last, wall_s) {
 function growth(first, last, name, label) {
   const before = first.by(name, label)
   const rows = Object.entries(last.by(name, label)).map(([key, count]) => [key, count - (before[key] ?? 0)])
-  return Object.fromEntries(rows.filter(([, count]) => Number(count) > 0))
+  const grown = rows.filter(([, count]) => Number(count) > 0)
+  return Object.fromEntries(grown.map(([key, count]) => [String(key).slice(0, KEY_MAX_CHARS), count]))
 }
 
-/** @param {number | null} before @param {number | null} now */
+/** A counter that has fallen was begun anew, and tells nothing. @param {number | null} before @param {number | null} now */
 function difference(before, now) {
-  return now === null ? null : now - (before ?? 0)
+  return now === null || now < (before ?? 0) ? null : now - (before ?? 0)
 }
 
 /** @param {number[]} values */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '../flags.js'
 import { coresOf, nofileOf, softNofileOf, textOf } from '../machine.js'
 import { freePorts } from '../ports.js'
+import { readMetrics } from '../probes/metrics.js'
 import { ServiceEnded, startService } from '../service.js'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -14,6 +15,7 @@ export const NODE_FLAGS = JSON.parse(readFileSync(new URL('package.json', ROOT),
   .filter((/** @type {string} */ word) => word.startsWith('--'))
 
 const POLL_TIMEOUT_MS = 2000
+const READ_BACK_TIMEOUT_MS = 10_000
 const STOP_GRACE_MS = 12_000
 
 /** Exit code of the API for "the configuration is wrong". */
@@ -100,12 +102,12 @@ function wordsOf(pid) {
  * @param {number} pid
  */
 async function readBack(adminUrl, pid) {
-  const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
-  const [, labels] = /^redline_config_info\{(.*)\} 1$/m.exec(metrics) ?? ['', '']
-  const settings = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => {
+  const names = ['redline_config_info', 'nodejs_version_info']
+  const metrics = await readMetrics(`${adminUrl}/metrics`, names, READ_BACK_TIMEOUT_MS)
+  const settings = Object.entries(metrics.labels('redline_config_info')).map(([name, value]) => {
     return [name.toUpperCase(), /^\d+$/.test(value) ? Number(value) : value]
   })
-  const [, version = null] = /^nodejs_version_info\{version="([^"]*)"/m.exec(metrics) ?? []
+  const { version = null } = metrics.labels('nodejs_version_info')
   return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid), NODE: version }
 }
 

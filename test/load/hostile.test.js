@@ -1,7 +1,8 @@
 import t from 'tap'
 import { ENDLESS, MALFORMED, VALID } from '../support/hostile.js'
+import { readRun, readTrials, startLab, temporaryFolder } from '../support/lab.js'
 import { loadOnce } from '../support/load.js'
-import { tcpServer } from '../support/servers.js'
+import { httpServer, tcpServer } from '../support/servers.js'
 
 /** Beyond it a run hangs. */
 const DEADLINE_MS = 20_000
@@ -14,7 +15,8 @@ const NODE_DIFFERS = [
   'digits of a chunk size',
 ]
 
-for (const [driver, except] of Object.entries({ paced: [], autocannon: [], client: NODE_DIFFERS })) {
+for (const driver of ['paced', 'autocannon', 'client']) {
+  const except = driver === 'client' ? NODE_DIFFERS : []
   t.test(`${driver}: malformed and endless responses are protocol errors of the server`, async (t) => {
     const rows = Object.entries({ ...MALFORMED, ...ENDLESS, ...VALID }).filter(([name]) => !except.includes(name))
     const { url, served } = await hostileServer(t, Object.fromEntries(rows))
@@ -43,6 +45,86 @@ for (const [driver, except] of Object.entries({ paced: [], autocannon: [], clien
     const malformed = named((name) => !(name in VALID)).reduce((sum, [, { count }]) => sum + count, 0)
     t.strictSame(errors, { 'server:protocol': malformed })
   })
+}
+
+t.test('paced: what arrives unasked is a protocol error of the next request on its connection', async (t) => {
+  const empty = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
+  /** @type {[string, (socket: import('node:net').Socket) => void, object][]} */
+  const rows = [
+    ['a banner', (socket) => socket.write('220 smtp\r\n'), { 'server:protocol': 20 }],
+    ['a response before any request', (socket) => socket.write(empty), { 'server:protocol': 20 }],
+    [
+      'a second response, later',
+      (socket) =>
+        socket.on('data', () => {
+          socket.write(empty)
+          setTimeout(() => socket.write(empty), 20)
+        }),
+      { 'server:protocol': 10 },
+    ],
+    ['empty lines', (socket) => void socket.write('\r\n') || answer(socket, `${empty}\r\n`), {}],
+    [
+      'a connection closed for being idle',
+      (socket) => {
+        if (served++ < 2) socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+        else answer(socket, empty)
+      },
+      {},
+    ],
+  ]
+  let served = 0
+  for (const [name, onConnection, expected] of rows) {
+    const url = await tcpServer(t, onConnection)
+    const { errors } = await loadOnce('paced', url, { duration_s: 0.4, rate_rps: 50, connections: 2, warmup_s: 0 })
+    t.strictSame(errors, expected, name)
+  }
+})
+
+t.test('autocannon: responses that end with the connection, interim ones and HTTP/1.0 are understood', async (t) => {
+  const responses = {
+    'ends with the connection': ['HTTP/1.1 200 OK\r\n\r\nuntil the end', true],
+    'HTTP/1.0': ['HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}', true],
+    'HTTP/1.0, kept alive': ['HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}', false],
+    interim: ['HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', false],
+  }
+  for (const [name, [text, ends]] of Object.entries(responses)) {
+    const url = await tcpServer(t, (socket) =>
+      socket.once('data', () => (ends ? socket.end(text) : answer(socket, String(text), true))),
+    )
+    const { errors, status, sent } = await loadOnce('autocannon', url, { duration_s: 0.3, connections: 2 })
+    t.strictSame(errors, {}, name)
+    t.ok(sent > 10 && status[200] === sent, `${name}: ${status[200]} of ${sent}`)
+  }
+})
+
+t.test('a sweep of a service whose responses are malformed ends with what it saw', async (t) => {
+  const url = await tcpServer(t, (socket) => answer(socket, MALFORMED['chunk size: -5']('HTTP/1.1 201 Created\r\n')))
+  const metrics = await httpServer(t, (_req, res) => void res.end('x 1\n'.repeat(2 ** 21)))
+  for (const load of [
+    '--driver=paced --rates=50',
+    '--driver=autocannon --connections=4',
+    '--driver=client --connections=4',
+  ]) {
+    const folder = temporaryFolder(t)
+    const common = [`--url=${url}`, `--metrics-url=${metrics}`, '--duration=1s', '--warmup=500ms', `--out=${folder}`]
+    const { child, ended } = startLab(['sweep', ...common, ...load.split(' ')])
+    const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
+    const { code, stdout } = await ended
+    clearTimeout(timer)
+    t.equal(code, 1, load)
+    t.match(stdout, /not one request succeeded: 0 of \d+ succeeded/)
+    const { traffic } = readTrials(folder)[0]
+    t.strictSame(traffic.errors, { 'server:protocol': traffic.planned })
+    const warnings = readRun(folder).warnings.filter((/** @type {string} */ text) => text.includes(metrics))
+    t.match(warnings, [/^the service's metrics page could not be read.*at most 4 MB, got more$/])
+    t.equal(warnings.length, 1)
+  }
+})
+
+/** Answers each request. @param {import('node:net').Socket} socket @param {string} text @param {boolean} [now] one has come */
+function answer(socket, text, now = false) {
+  if (now) socket.write(text)
+  socket.on('data', () => socket.write(text))
 }
 
 /**

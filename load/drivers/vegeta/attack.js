@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { leashed } from '../../../sql/leash.js'
 
 /**
  * What one vegeta does of a load that several share: request i is that of part i mod n, so that together they send what
@@ -75,7 +76,8 @@ export function localAttack(program, args, lines, { output, signal }) {
     ready: () => fs.writeFile(output, '', { mode: 0o600 }),
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
-      child = spawn(program, [...args, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
+      const [command, ...own] = leashed([program, ...args, `-output=${output}`], { signal: 'KILL' })
+      child = spawn(command, own, { stdio, signal, killSignal: 'SIGKILL' })
       let words = ''
       child.stderr?.on('data', (chunk) => {
         words += chunk
