@@ -49,10 +49,17 @@ for (const driver of ['paced', 'autocannon', 'client']) {
 
 t.test('paced: what arrives unasked is a protocol error of the next request on its connection', async (t) => {
   const empty = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
-  /** @type {[string, (socket: import('node:net').Socket) => void, object][]} */
+  /** @type {[string, (socket: import('node:net').Socket) => void, [least: number, most: number]][]} of 20 requests */
   const rows = [
-    ['a banner', (socket) => socket.write('220 smtp\r\n'), { 'server:protocol': 20 }],
-    ['a response before any request', (socket) => socket.write(empty), { 'server:protocol': 20 }],
+    ['a banner', (socket) => socket.write('220 smtp\r\n'), [20, 20]],
+    [
+      'a response before any request',
+      (socket) => {
+        socket.write(empty)
+        answer(socket, empty)
+      },
+      [10, 20],
+    ],
     [
       'a second response, later',
       (socket) =>
@@ -60,27 +67,37 @@ t.test('paced: what arrives unasked is a protocol error of the next request on i
           socket.write(empty)
           setTimeout(() => socket.write(empty), 20)
         }),
-      { 'server:protocol': 10 },
+      [1, 20],
     ],
-    ['empty lines', (socket) => void socket.write('\r\n') || answer(socket, `${empty}\r\n`), {}],
+    [
+      'empty lines',
+      (socket) => {
+        socket.write('\r\n')
+        answer(socket, `${empty}\r\n`)
+      },
+      [0, 0],
+    ],
     [
       'a connection closed for being idle',
       (socket) => {
         if (served++ < 2) socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
         else answer(socket, empty)
       },
-      {},
+      [0, 0],
     ],
   ]
   let served = 0
-  for (const [name, onConnection, expected] of rows) {
+  for (const [name, onConnection, [least, most]] of rows) {
     const url = await tcpServer(t, onConnection)
-    const { errors } = await loadOnce('paced', url, { duration_s: 0.4, rate_rps: 50, connections: 2, warmup_s: 0 })
-    t.strictSame(errors, expected, name)
+    const { errors } = await loadOnce('paced', url, { duration_s: 0.4, rate_rps: 50, connections: 2 })
+    const { 'server:protocol': found = 0, ...others } = errors
+    t.ok(found >= least && found <= most, `${name}: ${found}`)
+    t.strictSame(others, {}, name)
   }
 })
 
 t.test('autocannon: responses that end with the connection, interim ones and HTTP/1.0 are understood', async (t) => {
+  /** @type {Record<string, [text: string, ends: boolean]>} */
   const responses = {
     'ends with the connection': ['HTTP/1.1 200 OK\r\n\r\nuntil the end', true],
     'HTTP/1.0': ['HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}', true],
@@ -89,7 +106,7 @@ t.test('autocannon: responses that end with the connection, interim ones and HTT
   }
   for (const [name, [text, ends]] of Object.entries(responses)) {
     const url = await tcpServer(t, (socket) =>
-      socket.once('data', () => (ends ? socket.end(text) : answer(socket, String(text), true))),
+      socket.once('data', () => (ends ? socket.end(text) : answer(socket, text, true))),
     )
     const { errors, status, sent } = await loadOnce('autocannon', url, { duration_s: 0.3, connections: 2 })
     t.strictSame(errors, {}, name)
