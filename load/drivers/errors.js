@@ -36,7 +36,8 @@ const BY_TEXT = /** @type {[RegExp, string][]} */ ([
   [/connection reset|broken pipe/, 'server:reset'],
   [/server closed idle connection/, 'server:closed-idle'],
   [/EOF/, 'server:closed'],
-  [/malformed HTTP|unexpected .*(chunk|transfer encoding)/, 'server:protocol'],
+  [/malformed (HTTP|MIME|chunked)|transport connection broken|chunk length|chunk extension/, 'server:protocol'],
+  [/unexpected .*(chunk|transfer encoding)|too many 1xx|response headers exceeded/, 'server:protocol'],
   [/x509:|tls:/, 'server:tls'],
   [/no route to host|network is unreachable/, 'network:unreachable'],
 ])

@@ -11,6 +11,7 @@ t.test('errors of Node sockets belong to a side by their code', async (t) => {
     ['EPIPE', 'server:reset', 'we wrote to a connection that it had closed'],
     ['CERT_HAS_EXPIRED', 'server:tls', 'a certificate does not hold'],
     ['EHOSTUNREACH', 'network:unreachable', 'no way there'],
+    ['HPE_INVALID_CHUNK_SIZE', 'server:protocol', 'Node’s parser could not read the response'],
     ['EWHATEVER', 'unknown:EWHATEVER', 'what no row knows is nobody’s fault'],
   ]
   for (const [code, side, about] of rows) t.equal(sideOfCode({ code }), side, about)
@@ -31,6 +32,14 @@ t.test("vegeta's errors belong to a side by their text", async (t) => {
       'client:timeout',
       'timeout',
     ],
+    ['Post "…": net/http: HTTP/1.x transport connection broken: bad Content-Length "abc"', 'server:protocol', 'length'],
+    ['Post "…": net/http: HTTP/1.x transport connection broken: unexpected EOF', 'server:closed', 'cut'],
+    ['malformed MIME header: missing colon: "x"', 'server:protocol', 'trailer'],
+    ['invalid byte in chunk length', 'server:protocol', 'chunk size'],
+    ['empty hex number for chunk length', 'server:protocol', 'chunk size'],
+    ['http chunk length too large', 'server:protocol', 'chunk size'],
+    ['malformed chunked encoding', 'server:protocol', 'chunk'],
+    ['Post "…": net/http: too many 1xx informational responses', 'server:protocol', 'interim responses'],
     ['Post "…": x509: certificate signed by unknown authority', 'server:tls', 'certificate'],
     ['something new', 'unknown:something new', 'unknown'],
   ]
