@@ -44,12 +44,12 @@ export async function failingDisk(t) {
   const working = `0 ${sectors} linear ${loop} 0`
   const dropping = `0 ${sectors} flakey ${loop} 0 0 3600 1 drop_writes`
   const mount = async () => {
-    await run('dmsetup', ['create', name, '--table', working])
+    await dmsetup('create', name, '--table', working)
     await run('mount', ['-t', 'ext4', '-o', 'barrier=1,data=ordered', `/dev/mapper/${name}`, folder])
   }
   const unmount = async () => {
     await unmounted(folder)
-    await run('dmsetup', ['remove', '--retry', name])
+    await dmsetup('remove', '--retry', name)
   }
   await run('mkfs.ext4', ['-q', '-E', 'lazy_itable_init=0,lazy_journal_init=0', loop])
   await mount()
@@ -57,9 +57,9 @@ export async function failingDisk(t) {
   return {
     folder,
     fail: async () => {
-      await run('dmsetup', ['suspend', '--nolockfs', '--noflush', name])
-      await run('dmsetup', ['load', name, '--table', dropping])
-      await run('dmsetup', ['resume', name])
+      await dmsetup('suspend', '--nolockfs', '--noflush', name)
+      await dmsetup('load', name, '--table', dropping)
+      await dmsetup('resume', name)
     },
     restore: async () => {
       await unmount()
@@ -115,7 +115,7 @@ async function unmounted(folder) {
 function removeAtExit(t, { folder, name, loop, workFolder }) {
   const remove = () => {
     spawnSync('umount', ['--lazy', folder])
-    spawnSync('dmsetup', ['remove', '--deferred', name])
+    spawnSync('dmsetup', ['remove', '--deferred', '--verifyudev', name])
     spawnSync('losetup', ['--detach', loop])
     fs.rmSync(workFolder, { recursive: true, force: true })
   }
@@ -128,6 +128,11 @@ function removeAtExit(t, { folder, name, loop, workFolder }) {
     for (const signal of signals) process.off(signal, onSignal)
     remove()
   })
+}
+
+/** Where no udev makes the node in /dev/mapper, as in a container, dmsetup does. @param {string[]} args */
+function dmsetup(...args) {
+  return run('dmsetup', [...args, '--verifyudev'])
 }
 
 /** @param {string} program @param {string[]} args */
