@@ -1,8 +1,10 @@
+import { LAB_SCHEMA } from '../sql/address.js'
 import { openDatabase } from '../sql/database.js'
 import { DRIVERS } from './drivers/index.js'
 import { settingsOf } from './environment.js'
 import { UsageError } from './flags.js'
 import { describeMachine, planCores, redlineCommit } from './machine.js'
+import { emailPatterns } from './mix.js'
 import { pinSelf } from './processes.js'
 import { openHost } from './ssh/host.js'
 
@@ -11,20 +13,26 @@ import { openHost } from './ssh/host.js'
  *
  * @param {Plan} plan
  * @param {import('./results.js').Results} results
- * @param {import('./run.js').Io} io
+ * @param {Opening} io
  * @returns {Promise<Bench>}
+ * @throws {UsageError} the database is not named as one that may be emptied
+ *
+ * @typedef {import('./run.js').Io & { runId: string }} Opening
  */
-export async function openBench(plan, results, { signal, progress, environment }) {
+export async function openBench(plan, results, { signal, progress, environment, runId }) {
   const logFile = results.file('api.log')
   if (plan.url) {
     const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
     return { database: null, cores: null, place, host: null, close: async () => {} }
   }
-  if (plan.ssh) return openThere(plan.ssh, logFile, { signal, progress, environment })
+  refuseUnnamed(environment)
+  const { url, pg } = environment.database
+  const open = () => openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
+  if (plan.ssh) return openThere(plan.ssh, logFile, open, { signal, progress, environment })
   const planned = planCores()
   const cores = planned !== null && pinSelf(planned.others) ? planned : null
-  if (!environment.databaseUrl) progress.note('starting Postgres …')
-  const database = await openDatabase(environment.databaseUrl)
+  if (!url) progress.note('starting Postgres …')
+  const database = await open()
   const place = { databaseUrl: database.url, ...coresOf(cores), env: environment.forApi, logFile }
   return { database, cores, place, host: null, close: () => database.close() }
 }
@@ -34,18 +42,19 @@ export async function openBench(plan, results, { signal, progress, environment }
  *
  * @param {import('./ssh/plan.js').SshPlan} plan
  * @param {string} logFile
+ * @param {() => ReturnType<typeof openDatabase>} open
  * @param {import('./run.js').Io} io
  * @returns {Promise<Bench>}
  */
-async function openThere(plan, logFile, { signal, progress, environment }) {
-  if (!environment.databaseUrl) {
+async function openThere(plan, logFile, open, { signal, progress, environment }) {
+  if (!environment.database.url) {
     throw new UsageError(
       `--ssh ${plan.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
     )
   }
   const host = await openHost(plan, { signal, note: progress.note, logFile })
   try {
-    const database = await openDatabase(environment.databaseUrl)
+    const database = await open()
     const env = settingsOf(environment.settings)
     const place = { databaseUrl: database.url, ...coresOf(host.cores), env, logFile, host }
     const close = async () => {
@@ -57,6 +66,20 @@ async function openThere(plan, logFile, { signal, progress, environment }) {
     await host.close()
     throw error
   }
+}
+
+/**
+ * A URL in `.env` is there for the API, whose rows are of value; the lab would empty a table.
+ *
+ * @param {import('./environment.js').Environment} environment
+ */
+function refuseUnnamed({ database: { url, isNamed } }) {
+  if (!url || isNamed) return
+  throw new UsageError(
+    'DATABASE_URL comes from .env: expected a database that is named for this run, since the lab empties its table before ' +
+      'every trial. --database-url embedded measures with a Postgres that is started for it; --database-url URL (or ' +
+      `DATABASE_URL in the environment) names yours, where the lab works in a schema of its own, ${LAB_SCHEMA}`,
+  )
 }
 
 /** @param {Cores | null} cores */
@@ -96,6 +119,12 @@ export async function describeRun(plan, { database, cores, host }) {
       postgres: database?.version ?? null,
       redline_commit: await redlineCommit(),
       driver: `${driver.name} (${await driver.version()})`,
+    },
+    database: database && {
+      kind: database.kind,
+      version: database.version,
+      schema: database.schema,
+      ...database.durability,
     },
     slo: plan.slo,
     warnings,

@@ -1,4 +1,4 @@
-import { DatabaseError, openDatabase } from '../sql/database.js'
+import { DatabaseError, lookAtDatabase } from '../sql/database.js'
 import { helpText, parseFlags, UsageError, wholeNumber } from './flags.js'
 import { describeMachine, planCores } from './machine.js'
 import { runPreflight } from './preflight/run.js'
@@ -35,7 +35,8 @@ const EXAMPLES = `  npm run doctor                    about 5 seconds: is this m
 const LEVELS = /** @type {const} */ (['bad', 'warn', 'unseen', 'ok'])
 
 /**
- * `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing.
+ * `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing, and changes nothing in a
+ * database that is given.
  *
  * @type {import('./verb.js').Verb}
  */
@@ -49,8 +50,8 @@ export const doctor = {
     const machine = describeMachine()
     const intended = planCores()
     const cores = intended !== null && pinSelf(intended.others) ? intended : null
-    if (!environment.databaseUrl) progress.note('starting Postgres …')
-    const { database, problem: noDatabase } = await open(environment.databaseUrl)
+    if (!environment.database.url) progress.note('starting Postgres …')
+    const { database, problem: noDatabase } = await open(environment.database)
     try {
       signal.throwIfAborted()
       const note = progress.note
@@ -92,11 +93,11 @@ function planned({ connections = DEFAULTS.connections, rate = null }, env) {
 /**
  * A Postgres of ours that does not start is a finding; one that was given and does not answer is a wrong configuration.
  *
- * @param {string | undefined} url
+ * @param {import('./environment.js').GivenDatabase} given
  */
-async function open(url) {
+async function open({ url, pg }) {
   try {
-    return { database: await openDatabase(url), problem: null }
+    return { database: await lookAtDatabase(url, { pg }), problem: null }
   } catch (error) {
     if (url || error instanceof DatabaseError) throw error
     const [firstLine] = /** @type {Error} */ (error).message.split('\n')

@@ -10,19 +10,57 @@ const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
 
 /**
  * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places; a run
- * reads back what it took.
+ * reads back what it took. Only where the database is concerned does nobody look again: the PG* variables complete the one
+ * URL that everybody uses (sql/address.js), and are taken out of this process, so that none of its connections can differ.
  *
  * @param {NodeJS.ProcessEnv} [env]
  * @param {string} [dotenvFile]
- * @returns {{ databaseUrl: string | undefined, forApi: NodeJS.ProcessEnv, settings: NodeJS.ProcessEnv }} settings: as the API will find them
+ * @returns {Environment}
+ *
+ * @typedef {object} Environment
+ * @property {GivenDatabase} database
+ * @property {Record<string, string | undefined>} pg variables of the environment alone
+ * @property {NodeJS.ProcessEnv} forApi
+ * @property {NodeJS.ProcessEnv} settings as the API will find them
+ *
+ * @typedef {object} GivenDatabase
+ * @property {string | undefined} url undefined: the embedded Postgres
+ * @property {boolean} isNamed for this run; a URL in `.env` is there for the API, and names nothing that may be emptied
+ * @property {Record<string, string | undefined>} pg variables, for what the URL leaves out
  */
 export function readEnvironment(env = process.env, dotenvFile = '.env') {
   const file = existsSync(dotenvFile) ? parse(readFileSync(dotenvFile)) : {}
-  return {
-    databaseUrl: (env.DATABASE_URL ?? file.DATABASE_URL) || undefined,
-    forApi: env,
-    settings: { ...file, ...env },
-  }
+  const isNamed = env.DATABASE_URL !== undefined
+  const url = (env.DATABASE_URL ?? file.DATABASE_URL) || undefined
+  const pg = pgVariablesOf(env)
+  const settings = { ...file, ...env }
+  if (env === process.env) for (const name of Object.keys(env).filter(isPg)) delete process.env[name]
+  return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
+}
+
+/**
+ * The environment with the database of the command line, which wins.
+ *
+ * @param {Environment} environment
+ * @param {string | undefined} asked URL, or "embedded"
+ * @returns {Environment}
+ */
+export function withDatabase(environment, asked) {
+  if (asked === undefined) return environment
+  const url = asked === 'embedded' ? undefined : asked
+  return { ...environment, database: { url, isNamed: true, pg: environment.pg } }
+}
+
+/** Where a password lies is no part of which database is meant, so PGPASSFILE stays. @param {string} name */
+function isPg(name) {
+  return name.startsWith('PG') && name !== 'PGPASSFILE'
+}
+
+/** NODE_TLS_REJECT_UNAUTHORIZED goes with them, since it decides whether TLS verifies the server. @param {NodeJS.ProcessEnv} env */
+function pgVariablesOf(env) {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => isPg(name) || name === 'NODE_TLS_REJECT_UNAUTHORIZED'),
+  )
 }
 
 /**

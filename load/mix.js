@@ -123,6 +123,23 @@ function onlyEntry(plan, trial) {
   return { name, method, headers, path: null, body: body_base64 === null ? user : fixed ? [fixed] : [], up_to: 1 }
 }
 
+/**
+ * How the rows of a load can be told from others: LIKE patterns of the emails that the plan sends, in whichever trial, and
+ * of those that a load beside it sends.
+ *
+ * @param {MixPlan} plan
+ * @returns {string[] | null} null: it does not send users of ours
+ */
+export function emailPatterns({ seed, entries, body_base64 }) {
+  if (entries || body_base64 !== null) return null
+  return [seed, seedBeside(seed)].map((one) => `user-${one.toString(36)}-%@redline.test`)
+}
+
+/** Seed of a load that runs beside another one. @param {number} seed */
+export function seedBeside(seed) {
+  return (seed + 1) % 2 ** 32
+}
+
 /** @param {MixPlan} plan @param {number} trial */
 function prefixOf({ seed }, trial) {
   return `${seed.toString(36)}-${trial}`

@@ -3,9 +3,11 @@ import { keptPlan, lacksCredentials } from './credentials.js'
 import { parseFlags, shownArguments, UsageError } from './flags.js'
 import { livePlan, secretWarnings } from './live-plan.js'
 import { beginRun, resumeRun } from './results.js'
+import { DATABASE_FLAG } from './ssh/plan.js'
 
 /** What every verb takes that keeps what it measures. @satisfies {Record<string, import('./flags.js').Flag>} */
 export const RUN_FLAGS = {
+  ...DATABASE_FLAG,
   out: { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' },
   resume: { value: 'DIR', about: 'go on with a run that was cut off' },
   json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },

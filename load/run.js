@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { describeRun, openBench, pinningText } from './bench.js'
+import { withDatabase } from './environment.js'
 import { UsageError } from './flags.js'
 import { openOrigin } from './hosts/origin.js'
 import { NotApplied } from './not-applied.js'
@@ -18,6 +19,7 @@ import { runTrial } from './trial.js'
  * @param {any} experiment.run run.json so far: run_id, verb, argv, started_at, plan as it may be kept
  * @param {Plan} experiment.plan
  * @param {import('./results.js').Results} experiment.results
+ * @param {string} [experiment.databaseUrl] of the command line, or "embedded"; it wins over the environment
  * @param {(trials: import('./trial.js').TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} experiment.next pure:
  *   the next trial, or the end
  * @param {(trials: import('./trial.js').TrialRecord[], notApplied: NotAppliedCell[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
@@ -31,7 +33,7 @@ import { runTrial } from './trial.js'
  *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
 export async function runExperiment(experiment, { signal, progress, environment }) {
-  const { run, plan, results, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
+  const { run, plan, results, databaseUrl, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
   const records = results.readTrials()
   const before = records.length
   const state = {
@@ -53,7 +55,8 @@ export async function runExperiment(experiment, { signal, progress, environment 
     throw error
   }
   const origin = await openOrigin(plan, { signal, progress }).catch(released)
-  const bench = await openBench(plan, results, { signal, progress, environment }).catch(released)
+  const opening = { signal, progress, environment: withDatabase(environment, databaseUrl), runId: run.run_id }
+  const bench = await openBench(plan, results, opening).catch(released)
   let opened = /** @type {Opened | null} */ (null)
   let noisy = 0
   try {
@@ -129,7 +132,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
  * @typedef {object} Io
  * @property {AbortSignal} signal stops load within a second; what was measured stays
  * @property {import('./report/progress.js').Progress} progress
- * @property {ReturnType<typeof import('./environment.js').readEnvironment>} environment
+ * @property {import('./environment.js').Environment} environment
  *
  * @typedef {object} Plan what a run is about; plain data, kept in run.json so that --resume can tell whether it is the same
  * @property {string | null} url null: the API, which we start

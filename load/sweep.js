@@ -9,12 +9,11 @@ import { answerText } from './report/report.js'
 import { SWEEP_REPORT } from './report/sweep.js'
 import { shortTrialTable } from './report/table.js'
 import { runExperiment } from './run.js'
-import { DATABASE_FLAG, SSH_FLAGS, withDatabase } from './ssh/plan.js'
+import { SSH_FLAGS } from './ssh/plan.js'
 
 const FLAGS = {
   ...PLAN_FLAGS,
   ...SSH_FLAGS,
-  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
@@ -56,8 +55,7 @@ export const sweep = {
           next: (/** @type {Records} */ records) => nextStep(plan, records),
           answer: (/** @type {Records} */ records) => ladderAnswer(plan, records),
         }
-    const environment = withDatabase(io.environment, databaseUrl)
-    const ended = await runExperiment({ run, plan, results, ...experiment }, { ...io, environment })
+    const ended = await runExperiment({ run, plan, results, databaseUrl, ...experiment }, io)
     const text = [shortTrialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json }
   },

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { DatabaseError } from '../sql/database.js'
 import { startGenerator } from './drive.js'
 import { judge } from './judge.js'
 import { limitOf } from './limit.js'
@@ -35,6 +36,7 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
     const rowsBefore = await counted?.countRows()
+    if (rowsBefore === 0) refuseOtherTable(warmup)
     probes = await startProbes({ target, database, generator })
     // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
     let findings
@@ -120,6 +122,15 @@ function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
 const MOST_LEFT_S = 3
 
 const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
+
+/** @param {{ status: Record<string, number> }} warmup */
+function refuseOtherTable({ status }) {
+  if (countOk(status) === 0) return
+  throw new DatabaseError(
+    `the service acknowledged ${countOk(status)} rows, none of which is in the table that the lab checks: ` +
+      'expected both to use one database and one search_path',
+  )
+}
 
 /**
  * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.

@@ -1,4 +1,5 @@
 import { DatabaseError } from '../sql/database.js'
+import { removeLeftovers } from '../sql/scratch.js'
 import { readEnvironment } from './environment.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './report/progress.js'
@@ -44,6 +45,7 @@ export async function main(verbs, [name, ...argv]) {
   const signal = abortOnSignals()
   try {
     const environment = readEnvironment()
+    await removeLeftovers()
     const io = { signal, progress: createProgress(process.stderr, environment.settings), environment }
     return print(await verb.run(argv, io))
   } catch (error) {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { DatabaseError, openDatabase } from './database.js'
+import { applySchema, DatabaseError } from './database.js'
 import { startEmbedded } from './embedded.js'
 
 const HELP = `npm run database
@@ -30,7 +30,9 @@ async function main() {
     const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
     if (values.help) process.stdout.write(HELP)
     else if (process.env.DATABASE_URL) {
-      process.stderr.write(`schema applied to Postgres ${await applySchema(process.env.DATABASE_URL)}\n`)
+      const { version, warnings } = await applySchema(process.env.DATABASE_URL)
+      for (const warning of warnings) process.stderr.write(`redline: ${warning}\n`)
+      process.stderr.write(`schema applied to Postgres ${version}\n`)
     } else await serve(controller.signal)
     return controller.signal.aborted ? EXIT.interrupted : EXIT.done
   } catch (error) {
@@ -45,7 +47,7 @@ async function main() {
 async function serve(signal) {
   const embedded = await startEmbedded()
   try {
-    const version = await applySchema(embedded.url)
+    const { version } = await applySchema(embedded.url)
     process.stdout.write(`${embedded.url}\n`)
     process.stderr.write(`Postgres ${version} is up until Ctrl-C\n`)
     const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -56,12 +58,4 @@ async function serve(signal) {
   } finally {
     await embedded.stop()
   }
-}
-
-/** Opening applies the schema; closing again leaves the database free for a lab. @param {string} url */
-async function applySchema(url) {
-  const database = await openDatabase(url)
-  for (const warning of database.warnings) process.stderr.write(`redline: ${warning}\n`)
-  await database.close()
-  return database.version
 }

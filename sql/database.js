@@ -1,41 +1,67 @@
 import { readFileSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import pg from 'pg'
+import { explicitAddress, LAB_SCHEMA } from './address.js'
+import { claimTables, TABLES } from './claim.js'
+import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
+import { DatabaseError } from './error.js'
 
-/** Linux' magic number of tmpfs (statfs(2)): nothing on it survives, so a commit to it costs nothing. */
-const TMPFS = 0x01021994
+export { DatabaseError }
 
 /** Any number will do, as long as every Redline asks for the same one. */
 const LOCK = 7_335_463
 
 const CONNECT_TIMEOUT_MS = 5000
+const SCHEMA_LOCK_TIMEOUT_MS = 10_000
 
-/** Longest wait for a table that somebody else has locked. */
-const LOCK_TIMEOUT_MS = 10_000
-
-const SCHEMA = statementsOf('schema.sql')
-const RESET = statementsOf('reset.sql')
-const MARK = "SELECT obj_description(to_regclass('users'), 'pg_class') AS mark"
-const HAS_ROWS = 'SELECT EXISTS (SELECT FROM users) AS has_rows'
-
-/** The database cannot be used as it is. The message says what was expected and what to do. */
-export class DatabaseError extends Error {}
+/** SQLSTATE codes (Postgres manual, appendix A) for which we know what the user has to do. */
+const DENIED = '42501'
+const READ_ONLY = '25006'
+const NO_SCHEMA = '3F000'
 
 /**
- * Opens the database that the lab measures with: the one given, else an embedded Postgres that lives as long as it is
- * open. Applies the schema. One lab at a time: a second one would empty the table under the first.
+ * Opens the database that the lab measures with: the one given, in a schema of the lab's own, else an embedded Postgres
+ * that lives as long as it is open. Makes the tables, or empties those that the last run left. One lab at a time: a second
+ * one would empty the table under the first.
  *
- * @param {string} [url] as pg takes it; without it, Postgres is started
- * @param {NodeJS.ProcessEnv} [env] what pg reads beside it
+ * @param {string} [given] URL; without it, Postgres is started
+ * @param {object} [options]
+ * @param {string} [options.run] run_id, for the mark on the tables
+ * @param {string[] | null} [options.own] LIKE patterns of the emails that the run's load sends; null: they are not known
+ * @param {Record<string, string | undefined>} [options.pg] PG* variables, for what the URL leaves out
  * @returns {Promise<Database>}
- * @throws {DatabaseError} not reachable, in use by another lab, or its table `users` holds rows that are not ours
+ * @throws {DatabaseError} not reachable, in use by another lab, or its tables are not the lab's to empty
  */
-export async function openDatabase(url, env = process.env) {
-  if (url) refuseUnverifiedTls(url, env)
-  const embedded = url ? undefined : await startEmbedded()
+export async function openDatabase(given, { run = 'without a name', own = null, pg = {} } = {}) {
+  const address = given ? explicitAddress(given, pg) : null
+  const embedded = address ? null : await startEmbedded()
+  const url = address?.url ?? /** @type {import('./embedded.js').Embedded} */ (embedded).url
   try {
-    return await openAt(url ?? /** @type {any} */ (embedded).url, embedded)
+    const client = await connect(url)
+    const place = embedded ? 'embedded' : address?.ownSchema ? 'own' : 'named'
+    try {
+      await takeLock(client)
+      if (place === 'own') await makeSchema(client)
+      const { schema, reset, release } = await claimTables(client, { run, own, place })
+      return {
+        ...(await described(client, url, embedded?.folder ?? null)),
+        schema,
+        reset,
+        countRows: async () => {
+          const { rows } = await client.query('SELECT count(*)::int8 AS rows FROM users')
+          return Number(rows[0].rows)
+        },
+        close: async () => {
+          // Where this fails, the mark still says that the run is under way, and the next one looks at every row.
+          if (!embedded) await release().catch(() => {})
+          await client.end()
+          await embedded?.stop()
+        },
+      }
+    } catch (error) {
+      await client.end()
+      throw explained(error, url)
+    }
   } catch (error) {
     await embedded?.stop()
     throw error
@@ -43,63 +69,92 @@ export async function openDatabase(url, env = process.env) {
 }
 
 /**
- * @typedef {object} Database
- * @property {string} url for the service that is measured
- * @property {'embedded' | 'given'} kind
- * @property {string} version of the server, such as 18.4
- * @property {string[]} warnings what makes its commits less than durable, and what the schema warns of
- * @property {() => Promise<void>} reset empties the table
- * @property {() => Promise<number>} countRows
- * @property {(text: string) => Promise<any[]>} query for a look at the server
- * @property {() => Promise<void>} close and stop what was started
+ * A look at a database that changes nothing in it; without a URL, at an embedded Postgres.
+ *
+ * @param {string} [given]
+ * @param {{ pg?: Record<string, string | undefined> }} [options]
+ * @returns {Promise<Look>}
+ * @throws {DatabaseError} not reachable
  */
+export async function lookAtDatabase(given, { pg = {} } = {}) {
+  const embedded = given ? null : await startEmbedded()
+  try {
+    const { url } = given ? explicitAddress(given, pg) : /** @type {import('./embedded.js').Embedded} */ (embedded)
+    const client = await connect(url)
+    await client.query('SET default_transaction_read_only = on')
+    const close = async () => {
+      await client.end()
+      await embedded?.stop()
+    }
+    return { query: async (text) => (await client.query(text)).rows, close }
+  } catch (error) {
+    await embedded?.stop()
+    throw error
+  }
+}
 
 /**
+ * Applies the schema where the URL leads, for an API that is started by hand. Empties nothing and marks nothing.
+ *
  * @param {string} url
- * @param {import('./embedded.js').Embedded} [embedded]
- * @returns {Promise<Database>}
+ * @param {Record<string, string | undefined>} [env]
+ * @returns {Promise<{ version: string, warnings: string[] }>} version of the server, such as 18.4; what the schema warns of
+ * @throws {DatabaseError} not reachable, or TLS that would not verify the server
  */
-async function openAt(url, embedded) {
+export async function applySchema(url, env = process.env) {
+  // Only its checks matter here: pg itself reads what the API will read.
+  explicitAddress(url, env)
   const client = await connect(url)
   try {
-    await takeLock(client)
-    await refuseForeignRows(client)
+    await client.query(`SET lock_timeout = ${SCHEMA_LOCK_TIMEOUT_MS}`)
     /** @type {string[]} */
-    const notices = []
-    client.on('notice', ({ severity, message }) => severity === 'WARNING' && notices.push(String(message)))
-    await client.query(SCHEMA)
-    const { server_version: version } = await show(client, 'server_version')
-    return {
-      url,
-      kind: embedded ? 'embedded' : 'given',
-      version: version.split(' ')[0],
-      warnings: [...notices, ...(await durabilityWarnings(client, embedded))],
-      reset: async () => {
-        await client.query(RESET)
-      },
-      countRows: async () => {
-        const { rows } = await client.query('SELECT count(*)::int8 AS rows FROM users')
-        return Number(rows[0].rows)
-      },
-      query: async (text) => (await client.query(text)).rows,
-      close: async () => {
-        await client.end()
-        await embedded?.stop()
-      },
-    }
-  } catch (error) {
+    const warnings = []
+    client.on('notice', ({ severity, message }) => severity === 'WARNING' && warnings.push(String(message)))
+    await client.query(readFileSync(new URL('schema.sql', import.meta.url), 'utf8'))
+    return { version: await versionOf(client), warnings }
+  } finally {
     await client.end()
-    throw error
+  }
+}
+
+/**
+ * @typedef {object} Look
+ * @property {(text: string) => Promise<any[]>} query
+ * @property {() => Promise<void>} close and stop what was started
+ *
+ * @typedef {object} Opened
+ * @property {string} url for the service that is measured, and for all else that connects: it leaves nothing to be filled in
+ * @property {'embedded' | 'given'} kind
+ * @property {string} version of the server, such as 18.4
+ * @property {string} schema that holds the tables
+ * @property {import('./durability.js').Durability} durability
+ * @property {string[]} warnings what makes its commits less than durable
+ * @property {() => Promise<void>} reset empties the tables; DatabaseError where rows of somebody else came in
+ * @property {() => Promise<number>} countRows
+ *
+ * @typedef {Opened & Look} Database
+ */
+
+/** @param {pg.Client} client @param {string} url @param {string | null} folder of the embedded server */
+async function described(client, url, folder) {
+  const durability = await durabilityOf(client, TABLES, folder)
+  return {
+    url,
+    kind: /** @type {'embedded' | 'given'} */ (folder ? 'embedded' : 'given'),
+    version: await versionOf(client),
+    durability,
+    warnings: durabilityWarnings(durability),
+    query: async (/** @type {string} */ text) => (await client.query(text)).rows,
   }
 }
 
 /** @param {string} url */
 async function connect(url) {
-  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, lock_timeout: LOCK_TIMEOUT_MS }
-  const client = new pg.Client({ connectionString: url, application_name: 'redline-lab', ...timeouts })
-  // A lost connection makes the next query fail, which is where somebody waits for it.
-  client.on('error', () => {})
+  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS }
   try {
+    const client = new pg.Client({ connectionString: url, application_name: 'redline-lab', ...timeouts })
+    // A lost connection makes the next query fail, which is where somebody waits for it.
+    client.on('error', () => {})
     await client.connect()
     return client
   } catch (error) {
@@ -115,75 +170,28 @@ async function takeLock(client) {
   throw new DatabaseError('DATABASE_URL: expected a database for this run alone, but another Redline run uses it now')
 }
 
-/**
- * The lab empties `users` before every trial. A table that does not bear our mark is somebody's, unless it is empty and
- * nobody has said a word about it.
- *
- * @param {pg.Client} client
- */
-async function refuseForeignRows(client) {
-  const { rows } = await client.query(`SELECT to_regclass('users') IS NOT NULL AS exists, mark FROM (${MARK}) AS m`)
-  const [{ exists, mark }] = rows
-  if (!exists || mark?.startsWith('redline:')) return
-  const { rows: found } = await client.query(HAS_ROWS)
-  if (!found[0].has_rows && mark === null) return
-  throw new DatabaseError(
-    'DATABASE_URL: its table "users" is in use and does not bear Redline\'s mark; a run would empty it. ' +
-      "Use another database, or mark it: COMMENT ON TABLE users IS 'redline: emptied before every trial'",
-  )
+/** IF NOT EXISTS would want the right to create it even where it is there. @param {pg.Client} client */
+async function makeSchema(client) {
+  const { rows } = await client.query('SELECT to_regnamespace($1) IS NULL AS is_missing', [LAB_SCHEMA])
+  if (rows[0].is_missing) await client.query(`CREATE SCHEMA ${LAB_SCHEMA}`)
 }
 
-/**
- * @param {pg.Client} client
- * @param {import('./embedded.js').Embedded} [embedded]
- */
-async function durabilityWarnings(client, embedded) {
-  const settings = await show(client, 'fsync', 'synchronous_commit', 'full_page_writes')
-  const off = Object.entries(settings).filter(([, value]) => value === 'off')
-  const warnings = off.map(([name]) => `Postgres has ${name} = off: a 201 may be lost in a crash`)
-  if (embedded && (await statfs(embedded.folder)).type === TMPFS) {
-    warnings.push(`the data folder ${embedded.folder} is in memory: commits cost less than on a disk (set TMPDIR)`)
-  }
-  return warnings
+/** @param {pg.Client} client @returns {Promise<string>} */
+async function versionOf(client) {
+  const { rows } = await client.query("SELECT split_part(current_setting('server_version'), ' ', 1) AS version")
+  return rows[0].version
 }
 
-/**
- * @param {pg.Client} client
- * @param {string[]} names
- * @returns {Promise<Record<string, string>>}
- */
-async function show(client, ...names) {
-  const columns = names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')
-  return (await client.query(`SELECT ${columns}`)).rows[0]
-}
-
-/**
- * The same rule that the API has (api/config.js), which this folder may not import: pg takes modes that encrypt without
- * checking who answers, from URL and environment, and of a parameter that stands twice the last.
- *
- * @param {string} url
- * @param {NodeJS.ProcessEnv} env
- */
-function refuseUnverifiedTls(url, env) {
-  if (!URL.canParse(url))
-    throw new DatabaseError('DATABASE_URL: expected a URL such as postgres://user:password@host/db')
-  const query = new URL(url).searchParams
-  if (query.has('ssl') || query.has('uselibpqcompat') || query.getAll('sslmode').length > 1) {
-    throw new DatabaseError('DATABASE_URL: expected no TLS parameter but one sslmode, and sslrootcert')
-  }
-  for (const [name, mode] of Object.entries({
-    DATABASE_URL: query.get('sslmode'),
-    PGSSLMODE: env.PGSSLMODE || undefined,
-  })) {
-    if (mode === undefined || mode === null || mode === 'disable' || mode === 'verify-full') continue
-    throw new DatabaseError(`${name}: expected sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`)
-  }
-  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    throw new DatabaseError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')
-  }
-}
-
-/** @param {string} file */
-function statementsOf(file) {
-  return readFileSync(new URL(file, import.meta.url), 'utf8')
+/** What Postgres refuses, with what to do about it. @param {any} error @param {string} url */
+function explained(error, url) {
+  if (!(error instanceof pg.DatabaseError)) return error
+  const { username, pathname } = new URL(url)
+  const [role, database] = [username, pathname.slice(1)].map(decodeURIComponent)
+  const todo =
+    {
+      [DENIED]: `expected a role that may make the lab's schema and owns what is in it: GRANT CREATE ON DATABASE ${database} TO ${role}`,
+      [READ_ONLY]: 'expected a server and a role that may write; this one is read-only',
+      [NO_SCHEMA]: 'expected the schema of the search_path to exist: CREATE SCHEMA, or leave search_path out',
+    }[String(error.code)] ?? 'expected tables that the lab may make and empty'
+  return new DatabaseError(`DATABASE_URL: ${todo}, got: ${error.message}`)
 }

@@ -9,6 +9,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
 import { leashed } from './leash.js'
+import { makeScratch, removeLeftovers } from './scratch.js'
 
 const run = promisify(execFile)
 
@@ -43,7 +44,8 @@ const SETTINGS = {
  * @throws {Error} when Postgres does not come up; its own words are in the message
  */
 export async function startEmbedded({ parent = dataParent(), settings = {} } = {}) {
-  const folder = await fs.mkdtemp(path.join(parent, 'redline-postgres-'))
+  await removeLeftovers([parent])
+  const folder = makeScratch('postgres', parent)
   try {
     return await startIn(folder, settings)
   } catch (error) {

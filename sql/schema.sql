@@ -34,6 +34,3 @@ CREATE TABLE IF NOT EXISTS redline_idempotency_keys (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS redline_idempotency_keys_created_at ON redline_idempotency_keys (created_at);
-
--- The mark by which the lab knows that it may empty this table.
-COMMENT ON TABLE users IS 'redline: emptied before every trial';

@@ -2,7 +2,7 @@ import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
-import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
+import { SSH_FLAGS, sshPlanOf } from '../load/ssh/plan.js'
 import { ablatePictures, ablateSentence } from './ablate/pictures.js'
 import { createService } from './ablate/service.js'
 import { STAGE_NAMES } from './ablate/stages.js'
@@ -67,7 +67,6 @@ const FLAGS = {
   quick: { value: '', about: 'fewer rounds, and each closed loop once: under two minutes' },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
   ...SSH_FLAGS,
-  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
@@ -103,12 +102,13 @@ export const ablate = {
           run,
           plan,
           results,
+          databaseUrl,
           next: (records, notApplied) => nextStep(plan, records, notApplied),
           answer: (records, notApplied) => ({ capacity: null, limit: null, ...answerOf(plan, records, notApplied) }),
           open: (cell, place) => service.open(String(cell), place),
           report: REPORT,
         },
-        { ...io, environment: withDatabase(io.environment, databaseUrl) },
+        io,
       )
       return { ...ended, text: ablateText(ended.run, ended.records), folder: results.folder, json }
     } finally {

@@ -35,7 +35,7 @@ export const balance = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('balance', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('balance', FLAGS, argv, planOf)
     if (plan.haproxy_missing) io.progress.note(plan.haproxy_missing)
     io.progress.note(`${plan.parts.join(', ')}: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const simulation = run.simulation ?? (await simulated(plan, results, io))
@@ -45,6 +45,7 @@ export const balance = {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records, simulation) }),
         open: (cell, place) => openStrategy(plan, String(cell), { ...place, cores: place.cores ?? cores?.api ?? null }),

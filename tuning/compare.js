@@ -65,7 +65,7 @@ export const compare = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json, warnings } = openRun('compare', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl, warnings } = openRun('compare', FLAGS, argv, planOf)
     for (const text of warnings) io.progress.note(`warning: ${text}`)
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const ended = await runExperiment(
@@ -73,6 +73,7 @@ export const compare = {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: (cell, place) => openSide(plan.sides[/** @type {'a' | 'b'} */ (cell)], place),

@@ -4,7 +4,7 @@ import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { relaxedCell } from '../load/relax.js'
 import { runExperiment } from '../load/run.js'
-import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
+import { SSH_FLAGS, sshPlanOf } from '../load/ssh/plan.js'
 import { cellOf, faultOf, openFaulty } from './faults/cells.js'
 import { FAULTS } from './faults/index.js'
 import { namespaceProblem, runInside } from './faults/inside.js'
@@ -42,7 +42,6 @@ const FLAGS = {
     about: 'all in this network namespace (the run starts itself like this where a fault needs one)',
   },
   ...SSH_FLAGS,
-  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
@@ -78,12 +77,13 @@ export const faults = {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, problem: problemOf(plan, records) }),
         open: openFaulty,
         report: REPORT,
       },
-      { ...io, environment: withDatabase(io.environment, databaseUrl) },
+      io,
     )
     return { ...ended, text: confusionTable(ended.records), folder: results.folder, json }
   },

@@ -47,10 +47,10 @@ export const overload = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('overload', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('overload', FLAGS, argv, planOf)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
     const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
-    const ended = await runExperiment({ run, plan, results, next, answer, report: REPORT }, io)
+    const ended = await runExperiment({ run, plan, results, databaseUrl, next, answer, report: REPORT }, io)
     return { ...ended, text: overloadTable(ended.records), folder: results.folder, json }
   },
 }

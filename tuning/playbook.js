@@ -57,7 +57,7 @@ export const playbook = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('playbook', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('playbook', FLAGS, argv, planOf)
     const seconds = plan.experiments.reduce((sum, name) => sum + durationOf(name, plan.blocks), 0)
     io.progress.note(
       `${plan.claims.length} claims in ${plan.experiments.length} experiments: about ${Math.ceil(seconds / 60)} min`,
@@ -67,6 +67,7 @@ export const playbook = {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records, notApplied) => nextStep(plan, records, notApplied),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: (cell, place) => openCell(levelsOf(String(cell)), place),

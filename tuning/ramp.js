@@ -3,6 +3,7 @@ import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
 import { HOSTS_FLAGS, originOf } from '../load/hosts/flags.js'
 import { livePlan } from '../load/live-plan.js'
 import { expandCores, planCores } from '../load/machine.js'
+import { seedBeside } from '../load/mix.js'
 import { MIX_FLAGS, mixOf } from '../load/mix-flags.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
@@ -98,7 +99,7 @@ export const ramp = {
   ),
 
   async run(argv, io) {
-    const { results, run, plan, json, warnings } = openRun('ramp', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl, warnings } = openRun('ramp', FLAGS, argv, planOf)
     for (const text of warnings) io.progress.note(`warning: ${text}`)
     const present = await presentDrivers(plan).catch((/** @type {Error} */ error) => {
       results.releaseUnused()
@@ -114,6 +115,7 @@ export const ramp = {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
         open: async (cell, place) => opened(plan, await openSide(sideOf(plan, cell), place), io.signal),
@@ -215,7 +217,7 @@ function sideOf({ sides }, cell) {
 function opened(plan, target, signal) {
   const { background_rps, mix, timeout_s } = plan
   if (background_rps === 0) return target
-  const { mix: users } = localPlan({ seed: (mix.seed + 1) % 2 ** 32, duration_s: 1, timeout_s })
+  const { mix: users } = localPlan({ seed: seedBeside(mix.seed), duration_s: 1, timeout_s })
   return withBackground(target, plan, { ...users, headers: mix.headers }, signal)
 }
 

@@ -48,14 +48,14 @@ export const soak = {
   help: helpText('npm run soak -- [flags]\n\nDo memory or open files grow under a steady load?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('soak', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('soak', FLAGS, argv, planOf)
     const next = (/** @type {Records} */ records) => nextStep(plan, records)
     const answer = (/** @type {Records} */ records) => ({
       capacity: null,
       limit: null,
       problem: problemOf(plan, records),
     })
-    const ended = await runExperiment({ run, plan, results, next, answer, report: REPORT }, io)
+    const ended = await runExperiment({ run, plan, results, databaseUrl, next, answer, report: REPORT }, io)
     const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json }
   },

@@ -3,7 +3,7 @@ import { duration, helpText, oneOf, UsageError, wholeNumber } from '../load/flag
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { runExperiment } from '../load/run.js'
-import { DATABASE_FLAG, SSH_FLAGS, sshPlanOf, withDatabase } from '../load/ssh/plan.js'
+import { SSH_FLAGS, sshPlanOf } from '../load/ssh/plan.js'
 import { conclusionsOf } from './article/conclusions.js'
 import { articlePictures, articleSentence } from './article/pictures.js'
 import * as article from './article/steps.js'
@@ -58,7 +58,6 @@ const FLAGS = {
   },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
   ...SSH_FLAGS,
-  ...DATABASE_FLAG,
   ...RUN_FLAGS,
 }
 
@@ -102,12 +101,13 @@ export const tune = {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records, notApplied) => next(plan, records, notApplied),
         answer: (records) => ({ capacity: null, limit: null, ...answer(plan, records) }),
         open: (cell, place) => openCell(levelsOf(String(cell)), place),
         report: REPORT,
       },
-      { ...io, environment: withDatabase(io.environment, databaseUrl) },
+      io,
     )
     if (ended.run.recommended && !ended.run.interrupted) writeEnvFile(results.file(ENV_FILE), ended)
     return { ...ended, text: text(ended.run, ended.records), folder: results.folder, json }

@@ -1,7 +1,9 @@
 import path from 'node:path'
 import { styleText } from 'node:util'
+import { withDatabase } from '../load/environment.js'
 import { helpText, parseFlags, UsageError, wholeNumber } from '../load/flags.js'
 import { TERMINAL_COLUMNS, terminalText } from '../load/report/terminal.js'
+import { DATABASE_FLAG } from '../load/ssh/plan.js'
 import { table } from './spread.js'
 import { EXERCISES } from './workshop/exercises/index.js'
 import { factsOfMachine } from './workshop/facts.js'
@@ -22,6 +24,7 @@ const FLAGS = {
   solution: { value: '', about: 'plays the solution from where you are: says what it answers, and measures it' },
   reset: { value: '', about: 'forgets what was answered and measured, of --exercise N or of all' },
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
+  ...DATABASE_FLAG,
   seed: { value: 'N', about: `of the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
   json: { value: '', about: 'the progress as JSON on stdout, and nothing else there; the exercise goes to stderr' },
   help: { value: '', about: 'this text' },
@@ -51,7 +54,8 @@ export const workshop = {
     const { out: folder, seed } = { ...DEFAULTS, ...flags }
     if (flags.list) return endedWith(listText(folder), folder, flags)
     if (flags.reset) return endedWith(resetText(folder, flags.exercise), folder, flags)
-    const { text, problem } = await playOne({ ...flags, folder, seed }, io)
+    const environment = withDatabase(io.environment, flags['database-url'])
+    const { text, problem } = await playOne({ ...flags, folder, seed }, { ...io, environment })
     return endedWith(text, folder, flags, problem)
   },
 }

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
+import { makeScratch } from '../../sql/scratch.js'
 import { UsageError } from '../flags.js'
 import { programOf } from '../mix.js'
 import { PROTOCOL, sideOfCode, TIMEOUT } from './errors.js'
@@ -41,7 +42,7 @@ export const locust = {
   },
 
   async open(load, signal) {
-    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'redline-locust-'))
+    const folder = makeScratch('locust')
     const swarm = await startSwarm(folder, load, signal).catch(async (error) => {
       await fs.rm(folder, { recursive: true, force: true })
       throw error

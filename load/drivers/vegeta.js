@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises'
-import os from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { makeScratch } from '../../sql/scratch.js'
 import { createMix } from '../mix.js'
 import { refuseEntries } from './refuse.js'
 import { constantRate } from './schedule.js'
@@ -35,7 +35,7 @@ export const vegeta = {
 
   async open(load) {
     const program = binary()
-    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'redline-vegeta-'))
+    const folder = makeScratch('vegeta')
     const mix = createMix(load.mix, load.trial)
     let requests = 0
     /** @type {Begun[]} */

@@ -4,6 +4,7 @@ import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
+import { makeScratch } from '../../sql/scratch.js'
 import { UsageError } from '../flags.js'
 import { programOf } from '../mix.js'
 import { sideOfText } from './errors.js'
@@ -39,7 +40,7 @@ export const wrk = {
   },
 
   async open(load) {
-    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'redline-wrk-'))
+    const folder = makeScratch('wrk')
     let requests = 0
     return {
       async run(phase) {

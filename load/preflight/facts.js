@@ -24,7 +24,7 @@ const DATABASE_CONNECTIONS = `
  *
  * @param {object} run
  * @param {{ api: string, others: string } | null} run.cores to which we are pinned by now; null: not pinned
- * @param {import('../../sql/database.js').Database | null} run.database
+ * @param {import('../../sql/database.js').Look | null} run.database
  * @param {AbortSignal} run.signal
  * @returns {Promise<Omit<import('./preflight.js').Facts, 'ceiling'>>} null in it: cannot be seen here
  */

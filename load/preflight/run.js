@@ -9,7 +9,7 @@ import { preflight } from './preflight.js'
  * @param {object} run
  * @param {import('./preflight.js').Planned} run.plan
  * @param {import('./preflight.js').OfLoad[]} [run.hosts] that the load comes from, instead of this machine
- * @param {import('../../sql/database.js').Database | null} run.database
+ * @param {import('../../sql/database.js').Look | null} run.database
  * @param {{ api: string, others: string } | null} run.cores as planCores() gave them and pinSelf() has put us there
  * @param {boolean} run.measuresCeiling of the generator
  * @param {AbortSignal} run.signal

@@ -71,7 +71,7 @@ export async function watchPostgres(database) {
 /**
  * The postmaster's pid, where it runs on this machine.
  *
- * @param {import('../../sql/database.js').Database} database
+ * @param {import('../../sql/database.js').Look} database
  * @returns {Promise<number | null>}
  */
 export async function findPostmaster(database) {

@@ -243,15 +243,26 @@ export function hostLines({ load_hosts = [] }, records) {
  *
  * @param {any} run run.json
  */
-export function whereAndWhen({ machine, target_machine, versions, started_at, finished_at }) {
+export function whereAndWhen({ machine, target_machine, versions, database, started_at, finished_at }) {
   return [
     ...(target_machine
       ? [`- ${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
       : []),
     `- ${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     `- Node ${versions.node}, Postgres ${versions.postgres ?? 'not ours'}, Redline ${versions.redline_commit ?? 'without git'}, ${versions.driver}`,
+    // Runs of older versions do not say.
+    ...(database ? [`- ${databaseText(database)}`] : []),
     `- ${started_at} to ${finished_at ?? '(not finished)'}`,
   ].join('\n')
+}
+
+/** @param {{ kind: string, schema: string } & import('../../sql/durability.js').Durability} database */
+function databaseText({ kind, schema, unlogged, file_system, ...settings }) {
+  const names = /** @type {const} */ (['fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method'])
+  const where = kind === 'embedded' ? 'Database started for this run' : `Database given, schema ${schema}`
+  const table = `${unlogged ? 'an UNLOGGED' : 'a logged'} table`
+  const data = file_system ? `data on ${file_system}` : 'data on an unknown file system'
+  return [`${where}: ${table}`, ...names.map((name) => `${name} ${settings[name]}`), data].join(', ')
 }
 
 /** @param {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} machine */

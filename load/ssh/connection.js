@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
+import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { makeScratch } from '../../sql/scratch.js'
 import { UsageError } from '../flags.js'
 import { freePorts } from '../ports.js'
 import { startChild } from '../processes.js'
@@ -41,7 +41,7 @@ const NEVER = new AbortController().signal
  */
 export async function connect({ host, config }, signal) {
   signal.throwIfAborted()
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-ssh-'))
+  const folder = makeScratch('ssh')
   const control = path.join(folder, 'control')
   const ssh = ['ssh', ...(config ? ['-F', config] : []), ...OPTIONS]
   const through = [...THROUGH, '-S', control]

@@ -31,10 +31,13 @@ export const SSH_FLAGS = {
 export const DATABASE_FLAG = {
   'database-url': {
     value: 'URL',
-    about: 'a Postgres of yours (default DATABASE_URL, else one is started)',
-    parse: (/** @type {string} */ text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
-    expected: 'a URL such as postgres://user:password@host/db',
-    shown: keptDatabaseUrl,
+    about:
+      'a Postgres of yours, in a schema of the lab’s own; "embedded": one is started (default, unless DATABASE_URL is set)',
+    parse: (/** @type {string} */ text) => {
+      return text === 'embedded' || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) ? text : undefined
+    },
+    expected: 'embedded, or a URL such as postgres://user:password@host/db',
+    shown: (/** @type {string} */ text) => (text === 'embedded' ? text : keptDatabaseUrl(text)),
   },
 }
 
@@ -53,16 +56,4 @@ export function sshPlanOf(flags) {
   const lone = others.find((name) => flags[name] !== undefined)
   if (lone) throw new UsageError(`--${lone}: expected --ssh user@host beside it`)
   return null
-}
-
-/**
- * The environment with the database of the command line, which wins.
- *
- * @template {{ databaseUrl: string | undefined }} E
- * @param {E} environment
- * @param {string | undefined} databaseUrl
- * @returns {E}
- */
-export function withDatabase(environment, databaseUrl) {
-  return databaseUrl === undefined ? environment : { ...environment, databaseUrl }
 }

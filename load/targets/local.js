@@ -18,6 +18,11 @@ const POLL_TIMEOUT_MS = 2000
 const READ_BACK_TIMEOUT_MS = 10_000
 const STOP_GRACE_MS = 12_000
 
+/** Those that the API accepts from a `.env` (api/config.js). */
+const EMPTY_PG_VARIABLES = Object.fromEntries(
+  ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'SSLMODE', 'OPTIONS', 'APPNAME'].map((name) => [`PG${name}`, '']),
+)
+
 /** Exit code of the API for "the configuration is wrong". */
 const CONFIG_EXIT_CODE = 2
 
@@ -111,7 +116,13 @@ async function readBack(adminUrl, pid) {
   return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid), NODE: version }
 }
 
-/** They are the caller's way to some server; the run's database is told by its URL alone. @param {NodeJS.ProcessEnv} env */
+/**
+ * They are the caller's way to some server; the run's database is told by its URL alone. Empty ones keep the API from taking
+ * them out of a `.env` (api/config.js), and mean nothing to pg.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ */
 function withoutPgVariables(env) {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PG')))
+  const others = Object.entries(env).filter(([name]) => !name.startsWith('PG') || name === 'PGPASSFILE')
+  return { ...Object.fromEntries(others), ...EMPTY_PG_VARIABLES }
 }

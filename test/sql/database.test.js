@@ -99,8 +99,10 @@ t.test('what cannot be opened is refused with what was expected', async (t) => {
 })
 
 t.test('the environment does not loosen TLS either', async (t) => {
-  await t.rejects(openDatabase('postgres://h/d', { PGSSLMODE: 'no-verify' }), { message: /PGSSLMODE: expected/ })
-  await t.rejects(openDatabase('postgres://h/d', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }), {
+  await t.rejects(openDatabase('postgres://h/d', { pg: { PGSSLMODE: 'no-verify' } }), {
+    message: /PGSSLMODE: expected/,
+  })
+  await t.rejects(openDatabase('postgres://h/d', { pg: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }), {
     message: /expected it unset/,
   })
 })

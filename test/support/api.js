@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { openLocal } from '../../load/targets/index.js'
-import { openDatabase } from '../../sql/database.js'
+import { applySchema } from '../../sql/database.js'
 import { startEmbedded } from '../../sql/embedded.js'
 
 /**
@@ -16,8 +16,7 @@ import { startEmbedded } from '../../sql/embedded.js'
 export async function postgres(t, settings) {
   const embedded = await startEmbedded({ settings })
   t.teardown(() => embedded.stop())
-  const database = await openDatabase(embedded.url)
-  await database.close()
+  await applySchema(embedded.url)
   return embedded
 }
 

@@ -3,19 +3,23 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const CLI = fileURLToPath(new URL('../../load/cli.js', import.meta.url))
 
 /**
  * Runs a verb of the lab as a program.
  *
  * @param {string[]} argv
  * @param {Record<string, string | undefined>} [env] undefined takes a variable away
+ * @param {{ cwd?: string }} [options] the folder it runs in, whose `.env` it reads
  * @returns {{ child: import('node:child_process').ChildProcess, ended: Promise<{ code: number | null, stdout: string, stderr: string }>, stderrHas: (text: string) => Promise<void> }}
  */
-export function startLab(argv, env = {}) {
+export function startLab(argv, env = {}, { cwd } = {}) {
   const merged = Object.entries({ ...process.env, DATABASE_URL: undefined, ...env }).filter(
     ([, value]) => value !== undefined,
   )
-  const child = spawn(process.execPath, ['load/cli.js', ...argv], { env: Object.fromEntries(merged) })
+  const child = spawn(process.execPath, [CLI, ...argv], { cwd, env: Object.fromEntries(merged) })
   const output = { stdout: '', stderr: '' }
   for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
     child[name].on('data', (chunk) => {

@@ -60,12 +60,13 @@ export const bench = {
   help: helpText('npm run bench -- [flags]\n\nWhat does an insert cost here, and elsewhere?', FLAGS, EXAMPLES),
 
   async run(argv, io) {
-    const { results, run, plan, json } = openRun('bench', FLAGS, argv, planOf)
+    const { results, run, plan, json, databaseUrl } = openRun('bench', FLAGS, argv, planOf)
     const ended = await runExperiment(
       {
         run,
         plan,
         results,
+        databaseUrl,
         next: (records) => nextStep(plan, records),
         answer: (records) => ({ capacity: null, limit: null, problem: problemOf(plan, records) }),
         open: (cell, place) => openContender(/** @type {any} */ (CONTENDERS.find(({ name }) => name === cell)), place),

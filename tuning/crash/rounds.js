@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
 import { openLocal } from '../../load/targets/index.js'
-import { openDatabase } from '../../sql/database.js'
+import { applySchema } from '../../sql/database.js'
 import { startEmbedded } from '../../sql/embedded.js'
+import { makeScratch } from '../../sql/scratch.js'
 import { startClient } from './client.js'
 import { checkLedger } from './ledger.js'
 
@@ -54,9 +54,9 @@ export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ resta
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
  */
 export async function runRounds({ rounds, blows = Object.keys(BLOWS), settings, env, onRound }) {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'redline-crash-'))
+  const folder = makeScratch('crash')
   const embedded = await startEmbedded({ settings })
-  await (await openDatabase(embedded.url)).close()
+  await applySchema(embedded.url)
   const openApi = () =>
     openLocal({ databaseUrl: embedded.url, cores: null, env, logFile: path.join(folder, 'api.log') })
   const bench = { embedded, target: await openApi() }

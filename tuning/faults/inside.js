@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startChild } from '../../load/processes.js'
 import { Results } from '../../load/results.js'
+import { makeScratch } from '../../sql/scratch.js'
 import { withFewPorts } from './namespace.js'
 
 const CLI = fileURLToPath(new URL('../cli.js', import.meta.url))
@@ -26,7 +26,7 @@ export function namespaceProblem() {
  * @returns {Promise<import('../../load/trial.js').TrialRecord[]>}
  */
 export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-faults-'))
+  const folder = makeScratch('faults')
   const out = path.join(folder, 'run')
   const flags = ['--inside', '--only', names.join(','), '--repeats', String(repeats), '--duration', `${duration_s}s`]
   const command = withFewPorts([process.execPath, CLI, 'faults', ...flags, '--seed', String(mix.seed), '--out', out])

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
+import { chmodSync, chownSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
 import { NotApplied } from '../../load/not-applied.js'
 import { startService } from '../../load/service.js'
 import { postgresUser } from '../../sql/embedded.js'
 import { leashed } from '../../sql/leash.js'
+import { makeScratch } from '../../sql/scratch.js'
 import { isListening, onFreePorts } from '../on-free-ports.js'
 
 /** Debian puts it where the PATH of an ordinary user does not look. */
@@ -32,13 +32,15 @@ export async function putPgbouncer(place, pool_size) {
   if (place.host)
     throw new NotApplied('PgBouncer is started beside the lab, on loopback: expected the API there, too, got --ssh')
   const { program, version } = findPgbouncer()
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-pgbouncer-'))
+  const folder = makeScratch('pgbouncer')
   try {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
     const { service, ports } = await onFreePorts(1, async ([port]) => {
       const files = writeFiles(folder, { databaseUrl: place.databaseUrl, env: place.env, port, pool_size, version })
-      if (user) for (const file of [folder, ...files]) chownSync(file, user.uid, user.gid)
+      // The folder stays ours, so that the next run may remove it if we are killed; its user may pass through.
+      if (user) chmodSync(folder, 0o711)
+      if (user) for (const file of files) chownSync(file, user.uid, user.gid)
       return startService('PgBouncer', leashed([program, files[0]], { signal: 'KILL', user }), {
         cores: null,
         env: place.env,

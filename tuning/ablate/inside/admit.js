@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { makeScratch } from '../../../sql/scratch.js'
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 export const TOKEN_FILE = 'token'
@@ -8,7 +9,7 @@ const OWNER_ONLY = 0o700
 
 /** A folder for the socket of one process, which nobody else may enter. @param {string} token */
 export function admit(token) {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'redline-ablate-'))
+  const folder = makeScratch('ablate')
   writeFileSync(path.join(folder, TOKEN_FILE), token, { mode: 0o600 })
   return folder
 }

@@ -1,0 +1,90 @@
+import os from 'node:os'
+import { DatabaseError } from './error.js'
+
+/** Schema in which the lab works when a database of somebody else's is named, so that it never meets their tables. */
+export const LAB_SCHEMA = 'redline_lab'
+
+const TLS_PARAMETERS = ['sslrootcert', 'sslcert', 'sslkey']
+const OTHER_PARAMETERS = ['host', 'port', 'options', 'application_name']
+
+/** A search path among the options of a session (postgres(1)): `-c search_path=x`, `--search-path=x`. */
+const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
+
+/**
+ * One URL that says everything: server, user, database, TLS and search path. The lab, the API and whatever else connects
+ * use it and nothing beside it, so all of them mean the same table. Pure but for the name of the system's user.
+ *
+ * @param {string} url as the user gave it
+ * @param {Record<string, string | undefined>} [pg] PG* variables, for what the URL leaves out
+ * @returns {{ url: string, ownSchema: boolean }} ownSchema: no search path was named, so the lab uses its own schema
+ * @throws {DatabaseError} a URL that pg cannot use, or TLS that would not verify the server
+ */
+export function explicitAddress(url, pg = {}) {
+  const given = parsed(url)
+  const query = given.searchParams
+  refuseUnverifiedTls(query, pg)
+  refuseUnknownParameters(query)
+  const user = decoded(given.username) || pg.PGUSER || os.userInfo().username
+  const password = decoded(given.password) || pg.PGPASSWORD || ''
+  const host = query.get('host') || decoded(given.hostname) || pg.PGHOST || 'localhost'
+  const port = query.get('port') || given.port || pg.PGPORT || '5432'
+  const database = decoded(given.pathname.slice(1)) || pg.PGDATABASE || user
+  const options = query.get('options') || pg.PGOPTIONS || ''
+  const ownSchema = !NAMES_SEARCH_PATH.test(options)
+
+  const parameters = new URLSearchParams({ sslmode: query.get('sslmode') || pg.PGSSLMODE || 'disable' })
+  for (const name of TLS_PARAMETERS) if (query.has(name)) parameters.set(name, String(query.get(name)))
+  const path = ownSchema ? `-c search_path=${LAB_SCHEMA}` : ''
+  const asked = [options, path].filter(Boolean).join(' ')
+  if (asked) parameters.set('options', asked)
+  const login = [user, password].filter(Boolean).map(encodeURIComponent).join(':')
+  // A socket's folder stands percent-encoded where the host would stand: pg decodes it.
+  const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : encodeURIComponent(host)
+  const explicit = `postgres://${login}@${authority}:${port}/${encodeURIComponent(database)}?${parameters}`
+  if (!URL.canParse(explicit)) throw new DatabaseError(`DATABASE_URL: expected a port, got ${JSON.stringify(port)}`)
+  return { url: explicit, ownSchema }
+}
+
+/** @param {string} url */
+function parsed(url) {
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return new URL(url)
+  throw new DatabaseError('DATABASE_URL: expected a URL such as postgres://user:password@host/db')
+}
+
+/**
+ * The rule that the API has (api/config.js), which this folder may not import: pg accepts modes that encrypt without
+ * checking who answers, and takes the last of a parameter that occurs twice.
+ *
+ * @param {URLSearchParams} query
+ * @param {Record<string, string | undefined>} pg
+ */
+function refuseUnverifiedTls(query, pg) {
+  if (query.has('ssl') || query.has('uselibpqcompat') || query.getAll('sslmode').length > 1) {
+    throw new DatabaseError('DATABASE_URL: expected no TLS parameter but one sslmode, and sslrootcert')
+  }
+  for (const [name, mode] of Object.entries({ DATABASE_URL: query.get('sslmode'), PGSSLMODE: pg.PGSSLMODE })) {
+    if (!mode || mode === 'disable' || mode === 'verify-full') continue
+    throw new DatabaseError(`${name}: expected sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`)
+  }
+  if (pg.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    throw new DatabaseError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')
+  }
+}
+
+/** A parameter that would be dropped might be the one that matters. @param {URLSearchParams} query */
+function refuseUnknownParameters(query) {
+  const known = ['sslmode', ...TLS_PARAMETERS, ...OTHER_PARAMETERS]
+  for (const name of query.keys()) {
+    if (known.includes(name) && query.getAll(name).length === 1) continue
+    throw new DatabaseError(`DATABASE_URL: expected each of ${known.join(', ')} at most once, got ${name}`)
+  }
+}
+
+/** @param {string} text percent-encoded */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text).replace(/^\[(.+)\]$/, '$1')
+  } catch {
+    throw new DatabaseError('DATABASE_URL: expected a % to begin a percent-encoded character, got another one')
+  }
+}

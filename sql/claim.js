@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import pg from 'pg'
+import { LAB_SCHEMA } from './address.js'
+import { DatabaseError } from './error.js'
+import { markText, readMark } from './mark.js'
+import { refuseOtherSessions, sessionsText } from './sessions.js'
+
+/** Every table that reset.sql empties. */
+export const TABLES = ['users', 'redline_idempotency_keys']
+
+/** A run that was just killed leaves sessions for a moment; nobody else has the lab's table locked for long. */
+const CLAIM_LOCK_TIMEOUT_MS = 5000
+const RESET_LOCK_TIMEOUT_MS = 10_000
+
+/** SQLSTATE lock_not_available (Postgres manual, appendix A). */
+const LOCKED = '55P03'
+
+const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
+const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
+
+const FIND = `
+  SELECT name, c.oid::int8::text AS oid, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
+    CASE WHEN relkind = 'r' THEN obj_description(c.oid, 'pg_class') END AS comment, row_security_active(c.oid) AS hides_rows
+  FROM unnest($1::text[]) AS name
+  JOIN pg_class AS c ON c.oid = to_regclass(name) JOIN pg_namespace AS n ON n.oid = relnamespace`
+
+/**
+ * Makes the lab's tables, or takes over those that the last run left, and empties them: all in one transaction under an
+ * exclusive lock, so that no row can come in between the checks and the TRUNCATE. The mark is committed with it, before
+ * the first row of the run.
+ *
+ * @param {pg.Client} client whose search path leads to the tables
+ * @param {Owner} owner
+ * @returns {Promise<Claim>}
+ * @throws {DatabaseError} the tables are not the lab's, hold rows that its last run did not leave, or are in use
+ *
+ * @typedef {object} Owner
+ * @property {string} run run_id
+ * @property {string[] | null} own LIKE patterns of the load's emails; null: its rows cannot be told from others
+ * @property {'own' | 'named' | 'embedded'} place whose schema it is; a named one may have other users
+ *
+ * @typedef {object} Claim
+ * @property {string} schema
+ * @property {() => Promise<void>} reset empties the tables, unless rows of somebody else came in
+ * @property {() => Promise<void>} release writes down what the run leaves
+ */
+export async function claimTables(client, { run, own, place }) {
+  const existing = await find(client)
+  refuseUnmarked(existing, place)
+  if (place === 'named' && existing.length > 0) await refuseOtherSessions(client, existing)
+  await locked(client, 'ACCESS EXCLUSIVE', existing, CLAIM_LOCK_TIMEOUT_MS, async () => {
+    const tables = await find(client)
+    refuseUnmarked(tables, place)
+    for (const table of tables) await refuseForeignRows(client, table)
+    await client.query(SCHEMA)
+    await client.query(RESET)
+    for (const name of TABLES) await mark(client, name, { run, own, left: null })
+  })
+  const claimed = await find(client)
+  const [{ schema }] = claimed
+
+  return {
+    schema,
+    reset: () =>
+      locked(client, 'ACCESS EXCLUSIVE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
+        await refuseChanges(client, claimed)
+        await client.query(RESET)
+      }),
+    release: () =>
+      locked(client, 'SHARE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
+        await refuseChanges(client, claimed)
+        for (const { name } of claimed) await mark(client, name, { run, own, left: await leftIn(client, name) })
+      }),
+  }
+}
+
+/** @typedef {{ name: string, oid: string, schema: string, full_name: string, comment: string | null, hides_rows: boolean }} Table */
+
+/** @param {pg.Client} client @returns {Promise<Table[]>} those that exist */
+async function find(client) {
+  return (await client.query(FIND, [TABLES])).rows
+}
+
+/**
+ * @param {pg.Client} client
+ * @param {'SHARE' | 'ACCESS EXCLUSIVE'} mode
+ * @param {Table[]} tables
+ * @param {number} timeout_ms
+ * @param {() => Promise<void>} work
+ */
+async function locked(client, mode, tables, timeout_ms, work) {
+  try {
+    // What row-level security would hide, or spare, becomes an error.
+    await client.query(`BEGIN; SET LOCAL row_security = off; SET LOCAL lock_timeout = ${timeout_ms}`)
+    for (const { full_name } of tables) await client.query(`LOCK TABLE ${full_name} IN ${mode} MODE`)
+    await work()
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    if (!(error instanceof pg.DatabaseError) || error.code !== LOCKED) throw error
+    const [{ full_name }] = tables
+    throw new DatabaseError(
+      `${full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`,
+    )
+  }
+}
+
+/** @param {Table[]} tables @param {Owner['place']} place */
+function refuseUnmarked(tables, place) {
+  for (const { full_name, comment, hides_rows } of tables) {
+    if (!readMark(comment)) {
+      const todo =
+        place === 'named'
+          ? `Leave search_path out of the URL's options (or PGOPTIONS): the lab then works in a schema of its own, ${LAB_SCHEMA}`
+          : `Keep what you need of it, then DROP TABLE ${full_name}, or name another schema: ?options=-c search_path=NAME`
+      throw new DatabaseError(`${full_name} was not made by the lab, which empties only tables that it made. ${todo}`)
+    }
+    if (hides_rows) {
+      throw new DatabaseError(
+        `${full_name} has row-level security, which hides rows from this role: expected to see every row before emptying it. ` +
+          `Use a role with BYPASSRLS, or ALTER TABLE ${full_name} DISABLE ROW LEVEL SECURITY`,
+      )
+    }
+  }
+}
+
+/**
+ * After a run that ended in order, the table has to be exactly as its mark says; after one that was killed, every row has
+ * to be one of its load.
+ *
+ * @param {pg.Client} client
+ * @param {Table} table
+ */
+async function refuseForeignRows(client, { name, full_name, comment }) {
+  const { run, own, left } = /** @type {import('./mark.js').Mark} */ (readMark(comment))
+  const found = await leftIn(client, name)
+  const remove = `Keep what you need of it, then DROP TABLE ${full_name}: the next run makes it anew`
+  if (left) {
+    if (isDeepStrictEqual(found, left)) return
+    const [holds, was] = [found, left].map(({ rows, highest_id }) => {
+      return `${rows} rows${highest_id ? ` up to id ${highest_id}` : ''}`
+    })
+    throw new DatabaseError(`${full_name} holds ${holds}, but run ${run} left ${was}: others have used it. ${remove}`)
+  }
+  const foreign = await foreignRows(client, name, own)
+  if (foreign === 0) return
+  const what = own
+    ? `${rowsText(foreign)} that no load of run ${run} made`
+    : `${rowsText(foreign)} whose origin is unknown`
+  throw new DatabaseError(`${full_name} holds ${what} (that run did not end in order). ${remove}`)
+}
+
+/** The same tables, with the same mark and no row of somebody else. @param {pg.Client} client @param {Table[]} claimed */
+async function refuseChanges(client, claimed) {
+  if (!isDeepStrictEqual(await find(client), claimed)) {
+    throw new DatabaseError(
+      `${claimed[0].full_name} was changed during the run, which therefore stops and leaves it as it is`,
+    )
+  }
+  for (const { name, full_name, comment } of claimed) {
+    const { run, own } = /** @type {import('./mark.js').Mark} */ (readMark(comment))
+    const foreign = own ? await foreignRows(client, name, own) : 0
+    if (foreign === 0) continue
+    throw new DatabaseError(
+      `${full_name} holds ${rowsText(foreign)} that no load of run ${run} made: the run stops and keeps them. ` +
+        'Stop whoever else writes to it',
+    )
+  }
+}
+
+/** @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<number>} */
+async function foreignRows(client, name, own) {
+  const isOwn = name === 'users' && own ? 'email LIKE ANY ($1)' : 'false AND $1::text[] IS NULL'
+  const { rows } = await client.query(`SELECT count(*)::float8 AS rows FROM ${name} WHERE NOT (${isOwn})`, [own ?? []])
+  return rows[0].rows
+}
+
+/** @param {pg.Client} client @param {string} name @returns {Promise<import('./mark.js').Left>} */
+async function leftIn(client, name) {
+  const highest = name === 'users' ? ', max(id)::text AS highest_id' : ''
+  const { rows } = await client.query(`SELECT count(*)::text AS rows${highest} FROM ${name}`)
+  return rows[0]
+}
+
+/** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {import('./mark.js').Mark} mark */
+async function mark(client, name, { run, own, left }) {
+  await client.query(`COMMENT ON TABLE ${name} IS ${pg.escapeLiteral(markText({ run, own, left }))}`)
+}
+
+/** @param {number} rows */
+function rowsText(rows) {
+  return `${rows} row${rows === 1 ? '' : 's'}`
+}

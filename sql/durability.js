@@ -1,0 +1,95 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import path from 'node:path'
+
+const FACTS = `
+  SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit,
+    current_setting('full_page_writes') AS full_page_writes, current_setting('wal_sync_method') AS wal_sync_method,
+    EXISTS (SELECT FROM pg_class WHERE oid = ANY ($1::regclass[]) AND relpersistence = 'u') AS unlogged,
+    ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = ANY ($1::regclass[]) AND NOT tgisinternal) AS triggers,
+    pg_backend_pid() AS pid,
+    CASE WHEN pg_has_role('pg_read_all_settings', 'usage') THEN current_setting('data_directory') END AS data_directory`
+
+/** Nothing on these survives the machine, so a commit to them costs nothing. */
+const IN_MEMORY = ['tmpfs', 'ramfs']
+
+/**
+ * What a commit is worth, as a session of the API finds it: asked over a connection of the same role, with the same options.
+ *
+ * @param {import('pg').Client} client
+ * @param {string[]} tables
+ * @param {string | null} folder of the data, where the server is ours
+ * @returns {Promise<Durability>}
+ *
+ * @typedef {object} Durability
+ * @property {string} fsync
+ * @property {string} synchronous_commit
+ * @property {string} full_page_writes
+ * @property {string} wal_sync_method
+ * @property {boolean} unlogged a crash empties the table
+ * @property {string[]} triggers on the table
+ * @property {string | null} file_system type, such as ext4, that holds the data; null: unknown, as for a server elsewhere
+ */
+export async function durabilityOf(client, tables, folder) {
+  const { rows } = await client.query(FACTS, [tables])
+  const { pid, data_directory, ...facts } = rows[0]
+  return { ...facts, file_system: folder ? fileSystemOf(folder) : fileSystemOfBackend(pid, data_directory) }
+}
+
+/** @param {Durability} facts @returns {string[]} what makes a 201 worth less than it says */
+export function durabilityWarnings({ unlogged, triggers, file_system, ...settings }) {
+  const names = /** @type {const} */ (['fsync', 'synchronous_commit', 'full_page_writes'])
+  const warnings = names
+    .filter((name) => settings[name] === 'off')
+    .map((name) => `Postgres has ${name} = off: a 201 may be lost in a crash`)
+  if (unlogged) warnings.push('the table is UNLOGGED: a crash of Postgres empties it, and its commits cost less')
+  if (triggers.length > 0) warnings.push(`the table has triggers, which each insert pays for: ${triggers.join(', ')}`)
+  if (file_system && IN_MEMORY.includes(file_system)) {
+    warnings.push(`the data of Postgres is in memory (${file_system}): commits cost less than on a disk (set TMPDIR)`)
+  }
+  return warnings
+}
+
+/** @param {string} folder @param {string} [mounts] as proc(5) has them @returns {string | null} null: this system does not say */
+export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
+  const found = mounts
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([, point]) => point && isWithin(folder, point.replace(/\\(\d{3})/g, octal)))
+    // Of mounts on one point the last one counts.
+    .reduce((best, mount) => (mount[1].length >= (best?.[1].length ?? 0) ? mount : best), /** @type {any} */ (null))
+  return found?.[2] ?? null
+}
+
+/**
+ * A backend's working directory is the data directory: where we see the same one, the server runs here.
+ *
+ * @param {number} pid
+ * @param {string | null} data_directory
+ */
+function fileSystemOfBackend(pid, data_directory) {
+  try {
+    if (!data_directory || readlinkSync(`/proc/${pid}/cwd`) !== data_directory) return null
+    return fileSystemOf(data_directory, textOf(`/proc/${pid}/mounts`))
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} folder @param {string} point */
+function isWithin(folder, point) {
+  return folder === point || folder.startsWith(point === '/' ? '/' : path.join(point, '/'))
+}
+
+/** @param {string} _ @param {string} digits */
+function octal(_, digits) {
+  return String.fromCharCode(Number.parseInt(digits, 8))
+}
+
+/** @param {string} file */
+function textOf(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

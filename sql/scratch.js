@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** redline-<what>-<host>-<boot>-<pid>-<start of the process>-<random> */
+const NAME = /^redline-[a-z]+-([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+)-[^-]+$/
+
+/** SIGQUIT ends Postgres at once (postgres(1)); SIGKILL would leave its memory behind. */
+const QUIT_TIMEOUT_MS = 5000
+const POLL_MS = 20
+
+/**
+ * A temporary folder whose name says whose it is. The name is there from the first moment on, so that no other lab ever
+ * meets a folder without an owner.
+ *
+ * @param {string} what such as "vegeta"
+ * @param {string} [parent]
+ * @returns {string}
+ */
+export function makeScratch(what, parent = os.tmpdir()) {
+  const { host, boot } = here()
+  const owner = [process.pid.toString(36), startOf(process.pid) ?? '0'].join('-')
+  return fs.mkdtempSync(path.join(parent, `redline-${what}-${host}-${boot}-${owner}-`))
+}
+
+/**
+ * Removes the folders of labs that were killed. A folder is removed only when it is our user's, was made on this host and
+ * in this process namespace, and the process that made it has ended; a Postgres that still runs in it is ended first.
+ *
+ * @param {string[]} [parents] where temporary folders are made
+ * @returns {Promise<void>} what cannot be removed stays
+ */
+export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
+  for (const parent of new Set(parents)) {
+    for (const name of namesIn(parent).filter(isOfDead)) {
+      const folder = path.join(parent, name)
+      const found = fs.lstatSync(folder, { throwIfNoEntry: false })
+      if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue
+      await endPostgres(folder)
+      // Another lab may be at it, too.
+      await fs.promises.rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+    }
+  }
+}
+
+/** @param {string} name */
+function isOfDead(name) {
+  const [, host, boot, pid, start] = NAME.exec(name) ?? []
+  const own = here()
+  if (host !== own.host) return false
+  if (boot !== own.boot) return true
+  const now = startOf(Number.parseInt(pid, 36))
+  return now === null || (now !== start && start !== '0')
+}
+
+/** The leash ends it too, but takes its time, and exists on Linux only. @param {string} folder */
+async function endPostgres(folder) {
+  const pid = Number(textOf(path.join(folder, 'data', 'postmaster.pid')).split('\n')[0])
+  const isOurs = () => pid > 0 && commandOf(pid).includes(folder)
+  for (const signal of /** @type {const} */ (['SIGQUIT', 'SIGKILL'])) {
+    if (!isOurs()) return
+    try {
+      process.kill(pid, signal)
+    } catch {}
+    for (const until = Date.now() + QUIT_TIMEOUT_MS; isOurs() && Date.now() < until; ) await pause(POLL_MS)
+  }
+}
+
+/** Process ids mean something only within one host and one namespace of processes, until it boots again. */
+function here() {
+  const namespace = linkOf('/proc/self/ns/pid')
+  return {
+    host: shortHash(`${os.hostname()} ${namespace}`),
+    boot: shortHash(textOf('/proc/sys/kernel/random/boot_id')),
+  }
+}
+
+/**
+ * @param {number} pid
+ * @returns {string | null} null: there is no such process; '0': when it began is unknown
+ */
+function startOf(pid) {
+  // Field 22 of proc(5), counted behind the name, which may hold anything.
+  const fields = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+  // A zombie has ended; only its parent has not noticed.
+  if (fields.length > 19) return /[ZX]/.test(fields[0]) ? null : Number(fields[19]).toString(36)
+  if (fs.existsSync('/proc/self/stat')) return null
+  try {
+    process.kill(pid, 0)
+    return '0'
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM' ? '0' : null
+  }
+}
+
+/** @param {number} pid */
+function commandOf(pid) {
+  if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`)
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+  } catch {
+    return ''
+  }
+}
+
+/** @param {string} text */
+function shortHash(text) {
+  return createHash('sha256').update(text).digest('hex').slice(0, 6)
+}
+
+/** @param {string} folder */
+function namesIn(folder) {
+  try {
+    return fs.readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** @param {string} file */
+function linkOf(file) {
+  try {
+    return fs.readlinkSync(file)
+  } catch {
+    return ''
+  }
+}
+
+/** @param {string} file */
+function textOf(file) {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

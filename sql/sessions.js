@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError } from './error.js'
+
+/** Sessions of a run that was just killed need a moment to end. */
+const WAIT_MS = 3000
+const POLL_MS = 100
+
+/**
+ * Sessions of other clients that use these tables, as far as Postgres shows: they hold a lock on one, their last statement
+ * names one, or they are an API of ours that this run did not start. Without the role pg_read_all_stats the statements
+ * of other roles stay hidden; locks and application names do not. What a session's search path is cannot be seen.
+ */
+const USING = `
+  SELECT pid, usename AS role, application_name AS application, host(client_addr) AS address
+  FROM pg_stat_activity AS session
+  WHERE datid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()
+    AND coalesce(backend_type, 'client backend') = 'client backend'
+    AND (pid IN (SELECT pid FROM pg_locks WHERE relation = ANY ($1::oid[]))
+      OR ($2 AND (application_name = 'redline-api' OR query ~* ('\\m(' || array_to_string($3::text[], '|') || ')\\M'))))
+  ORDER BY pid LIMIT 5`
+
+/**
+ * For a schema that others may use, too. In the lab's own schema a lock alone counts: whatever else is connected to the
+ * database has tables of its own.
+ *
+ * @param {import('pg').Client} client
+ * @param {import('./claim.js').Table[]} tables
+ * @throws {DatabaseError} when they do not end within a few seconds
+ */
+export async function refuseOtherSessions(client, tables) {
+  for (const until = Date.now() + WAIT_MS; ; await pause(POLL_MS)) {
+    const sessions = await sessionsUsing(client, tables, true)
+    if (sessions.length === 0) return
+    if (Date.now() < until) continue
+    throw new DatabaseError(
+      `${tables[0].full_name} is in use by ${listOf(sessions)}: expected a table for this run alone. Stop them, or leave out ` +
+        "search_path in the URL's options (or PGOPTIONS): the lab then works in a schema of its own",
+    )
+  }
+}
+
+/** Who holds locks on the tables. @param {import('pg').Client} client @param {import('./claim.js').Table[]} tables */
+export async function sessionsText(client, tables) {
+  return listOf(await sessionsUsing(client, tables, false))
+}
+
+/**
+ * @param {import('pg').Client} client
+ * @param {import('./claim.js').Table[]} tables
+ * @param {boolean} byName
+ * @returns {Promise<Session[]>}
+ *
+ * @typedef {{ pid: number, role: string | null, application: string | null, address: string | null }} Session
+ */
+async function sessionsUsing(client, tables, byName) {
+  const values = [tables.map(({ oid }) => oid), byName, tables.map(({ name }) => name)]
+  return (await client.query(USING, values)).rows
+}
+
+/** @param {Session[]} sessions */
+function listOf(sessions) {
+  const texts = sessions.map(({ pid, role, application, address }) => {
+    return `session ${pid} (${[application || 'no application name', role, address].filter(Boolean).join(', ')})`
+  })
+  return texts.join(', ') || 'a session that is gone by now'
+}
