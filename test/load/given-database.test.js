@@ -6,12 +6,12 @@ import { newUser, post, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../support/lab.js'
 
-const QUICK = ['--rates', '200', '--duration', '500ms', '--warmup', '200ms', '--slo-p99', '5s', '--seed', '7']
+const QUICK = ['--rates', '200', '--duration', '300ms', '--warmup', '100ms', '--slo-p99', '5s', '--seed', '7']
 const PATIENT = { MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0', POOL_CONNECT_TIMEOUT_MS: '30000' }
 const SCHEMA = fs.readFileSync('sql/schema.sql', 'utf8')
 
 const server = await startEmbedded()
-t.teardown(() => server.stop())
+t.teardown(() => server.halt('SIGQUIT').then(server.stop))
 
 /**
  * A database with three users, as `npm run database` and an API make it.
@@ -89,7 +89,7 @@ t.test('a database that is named: users stay, the lab works in a schema of its o
     t.equal(code, 0, stderr)
     const [{ traffic }] = readTrials(out)
     t.equal(traffic.rows_stored, traffic.status[201])
-    t.equal(await labRows(url), 140)
+    t.equal(await labRows(url), 80)
     const [{ mark }] = await rows(url, "SELECT obj_description('redline_lab.users'::regclass, 'pg_class') AS mark")
     t.match(mark, `redline: made by run ${readRun(out).run_id}`)
   }
@@ -101,15 +101,15 @@ t.test('a database that is named: users stay, the lab works in a schema of its o
   await rows(url, "INSERT INTO redline_lab.users (email, password) VALUES ('mine', 'x')")
   const refused = await sweep(t, ['--database-url', url]).ended
   t.equal(refused.code, 2)
-  t.match(refused.stderr, /redline_lab\.users.*141 rows.*140.*DROP TABLE redline_lab\.users/s)
-  t.equal(await labRows(url), 141)
+  t.match(refused.stderr, /redline_lab\.users.*81 rows.*80.*DROP TABLE redline_lab\.users/s)
+  t.equal(await labRows(url), 81)
   t.strictSame(await rows(url, "SELECT email FROM redline_lab.users WHERE email = 'mine'"), [{ email: 'mine' }])
 })
 
 t.test('after kill -9 the next run takes its rows for the lab’s, and no others', async (t) => {
   const url = await databaseWithUsers('killed')
   const kill = async () => {
-    const lab = sweep(t, ['--rates', '200,200', '--duration', '3s', '--database-url', url])
+    const lab = sweep(t, ['--rates', '200,200', '--duration', '2s', '--database-url', url])
     await lab.stderrHas('trial 1:')
     while ((await labRows(url)) < 100) await new Promise((resolve) => setTimeout(resolve, 20))
     lab.child.kill('SIGKILL')
@@ -159,7 +159,7 @@ t.test('a search path in the URL is respected, and its table refused unless the 
   const { code, stderr } = await ended
   t.equal(code, 0, stderr)
   t.equal(readRun(out).database.schema, 'theirs')
-  t.strictSame(await rows(url, 'SELECT count(*)::int FROM theirs.users'), [{ count: 140 }])
+  t.strictSame(await rows(url, 'SELECT count(*)::int FROM theirs.users'), [{ count: 80 }])
 })
 
 t.test('a table that sessions of others use is refused', async (t) => {
@@ -171,7 +171,7 @@ t.test('a table that sessions of others use is refused', async (t) => {
   const { code, stderr } = await sweep(t, ['--database-url', shared]).ended
   t.equal(code, 2, stderr)
   t.match(stderr, /shared\.users.*in use by.*redline-api.*(stop|leave out)/is)
-  t.strictSame(await rows(url, 'SELECT count(*)::int FROM shared.users'), [{ count: 140 }])
+  t.strictSame(await rows(url, 'SELECT count(*)::int FROM shared.users'), [{ count: 80 }])
 })
 
 t.test('a table some of whose rows are hidden is refused', async (t) => {
@@ -187,7 +187,7 @@ t.test('a table some of whose rows are hidden is refused', async (t) => {
   const { code, stderr } = await sweep(t, ['--database-url', careful]).ended
   t.equal(code, 2, stderr)
   t.match(stderr, /row-level security/)
-  t.equal(await labRows(url), 140)
+  t.equal(await labRows(url), 80)
 })
 
 t.test('a role that may not create the schema is told what it needs', async (t) => {
@@ -241,7 +241,7 @@ t.test('PG variables, wherever they stand, do not part the lab from the load', a
     t.equal(code, 0, `${name}: ${stderr}`)
     const [{ traffic }] = readTrials(out)
     t.equal(traffic.rows_stored, traffic.status[201], name)
-    t.equal(await labRows(url), 140, name)
+    t.equal(await labRows(url), 80, name)
     const others =
       'SELECT (SELECT count(*)::int FROM elsewhere.users) + (SELECT count(*)::int FROM public.users) AS rows'
     t.strictSame(await rows(url, others), [{ rows: 3 }], name)

@@ -54,6 +54,17 @@ t.test(
   },
 )
 
+t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async (t) => {
+  const embedded = await postgres(t)
+  const database = await openDatabase(embedded.url)
+  t.teardown(database.close)
+  const target = await open(t, database.url, { PGBOUNCER_POOL: '2' })
+  t.teardown(target.stop)
+  t.strictSame(await statuses(target.url, 3), [201, 201, 201])
+  t.equal(await database.countRows(), 3)
+  t.strictSame(await rows(embedded.url, 'SELECT count(*)::int FROM public.users'), [{ count: 0 }])
+})
+
 t.test('what it does not pass on is not taken for set', { skip }, async (t) => {
   const embedded = await postgres(t)
   const levels = { INSERT_MODE: 'single', SYNCHRONOUS_COMMIT: 'off', PGBOUNCER_POOL: '2' }

@@ -17,6 +17,10 @@ const ANSWER_TIMEOUT_MS = 5000
 /** From this version on, it follows statements that have a name from one connection to another. */
 const PREPARES_SINCE = [1, 21]
 
+/** PgBouncer does not pass the URL's options on: without its search path the rows would go to another table. */
+const SEARCH_PATH = `
+  SELECT 'SET search_path = ' || setting AS statement FROM pg_settings WHERE name = 'search_path' AND source = 'client'`
+
 /** More than any API that is put before it opens. */
 const MAX_CLIENTS = 2000
 
@@ -36,8 +40,16 @@ export async function putPgbouncer(place, pool_size) {
   try {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
+    const [session] = await ask(place.databaseUrl, SEARCH_PATH)
     const { service, ports } = await onFreePorts(1, async ([port]) => {
-      const files = writeFiles(folder, { databaseUrl: place.databaseUrl, env: place.env, port, pool_size, version })
+      const files = writeFiles(folder, {
+        databaseUrl: place.databaseUrl,
+        env: place.env,
+        port,
+        pool_size,
+        version,
+        session,
+      })
       // The folder stays ours, so that the next run may remove it if we are killed; its user may pass through.
       if (user) chmodSync(folder, 0o711)
       if (user) for (const file of files) chownSync(file, user.uid, user.gid)
@@ -120,8 +132,8 @@ function writeFiles(folder, { databaseUrl, env, ...options }) {
 }
 
 /**
- * What a session asks for when it begins is between it and Postgres, of which it has none here: such parameters are let
- * pass and do nothing, or nobody who sends them would get in. Pure.
+ * What a session asks for when it begins does not reach Postgres: such parameters are let pass and do nothing, or nobody who
+ * sends them would get in. PgBouncer sets the search path itself, on each connection that it opens. Pure.
  *
  * @param {object} options
  * @param {{ host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }} options.server
@@ -129,14 +141,16 @@ function writeFiles(folder, { databaseUrl, env, ...options }) {
  * @param {number} options.port
  * @param {number} options.pool_size
  * @param {string} options.version
+ * @param {{ statement: string }} [options.session] for each of its connections
  * @returns {string}
  */
-export function pgbouncerConfig({ server, folder, port, pool_size, version }) {
+export function pgbouncerConfig({ server, folder, port, pool_size, version, session }) {
   const [major, minor] = version.split('.').map(Number)
   const prepares = major > PREPARES_SINCE[0] || (major === PREPARES_SINCE[0] && minor >= PREPARES_SINCE[1])
+  const query = session ? ` connect_query='${session.statement.replaceAll("'", "''")}'` : ''
   const lines = [
     '[databases]',
-    `* = host=${server.host} port=${server.port}`,
+    `* = host=${server.host} port=${server.port}${query}`,
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,
