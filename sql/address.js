@@ -28,7 +28,7 @@ export function explicitAddress(url, pg = {}) {
   const password = decoded(given.password) || pg.PGPASSWORD || ''
   const host = query.get('host') || decoded(given.hostname) || pg.PGHOST || 'localhost'
   const port = query.get('port') || given.port || pg.PGPORT || '5432'
-  const database = decoded(given.pathname.slice(1)) || pg.PGDATABASE || user
+  const database = decoded(given.pathname.slice(1), decodeURI) || pg.PGDATABASE || user
   const options = query.get('options') || pg.PGOPTIONS || ''
   const ownSchema = !NAMES_SEARCH_PATH.test(options)
 
@@ -40,7 +40,9 @@ export function explicitAddress(url, pg = {}) {
   const login = [user, password].filter(Boolean).map(encodeURIComponent).join(':')
   // A socket's folder stands percent-encoded where the host would stand: pg decodes it.
   const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : encodeURIComponent(host)
-  const explicit = `postgres://${login}@${authority}:${port}/${encodeURIComponent(database)}?${parameters}`
+  const explicit = `postgres://${login}@${authority}:${port}/${encodeURI(database)}?${parameters}`
+  if (/[?#]/.test(database))
+    throw new DatabaseError(`DATABASE_URL: expected a database without ? and #, got ${database}`)
   if (!URL.canParse(explicit)) throw new DatabaseError(`DATABASE_URL: expected a port, got ${JSON.stringify(port)}`)
   return { url: explicit, ownSchema }
 }
@@ -80,10 +82,10 @@ function refuseUnknownParameters(query) {
   }
 }
 
-/** @param {string} text percent-encoded */
-function decoded(text) {
+/** As pg does it: of the database it decodes less. @param {string} text percent-encoded */
+function decoded(text, decode = decodeURIComponent) {
   try {
-    return decodeURIComponent(text).replace(/^\[(.+)\]$/, '$1')
+    return decode(text).replace(/^\[(.+)\]$/, '$1')
   } catch {
     throw new DatabaseError('DATABASE_URL: expected a % to begin a percent-encoded character, got another one')
   }

@@ -25,6 +25,7 @@ t.test('one URL says everything, whatever the environment of whoever uses it', a
     ['postgres://a:b@[::1]:7/db', {}, { host: '::1', port: 7 }],
     ['postgres://a:b@x/db?host=y&port=9', {}, { host: 'y', port: 9 }],
     ['postgres://a%40b:p%25%2F%3A@h/my%20db', {}, { user: 'a@b', password: 'p%/:', database: 'my db' }],
+    ['postgres://h/a%2Fb', {}, { database: 'a%2Fb' }],
     ['postgres://h/db?application_name=x', { PGAPPNAME: 'y' }, { application_name: undefined }],
     ['postgres://h/db?options=-c%20search_path%3Dtheirs', PG, { options: '-c search_path=theirs' }],
     ['postgres://h/db', { PGOPTIONS: '--search-path=theirs' }, { options: '--search-path=theirs' }],
