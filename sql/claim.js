@@ -4,7 +4,7 @@ import pg from 'pg'
 import { LAB_SCHEMA } from './address.js'
 import { DatabaseError } from './error.js'
 import { markText, readMark } from './mark.js'
-import { refuseOtherSessions, sessionsText } from './sessions.js'
+import { refuseOtherSessions, sessionsText, untilApisEnded } from './sessions.js'
 
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
@@ -52,8 +52,10 @@ export async function claimTables(client, { run, own, place }) {
   await locked(client, 'ACCESS EXCLUSIVE', existing, CLAIM_LOCK_TIMEOUT_MS, async () => {
     const tables = await find(client)
     refuseUnmarked(tables, place)
+    refuseUnlocked(tables, existing)
     for (const table of tables) await refuseForeignRows(client, table)
     await client.query(SCHEMA)
+    refuseUnlocked(await foundBefore(client), existing)
     await client.query(RESET)
     for (const name of TABLES) await mark(client, name, { run, own, left: null })
   })
@@ -67,11 +69,13 @@ export async function claimTables(client, { run, own, place }) {
         await refuseChanges(client, claimed)
         await client.query(RESET)
       }),
-    release: () =>
-      locked(client, 'SHARE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
+    release: async () => {
+      await untilApisEnded(client)
+      await locked(client, 'SHARE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
         await refuseChanges(client, claimed)
         for (const { name } of claimed) await mark(client, name, { run, own, left: await leftIn(client, name) })
-      }),
+      })
+    },
   }
 }
 
@@ -80,6 +84,21 @@ export async function claimTables(client, { run, own, place }) {
 /** @param {pg.Client} client @returns {Promise<Table[]>} those that exist */
 async function find(client) {
   return (await client.query(FIND, [TABLES])).rows
+}
+
+/** Tables that this transaction did not make: CREATE TABLE IF NOT EXISTS does not say. @param {pg.Client} client */
+async function foundBefore(client) {
+  const { rows } = await client.query(
+    'SELECT oid::int8::text AS oid FROM pg_class WHERE oid = ANY ($1::oid[]) AND xmin::text::int8 <> txid_current() % 4294967296',
+    [(await find(client)).map(({ oid }) => oid)],
+  )
+  return rows
+}
+
+/** @param {{ oid: string }[]} tables @param {Table[]} locked */
+function refuseUnlocked(tables, locked) {
+  if (tables.every(({ oid }) => locked.some((table) => table.oid === oid))) return
+  throw new DatabaseError('somebody else made a table while the lab looked at the database: expected none, try again')
 }
 
 /**

@@ -4,6 +4,7 @@ import { DatabaseError } from './error.js'
 /** Sessions of a run that was just killed need a moment to end. */
 const WAIT_MS = 3000
 const POLL_MS = 100
+const APIS_END_MS = 1000
 
 /**
  * Sessions of other clients that use these tables, as far as Postgres shows: they hold a lock on one, their last statement
@@ -18,6 +19,10 @@ const USING = `
     AND (pid IN (SELECT pid FROM pg_locks WHERE relation = ANY ($1::oid[]))
       OR ($2 AND (application_name = 'redline-api' OR query ~* ('\\m(' || array_to_string($3::text[], '|') || ')\\M'))))
   ORDER BY pid LIMIT 5`
+
+const APIS = `
+  SELECT FROM pg_stat_activity
+  WHERE application_name = 'redline-api' AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 /**
  * For a schema that others may use, too. In the lab's own schema a lock alone counts: whatever else is connected to the
@@ -36,6 +41,18 @@ export async function refuseOtherSessions(client, tables) {
       `${tables[0].full_name} is in use by ${listOf(sessions)}: expected a table for this run alone. Stop them, or leave out ` +
         "search_path in the URL's options (or PGOPTIONS): the lab then works in a schema of its own",
     )
+  }
+}
+
+/**
+ * The server still carries out what an API that was killed has sent, and those rows are the run's, too. Waits a second at most,
+ * since an API may be somebody else's.
+ *
+ * @param {import('pg').Client} client
+ */
+export async function untilApisEnded(client) {
+  for (const until = Date.now() + APIS_END_MS; Date.now() < until; await pause(POLL_MS)) {
+    if ((await client.query(APIS)).rows.length === 0) return
   }
 }
 
