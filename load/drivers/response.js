@@ -163,7 +163,7 @@ class Head {
     if (field) return this.#set(field[1], field[2])
     const fold = this.#last === '' ? null : FOLD.exec(line)
     if (!fold) throw expected('a header', line)
-    if (this.#last in this.#values) this.#values[this.#last] += ` ${fold[1].trim()}`
+    if (Object.hasOwn(this.#values, this.#last)) this.#values[this.#last] += ` ${fold[1].trim()}`
   }
 
   /** @param {string} name @param {string} value */
@@ -172,7 +172,7 @@ class Head {
     // Lower case costs more than a look at the length.
     if (name.length !== 10 && name.length !== 14 && name.length !== 17) return
     this.#last = name.toLowerCase()
-    if (!(this.#last in this.#values)) return
+    if (!Object.hasOwn(this.#values, this.#last)) return
     const before = this.#values[this.#last]
     this.#values[this.#last] = before === null ? value.trim() : `${before}, ${value.trim()}`
   }
