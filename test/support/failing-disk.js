@@ -21,12 +21,13 @@ const UNMOUNT_TIMEOUT_MS = 60_000
  * A file system on a disk that can lose its power, until the test ends: an image file behind a loop device, behind the
  * kernel's device mapper. Barriers and ordered data are ext4's defaults; they are named because the test relies on them.
  *
- * `fail` makes the disk acknowledge every later write and flush without carrying it out (dm-flakey, drop_writes). The
- * switch neither freezes nor syncs the file system, which would save exactly what a loss of power destroys. `restore`
+ * `pause` makes every write and flush wait: what is acknowledged now is on the disk, or acknowledged too early. `fail`
+ * lets the disk go on, but from then on it confirms writes and flushes without carrying them out (dm-flakey,
+ * drop_writes). Neither syncs the file system first, which would save exactly what a loss of power destroys. `restore`
  * unmounts the file system, creates the device anew, so that no cache above the image survives, and mounts it again.
  *
  * @param {any} t
- * @returns {Promise<{ folder: string, fail: () => Promise<void>, restore: () => Promise<void>, sync: () => Promise<void> }>}
+ * @returns {Promise<{ folder: string, pause: () => Promise<void>, fail: () => Promise<void>, restore: () => Promise<void>, sync: () => Promise<void> }>}
  *   folder: where the file system is mounted, open to every user
  */
 export async function failingDisk(t) {
@@ -56,9 +57,11 @@ export async function failingDisk(t) {
   fs.chmodSync(folder, 0o777)
   return {
     folder,
-    fail: async () => {
+    pause: async () => {
       await dmsetup('suspend', '--nolockfs', '--noflush', name)
       await dmsetup('load', name, '--table', dropping)
+    },
+    fail: async () => {
       await dmsetup('resume', name)
     },
     restore: async () => {
@@ -114,6 +117,8 @@ async function unmounted(folder) {
  */
 function removeAtExit(t, { folder, name, loop, workFolder }) {
   const remove = () => {
+    // Nothing can be unmounted from a disk that is paused.
+    spawnSync('dmsetup', ['resume', name])
     spawnSync('umount', ['--lazy', folder])
     spawnSync('dmsetup', ['remove', '--deferred', '--verifyudev', name])
     spawnSync('losetup', ['--detach', loop])

@@ -58,7 +58,7 @@ async function openBench(t, settings) {
 
 /**
  * Cuts the power under load and brings everything up again. An acknowledgement counts if its response arrived before
- * the disk began to change over; from then on the disk lies, and what is acknowledged may or may not be stored.
+ * the disk began to lie; what is acknowledged later may or may not be stored.
  *
  * @param {any} t
  * @param {Awaited<ReturnType<typeof openBench>>} bench
@@ -72,6 +72,7 @@ async function powerLoss(t, { disk, embedded, api }, name, { checkpoint }) {
   if (checkpoint) await rows(embedded.url, 'CHECKPOINT')
   await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_DELAY_MS))
 
+  await disk.pause()
   const answered = client.answered()
   await disk.fail()
   const lying = client.answered()
