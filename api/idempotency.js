@@ -80,7 +80,7 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
       })
       deleted = result.rowCount ?? 0
     } catch {
-      // The pool has logged why. The keys are kept until the next look.
+      // The keys are kept until the next look. What lasts, such as a missing privilege, is logged by the pool.
     }
     deleteAt_ms = performance.now() + (deleted === DELETE_ROWS ? 0 : DELETE_INTERVAL_MS)
   }

@@ -4,8 +4,8 @@ import { KEY_PATTERN, keyOf } from '../../api/idempotency.js'
 import { newUser, post, postgres, startApi } from '../support/api.js'
 import { caught } from '../support/caught.js'
 import { blockTable, rows } from '../support/database.js'
-import { eventually } from '../support/eventually.js'
 import { tcpProxy } from '../support/servers.js'
+import { until } from '../support/until.js'
 
 const MODES = ['single', 'prepared', 'pipelined', 'batched']
 const database = await postgres(t)
@@ -127,13 +127,13 @@ t.test('a request that arrives while the first one commits waits for it', async 
   )
   t.teardown(() => rows(database.url, 'DROP TRIGGER doze ON redline_idempotency_keys'))
   const answers = [postWith(api.url, user, key)]
-  await eventually(async () => {
+  await until('the first in its commit', async () => {
     const [{ found }] = await rows(
       database.url,
       "SELECT count(*)::int AS found FROM pg_stat_activity WHERE wait_event = 'PgSleep'",
     )
     return found === 1
-  }, 'the first in its commit')
+  })
   answers.push(postWith(api.url, user, key))
   const [first, second] = await Promise.all(answers)
   t.strictSame([first.status, second.status], [201, 201])
@@ -148,16 +148,16 @@ t.test('after an unknown outcome, a retry with the key stores no second row', as
   const [user, key] = [newUser(), newKey()]
   const release = await blockTable(t, database.url)
   const lost = postWith(api.url, user, key)
-  await eventually(async () => {
+  await until('the statement at its lock', async () => {
     const [{ found }] = await rows(
       database.url,
       "SELECT count(*)::int AS found FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
     )
     return found === 1
-  }, 'the statement at its lock')
+  })
   proxy.silence()
   await release()
-  await eventually(async () => (await countOf(user)) === 1, 'the row')
+  await until('the row', async () => (await countOf(user)) === 1)
   t.equal((await lost).status, 504)
   const retry = await postWith(api.url, user, key)
   t.equal(retry.status, 201)
@@ -216,7 +216,7 @@ t.test('expired keys are deleted in steps, by requests with a key, and the other
   const counts = []
   for (let i = 1; i <= 3; i++) {
     t.equal((await postWith(api.url, newUser(), newKey())).status, 201)
-    await eventually(async () => (await countKeys()) === Math.max(10, 2510 - i * 1000) + i, `step ${i}`)
+    await until(`step ${i}`, async () => (await countKeys()) === Math.max(10, 2510 - i * 1000) + i)
     counts.push(await countKeys())
   }
   t.strictSame(counts, [1511, 512, 13])

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { newUser, post, postgres, startApi } from '../support/api.js'
 import { blockTable, rows } from '../support/database.js'
-import { eventually } from '../support/eventually.js'
 import { tcpProxy } from '../support/servers.js'
+import { until } from '../support/until.js'
 
 const MODES = ['single', 'prepared', 'pipelined', 'batched']
 const database = await postgres(t)
@@ -32,7 +32,7 @@ async function waiting(condition) {
 }
 
 const AT_LOCK = "wait_event_type = 'Lock' AND query LIKE '%INTO users%'"
-const untilAtLock = () => eventually(async () => (await waiting(AT_LOCK)) === 1, 'a statement at its lock')
+const untilAtLock = () => until('a statement at its lock', async () => (await waiting(AT_LOCK)) === 1)
 
 t.test('a commit that waits for a standby: 504 in every INSERT_MODE, and the row comes later, once', async (t) => {
   const standby = async (/** @type {string} */ names) => {
@@ -48,8 +48,8 @@ t.test('a commit that waits for a standby: 504 in every INSERT_MODE, and the row
   for (const answer of answers.flat()) await saysUnknown(t, answer)
   t.equal(await countOf(users.flat()), 0, 'no row is visible')
   await standby('')
-  await eventually(async () => (await countOf(users[0])) === users[0].length, 'the rows of single')
-  await eventually(async () => (await waiting("wait_event = 'SyncRep'")) === 0, 'the end of every commit')
+  await until('the rows of single', async () => (await countOf(users[0])) === users[0].length)
+  await until('the end of every commit', async () => (await waiting("wait_event = 'SyncRep'")) === 0)
   const emails = users.flat().map(({ email }) => email)
   const twice = 'SELECT email FROM users WHERE email = ANY($1) GROUP BY email HAVING count(*) > 1'
   t.strictSame(await rows(database.url, twice, [emails]), [], 'no row is there twice')
@@ -67,7 +67,7 @@ for (const mode of MODES) {
     await untilAtLock()
     proxy.silence()
     await release()
-    await eventually(async () => (await countOf([user])) === 1, 'the row')
+    await until('the row', async () => (await countOf([user])) === 1)
     await saysUnknown(t, await answer)
     t.equal((await post(api.url, newUser())).status, 201, 'and the next request has a connection of its own')
     t.equal(await countOf([user]), 1)
