@@ -72,8 +72,9 @@ async function openThere(plan, logFile, open, { signal, progress, environment })
  * A URL in `.env` is there for the API, whose rows are of value; the lab would empty a table.
  *
  * @param {import('./environment.js').Environment} environment
+ * @throws {UsageError}
  */
-function refuseUnnamed({ database: { url, isNamed } }) {
+export function refuseUnnamed({ database: { url, isNamed } }) {
   if (!url || isNamed) return
   throw new UsageError(
     'DATABASE_URL comes from .env: expected a database that is named for this run, since the lab empties its table before ' +

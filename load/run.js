@@ -61,6 +61,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
   let noisy = 0
   try {
     Object.assign(state, await describeRun(plan, bench), { load_hosts: origin.hosts })
+    for (const text of bench.database?.warnings ?? []) progress.note(`warning: ${text}`)
     // Of a run that goes on, what was found when it began holds on.
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
     for (let step = next(records, state.not_applied); step; step = next(records, state.not_applied)) {

@@ -1,3 +1,5 @@
+import { refuseUnnamed } from '../load/bench.js'
+import { withDatabase } from '../load/environment.js'
 import { duration, helpText, UsageError, wholeNumber } from '../load/flags.js'
 import { nextRung } from '../load/ladder.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
@@ -68,7 +70,11 @@ export const faults = {
 
   async run(argv, io) {
     const { results, run, plan, json, databaseUrl } = openRun('faults', FLAGS, argv, planOf)
-    await addInside(plan, results, run.run_id, io).catch((error) => {
+    const inside = async () => {
+      refuseUnnamed(withDatabase(io.environment, databaseUrl))
+      await addInside(plan, results, run.run_id, io)
+    }
+    await inside().catch((error) => {
       results.releaseUnused()
       throw error
     })

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { NotApplied } from '../../load/not-applied.js'
-import { openDatabase } from '../../sql/database.js'
+import { applySchema, openDatabase } from '../../sql/database.js'
 import { levelsOf } from '../../tuning/design.js'
 import { openCell } from '../../tuning/knobs/open-cell.js'
 import { asksForTls, findPgbouncer, pgbouncerConfig } from '../../tuning/knobs/pgbouncer.js'
@@ -81,7 +81,7 @@ t.test(
   async (t) => {
     const { database } = await openHosts(t, ['database'])
     const { url } = await startPostgres(database)
-    await (await openDatabase(url)).close()
+    await applySchema(url)
     const levels = { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' }
     const target = await open(t, url, levels)
     t.strictSame(await statuses(target.url, 3), [201, 201, 201])
