@@ -40,7 +40,8 @@ export async function putPgbouncer(place, pool_size) {
   try {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
-    const [session] = await ask(place.databaseUrl, SEARCH_PATH)
+    const hasOptions = new URL(place.databaseUrl).searchParams.has('options')
+    const [session] = hasOptions ? await ask(place.databaseUrl, SEARCH_PATH) : []
     const { service, ports } = await onFreePorts(1, async ([port]) => {
       const files = writeFiles(folder, {
         databaseUrl: place.databaseUrl,
