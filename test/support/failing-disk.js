@@ -116,12 +116,15 @@ async function unmounted(folder) {
  * @param {{ folder: string, name: string, loop: string, workFolder: string }} disk
  */
 function removeAtExit(t, { folder, name, loop, workFolder }) {
-  const remove = () => {
+  const steps = [
     // Nothing can be unmounted from a disk that is paused.
-    spawnSync('dmsetup', ['resume', name])
-    spawnSync('umount', ['--lazy', folder])
-    spawnSync('dmsetup', ['remove', '--deferred', '--verifyudev', name])
-    spawnSync('losetup', ['--detach', loop])
+    ['dmsetup', 'resume', name],
+    ['umount', '--lazy', folder],
+    ['dmsetup', 'remove', '--deferred', '--verifyudev', name],
+    ['losetup', '--detach', loop],
+  ]
+  const remove = () => {
+    for (const [program, ...args] of steps) spawnSync(program, args, { timeout: COMMAND_TIMEOUT_MS })
     fs.rmSync(workFolder, { recursive: true, force: true })
   }
   const onSignal = () => process.exit(130)
