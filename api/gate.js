@@ -21,12 +21,16 @@ export function createGate({ waiting, limits }) {
   let alwaysBusy = false
   let windowStart_ms = performance.now()
   let tick_ms = windowStart_ms
+  let lastDelay_ms = 0
   let loop = performance.eventLoopUtilization()
 
   setInterval(() => {
     const now_ms = performance.now()
-    // A timer that is late tells how long the event loop had no time for it.
-    signals.loop_delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
+    // A late timer shows how long the event loop had no time for it. A single stall is over once it is known, and whoever
+    // it kept waiting is served next: to refuse them would be of no use. So a delay counts when it was there twice in a row.
+    const delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
+    signals.loop_delay_ms = Math.min(delay_ms, lastDelay_ms)
+    lastDelay_ms = delay_ms
     tick_ms = now_ms
     const { utilization } = performance.eventLoopUtilization(loop)
     signals.refusals = affordableRefusals({ seconds: WINDOW_MS / 1000, utilization })

@@ -55,8 +55,8 @@ const SEQUENCE_EXHAUSTED = '2200H'
  */
 const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
 
-/** The server shuts down, or this session is on a server that takes no writes. */
-const ENDS_SESSION = /^(08|57P0|25006)/
+/** The session is closed, or will be: a connection exception, or a server that shuts down. */
+const ENDS_SESSION = /^(08|57P0)/
 
 /** @param {ServerError} error @returns {Fate} */
 function fateOf(error) {

@@ -106,7 +106,8 @@ export function createPool(config, { log, observe = () => {} }) {
       return result
     } catch (error) {
       const { fate, endsSession } = outcomeOf(error)
-      if (isOnWrongServer(error)) replaceSessions()
+      // A shared connection that cannot be used any more, and is still open, has no other way to be closed.
+      if (isOnWrongServer(error) || (endsSession && !release)) replaceSessions()
       release?.(endsSession)
       throw failure(client, fate, error)
     }

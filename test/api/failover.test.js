@@ -112,7 +112,7 @@ for (const mode of ['prepared', 'pipelined']) {
         return (await sessionsOn(primary.url)) >= 4
       })
       proxy.silence()
-      t.equal(await send(), 503)
+      t.equal(await send(), 504)
       t.equal(await send(), 201)
     },
   )

@@ -48,7 +48,8 @@ function applySchema() {
 
 for (const mode of ['single', 'prepared', 'pipelined', 'batched']) {
   t.test(`${mode}: users are stored and found under ids beyond 2^31 and 2^53, up to the largest bigint`, async (t) => {
-    await rows(database.url, 'TRUNCATE users RESTART IDENTITY')
+    // An API that starts when the ids have run out is not ready.
+    t.teardown(() => rows(database.url, 'TRUNCATE users RESTART IDENTITY'))
     const api = await startApi(t, database.url, { INSERT_MODE: mode })
     for (const first of ['1', '2147483640', '9007199254740985', '9223372036854775788']) {
       await continueAt(first)

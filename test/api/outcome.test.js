@@ -41,7 +41,7 @@ const table = [
   ['a prepared statement that is not there', error('26000'), 'not-stored', false],
   ['a prepared statement that is there already', error('42P05'), 'not-stored', false],
   ['a table altered since it was prepared', error('0A000', { routine: 'RevalidateCachedQuery' }), 'not-stored', true],
-  ['a read-only server', error('25006'), 'not-stored', true],
+  ['a read-only server', error('25006'), 'not-stored', false],
   ['a session that an administrator ends', fatal('57P01'), 'not-stored', true],
   ['the same in another language', error('57P01', { severity: 'SCHWERWIEGEND' }), 'not-stored', true],
   ['a database that is dropped', fatal('57P04'), 'not-stored', true],
