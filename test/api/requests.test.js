@@ -210,8 +210,8 @@ for (const mode of ['single', 'prepared', 'pipelined', 'batched']) {
 
 t.test('a table that is missing is a 500 without internals', async (t) => {
   const bare = await postgres(t)
-  await rows(bare.url, 'DROP TABLE users')
   const other = await startApi(t, bare.url)
+  await rows(bare.url, 'DROP TABLE users')
   const answer = await post(other.url, newUser())
   t.equal(answer.status, 500)
   t.strictSame(Object.keys(/** @type {any} */ (await answer.json())), ['type', 'title', 'status', 'code'])

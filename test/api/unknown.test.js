@@ -99,7 +99,7 @@ t.test('a session that an administrator ends under its statement: 503, and no ro
   t.equal(await countOf([user]), 0)
 })
 
-t.test('an id that changes its type under prepared statements costs each session a 503, no more', async (t) => {
+t.test('an id that changes its type under prepared statements costs no request', async (t) => {
   const api = await startApi(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '1' })
   t.equal((await post(api.url, newUser())).status, 201)
   const [{ type }] = await rows(
@@ -109,6 +109,5 @@ t.test('an id that changes its type under prepared statements costs each session
   const alter = (/** @type {string} */ to) => rows(database.url, `ALTER TABLE users ALTER COLUMN id TYPE ${to}`)
   await alter(type === 'bigint' ? 'integer' : 'bigint')
   t.teardown(() => alter(type))
-  t.equal((await post(api.url, newUser())).status, 503)
-  t.equal((await post(api.url, newUser())).status, 201)
+  t.equal((await post(api.url, newUser())).status, 201, 'ids are sent as text, so the statement still fits')
 })

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { postgresUser } from '../../sql/embedded.js'
+import { postgresUser } from '../../sql/binaries.js'
 
 const run = promisify(execFile)
 const SERVER = fileURLToPath(new URL('postgres-server.js', import.meta.url))

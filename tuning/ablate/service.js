@@ -4,6 +4,7 @@ import { rmSync, truncateSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { UsageError } from '../../load/flags.js'
+import { LAB_USER } from '../../load/mix.js'
 import { NotApplied } from '../../load/not-applied.js'
 import { openApi } from '../../load/targets/index.js'
 import { admit, TOKEN_FILE } from './inside/admit.js'
@@ -15,7 +16,7 @@ const PRELOAD = new URL('inside/preload.js', import.meta.url)
 const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 
 /** Stored before the trial empties the table. */
-const USER = JSON.stringify({ email: 'user@redline.test', password: 'secret' })
+const USER = JSON.stringify({ email: `${LAB_USER}-1@redline.test`, password: 'secret' })
 
 /**
  * The API as one process for all cells: the stages are taken away while it runs. A new process for each would be measured

@@ -5,8 +5,8 @@ const http = await original('http.js')
 
 const READ = 'read-and-parse'
 
-/** As long as those that the lab sends. */
-const USER = Object.freeze({ email: 'user-1-10-10000@redline.test', password: 'secret-10000' })
+/** As long as those that the lab sends, and one that it knows as its own (load/mix.js). */
+const USER = Object.freeze({ email: 'user-lab-10-10000@redline.test', password: 'secret-10000' })
 
 export const { ClientGone, problem, rawProblem } = http
 
