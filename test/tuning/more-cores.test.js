@@ -58,7 +58,7 @@ t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async 
   const embedded = await postgres(t)
   const database = await openDatabase(embedded.url)
   t.teardown(database.close)
-  const target = await open(t, database.url, { PGBOUNCER_POOL: '2' })
+  const target = await open(t, database.url, { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' })
   t.teardown(target.stop)
   t.strictSame(await statuses(target.url, 3), [201, 201, 201])
   t.equal(await database.countRows(), 3)
