@@ -62,7 +62,7 @@ export function createPool(config, { log, observe = () => {} }) {
   /** @type {WeakMap<pg.PoolClient, number>} */
   const generations = new WeakMap()
   pool.on('connect', (client) => void generations.set(client, generation))
-  const isOutdated = (/** @type {pg.PoolClient} */ client) => generations.get(client) !== generation
+  const isOutdated = (/** @type {pg.PoolClient} */ client) => (generations.get(client) ?? generation) < generation
 
   /** Replaces every session: at once in the pipeline; in the pool when a session is next taken or released. */
   function replaceSessions() {
