@@ -145,12 +145,15 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
   })
 }
 
+const WAITING_FOR_A_LOCK = `
+  SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'redline-api'`
+
 t.test('a connection that breaks under its statement is a 504, not the end of the process', async (t) => {
   const proxy = await tcpProxy(t, database.url)
   const api = await startApi(t, proxy.url)
   const release = await blockTable(t, database.url)
   const answer = post(api.url, newUser())
-  await until(async () => (await metric(api, 'redline_in_flight_requests')) === 1)
+  await until(async () => (await rows(database.url, WAITING_FOR_A_LOCK))[0].count === 1)
   proxy.reset()
   t.equal((await answer).status, 504)
   await release()
