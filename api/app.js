@@ -1,12 +1,13 @@
 import { boundPieces } from './body.js'
-import { ApiError } from './errors.js'
+import { ApiError, RowRefused } from './errors.js'
 import { ClientGone, json, problem, rawProblem, readJson, send } from './http.js'
 import { keyOf } from './idempotency.js'
 import { openapi } from './openapi.js'
+import { createRefusalLog } from './refusal-log.js'
 
 const CREATED = '{"message":"User created"}'
 
-/** Said with the answer to the newest request of a connection, since Node drops what is behind it. */
+/** Sent with the response to the newest request on a connection: Node drops any that are pipelined behind it. */
 const LAST_ON_CONNECTION = ['Connection', 'close']
 const LINE = Symbol('line')
 
@@ -17,7 +18,7 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
 })
 
 /**
- * The routes, and how each request ends in exactly one answer. Knows nothing of listening, of the environment or of pg.
+ * The routes, and how each request ends in exactly one answer. Independent of listening, of the environment and of pg.
  *
  * @param {object} parts
  * @param {import('./users.js').Users} parts.users
@@ -30,6 +31,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   const stats = { inFlight: 0, answers: counters(), problems: counters() }
   /** @type {WeakSet<object>} causes that were logged: many requests share one */
   const logged = new WeakSet()
+  const logRowRefusal = createRefusalLog(log, 'a rule of the database forbids a user: answering 500')
   const logsRequests = log.isLevelEnabled('debug')
   let draining = false
 
@@ -62,7 +64,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     },
   }
 
-  /** Only what has been to the database tells what the service gets done. @template T @param {Promise<T>} work */
+  /** Counts only requests that reached the database towards the service rate. @template T @param {Promise<T>} work */
   async function served(work) {
     try {
       return await work
@@ -91,8 +93,9 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /**
    * @param {import('node:http').IncomingMessage} req
    * @param {import('node:http').ServerResponse} res
+   * @param {Handler} [handler]
    */
-  async function handle(req, res) {
+  async function handle(req, res, handler = route) {
     const line = lineOf(req.socket)
     const number = ++line.received
     line.newest = req
@@ -103,7 +106,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     let answer
     if (gate.lets()) {
       try {
-        answer = await route(req)
+        answer = await handler(req)
       } catch (error) {
         answer = answerTo(error, req)
       }
@@ -133,9 +136,12 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
    */
   function answerTo(error, req) {
     if (error instanceof ClientGone) return null
+    if (error instanceof RowRefused)
+      return answerTo(new ApiError('row_refused', undefined, { cause: error.cause }), req)
     const known = error instanceof ApiError ? error : new ApiError('internal_error')
     if (known !== error) log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
     if (known.code === 'outcome_unknown') logOnce(known.cause)
+    if (known.code === 'row_refused') logRowRefusal(known.cause instanceof Error ? known.cause : known)
     countProblem(known.code)
     return problem(known)
   }
@@ -186,11 +192,13 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     stats,
 
     /** For the server's `checkExpectation`: an Expect header that is not 100-continue. */
-    refuseExpectation: (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) => {
-      const error = new ApiError('expectation_failed')
-      send(res, problem(error))
-      count(error.status)
-      countProblem(error.code)
+    refuseExpectation: (
+      /** @type {import('node:http').IncomingMessage} */ req,
+      /** @type {import('node:http').ServerResponse} */ res,
+    ) => {
+      return handle(req, res, async () => {
+        throw new ApiError('expectation_failed')
+      })
     },
 
     /**

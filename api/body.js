@@ -67,7 +67,10 @@ export function boundPieces(req, refuse) {
     } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
       req.off('data', count)
       skipRead(socket)
+      // While an earlier request has no answer yet, a flowing body would ask the paused socket for more.
+      req._read = () => {}
       refuse()
+      socket.pause()
     }
   })
 }

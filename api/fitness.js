@@ -108,7 +108,7 @@ export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
       detail: 'expected a table "users" on the search_path of this role; apply sql/schema.sql',
     }
   }
-  const misfit = misfitOf(columns ?? {})
+  const misfit = misfitOf(columns ?? {}) ?? orderOf(ids)
   if (misfit) return { status: 'the columns of users do not fit', detail: misfit }
   const { id, email, password } = /** @type {Record<string, Column>} */ (columns)
   if (!email.may_insert || !password.may_insert || !id.may_select || ids?.may_use === false) {
@@ -136,6 +136,12 @@ function misfitOf({ id, email, password, ...others }) {
   return needy && `${needy}: expected a default or NULL allowed, got NOT NULL without a default`
 }
 
+/** Shared statements pair rows with ids by their order (insert.js). @param {Ids | null} ids @returns {string | undefined} */
+function orderOf(ids) {
+  if (!ids || BigInt(ids.increment) > 0n) return undefined
+  return `id: expected a sequence that counts up, got INCREMENT BY ${ids.increment}`
+}
+
 /**
  * Ids end where the sequence does, or before that where the column's type does. A sequence that cycles is no way out: it
  * gives ids again that are taken.
@@ -144,13 +150,10 @@ function misfitOf({ id, email, password, ...others }) {
  * @returns {string | undefined} how many are left, when that is too few
  */
 function fewIds({ column_bits, ...sequence }) {
-  const [first, final, increment] = [sequence.first, sequence.final, sequence.increment].map(BigInt)
-  const typeMax = 2n ** BigInt(column_bits - 1) - 1n
-  // A sequence that counts down is mirrored, so that both end at their largest value.
-  const [start, end] = increment > 0n ? [first, least(final, typeMax)] : [-final, least(-first, typeMax + 1n)]
-  const step = increment > 0n ? increment : -increment
-  const total = (end - start) / step + 1n
-  const left = sequence.last === null ? total : (end - BigInt(sequence.last) * (increment / step)) / step
+  const [first, final, step] = [sequence.first, sequence.final, sequence.increment].map(BigInt)
+  const end = least(final, 2n ** BigInt(column_bits - 1) - 1n)
+  const total = (end - first) / step + 1n
+  const left = sequence.last === null ? total : (end - BigInt(sequence.last)) / step
   if (left > least(ID_MARGIN, total / ID_MARGIN_DIVISOR)) return undefined
   return `expected more, got ${left > 0n ? left : 0n} of ${total} left; make id a bigint and raise the MAXVALUE of its sequence`
 }

@@ -19,7 +19,7 @@ const UNIQUE_VIOLATION = '23505'
 const STORE_ONCE = `
   WITH stored AS (
     INSERT INTO users (email, password)
-    SELECT $2::text, $3::text WHERE NOT EXISTS (SELECT FROM ${TABLE} WHERE key = $1::text)
+    SELECT $2::text, $3::text WHERE NOT EXISTS (SELECT FROM ${TABLE} AS taken WHERE taken.key = $1::text)
     RETURNING id
   ), claimed AS (
     INSERT INTO ${TABLE} (key, user_id) SELECT $1::text, id FROM stored
@@ -28,7 +28,8 @@ const STORE_ONCE = `
 
 /** A statement of its own, since it has to see what was committed while the first one waited. */
 const FIND_EARLIER = `
-  SELECT id::text, email, password FROM ${TABLE} LEFT JOIN users ON id = user_id WHERE key = $1`
+  SELECT u.id::text, u.email, u.password
+  FROM ${TABLE} AS taken LEFT JOIN users AS u ON u.id = taken.user_id WHERE taken.key = $1`
 
 /** Expired keys are deleted this many at a time, so that no statement is long. */
 const DELETE_ROWS = 1000
@@ -86,10 +87,18 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   }
 
   return async (key, user, isRepeatOf) => {
-    const id = await storeOnce(pool, key, user)
-    if (id === null) return earlierId(pool, key, isRepeatOf)
-    deleteExpired()
-    return id
+    // The key may expire between the two statements; it is free then.
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const id = await storeOnce(pool, key, user)
+      if (id !== null) {
+        deleteExpired()
+        return id
+      }
+      const earlier = await earlierId(pool, key, isRepeatOf)
+      if (earlier !== null) return earlier
+    }
+    // Neither stored nor taken: a trigger has suppressed the row.
+    throw new ApiError('row_refused')
   }
 }
 
@@ -115,10 +124,11 @@ async function storeOnce(pool, key, { email, password }) {
  * @param {import('./pool.js').Pool} pool
  * @param {string} key
  * @param {(earlier: User) => Promise<boolean>} isRepeatOf
+ * @returns {Promise<string | null>} null when there is no such key
  */
 async function earlierId(pool, key, isRepeatOf) {
   const result = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
-  if (result.rows.length === 0) throw new Error('expected a row or a key that is taken, got neither')
+  if (result.rows.length === 0) return null
   const [{ id, email, password }] = result.rows
   // A user who has been deleted since, or altered by somebody else, is not this request's either.
   if (id === null || !(await isRepeatOf({ email, password }))) throw new ApiError('idempotency_key_reused')

@@ -9,12 +9,12 @@ import { ApiError, RowRefused } from './errors.js'
  *   the pool
  */
 
-/** Ids are text on their way: bigint exceeds JavaScript's numbers, and text is the same whichever type the column has. */
+/** Ids are transferred as text: bigint exceeds JavaScript's numbers, and text is the same whichever type the column has. */
 const INSERT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id::text'
 
 /**
- * Rows go in, and so take their ids, in the order of the arrays; in which order RETURNING gives the ids back is promised
- * by nobody, so they are put in order. They come as one text: a row of an answer costs pg more than a number in a list.
+ * Rows go in, and so take their ids, in the order of the arrays; in which order RETURNING gives the ids back is not
+ * guaranteed, so they are sorted. They come as one text: a row of an answer costs pg more than a number in a list.
  */
 const INSERT_MANY = `
   WITH stored AS (
@@ -41,7 +41,7 @@ export const insertModes = {
   },
 }
 
-/** So long a statement that several rows share goes alone; on a connection that died in silence it gets no answer. */
+/** How long a shared statement may hold up the next one: on a connection that died silently it gets no response. */
 const PATIENCE_MS = 1000
 
 /**
@@ -137,6 +137,8 @@ function prepared({ email, password }) {
 
 /** @param {Awaited<ReturnType<import('./pool.js').Pool['query']>>} result @returns {string} */
 export function idOf({ rows }) {
+  // A trigger can make a statement that succeeds store nothing.
+  if (rows.length === 0) throw new ApiError('row_refused')
   return rows[0].id
 }
 

@@ -55,8 +55,11 @@ const SEQUENCE_EXHAUSTED = '2200H'
  */
 const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
 
-/** The session is closed, or will be: a connection exception, or a server that shuts down. */
-const ENDS_SESSION = /^(08|57P0)/
+/**
+ * The session is closed or will be (a connection exception, a server that shuts down), or it lacks a statement that pg
+ * prepared on it (26000), which pg would never prepare again.
+ */
+const ENDS_SESSION = /^(08|57P0|26000)/
 
 /** @param {ServerError} error @returns {Fate} */
 function fateOf(error) {

@@ -150,7 +150,7 @@ function retire(lane) {
   if (!line) return
   lane.line = null
   line.isRetired = true
-  // From here on it watches over the farewell: a server that has gone silent never closes its side.
+  // From here on the watchdog guards the shutdown: a server that has gone silent never closes its side.
   line.watchdog.refresh()
   // The pool's type of a client leaves out end(), which a client of a pool has nevertheless.
   void (/** @type {any} */ (line.client).end())

@@ -8,6 +8,9 @@ import { createRefusalLog } from './refusal-log.js'
 /** Only a session on another server can store a row. */
 const READ_ONLY = '25006'
 
+/** The session does not know a prepared statement. */
+const UNPREPARED = '26000'
+
 /** pg's text for a statement that got no answer in time: the server, or the way to it, is gone without a word. */
 const SILENT = 'Query read timeout'
 
@@ -48,9 +51,13 @@ export function checkDatabaseSettings({ databaseUrl }) {
 export function createPool(config, { log, observe = () => {} }) {
   const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
   const pool = openPool(config, log, { max: config.poolMax, maxLifetimeSeconds })
-  // Its timer for a silent server runs from the sending, and so counts the wait behind others: the pipeline has its own.
+  // pg's query_timeout starts when a statement is sent, so it would include the time queued behind others: the pipeline
+  // has a watchdog of its own.
   const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
-  const logRefusal = createRefusalLog(log)
+  const logRefusal = createRefusalLog(
+    log,
+    'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence',
+  )
   /** @type {WeakMap<object, unknown>} */
   const refusals = new WeakMap()
   let away = false
@@ -107,7 +114,9 @@ export function createPool(config, { log, observe = () => {} }) {
     } catch (error) {
       const { fate, endsSession } = outcomeOf(error)
       // A shared connection that cannot be used any more, and is still open, has no other way to be closed.
-      if (isOnWrongServer(error) || (endsSession && !release)) replaceSessions()
+      const isExplained = /** @type {any} */ (error).code === UNPREPARED && refusals.has(client)
+      const isStuck = endsSession && !release && !isExplained
+      if (isOnWrongServer(error) || isStuck) replaceSessions()
       release?.(endsSession)
       throw failure(client, fate, error)
     }
@@ -121,7 +130,7 @@ export function createPool(config, { log, observe = () => {} }) {
   function failure(client, fate, error) {
     // On a shared connection, a refused Parse takes those behind it along: all that Postgres says of them is that their
     // prepared statement does not exist. The cause is the refusal.
-    const refusal = fate === 'refused-statement' ? error : error.code === '26000' && refusals.get(client)
+    const refusal = fate === 'refused-statement' ? error : error.code === UNPREPARED && refusals.get(client)
     if (refusal) {
       refusals.set(client, refusal)
       logRefusal(refusal)
@@ -215,7 +224,7 @@ export function createPool(config, { log, observe = () => {} }) {
  * @param {import('./config.js').Config} config
  */
 export async function openSession({ databaseUrl }) {
-  const client = new pg.Client({
+  const client = new LoginClient({
     connectionString: databaseUrl,
     application_name: 'redline-api-readiness',
     connectionTimeoutMillis: SESSION_TIMEOUT_MS,
@@ -230,6 +239,18 @@ export async function openSession({ databaseUrl }) {
     /** The first row that a statement gives. @param {string} text @returns {Promise<any>} */
     row: async (text) => (await client.query(text)).rows[0],
     end: () => client.end(),
+  }
+}
+
+/** pg keeps the socket of a login that fails on this side (no password, for one), and Postgres a backend for a minute. */
+class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
+  /** @param {(error: Error | null) => void} [callback] pg-pool's */
+  connect(callback) {
+    const connected = super.connect().catch((/** @type {Error} */ error) => {
+      this.connection.stream.destroy()
+      throw error
+    })
+    return callback ? void connected.then(() => callback(null), callback) : connected
   }
 }
 
@@ -252,6 +273,7 @@ function openPool(config, log, options) {
     statement_timeout: config.statementTimeoutMs,
     query_timeout: silenceOf(config),
     keepAlive: true,
+    Client: /** @type {any} */ (LoginClient),
     ...options,
   })
   // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.

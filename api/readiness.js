@@ -1,6 +1,6 @@
 import { FACTS, unfitness } from './fitness.js'
 
-/** Whoever asks gets an answer within this. */
+/** Maximum response time of /readyz. */
 const ANSWER_WITHIN_MS = 1000
 
 /** Pause between two looks at the database, however many ask and however often. */
@@ -82,7 +82,7 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
       kept = fresh
       if (maxLifetime_ms > 0) kept.timer = setTimeout(expire, maxLifetime_ms).unref()
     } catch (error) {
-      // With every slot taken, the session that we have is the better witness.
+      // With no slot free, the existing session is asked.
       if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
     }
     try {

@@ -8,9 +8,10 @@ const MAX_TEXTS = 100
  * Logs why Postgres refuses statements: once per cause and minute, however many requests run into it.
  *
  * @param {import('pino').Logger} log
+ * @param {string} message
  * @returns {(error: Error & { code?: string }) => void}
  */
-export function createRefusalLog(log) {
+export function createRefusalLog(log, message) {
   /** @type {Map<string, number>} */
   const loggedAt_ms = new Map()
   return (error) => {
@@ -19,9 +20,6 @@ export function createRefusalLog(log) {
     if (now_ms - (loggedAt_ms.get(text) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
     if (loggedAt_ms.size >= MAX_TEXTS) loggedAt_ms.clear()
     loggedAt_ms.set(text, now_ms)
-    log.error(
-      { err: error },
-      'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence',
-    )
+    log.error({ err: error }, message)
   }
 }

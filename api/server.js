@@ -66,14 +66,15 @@ async function main() {
       log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')
       readiness.end()
       const { isComplete, dropped } = await drain({ server, sockets, app, pool, timeoutMs: config.shutdownTimeoutMs })
-      if (!isComplete) log.warn({ dropped_requests: dropped }, 'shutdown took too long: dropped what was in flight')
+      if (dropped > 0) log.warn({ dropped_requests: dropped }, 'shutdown took too long: dropped what was in flight')
+      else if (!isComplete) log.warn('shutdown took too long: closed connections whose request had not arrived')
       log.info('stopped')
       process.exit(dropped === 0 ? EXIT.drained : EXIT.dropped)
     })
   }
 }
 
-/** Without what Postgres adds to an error: its detail quotes the row, password included. @param {any} error */
+/** Omits Postgres' error detail, which quotes the row, password included. @param {any} error */
 function describeError({ name, code, message, stack }) {
   return { type: name, code, message, stack }
 }
@@ -107,7 +108,7 @@ function createApiServer(app) {
   // A client that closes its side behind its request still gets its answer: the row is stored by then. (Node's own
   // property, in lib/_http_server.js since 0.x and without a page in the manual; by default it drops the answer.)
   Object.assign(server, { httpAllowHalfOpen: true })
-  // At the limit of open files the kernel would go on taking connections, which Node then closes without a word to anyone.
+  // At the limit of open files the kernel keeps accepting connections, and Node closes them silently.
   const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
   server.on('drop', () => droppedConnections++)

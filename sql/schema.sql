@@ -18,12 +18,15 @@ BEGIN
   END IF;
   change := 'ALTER TABLE users ALTER COLUMN id TYPE bigint'
     || coalesce('; ALTER SEQUENCE ' || pg_get_serial_sequence('users', 'id') || ' AS bigint', '');
-  LOCK TABLE users;
-  IF EXISTS (SELECT FROM users) THEN
-    RAISE WARNING 'the ids of table users are integers, which run out at 2147483647; to make them bigint, which rewrites the table while its clients wait, run: %', change;
-  ELSE
-    EXECUTE change;
+  IF NOT EXISTS (SELECT FROM users) THEN
+    LOCK TABLE users;
+    -- A row may have come in before the lock.
+    IF NOT EXISTS (SELECT FROM users) THEN
+      EXECUTE change;
+      RETURN;
+    END IF;
   END IF;
+  RAISE WARNING 'the ids of table users are integers, which run out at 2147483647; to make them bigint, which rewrites the table while its clients wait, run: %', change;
 END $$;
 
 -- Which request has stored which user, for requests with an Idempotency-Key. Others never touch it. The table has no

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import pg from 'pg'
 import t from 'tap'
 import { newUser, post, postgres, startApi } from '../support/api.js'
 import { rows } from '../support/database.js'
@@ -98,8 +99,12 @@ t.test('an old table with serial ids: the API serves it, also while it becomes b
     }
   }
   await works()
+  const reader = new pg.Client({ connectionString: database.url })
+  await reader.connect()
+  await reader.query('BEGIN; SELECT FROM users LIMIT 1')
   const { status, stderr } = applySchema()
-  t.equal(status, 0)
+  t.equal(status, 0, 'it waits for nobody who reads the table')
+  await reader.end()
   const [, statement] = /(ALTER TABLE .*; ALTER SEQUENCE .*)$/m.exec(stderr) ?? []
   t.ok(statement, `it says which statement makes the ids bigint: ${stderr}`)
   t.strictSame(await rows(database.url, ID_TYPE), [{ column: 'integer', sequence: 'integer' }], 'and changes nothing')

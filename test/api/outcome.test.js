@@ -38,7 +38,7 @@ const table = [
   ['a full disk', error('53100'), 'not-stored', false],
   ['a read error', error('58030'), 'not-stored', false],
   ['an internal error', error('XX000'), 'not-stored', false],
-  ['a prepared statement that is not there', error('26000'), 'not-stored', false],
+  ['a prepared statement that is not there', error('26000'), 'not-stored', true],
   ['a prepared statement that is there already', error('42P05'), 'not-stored', false],
   ['a table altered since it was prepared', error('0A000', { routine: 'RevalidateCachedQuery' }), 'not-stored', true],
   ['a read-only server', error('25006'), 'not-stored', false],

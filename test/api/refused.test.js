@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import t from 'tap'
-import { logged, metric, newUser, post, postgres, startApi } from '../support/api.js'
+import { logged, metric, newUser, post, postgres, startApi, startUnready } from '../support/api.js'
 import { rows } from '../support/database.js'
 import { until } from '../support/until.js'
 
@@ -123,6 +123,9 @@ t.test('a bad row in a batch fails alone: its neighbours are stored exactly once
     users.map(({ email }) => (email === 'bad@x' ? 500 : 201)),
   )
   t.equal((await failures('23514')) - failedBefore, 2, 'statements: the batch, and the row itself')
+  t.match(await answers[30].json(), { code: 'row_refused' })
+  await logged(api.logFile, /forbids a user/)
+  t.equal(errorLines(api).length, 1, 'one line in the log')
   const emails = users.map(({ email }) => email)
   const stored = await rows(database.url, 'SELECT email FROM users WHERE email = ANY($1)', [emails])
   t.strictSame(stored.map(({ email }) => email).sort(), emails.filter((email) => email !== 'bad@x').sort())
@@ -141,6 +144,34 @@ t.test('a row that a policy refuses fails alone, although its code is that of a 
     answers.map(({ status }) => status),
     users.map(({ email }) => (email === 'bad@x' ? 500 : 201)),
   )
+})
+
+for (const mode of ['prepared', 'pipelined']) {
+  t.test(`${mode}: a session that lost its prepared statements is replaced`, async (t) => {
+    const api = await startApi(t, database.url, { INSERT_MODE: mode, POOL_MAX: '1', PIPELINE_CONNECTIONS: '1' })
+    t.equal((await post(api.url, newUser())).status, 201)
+    await sql(
+      "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN EXECUTE ''DEALLOCATE ALL''; RETURN NEW; END'",
+    )
+    await sql('CREATE TRIGGER forget BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION forget()')
+    await post(api.url, newUser())
+    await sql('DROP FUNCTION forget() CASCADE')
+    await until('a 201', async () => (await post(api.url, newUser())).status === 201)
+  })
+}
+
+t.test('a login that fails on this side leaves no socket', async (t) => {
+  const url = new URL(database.url)
+  url.password = ''
+  const api = await startUnready(t, String(url))
+  const openFiles = async () => {
+    const page = await (await fetch(`${api.adminUrl}/metrics`)).text()
+    return Number(/^process_open_fds (\d+)/m.exec(page)?.[1])
+  }
+  t.equal((await post(api.url, newUser())).status, 503)
+  const before = await openFiles()
+  for (let i = 0; i < 20; i++) await post(api.url, newUser())
+  await until('the sockets closed', async () => (await openFiles()) < before + 10)
 })
 
 for (const mode of ['single', 'prepared', 'pipelined']) {
