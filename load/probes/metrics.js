@@ -20,17 +20,28 @@ const VALUE = /[ \t]*(\S{1,40})(?:[ \t]+-?\d{1,20})?[ \t\r]*$/y
  * @param {string[]} names of the metrics that are wanted; nothing is kept of others
  * @param {number} timeout_ms for all of it, redirects and body included
  * @returns {Promise<Metrics>}
- * @throws {Error} with a sentence that says what is wrong with the page: not there, not in time, too large
+ * @throws {Error} whose message says what is wrong with the page (missing, late, too large) and never quotes the URL, which
+ *   may hold a secret
  */
 export async function readMetrics(url, names, timeout_ms) {
   const signal = AbortSignal.timeout(timeout_ms)
   try {
     return parseMetrics(await textOf(await answerOf(url, signal)), names)
   } catch (error) {
-    const { message, cause } = /** @type {Error & { cause?: Error }} */ (error)
-    const what = signal.aborted ? `expected the whole page within ${timeout_ms / 1000} s` : (cause?.message ?? message)
-    throw new Error(`${url}: ${what}`)
+    const late = `expected the whole page within ${timeout_ms / 1000} s`
+    throw new Error(`the metrics page: ${signal.aborted ? late : withoutUrl(error)}`)
   }
+}
+
+/**
+ * Messages of fetch and of the resolver may quote the URL or its host.
+ *
+ * @param {any} error
+ * @returns {string}
+ */
+function withoutUrl({ message, cause }) {
+  if (cause) return `expected an answer, got ${cause.code ?? 'a broken one'}`
+  return message.startsWith('expected') ? message : 'expected a URL that can be fetched, got another one'
 }
 
 /**

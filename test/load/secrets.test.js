@@ -69,6 +69,38 @@ for (const [driver, load] of Object.entries(DRIVERS)) {
   )
 }
 
+t.test('no problem with the metrics page shows a secret of its URL', async (t) => {
+  const marker = `secret${randomBytes(8).toString('hex')}`
+  const token = `{{env REDLINE_TEST_TOKEN}}`
+  const url = await httpServer(t, async (req, res) => {
+    await req.toArray()
+    if (req.url === '/user') res.writeHead(201, { 'Content-Length': 0 }).end()
+    else if (req.url?.startsWith('/redirect'))
+      res.writeHead(302, { Location: `http://u:p@${req.headers.host}${req.url}` }).end()
+    else res.writeHead(403).end(req.url)
+  })
+  const { origin } = new URL(url)
+  const pages = {
+    'in the query': `${origin}/metrics?key=${token}`,
+    'in the path': `${origin}/${token}/metrics`,
+    'in a redirect': `${origin}/redirect/${token}`,
+    'in the host': `http://${token}.invalid/metrics`,
+  }
+  for (const [name, page] of Object.entries(pages)) {
+    const out = path.join(temporaryFolder(t), 'out')
+    const flags = ['--rates', '40', '--duration', '300ms', '--warmup', '100ms', '--slo-p99', '5s', '--out', out]
+    const { ended } = startLab(['sweep', ...flags, '--url', url, '--metrics-url', page], { REDLINE_TEST_TOKEN: marker })
+    const { code, stdout, stderr } = await ended
+    t.equal(code, 0, stderr)
+    t.match(readRun(out).warnings.join(), /metrics page could not be read/, name)
+    const texts = fs.readdirSync(out).map((file) => fs.readFileSync(path.join(out, file), 'utf8'))
+    t.notOk(
+      [stdout, stderr, ...texts].some((text) => text.includes(marker)),
+      name,
+    )
+  }
+})
+
 /** Processes other than these whose command line or environment holds a text. @param {string} text @param {(number | undefined)[]} but */
 function processesShowing(text, but) {
   const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name) && !but.includes(Number(name)))
