@@ -7,7 +7,8 @@
  *   from those of others
  * @property {Left | null} left what was in the table when the run ended in order; null: it is under way, or was killed
  *
- * @typedef {{ rows: string, highest_id?: string | null }} Left numbers as text, since they may exceed 2^53
+ * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may
+ *   exceed 2^53; digest: of the rows, where nothing else tells them from others
  */
 
 const PREFIX = 'redline: made by run '

@@ -10,6 +10,7 @@ const OWN = ['user-a-%@redline.test']
 const OF_THE_LOAD =
   "INSERT INTO users (email, password) VALUES ('user-a-1-0@redline.test', 'x'), ('user-a-1-1@redline.test', 'x')"
 const OF_SOMEBODY = "INSERT INTO users (email, password) VALUES ('ada@example.com', 'x')"
+const OF_A_KEY = "INSERT INTO redline_idempotency_keys (key, user_id) VALUES ('ours', 1)"
 
 const server = await startEmbedded()
 t.teardown(() => server.halt('SIGQUIT').then(server.stop))
@@ -52,6 +53,27 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
       `DELETE FROM users WHERE id = 2; ${OF_SOMEBODY}`,
       /holds 2 rows up to id 3, but run r left 2 rows up to id 2/,
     ],
+    [
+      'as many rows of somebody else, from id 1 again',
+      OF_THE_LOAD,
+      {},
+      `TRUNCATE users RESTART IDENTITY; ${OF_SOMEBODY}; ${OF_SOMEBODY}`,
+      /holds 2 rows that no load of run r made/,
+    ],
+    [
+      'the email of a row changed',
+      OF_THE_LOAD,
+      {},
+      "UPDATE users SET email = 'ada@example.com' WHERE id = 1",
+      /holds 1 row that no load of run r made/,
+    ],
+    [
+      'a key exchanged for another',
+      OF_A_KEY,
+      {},
+      "UPDATE redline_idempotency_keys SET key = 'theirs'",
+      /redline_idempotency_keys holds 1 row, but not the one that run r left/,
+    ],
     ['a run that was cut off', OF_THE_LOAD, { inOrder: false }, 'SELECT 1', null],
     ['a run that was cut off before its first row', 'SELECT 1', { inOrder: false }, 'SELECT 1', null],
     [
@@ -93,7 +115,7 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
     const message = await refusal(url)
     if (expected) {
       t.match(message, expected, name)
-      t.match(message, /DROP TABLE redline_lab\.users/, `${name}: what to do`)
+      t.match(message, /DROP TABLE redline_lab\.(users|redline_idempotency_keys)/, `${name}: what to do`)
       t.strictSame(await rows(inside, 'SELECT count(*)::int FROM users'), before, `${name}: nothing is lost`)
     } else t.equal(message, null, name)
   }
@@ -111,6 +133,30 @@ t.test('rows that cannot be told from others: accepted after an end in order, re
   await rows(second.url, OF_SOMEBODY)
   await rows(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'redline-lab'")
   t.match(await refusal(url), /1 row whose origin is unknown .*DROP TABLE redline_lab\.users/)
+})
+
+t.test('rows that cannot be told from others are those that the run left, or are kept', async (t) => {
+  /** @type {[string, string, RegExp | null][]} */
+  const cases = [
+    ['the same rows, seen with other settings', "ALTER ROLE redline SET timezone = 'Asia/Kathmandu'", null],
+    [
+      'as many rows of somebody else',
+      'TRUNCATE users RESTART IDENTITY; INSERT INTO users (email, password) VALUES (1, 1)',
+      /holds 1 row up to id 1, but not the one that run mix left/,
+    ],
+    ['a changed row', "UPDATE users SET password = 'changed'", /but not the one that run mix left/],
+  ]
+  t.teardown(() => rows(server.url, 'ALTER ROLE redline RESET timezone'))
+  for (const [name, between, expected] of cases) {
+    const url = await emptyDatabase()
+    const first = await openDatabase(url, { run: 'mix', own: null })
+    await rows(first.url, `${OF_SOMEBODY}; ${OF_A_KEY}`)
+    await first.close()
+    await rows(first.url, between)
+    const message = await refusal(url)
+    if (expected) t.match(message, expected, name)
+    else t.equal(message, null, name)
+  }
 })
 
 t.test('a reset keeps what came in from elsewhere, and a table that was exchanged', async (t) => {
