@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { DatabaseError } from '../sql/database.js'
 import { startGenerator } from './drive.js'
@@ -24,7 +25,7 @@ import { watchProcess } from './probes/process.js'
 export async function runTrial({ target, database, slo, runId, experiment, cell }, plan, signal, onCounts) {
   const started_at = new Date().toISOString()
   const load = { ...plan, url: target.url, connections: plan.connections }
-  await database?.reset()
+  await orAborted(signal, async () => database?.reset())
   const generator = await startGenerator(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
@@ -35,19 +36,25 @@ export async function runTrial({ target, database, slo, runId, experiment, cell 
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
-    const rowsBefore = await counted?.countRows()
+    const rowsBefore = await orAborted(signal, async () => counted?.countRows())
     if (rowsBefore === 0) refuseOtherTable(warmup)
-    probes = await startProbes({ target, database, generator })
+    probes = await orAborted(signal, async () => {
+      const started = await startProbes({ target, database, generator })
+      if (signal.aborted) started.stop()
+      return started
+    })
     // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
     let findings
     const onEnd = () => {
       findings = probes?.end()
     }
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
-    const found = await (findings ?? probes.end())({ ...traffic, lateness_ms })
+    const seen = findings ?? probes.end()
+    const found = await orAborted(signal, () => seen({ ...traffic, lateness_ms }))
     const beside = await calm()
     calm = async () => {}
-    const rows_stored = counted ? (await counted.countRows()) - Number(rowsBefore) : null
+    const rowsAfter = await orAborted(signal, async () => counted?.countRows())
+    const rows_stored = counted ? Number(rowsAfter) - Number(rowsBefore) : null
     const warmup_unanswered = warmup.sent - warmup.completed + (warmup.status[504] ?? 0)
     const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
     const record = {
@@ -162,6 +169,20 @@ function withCore({ kind, pid }, onCounts) {
 /** @template T @param {import('./targets/index.js').Target} target @param {Promise<T>} work */
 function orDied(target, work) {
   return Promise.race([work, target.died])
+}
+
+/** Postgres may keep a query waiting for a lock; whoever presses Ctrl-C does not wait with it. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
+async function orAborted(signal, work) {
+  signal.throwIfAborted()
+  const settled = new AbortController()
+  const aborted = once(signal, 'abort', { signal: settled.signal }).then(() => {
+    throw signal.reason
+  })
+  try {
+    return await Promise.race([work(), aborted])
+  } finally {
+    settled.abort()
+  }
 }
 
 /** @param {Record<string, number>} status */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { LAB_SCHEMA } from './address.js'
+import { destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
 import { DatabaseError } from './error.js'
 import { markText, readMark } from './mark.js'
 import { refuseOtherSessions, sessionsText, untilApisEnded } from './sessions.js'
@@ -13,8 +14,12 @@ export const TABLES = ['users', 'redline_idempotency_keys']
 const CLAIM_LOCK_TIMEOUT_MS = 5000
 const RESET_LOCK_TIMEOUT_MS = 10_000
 
-/** SQLSTATE lock_not_available (Postgres manual, appendix A). */
+/** At the end of a run the user may be waiting for it after Ctrl-C. */
+const RELEASE_LOCK_TIMEOUT_MS = 2000
+
+/** SQLSTATE codes (Postgres manual, appendix A): lock_not_available and query_canceled. */
 const LOCKED = '55P03'
+const CANCELLED = '57014'
 
 const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
@@ -43,6 +48,7 @@ const FIND = `
  * @typedef {object} Claim
  * @property {string} schema
  * @property {() => Promise<void>} reset empties the tables, unless rows of somebody else came in
+ * @property {() => Promise<number>} countRows of users
  * @property {() => Promise<void>} release writes down what the run leaves
  */
 export async function claimTables(client, { run, own, place }) {
@@ -70,9 +76,17 @@ export async function claimTables(client, { run, own, place }) {
         if (place !== 'embedded') await refuseChanges(client, claimed)
         await client.query(RESET)
       }),
+    countRows: async () => {
+      try {
+        const { rows } = await client.query('SELECT count(*)::float8 AS rows FROM users')
+        return rows[0].rows
+      } catch (error) {
+        throw await explained(client, claimed, error)
+      }
+    },
     release: async () => {
       await untilApisEnded(client)
-      await locked(client, 'SHARE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
+      await locked(client, 'SHARE', claimed, RELEASE_LOCK_TIMEOUT_MS, async () => {
         await refuseChanges(client, claimed)
         for (const { name } of claimed) await mark(client, name, { run, own, left: await leftIn(client, name, own) })
       })
@@ -120,13 +134,38 @@ async function locked(client, mode, tables, timeout_ms, work) {
     await work()
     await client.query('COMMIT')
   } catch (error) {
+    if (isUnanswered(error)) destroy(client)
     await client.query('ROLLBACK').catch(() => {})
-    if (!(error instanceof pg.DatabaseError) || error.code !== LOCKED) throw error
-    const [{ full_name }] = tables
-    throw new DatabaseError(
-      `${full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`,
+    throw await explained(client, tables, error)
+  }
+}
+
+/**
+ * @param {pg.Client} client
+ * @param {Table[]} tables
+ * @param {any} error
+ * @returns {Promise<any>} what to throw
+ */
+async function explained(client, tables, error) {
+  if (isUnanswered(error) || error.code === CANCELLED) {
+    const time = `${STATEMENT_TIMEOUT_MS / 1000} s`
+    return new DatabaseError(`expected Postgres to carry out a statement within ${time}, got: ${error.message}`)
+  }
+  if (error.code !== LOCKED) return error
+  const [table] = tables
+  if (!table) {
+    return new DatabaseError(
+      'expected to make the tables, but another session is making them too: stop it, then try again',
     )
   }
+  return new DatabaseError(
+    `${table.full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`,
+  )
+}
+
+/** The message of pg's query_timeout, which has no code. @param {any} error */
+function isUnanswered({ message }) {
+  return message === 'Query read timeout'
 }
 
 /** @param {Table[]} tables @param {Owner['place']} place */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { claimTables, TABLES } from './claim.js'
+import { connect, end, within } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
 import { DatabaseError } from './error.js'
@@ -11,7 +12,8 @@ export { DatabaseError }
 /** Any number will do, as long as every Redline asks for the same one. */
 const LOCK = 7_335_463
 
-const CONNECT_TIMEOUT_MS = 5000
+/** Long enough for a digest of 10 million rows. */
+const RELEASE_TIMEOUT_MS = 10_000
 const SCHEMA_LOCK_TIMEOUT_MS = 10_000
 
 /** SQLSTATE codes (Postgres manual, appendix A) for which we know what the user has to do. */
@@ -42,24 +44,31 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
     try {
       await takeLock(client)
       if (place === 'own') await makeSchema(client)
-      const { schema, reset, release } = await claimTables(client, { run, own, place })
+      const { schema, reset, countRows, release } = await claimTables(client, { run, own, place })
+      const look = await described(client, url, embedded?.folder ?? null)
+      let pending = 0
+      const counted = (/** @type {(...args: any[]) => Promise<any>} */ work) => {
+        return async (/** @type {any[]} */ ...args) => {
+          pending++
+          return work(...args).finally(() => pending--)
+        }
+      }
       return {
-        ...(await described(client, url, embedded?.folder ?? null)),
+        ...look,
         schema,
-        reset,
-        countRows: async () => {
-          const { rows } = await client.query('SELECT count(*)::int8 AS rows FROM users')
-          return Number(rows[0].rows)
-        },
+        query: counted(look.query),
+        reset: counted(reset),
+        countRows: counted(countRows),
         close: async () => {
-          // Where this fails, the mark still says that the run is under way, and the next one looks at every row.
-          if (!embedded) await release().catch(() => {})
-          await client.end()
+          // If this fails, the mark still says that the run is under way, and the next one looks at every row. Behind a
+          // statement that waits it would have to wait, too.
+          if (!embedded && pending === 0) await within(RELEASE_TIMEOUT_MS, release()).catch(() => {})
+          await end(client)
           await embedded?.stop()
         },
       }
     } catch (error) {
-      await client.end()
+      await end(client)
       throw explained(error, url)
     }
   } catch (error) {
@@ -83,7 +92,7 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
     const client = await connect(url)
     await client.query('SET default_transaction_read_only = on')
     const close = async () => {
-      await client.end()
+      await end(client)
       await embedded?.stop()
     }
     return { query: async (text) => (await client.query(text)).rows, close }
@@ -104,7 +113,7 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
 export async function applySchema(url, env = process.env) {
   // Only its checks matter here: pg itself reads what the API will read.
   explicitAddress(url, env)
-  const client = await connect(url)
+  const client = await connect(url, { isBounded: false })
   try {
     await client.query(`SET lock_timeout = ${SCHEMA_LOCK_TIMEOUT_MS}`)
     /** @type {string[]} */
@@ -145,21 +154,6 @@ async function described(client, url, folder) {
     durability,
     warnings: durabilityWarnings(durability),
     query: async (/** @type {string} */ text) => (await client.query(text)).rows,
-  }
-}
-
-/** @param {string} url */
-async function connect(url) {
-  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS }
-  try {
-    const client = new pg.Client({ connectionString: url, application_name: 'redline-lab', ...timeouts })
-    // A lost connection makes the next query fail, which is where somebody waits for it.
-    client.on('error', () => {})
-    await client.connect()
-    return client
-  } catch (error) {
-    const { message, code } = /** @type {Error & { code?: string }} */ (error)
-    throw new DatabaseError(`DATABASE_URL: expected a Postgres that answers, got: ${message || code}`)
   }
 }
 

@@ -3,11 +3,13 @@ import path from 'node:path'
 import t from 'tap'
 import { startEmbedded } from '../../sql/embedded.js'
 import { newUser, post, startApi } from '../support/api.js'
-import { rows } from '../support/database.js'
+import { blockTable, rows } from '../support/database.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../support/lab.js'
+import { until } from '../support/until.js'
 
 const QUICK = ['--rates', '200', '--duration', '300ms', '--warmup', '100ms', '--slo-p99', '5s', '--seed', '7']
 const PATIENT = { MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0', POOL_CONNECT_TIMEOUT_MS: '30000' }
+const LAB_WAITS = "SELECT FROM pg_stat_activity WHERE application_name = 'redline-lab' AND wait_event_type = 'Lock'"
 const SCHEMA = fs.readFileSync('sql/schema.sql', 'utf8')
 
 const server = await startEmbedded()
@@ -137,6 +139,24 @@ t.test('rows that come in from elsewhere during a run stop it, and stay', async 
   t.strictSame(await rows(url, "SELECT email FROM redline_lab.users WHERE email = 'mine'"), [{ email: 'mine' }])
   const next = await sweep(t, ['--database-url', url]).ended
   t.equal(next.code, 2, 'and the next run does not empty it either')
+})
+
+t.test('Ctrl-C ends a run that waits for a locked table', async (t) => {
+  const url = await databaseWithUsers('locked')
+  const lab = sweep(t, ['--rates', '100', '--duration', '2s', '--timeout', '1s', '--database-url', url])
+  t.teardown(() => lab.child.kill('SIGKILL'))
+  await until('rows of the load', () => {
+    return labRows(url).then(
+      (stored) => stored > 100,
+      () => false,
+    )
+  })
+  await blockTable(t, withSearchPath(url, 'redline_lab'))
+  await until('the lab to wait', async () => (await rows(url, LAB_WAITS)).length > 0)
+  lab.child.kill('SIGINT')
+  // The API has 12 s to end.
+  const late = new Promise((resolve) => setTimeout(resolve, 18_000, 'still on after 18 s').unref())
+  t.match(await Promise.race([lab.ended, late]), { code: 130 })
 })
 
 t.test('a search path in the URL is respected, and its table refused unless the lab made it', async (t) => {

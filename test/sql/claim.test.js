@@ -1,10 +1,12 @@
 import fs from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { TABLES } from '../../sql/claim.js'
 import { applySchema, DatabaseError, openDatabase } from '../../sql/database.js'
 import { startEmbedded } from '../../sql/embedded.js'
 import { markText, readMark } from '../../sql/mark.js'
 import { blockTable, rows } from '../support/database.js'
+import { until } from '../support/until.js'
 
 const OWN = ['user-a-%@redline.test']
 const OF_THE_LOAD =
@@ -179,6 +181,25 @@ t.test('a table that a session has locked is refused after a few seconds, with t
   t.match(await refusal(url), /redline_lab\.users is in use by session \d+ \(somebody, redline, 127\.0\.0\.1\)/)
   await release()
   t.equal(await refusal(url), null)
+})
+
+t.test('a run whose table is locked is told by whom, and can be closed', async (t) => {
+  const url = await emptyDatabase()
+  const database = await openDatabase(url, { run: 'r', own: OWN })
+  const release = await blockTable(t, `${database.url}&application_name=somebody`)
+  const counted = database.countRows().catch((error) => error)
+  await until('the lab to wait', async () => {
+    return (await rows(url, 'SELECT FROM pg_locks WHERE NOT granted')).length > 0
+  })
+  const started_ms = performance.now()
+  const error = await Promise.race([counted, pause(10_000, 'no answer', { ref: false })])
+  t.type(error, DatabaseError)
+  t.match(error.message, /redline_lab\.users is in use by session \d+ \(somebody/)
+  const waiting = database.countRows().catch((error) => error)
+  await database.close()
+  t.ok(performance.now() - started_ms < 12_000, 'it does not wait for the lock again')
+  t.type(await waiting, Error)
+  await release()
 })
 
 t.test('applySchema marks nothing, and the lab does not take its table', async (t) => {

@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { DatabaseError } from './error.js'
+
+const CONNECT_TIMEOUT_MS = 5000
+const END_TIMEOUT_MS = 2000
+
+/** Enough to count 100 million rows; the server cancels the statement, and this side gives up a little later. */
+export const STATEMENT_TIMEOUT_MS = 30_000
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2000
+
+/** A count waits only for a session that has the table locked. */
+const LOCK_TIMEOUT_MS = 5000
+
+/**
+ * @param {string} url
+ * @param {object} [options]
+ * @param {boolean} [options.isBounded] no statement may take longer than STATEMENT_TIMEOUT_MS
+ * @returns {Promise<pg.Client>}
+ * @throws {DatabaseError} nothing answers
+ */
+export async function connect(url, { isBounded = true } = {}) {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'redline-lab',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    ...(isBounded && { query_timeout: ANSWER_TIMEOUT_MS }),
+  })
+  // A lost connection makes the next query fail, which is where somebody waits for it.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    // A pooler may refuse them as parameters of the connection.
+    const timeouts = `SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`
+    if (isBounded) await client.query(timeouts)
+    return client
+  } catch (error) {
+    destroy(client)
+    const { message, code } = /** @type {Error & { code?: string }} */ (error)
+    throw new DatabaseError(`DATABASE_URL: expected a Postgres that answers, got: ${message || code}`)
+  }
+}
+
+/** Ends the connection, which is cut if the server does not answer. @param {pg.Client} client */
+export async function end(client) {
+  await within(END_TIMEOUT_MS, client.end()).catch(() => {})
+  destroy(client)
+}
+
+/** Every statement that waits fails at once. @param {pg.Client} client */
+export function destroy(client) {
+  const { connection } = /** @type {any} */ (client)
+  connection.stream.destroy()
+}
+
+/** @template T @param {number} timeout_ms @param {Promise<T>} work @returns {Promise<T>} */
+export async function within(timeout_ms, work) {
+  const controller = new AbortController()
+  const late = pause(timeout_ms, undefined, { signal: controller.signal }).then(() => {
+    throw new DatabaseError(`expected an answer within ${timeout_ms / 1000} s, got none`)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    controller.abort()
+  }
+}
