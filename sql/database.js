@@ -164,10 +164,19 @@ async function takeLock(client) {
   throw new DatabaseError('DATABASE_URL: expected a database for this run alone, but another Redline run uses it now')
 }
 
-/** IF NOT EXISTS would want the right to create it even where it is there. @param {pg.Client} client */
+/** IF NOT EXISTS would need the right to create the schema even if it exists. @param {pg.Client} client */
 async function makeSchema(client) {
-  const { rows } = await client.query('SELECT to_regnamespace($1) IS NULL AS is_missing', [LAB_SCHEMA])
-  if (rows[0].is_missing) await client.query(`CREATE SCHEMA ${LAB_SCHEMA}`)
+  const { rows } = await client.query(
+    "SELECT to_regnamespace($1) IS NULL AS is_missing, current_setting('search_path') AS path",
+    [LAB_SCHEMA],
+  )
+  if (rows[0].is_missing && rows[0].path === LAB_SCHEMA) await client.query(`CREATE SCHEMA ${LAB_SCHEMA}`)
+  const [{ schema }] = (await client.query('SELECT current_schema() AS schema')).rows
+  if (schema === LAB_SCHEMA) return
+  throw new DatabaseError(
+    `DATABASE_URL: expected the search_path to lead to ${LAB_SCHEMA}, got ${schema}: something between the lab and Postgres ` +
+      "drops the URL's options (PgBouncer's ignore_startup_parameters): connect to Postgres directly",
+  )
 }
 
 /** @param {pg.Client} client @returns {Promise<string>} */

@@ -1,11 +1,13 @@
 import fs from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { TABLES } from '../../sql/claim.js'
 import { applySchema, DatabaseError, openDatabase } from '../../sql/database.js'
 import { startEmbedded } from '../../sql/embedded.js'
 import { markText, readMark } from '../../sql/mark.js'
 import { blockTable, rows } from '../support/database.js'
+import { withoutOptions } from '../support/startup.js'
 import { until } from '../support/until.js'
 
 const OWN = ['user-a-%@redline.test']
@@ -200,6 +202,25 @@ t.test('a run whose table is locked is told by whom, and can be closed', async (
   t.ok(performance.now() - started_ms < 12_000, 'it does not wait for the lock again')
   t.type(await waiting, Error)
   await release()
+})
+
+t.test('a pooler that drops the search path is refused before anything is made', async (t) => {
+  const url = await emptyDatabase()
+  t.match(
+    await refusal(await withoutOptions(t, url)),
+    /search_path.*redline_lab.*got public.*ignore_startup_parameters/,
+  )
+  t.strictSame(await rows(url, "SELECT to_regclass('public.users') AS made"), [{ made: null }])
+})
+
+t.test('tables that another session is making are refused with a plain message', async (t) => {
+  const url = await emptyDatabase()
+  await rows(url, 'CREATE SCHEMA redline_lab')
+  const other = new pg.Client({ connectionString: url })
+  await other.connect()
+  t.teardown(() => other.end())
+  await other.query('BEGIN; CREATE TABLE redline_lab.users (id int)')
+  t.match(await refusal(url), /expected to make the tables, but another session/)
 })
 
 t.test('applySchema marks nothing, and the lab does not take its table', async (t) => {
