@@ -6,7 +6,7 @@ import { UsageError } from './flags.js'
  * References in the text of a flag to a secret that is kept elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`.
  * A run keeps the reference and never the secret.
  */
-const REFERENCE = /\{\{(env|file) ([^{}]+)\}\}/g
+const REFERENCE = /\{\{\s*(env|file)\s+([^{}]+)\}\}/g
 
 const MAX_BYTES = 64 * 1024
 
@@ -24,9 +24,10 @@ export function hasReference(text) {
  * @param {string} flag for messages, without dashes
  * @param {string} text
  * @returns {string}
- * @throws {UsageError} if the variable or the file is missing, or holds more than one line
+ * @throws {UsageError} if the variable or the file is missing, or holds more than one line; if there is another `{{`
  */
 export function resolveText(flag, text) {
+  refuseOtherBlanks(flag, text)
   return text.replace(REFERENCE, (_, kind, name) => secretOf(flag, kind, name.trim()))
 }
 
@@ -39,6 +40,7 @@ export function resolveText(flag, text) {
  * @throws {UsageError}
  */
 export function resolveUrl(flag, text) {
+  refuseOtherBlanks(flag, text)
   const query = text.indexOf('?')
   return text.replace(REFERENCE, (_, kind, name, at) => {
     const secret = secretOf(flag, kind, name.trim())
@@ -58,6 +60,12 @@ export function exposedFiles(text) {
     if ((mode & 0o077) === 0) return []
     return [`${name.trim()} holds a secret and others may read it (mode ${mode.toString(8)}): chmod 600 ${name.trim()}`]
   })
+}
+
+/** A misspelt reference would be sent as it is. @param {string} flag @param {string} text which may hold a secret */
+function refuseOtherBlanks(flag, text) {
+  if (!text.replace(REFERENCE, '').includes('{{')) return
+  throw new UsageError(`--${flag}: expected {{ to begin ${REFERENCES}, got another {{`)
 }
 
 /** @param {string} flag @param {string} kind @param {string} name */

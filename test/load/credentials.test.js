@@ -141,7 +141,13 @@ t.test('a reference stands for a variable or a file', async (t) => {
   t.equal(resolveText('header', '{{env REDLINE_TEST_SECRET}}'), 'from the environment', 'and we still know it')
   t.ok(resolveText('header', '{{env PATH}}') && process.env.PATH, 'but for those that every program needs')
   t.equal(resolveText('header', `{{file ${folder}/one}}`), 'a b&c')
-  t.equal(resolveText('header', '{{seq}} {{env}} {env A}'), '{{seq}} {{env}} {env A}', 'and nothing else is one')
+  t.equal(resolveText('header', '{{ env  REDLINE_TEST_SECRET }}'), 'from the environment', 'spaces within are allowed')
+  t.equal(resolveText('header', '{env A} }}'), '{env A} }}', 'single braces are sent as they are')
+  for (const text of ['{{seq}}', '{{env}}', '{{envA}}', '{{ENV A}}', '{{env REDLINE_TEST_SECRET}} {{']) {
+    for (const resolve of [resolveText, resolveUrl]) {
+      t.throws(() => resolve('url', text), { message: /^--url: expected \{\{ to begin .*got another \{\{/ }, text)
+    }
+  }
   t.equal(
     resolveUrl('url', `http://{{env REDLINE_TEST_SECRET}}/?a={{file ${folder}/one}}`),
     'http://from the environment/?a=a%20b%26c',
