@@ -9,6 +9,22 @@ const EXAMPLE = new URL('../.env.example', import.meta.url)
 const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
 
 /**
+ * Variables that decide how a client connects: those of libpq (Postgres manual, "Environment Variables") and of pg itself.
+ * PGPASSFILE is not among them, since it does not say which database is meant.
+ */
+const OF_PG = new Set(
+  [
+    ...['HOST', 'HOSTADDR', 'PORT', 'DATABASE', 'USER', 'PASSWORD', 'REQUIREAUTH', 'CHANNELBINDING', 'SERVICE'],
+    ...['SERVICEFILE', 'OPTIONS', 'APPNAME', 'SSLMODE', 'REQUIRESSL', 'SSLCOMPRESSION', 'SSLCERT', 'SSLKEY'],
+    ...['SSLCERTMODE', 'SSLROOTCERT', 'SSLCRL', 'SSLCRLDIR', 'SSLSNI', 'SSLNEGOTIATION', 'SSLMINPROTOCOLVERSION'],
+    ...['SSLMAXPROTOCOLVERSION', 'REQUIREPEER', 'GSSENCMODE', 'KRBSRVNAME', 'GSSLIB', 'GSSDELEGATION'],
+    ...['CONNECT_TIMEOUT', 'CLIENTENCODING', 'TARGETSESSIONATTRS', 'LOADBALANCEHOSTS', 'MINPROTOCOLVERSION'],
+    ...['MAXPROTOCOLVERSION', 'DATESTYLE', 'TZ', 'GEQO', 'SYSCONFDIR', 'LOCALEDIR'],
+    ...['BINARY', 'CLIENT_ENCODING', 'REPLICATION'],
+  ].map((name) => `PG${name}`),
+)
+
+/**
  * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places; a run
  * reads back what it took. Only where the database is concerned does nobody look again: the PG* variables complete the one
  * URL that everybody uses (sql/address.js), and are taken out of this process, so that none of its connections can differ.
@@ -51,9 +67,9 @@ export function withDatabase(environment, asked) {
   return { ...environment, database: { url, isNamed: true, pg: environment.pg } }
 }
 
-/** Where a password lies is no part of which database is meant, so PGPASSFILE stays. @param {string} name */
+/** @param {string} name */
 function isPg(name) {
-  return name.startsWith('PG') && name !== 'PGPASSFILE'
+  return OF_PG.has(name)
 }
 
 /** NODE_TLS_REJECT_UNAUTHORIZED goes with them, since it decides whether TLS verifies the server. @param {NodeJS.ProcessEnv} env */

@@ -30,3 +30,19 @@ t.test('which database is meant, and whether a run may empty a table in it', asy
     t.strictSame(withDatabase(readEnvironment(env, file), flag).database, expected, name)
   }
 })
+
+t.test('variables that merely begin with PG are left alone', async (t) => {
+  const file = path.join(temporaryFolder(t), '.env')
+  const names = { PGTOK: 'mine', PGPASSFILE: 'p', PGHOST: 'h', PGSSLROOTCERT: 'ca', PGSERVICE: 's' }
+  const { pg } = readEnvironment({ ...names, DATABASE_URL: URL_A }, file).database
+  t.strictSame(pg, { PGHOST: 'h', PGSSLROOTCERT: 'ca', PGSERVICE: 's' })
+  Object.assign(process.env, names)
+  t.teardown(() => {
+    for (const name of Object.keys(names)) delete process.env[name]
+  })
+  readEnvironment(process.env, file)
+  t.strictSame(
+    Object.keys(names).filter((name) => process.env[name] !== undefined),
+    ['PGTOK', 'PGPASSFILE'],
+  )
+})
