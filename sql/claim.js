@@ -5,7 +5,7 @@ import { LAB_SCHEMA } from './address.js'
 import { destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
 import { DatabaseError } from './error.js'
 import { markText, readMark } from './mark.js'
-import { refuseOtherSessions, sessionsText, untilApisEnded } from './sessions.js'
+import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } from './sessions.js'
 
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
@@ -67,15 +67,22 @@ export async function claimTables(client, { run, own, place }) {
   })
   const claimed = await find(client)
   const [{ schema }] = claimed
+  // Whatever else is connected to the database may have tables of the same names elsewhere.
+  const names = place === 'own' ? [LAB_SCHEMA] : TABLES
+  const refuseOthers = async () => {
+    if (own === null && place !== 'embedded') await refuseStrangers(client, claimed, names)
+  }
 
   return {
     schema,
-    reset: () =>
-      locked(client, 'ACCESS EXCLUSIVE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
+    reset: async () => {
+      await refuseOthers()
+      await locked(client, 'ACCESS EXCLUSIVE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
         // Nobody else knows the embedded server's password.
         if (place !== 'embedded') await refuseChanges(client, claimed)
         await client.query(RESET)
-      }),
+      })
+    },
     countRows: async () => {
       try {
         const { rows } = await client.query('SELECT count(*)::float8 AS rows FROM users')
@@ -86,6 +93,7 @@ export async function claimTables(client, { run, own, place }) {
     },
     release: async () => {
       await untilApisEnded(client)
+      await refuseOthers()
       await locked(client, 'SHARE', claimed, RELEASE_LOCK_TIMEOUT_MS, async () => {
         await refuseChanges(client, claimed)
         for (const { name } of claimed) await mark(client, name, { run, own, left: await leftIn(client, name, own) })

@@ -15,14 +15,18 @@ const USING = `
   SELECT pid, usename AS role, application_name AS application, host(client_addr) AS address
   FROM pg_stat_activity AS session
   WHERE datid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()
-    AND coalesce(backend_type, 'client backend') = 'client backend'
+    AND coalesce(backend_type, 'client backend') = 'client backend' AND usesysid IS NOT NULL
+    AND NOT application_name = ANY ($3::text[])
     AND (pid IN (SELECT pid FROM pg_locks WHERE relation = ANY ($1::oid[]))
-      OR ($2 AND (application_name = 'redline-api' OR query ~* ('\\m(' || array_to_string($3::text[], '|') || ')\\M'))))
+      OR ($4 AND application_name = 'redline-api') OR query ~* ('\\m(' || array_to_string($2::text[], '|') || ')\\M'))
   ORDER BY pid LIMIT 5`
 
 const APIS = `
   SELECT FROM pg_stat_activity
   WHERE application_name = 'redline-api' AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+/** Sessions of a run itself: the lab, the API, and what faults and crash tests plant. */
+const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redline-fault']
 
 /**
  * For a schema that others may use, too. In the lab's own schema a lock alone counts: whatever else is connected to the
@@ -34,7 +38,7 @@ const APIS = `
  */
 export async function refuseOtherSessions(client, tables) {
   for (const until = Date.now() + WAIT_MS; ; await pause(POLL_MS)) {
-    const sessions = await sessionsUsing(client, tables, true)
+    const sessions = await sessionsUsing(client, tables, { names: tables.map(({ name }) => name), countsApis: true })
     if (sessions.length === 0) return
     if (Date.now() < until) continue
     throw new DatabaseError(
@@ -42,6 +46,24 @@ export async function refuseOtherSessions(client, tables) {
         "search_path in the URL's options (or PGOPTIONS): the lab then works in a schema of its own",
     )
   }
+}
+
+/**
+ * During a run whose rows cannot be told from those of others. Another API that uses the table looks like the run's own, and
+ * a client that has disconnected leaves no session: neither is noticed.
+ *
+ * @param {import('pg').Client} client
+ * @param {import('./claim.js').Table[]} tables
+ * @param {string[]} names that a statement on the tables must contain
+ * @throws {DatabaseError}
+ */
+export async function refuseStrangers(client, tables, names) {
+  const sessions = await sessionsUsing(client, tables, { names, ignored: OF_THE_RUN })
+  if (sessions.length === 0) return
+  throw new DatabaseError(
+    `${tables[0].full_name} is in use by ${listOf(sessions)}, whose rows cannot be told from those of the run: ` +
+      'the run stops and keeps them. Stop whoever else uses the table',
+  )
 }
 
 /**
@@ -58,19 +80,24 @@ export async function untilApisEnded(client) {
 
 /** Who holds locks on the tables. @param {import('pg').Client} client @param {import('./claim.js').Table[]} tables */
 export async function sessionsText(client, tables) {
-  return listOf(await sessionsUsing(client, tables, false))
+  return listOf(await sessionsUsing(client, tables))
 }
 
 /**
  * @param {import('pg').Client} client
  * @param {import('./claim.js').Table[]} tables
- * @param {boolean} byName
+ * @param {object} [by]
+ * @param {string[]} [by.names] words of a statement that uses the tables
+ * @param {string[]} [by.ignored] application names
+ * @param {boolean} [by.countsApis] any API of ours counts
  * @returns {Promise<Session[]>}
  *
  * @typedef {{ pid: number, role: string | null, application: string | null, address: string | null }} Session
  */
-async function sessionsUsing(client, tables, byName) {
-  const values = [tables.map(({ oid }) => oid), byName, tables.map(({ name }) => name)]
+async function sessionsUsing(client, tables, { names = [], ignored = [], countsApis = false } = {}) {
+  // A pattern that never matches, if no name counts.
+  const words = names.length > 0 ? names : ['(?!)']
+  const values = [tables.map(({ oid }) => oid), words, ignored, countsApis]
   return (await client.query(USING, values)).rows
 }
 

@@ -163,6 +163,34 @@ t.test('rows that cannot be told from others are those that the run left, or are
   }
 })
 
+t.test('a reset refuses sessions of others where rows cannot be told apart', async (t) => {
+  const url = await emptyDatabase()
+  await rows(url, 'CREATE SCHEMA IF NOT EXISTS shared')
+  t.teardown(() => rows(server.url, 'DROP SCHEMA shared CASCADE'))
+  const shared = new URL(url)
+  shared.searchParams.set('options', '-c search_path=shared')
+  const theirs = {
+    'a schema of its own': { given: url, insert: OF_SOMEBODY.replace('users', 'redline_lab.users') },
+    'a schema that was named': { given: shared.href, insert: OF_SOMEBODY },
+  }
+  for (const [name, { given, insert }] of Object.entries(theirs)) {
+    const database = await openDatabase(given, { run: 'mix', own: null })
+    const [api, other] = ['redline-api', 'somebody'].map((application_name) => {
+      return new pg.Client({ connectionString: database.url, application_name })
+    })
+    await Promise.all([api.connect(), other.connect()])
+    await api.query(insert)
+    await other.query('SELECT 1')
+    await database.reset()
+    t.equal(await database.countRows(), 0, `${name}: the API of the run, and a session elsewhere, are no matter`)
+    await other.query(insert)
+    await t.rejects(database.reset(), { message: /users is in use by session \d+ \(somebody.*cannot be told/ }, name)
+    t.equal(await database.countRows(), 1, `${name}: nothing is lost`)
+    await Promise.all([api.end(), other.end()])
+    await database.close()
+  }
+})
+
 t.test('a reset keeps what came in from elsewhere, and a table that was exchanged', async (t) => {
   const url = await emptyDatabase()
   const database = await openDatabase(url, { run: 'r', own: OWN })
