@@ -1,7 +1,7 @@
 import os from 'node:os'
 import { DatabaseError } from './error.js'
 
-/** Schema in which the lab works when a database of somebody else's is named, so that it never meets their tables. */
+/** Schema the lab uses in a user's database, to stay clear of their tables. */
 export const LAB_SCHEMA = 'redline_lab'
 
 const TLS_PARAMETERS = ['sslrootcert', 'sslcert', 'sslkey']
@@ -12,7 +12,7 @@ const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
 
 /**
  * One URL that says everything: server, user, database, TLS and search path. The lab, the API and whatever else connects
- * use it and nothing beside it, so all of them mean the same table. Pure but for the name of the system's user.
+ * use this URL and nothing else, so all of them mean the same table. Pure but for the name of the system's user.
  *
  * @param {string} url as the user gave it
  * @param {Record<string, string | undefined>} [pg] PG* variables, for what the URL leaves out
@@ -27,6 +27,7 @@ export function explicitAddress(url, pg = {}) {
   const user = decoded(given.username) || pg.PGUSER || os.userInfo().username
   const password = decoded(given.password) || pg.PGPASSWORD || ''
   const host = query.get('host') || decoded(given.hostname) || pg.PGHOST || 'localhost'
+  refuseSeveralHosts(host)
   const port = query.get('port') || given.port || pg.PGPORT || '5432'
   const database = decoded(given.pathname.slice(1), decodeURI) || pg.PGDATABASE || user
   const options = query.get('options') || pg.PGOPTIONS || ''
@@ -47,8 +48,16 @@ export function explicitAddress(url, pg = {}) {
   return { url: explicit, ownSchema }
 }
 
+/** libpq would try one after the other; pg takes them for one name. @param {string} host */
+function refuseSeveralHosts(host) {
+  if (host.startsWith('/') || !host.includes(',')) return
+  throw new DatabaseError('DATABASE_URL: expected one host, got several')
+}
+
 /** @param {string} url */
 function parsed(url) {
+  const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(url) ?? []
+  refuseSeveralHosts(authority.split('@').at(-1) ?? '')
   if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return new URL(url)
   throw new DatabaseError('DATABASE_URL: expected a URL such as postgres://user:password@host/db')
 }

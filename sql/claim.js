@@ -21,11 +21,21 @@ const RELEASE_LOCK_TIMEOUT_MS = 2000
 const LOCKED = '55P03'
 const CANCELLED = '57014'
 
+/** Other things than tables that may have a table's name (pg_class.relkind). */
+const KINDS = /** @type {Record<string, string>} */ ({
+  v: 'VIEW',
+  m: 'MATERIALIZED VIEW',
+  f: 'FOREIGN TABLE',
+  S: 'SEQUENCE',
+  i: 'INDEX',
+  c: 'TYPE',
+})
+
 const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
 
 const FIND = `
-  SELECT name, c.oid::int8::text AS oid, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
+  SELECT name, c.oid::int8::text AS oid, relkind, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
     CASE WHEN relkind = 'r' THEN obj_description(c.oid, 'pg_class') END AS comment, row_security_active(c.oid) AS hides_rows
   FROM unnest($1::text[]) AS name
   JOIN pg_class AS c ON c.oid = to_regclass(name) JOIN pg_namespace AS n ON n.oid = relnamespace`
@@ -102,7 +112,7 @@ export async function claimTables(client, { run, own, place }) {
   }
 }
 
-/** @typedef {{ name: string, oid: string, schema: string, full_name: string, comment: string | null, hides_rows: boolean }} Table */
+/** @typedef {{ name: string, oid: string, relkind: string, schema: string, full_name: string, comment: string | null, hides_rows: boolean }} Table */
 
 /** @param {pg.Client} client @returns {Promise<Table[]>} those that exist */
 async function find(client) {
@@ -178,12 +188,12 @@ function isUnanswered({ message }) {
 
 /** @param {Table[]} tables @param {Owner['place']} place */
 function refuseUnmarked(tables, place) {
-  for (const { full_name, comment, hides_rows } of tables) {
+  for (const { full_name, relkind, comment, hides_rows } of tables) {
     if (!readMark(comment)) {
       const todo =
         place === 'named'
           ? `Leave search_path out of the URL's options (or PGOPTIONS): the lab then works in a schema of its own, ${LAB_SCHEMA}`
-          : `Keep what you need of it, then DROP TABLE ${full_name}, or name another schema: ?options=-c search_path=NAME`
+          : `Keep what you need of it, then DROP ${KINDS[relkind] ?? 'TABLE'} ${full_name}, or name another schema: ?options=-c search_path=NAME`
       throw new DatabaseError(`${full_name} was not made by the lab, which empties only tables that it made. ${todo}`)
     }
     if (hides_rows) {

@@ -1,3 +1,5 @@
+import { refuseUnnamed } from '../load/bench.js'
+import { withDatabase } from '../load/environment.js'
 import { helpText } from '../load/flags.js'
 import { planCores } from '../load/machine.js'
 import { openRun } from '../load/open-run.js'
@@ -36,6 +38,7 @@ export const balance = {
 
   async run(argv, io) {
     const { results, run, plan, json, databaseUrl } = openRun('balance', FLAGS, argv, planOf)
+    refuseUnnamedDatabase(plan, databaseUrl, results, io)
     if (plan.haproxy_missing) io.progress.note(plan.haproxy_missing)
     io.progress.note(`${plan.parts.join(', ')}: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const simulation = run.simulation ?? (await simulated(plan, results, io))
@@ -59,6 +62,24 @@ export const balance = {
 }
 
 /** @typedef {import('./balance/plan.js').Plan} Plan */
+
+/**
+ * Before the simulation, which takes a while.
+ *
+ * @param {Plan} plan
+ * @param {string | undefined} databaseUrl
+ * @param {import('../load/results.js').Results} results
+ * @param {import('../load/run.js').Io} io
+ */
+function refuseUnnamedDatabase(plan, databaseUrl, results, { environment }) {
+  if (plan.url) return
+  try {
+    refuseUnnamed(withDatabase(environment, databaseUrl))
+  } catch (error) {
+    results.releaseUnused()
+    throw error
+  }
+}
 
 /** @param {Plan} plan @param {import('../load/results.js').Results} results @param {import('../load/run.js').Io} io */
 async function simulated(plan, results, { signal, progress }) {

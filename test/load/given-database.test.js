@@ -216,7 +216,7 @@ t.test('a role that may not create the schema is told what it needs', async (t) 
   const poor = Object.assign(new URL(url), { username: 'poor', password: 'x' }).href
   const { code, stderr } = await sweep(t, ['--database-url', poor]).ended
   t.equal(code, 2)
-  t.match(stderr, /GRANT CREATE ON DATABASE poor TO poor/)
+  t.match(stderr, /GRANT CREATE ON DATABASE "poor" TO "poor"/)
   const readOnly = new URL(url)
   readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
   const second = await sweep(t, ['--database-url', readOnly.href]).ended

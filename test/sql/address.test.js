@@ -72,3 +72,15 @@ t.test('what pg would read in another way, or not at all, is refused', async (t)
     }
   }
 })
+
+t.test('several hosts are refused by name', async (t) => {
+  for (const [url, variables] of /** @type {[string, Record<string, string>][]} */ ([
+    ['postgres://a:1,b:2/db', {}],
+    ['postgres://u:p@a,b/db', {}],
+    ['postgres:///db?host=a,b', {}],
+    ['postgres:///db', { PGHOST: 'a,b' }],
+  ])) {
+    t.throws(() => explicitAddress(url, variables), { message: /expected one host, got several/ }, url)
+  }
+  t.equal(explicitAddress('postgres://u:p,q@h/db').ownSchema, true, 'a comma in a password is no matter')
+})

@@ -104,6 +104,20 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
       /was not made/,
     ],
     [
+      'a view of the same name',
+      OF_THE_LOAD,
+      {},
+      'ALTER TABLE users RENAME TO old; CREATE VIEW users AS SELECT * FROM old',
+      /DROP VIEW redline_lab\.users/,
+    ],
+    [
+      'a table that refers to it',
+      OF_THE_LOAD,
+      {},
+      'CREATE TABLE redline_lab.orders (user_id bigint REFERENCES users)',
+      /DROP CONSTRAINT.*Table "orders" references "users"/,
+    ],
+    [
       'a table that inherits, with a row',
       OF_THE_LOAD,
       {},
@@ -119,7 +133,7 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
     const message = await refusal(url)
     if (expected) {
       t.match(message, expected, name)
-      t.match(message, /DROP TABLE redline_lab\.(users|redline_idempotency_keys)/, `${name}: what to do`)
+      t.match(message, /DROP (TABLE|VIEW) redline_lab\.\w+|DROP CONSTRAINT/, `${name}: what to do`)
       t.strictSame(await rows(inside, 'SELECT count(*)::int FROM users'), before, `${name}: nothing is lost`)
     } else t.equal(message, null, name)
   }
