@@ -132,7 +132,7 @@ t.test('a sweep of a service whose responses are malformed ends with what it saw
     t.match(stdout, /not one request succeeded: 0 of \d+ succeeded/)
     const { traffic } = readTrials(folder)[0]
     t.strictSame(traffic.errors, { 'server:protocol': traffic.planned })
-    const warnings = readRun(folder).warnings.filter((/** @type {string} */ text) => text.includes(metrics))
+    const warnings = readRun(folder).warnings.filter((/** @type {string} */ text) => text.includes('metrics page'))
     t.match(warnings, [/^the service's metrics page could not be read.*at most 4 MB, got more$/])
     t.equal(warnings.length, 1)
   }
