@@ -12,8 +12,8 @@ const GRACE_S = 10
 
 /**
  * Starts the generator's process for one trial. It has a deadline for all it is asked to do: the time that the load takes,
- * twice the timeout and a grace. One that misses it, because it loops, was stopped or waits for a program that was, is
- * killed together with the programs it started.
+ * twice the timeout and a grace. A generator that misses the deadline is
+ * killed with its children.
  *
  * @param {import('./drivers/index.js').Load} load
  * @param {AbortSignal} signal stops it within a second

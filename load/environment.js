@@ -26,7 +26,7 @@ const OF_PG = new Set(
 
 /**
  * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places; a run
- * reads back what it took. Only where the database is concerned does nobody look again: the PG* variables complete the one
+ * reads back what it took. The database is the exception: it is resolved once, here. The PG* variables complete the one
  * URL that everybody uses (sql/address.js), and are taken out of this process, so that none of its connections can differ.
  *
  * @param {NodeJS.ProcessEnv} [env]
@@ -80,7 +80,7 @@ function pgVariablesOf(env) {
 }
 
 /**
- * What of the lab's environment is the API's on another host: its settings alone. All else here is nobody's business there.
+ * Settings passed to the API on another host. Nothing else leaves this machine.
  *
  * @param {NodeJS.ProcessEnv} settings
  * @returns {NodeJS.ProcessEnv}

@@ -5,7 +5,7 @@ import { isLock } from './folder-lock.js'
 const SHOWN = 3
 
 /**
- * What is written goes into a folder of its own: files of the same names that somebody else keeps there would be lost.
+ * Results need an empty folder, so that they never overwrite existing files.
  *
  * @param {string} folder
  * @throws {UsageError} if it holds anything

@@ -36,7 +36,7 @@ export const MIX_FLAGS = {
 export function mixOf(flags) {
   refuseHeaders(flags.header ?? [])
   if (flags.mix) return weightedMixOf(flags)
-  if (flags.without) throw new UsageError('--without: expected --mix beside it, got none')
+  if (flags.without) throw new UsageError('--without: requires --mix')
   const method = flags.method ?? 'POST'
   const body = flags.body === undefined ? null : bodyOf(flags.body)
   const bodiless = body === null && (method === 'GET' || method === 'HEAD')
@@ -71,7 +71,7 @@ export function bodyOf(file) {
 /** @param {Record<string, any>} flags @returns {import('./mix.js').MixPlan} */
 function weightedMixOf({ mix, without, method, body, header, seed }) {
   const beside = Object.entries({ method, body }).find(([, value]) => value !== undefined)
-  if (beside) throw new UsageError(`--${beside[0]}: expected no --mix beside it, whose entries have their own`)
+  if (beside) throw new UsageError(`--${beside[0]}: cannot be combined with --mix, whose entries have their own`)
   const entries = readMixFile(mix, without)
   const headers = typed(header)
   return {

@@ -15,9 +15,9 @@ export const RUN_FLAGS = {
 }
 
 /**
- * The run that a command line asks for: a new one, or one that was cut off. Flags beside --resume have to be those it was
- * started with; they are needed only for secrets that the command line itself held, which are not kept. The URL of a
- * database is told each time, since its password is not kept.
+ * The run that a command line asks for: a new one, or one that was cut off. Flags given with --resume must match the
+ * original run; they are needed only for secrets on the command line, which are not kept. The database URL must be given
+ * again, since its password is not kept.
  *
  * @template {{ mix: import('./mix.js').MixPlan }} P
  * @param {string} verb

@@ -129,7 +129,7 @@ function refuseMisfits(driver, flags, connections, duration_s) {
     throw new UsageError(`--unbounded: expected --driver vegeta, got ${driver.name}, whose connections are a fixed set`)
   }
   if (flags['metrics-url'] && !flags.url) {
-    throw new UsageError("--metrics-url: expected --url beside it; the local API's own page is always read")
+    throw new UsageError("--metrics-url: requires --url; the local API's own page is always read")
   }
   const least = Math.min(...(flags.rates ?? [1 / duration_s])) * duration_s
   if (least < 1) {

@@ -62,7 +62,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
   try {
     Object.assign(state, await describeRun(plan, bench), { load_hosts: origin.hosts })
     for (const text of bench.database?.warnings ?? []) progress.note(`warning: ${text}`)
-    // Of a run that goes on, what was found when it began holds on.
+    // A resumed run keeps the warnings found when it began.
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
     for (let step = next(records, state.not_applied); step; step = next(records, state.not_applied)) {
       signal.throwIfAborted()

@@ -34,7 +34,7 @@ const SETTINGS = {
  * port, a random password. The package's own start and stop are not used: they take over the process' signals, cannot
  * run from a checkout that the Postgres user may not enter, and leave the server behind when this process is killed.
  *
- * Where they lie they may be of no use: out of reach for the Postgres user (a checkout under a folder of mode 700), or
+ * The packaged binaries may be unusable in place: out of reach for the Postgres user (a checkout under a folder of mode 700), or
  * without the symbolic links that npm makes by an install script which it may not run. Then a copy is made that works.
  *
  * @param {object} [options]

@@ -67,8 +67,8 @@ export async function refuseStrangers(client, tables, names) {
 }
 
 /**
- * The server still carries out what an API that was killed has sent, and those rows are the run's, too. Waits a second at most,
- * since an API may be somebody else's.
+ * Postgres may still execute statements sent by a killed API; those rows belong to the run. Waits a second at most, since an
+ * API may be somebody else's.
  *
  * @param {import('pg').Client} client
  */

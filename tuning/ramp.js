@@ -192,10 +192,10 @@ function blocksFor(plan) {
 function refuseMisfits(b, given) {
   for (const name of ['a', 'b']) {
     if (given[`storage-${name}`] && !given[`price-${name}`]) {
-      throw new UsageError(`--storage-${name}: expected --price-${name} beside it, got none`)
+      throw new UsageError(`--storage-${name}: requires --price-${name}`)
     }
   }
-  if (given['price-b'] && !b) throw new UsageError('--price-b: expected --b beside it, got none')
+  if (given['price-b'] && !b) throw new UsageError('--price-b: requires --b')
 }
 
 /** @param {Record<string, any>} given @returns {RampPlan['prices']} */

@@ -110,7 +110,7 @@ async function beside(sources, difference, { out, json }) {
 
 /** On the terminal, and as a page where a folder is given. @param {Record<string, any>} given @param {string[]} operands */
 async function ofClass({ class: folder, out, json }, operands) {
-  if (operands.length > 0) throw new UsageError(`--class: expected no folder beside it, got ${operands[0]}`)
+  if (operands.length > 0) throw new UsageError(`--class: cannot be combined with a folder, got ${operands[0]}`)
   const students = readClass(folder)
   const text = classReport(students)
   if (out === undefined) return ended({ students }, text, null, json)

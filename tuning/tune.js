@@ -166,7 +166,7 @@ function articlePlan({
   blocks = ARTICLE.blocks,
   duration: duration_ms = ARTICLE.duration_ms,
 }) {
-  if (knob) throw new UsageError('--knob: expected no --preset beside it, which has knobs of its own')
+  if (knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
   const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: ARTICLE.timeout_s })
   return { ...plan, slo: SLO, blocks, preset: 'article' }
 }
@@ -174,7 +174,7 @@ function articlePlan({
 /** @param {Record<string, any>} flags @returns {TunePlan} */
 function matrixPlan(flags) {
   const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, ...given } = flags
-  if (flags.preset && knob) throw new UsageError('--knob: expected no --preset beside it, which has knobs of its own')
+  if (flags.preset && knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
   const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]()
   if (matrix.cells.length > MAX_CELLS) {
     throw new UsageError(

@@ -63,8 +63,8 @@ export const workshop = {
 /** @param {Record<string, any>} flags */
 function refuseBoth(flags) {
   const given = ['list', 'solution', 'reset'].filter((name) => flags[name])
-  if (given.length > 1) throw new UsageError(`--${given[1]}: expected no --${given[0]} beside it`)
-  if (flags.list && flags.exercise) throw new UsageError('--exercise: expected no --list beside it')
+  if (given.length > 1) throw new UsageError(`--${given[1]}: cannot be combined with --${given[0]}`)
+  if (flags.list && flags.exercise) throw new UsageError('--exercise: cannot be combined with --list')
 }
 
 /**

@@ -99,7 +99,7 @@ async function drive(runAutocannon, load, { duration_s, signal, onCounts, onEnd 
 }
 
 /**
- * Takes down what becomes of each request of one connection. autocannon itself counts neither a request whose connection
+ * Records the outcome of each request of one connection. autocannon itself counts neither a request whose connection
  * the server closed, nor whose error it was.
  *
  * @param {any} client autocannon's, an event emitter

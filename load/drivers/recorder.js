@@ -1,7 +1,7 @@
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
 /**
- * Takes down what became of every request, and sums it up. Samples are kept whole, so percentiles are exact.
+ * Records the outcome of each request, and sums it up. Samples are kept whole, so percentiles are exact.
  */
 export class Recorder {
   #latencies = new Samples()

@@ -44,15 +44,12 @@ export function originOf(
   { byHosts = BY_HOSTS, target = '--url or --ssh' } = {},
 ) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
-  if (ssh_config !== null && !load_hosts && !flags.ssh)
-    throw new UsageError('--ssh-config: expected --load-hosts beside it, got none')
+  if (ssh_config !== null && !load_hosts && !flags.ssh) throw new UsageError('--ssh-config: requires --load-hosts')
   if (load_hosts) {
-    if (local_addresses) throw new UsageError('--local-addresses: expected no --load-hosts beside it, got both')
+    if (local_addresses) throw new UsageError('--local-addresses: cannot be combined with --load-hosts')
     refuseOthers('--load-hosts', drivers, byHosts)
     if (urls.includes(null)) {
-      throw new UsageError(
-        `--load-hosts: expected ${target} beside it, got none: the local API listens on loopback alone`,
-      )
+      throw new UsageError(`--load-hosts: requires ${target}: the local API listens on loopback alone`)
     }
     refuseFew('--load-hosts', load_hosts, connections)
     return { load_hosts, ssh_config }

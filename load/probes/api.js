@@ -125,7 +125,7 @@ function growth(first, last, name, label) {
   return Object.fromEntries(grown.map(([key, count]) => [String(key).slice(0, KEY_MAX_CHARS), count]))
 }
 
-/** A counter that has fallen was begun anew, and tells nothing. @param {number | null} before @param {number | null} now */
+/** A counter that decreased was reset, so its difference is unknown. @param {number | null} before @param {number | null} now */
 function difference(before, now) {
   return now === null || now < (before ?? 0) ? null : now - (before ?? 0)
 }

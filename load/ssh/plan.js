@@ -27,7 +27,7 @@ export const SSH_FLAGS = {
   },
 }
 
-/** For whoever keeps rows. @satisfies {Record<string, import('../flags.js').Flag>} */
+/** Flag for verbs that store rows. @satisfies {Record<string, import('../flags.js').Flag>} */
 export const DATABASE_FLAG = {
   'database-url': {
     value: 'URL',
@@ -50,10 +50,10 @@ export const DATABASE_FLAG = {
  */
 export function sshPlanOf(flags) {
   const { ssh: host, 'ssh-config': config = null, 'ssh-port': port = PORT, 'ssh-address': address = null } = flags
-  if (host && flags.url) throw new UsageError('--ssh: expected no --url beside it, got both: the API is started there')
+  if (host && flags.url) throw new UsageError('--ssh: cannot be combined with --url, since the API is started there')
   if (host) return { host, config, port, address }
   const others = ['ssh-port', 'ssh-address', ...(flags['load-hosts'] ? [] : ['ssh-config'])]
   const lone = others.find((name) => flags[name] !== undefined)
-  if (lone) throw new UsageError(`--${lone}: expected --ssh user@host beside it`)
+  if (lone) throw new UsageError(`--${lone}: requires --ssh user@host`)
   return null
 }

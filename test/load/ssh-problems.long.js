@@ -244,8 +244,8 @@ t.test('of several Nodes the first that is new enough is taken', async (t) => {
 })
 
 t.test('flags that do not go together', async (t) => {
-  t.throws(() => sshPlanOf({ ssh: 'box', url: 'http://box/' }), /--ssh: expected no --url beside it/)
-  t.throws(() => sshPlanOf({ 'ssh-port': 3000 }), /--ssh-port: expected --ssh user@host beside it/)
+  t.throws(() => sshPlanOf({ ssh: 'box', url: 'http://box/' }), /--ssh: cannot be combined with --url/)
+  t.throws(() => sshPlanOf({ 'ssh-port': 3000 }), /--ssh-port: requires --ssh user@host/)
   t.equal(sshPlanOf({}), null)
   t.strictSame(sshPlanOf({ ssh: 'box' }), { host: 'box', config: null, port: 3000, address: null })
 })

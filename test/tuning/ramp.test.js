@@ -561,8 +561,8 @@ t.test('the local API with writes beside it', async (t) => {
 t.test('a command line that makes no sense is refused with one line', async (t) => {
   /** @type {[string[], RegExp][]} */
   const wrong = [
-    [['--price-b', '1/h'], /--price-b: expected --b beside it/],
-    [['--storage-a', '1GBx1'], /--storage-a: expected --price-a beside it/],
+    [['--price-b', '1/h'], /--price-b: requires --b/],
+    [['--storage-a', '1GBx1'], /--storage-a: requires --price-a/],
     [['--driver', 'paced'], /--driver: expected one or more of .*autocannon/],
     [['--a', 'nowhere.env'], /--a: expected .* got "nowhere.env"/],
     [['--a', 'https://127.0.0.1:1/', '--driver', 'autocannon'], /cannot do https/],

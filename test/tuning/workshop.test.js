@@ -348,7 +348,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
     return spawnSync(process.execPath, ['tuning/cli.js', 'report', '--class', folder, ...args], { encoding: 'utf8' })
   }
   t.match(report(), { status: 0, stdout: /2 students.*ada.*eve/s })
-  t.match(report('results'), { status: 2, stderr: /--class: expected no folder beside it, got results/ })
+  t.match(report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(report('--out', out), { status: 0 })
   t.match(fs.readFileSync(path.join(out, 'report.html'), 'utf8'), />ada</)
@@ -369,8 +369,8 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
   t.match(run('--reset', '--exercise', '6'), { status: 0, stdout: /Forgotten: files/ })
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
     [['--exercise', '11'], /--exercise: expected a whole number from 1 to 10, got "11"/],
-    [['--list', '--reset'], /--reset: expected no --list beside it/],
-    [['--list', '--exercise', '2'], /--exercise: expected no --list beside it/],
+    [['--list', '--reset'], /--reset: cannot be combined with --list/],
+    [['--list', '--exercise', '2'], /--exercise: cannot be combined with --list/],
     [['--hint'], /Unknown option '--hint'/],
   ])) {
     t.match(run(...args), { status: 2, stdout: '', stderr: message })
