@@ -136,7 +136,7 @@ for (const { name, statements, options, status, detail, post: answer } of CONDIT
     t.match(found, { code: 503, status })
     if (detail) t.match(found.detail, detail)
     if (answer) t.equal((await post(api.url, newUser())).status, answer, 'and that is how requests end')
-    t.match(api.log(), new RegExp(`not ready: ${status}`))
+    await until('a line in the log', async () => api.log().includes(`not ready: ${status}`))
   })
 }
 
