@@ -86,7 +86,8 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       lab.child.kill('SIGINT')
       const { code, stderr } = await lab.ended
       t.equal(code, 130, stderr)
-      t.ok(performance.now() - at_ms < 3000)
+      const took_ms = Math.round(performance.now() - at_ms)
+      t.ok(took_ms < 3000, `it took ${took_ms} ms`)
       t.match(readRun(out), { interrupted: true, capacity: { low_rps: 100 } })
       t.strictSame(ourProcesses(box), [])
     })
