@@ -7,7 +7,7 @@ const FLAGS = {
   rounds: { value: 'N', about: 'times that each blow is struck (default 50)', ...wholeNumber(1, 10_000) },
   help: { value: '', about: 'this text' },
 }
-const EXAMPLES = `  npm run crash-test                       about 5 minutes
+const EXAMPLES = `  npm run crash-test                       about 10 minutes
   INSERT_MODE=prepared npm run crash-test -- --rounds 5`
 
 try {
