@@ -82,7 +82,7 @@ function strictly(parse) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
     // It may be a part of a secret that lacks its quotes.
     if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
-      throw new UsageError('expected flags alone, got something beside them: put quotes around a value with spaces')
+      throw new UsageError('expected only flags, got a positional argument: quote values that contain spaces')
     }
     const [firstSentence] = message.split('. ')
     throw new UsageError(`${firstSentence}; --help lists what is known`)

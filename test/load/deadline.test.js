@@ -83,7 +83,7 @@ for (const driver of ['wrk', 'vegeta']) {
   )
 }
 
-t.test('a phase that is told when it is enough has its deadline from then on', async (t) => {
+t.test('a phase that is stopped early has its deadline from then on', async (t) => {
   const generator = await generatorOf(t, 'paced')
   const running = generator.run(3600)
   running.catch(() => {})

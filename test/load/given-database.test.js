@@ -210,7 +210,7 @@ t.test('a table some of whose rows are hidden is refused', async (t) => {
   t.equal(await labRows(url), 80)
 })
 
-t.test('a role that may not create the schema is told what it needs', async (t) => {
+t.test('a role that may not create the schema: the error names the privilege it needs', async (t) => {
   const url = await databaseWithUsers('poor')
   await rows(url, "CREATE ROLE poor LOGIN PASSWORD 'x'")
   const poor = Object.assign(new URL(url), { username: 'poor', password: 'x' }).href

@@ -227,7 +227,7 @@ t.test('a table that a session has locked is refused after a few seconds, with t
   t.equal(await refusal(url), null)
 })
 
-t.test('a run whose table is locked is told by whom, and can be closed', async (t) => {
+t.test('a locked table: the error names the session that holds it, and the run can be closed', async (t) => {
   const url = await emptyDatabase()
   const database = await openDatabase(url, { run: 'r', own: OWN })
   const release = await blockTable(t, `${database.url}&application_name=somebody`)
