@@ -4,21 +4,6 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { openLocal } from '../../load/targets/index.js'
-import { applySchema } from '../../sql/database.js'
-import { startEmbedded } from '../../sql/embedded.js'
-
-/**
- * A Postgres of the test's own with the schema applied, until the test ends.
- *
- * @param {any} t
- * @param {Record<string, string>} [settings]
- */
-export async function postgres(t, settings) {
-  const embedded = await startEmbedded({ settings })
-  t.teardown(() => embedded.stop())
-  await applySchema(embedded.url)
-  return embedded
-}
 
 /**
  * The API as a process of its own, until the test ends.

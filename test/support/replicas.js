@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { startEmbedded } from '../../sql/embedded.js'
-import { postgres } from './api.js'
 import { rows } from './database.js'
+import { newServer, startServer } from './postgres.js'
 
 /**
  * A primary with the schema applied, and a hot standby that streams from it, until the test ends. The standby is a copy
@@ -13,7 +12,7 @@ import { rows } from './database.js'
  * @returns {Promise<{ primary: Server, standby: Server }>}
  */
 export async function primaryAndStandby(t) {
-  const [primary, standby] = await Promise.all([postgres(t), startEmbedded()])
+  const [primary, standby] = await Promise.all([newServer(t), startServer()])
   t.teardown(() => standby.stop())
   await Promise.all([primary.halt(), standby.halt()])
   const standbyUrl = new URL(primary.url)

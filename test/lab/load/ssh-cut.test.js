@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { openHosts, withoutHosts } from '../../support/hosts.js'
+import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
+import { startPostgres } from '../../support/postgres-host.js'
+import { ourProcesses, runSweep, startBox, untilNothingRuns } from '../../support/ssh-box.js'
+import { withoutSshd } from '../../support/sshd.js'
+
+t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd() ?? false, jobs: 2 }, async (t) => {
+  const folder = temporaryFolder(t)
+  const hosts = await openHosts(t, ['box', 'wired', 'database', 'another'])
+  const [box, wired, { url }, another] = await Promise.all([
+    startBox(hosts.box),
+    startBox(hosts.wired),
+    startPostgres(hosts.database),
+    startPostgres(hosts.another),
+  ])
+
+  /** @param {any} t @param {import('../../support/ssh-box.js').Box} host @param {string} databaseUrl @param {string} name */
+  async function start(t, host, databaseUrl, name) {
+    const out = `${folder}/${name}`
+    const argv = [...host.flags, '--database-url', databaseUrl, '--rates', '100,100,100', '--out', out]
+    // Who is killed leaves the folder of his socket.
+    const lab = runSweep(argv, { TMPDIR: folder })
+    await lab.stderrHas('trial 1:')
+    t.equal(ourProcesses(host).length, 2, 'our agent and the API')
+    return { lab, out }
+  }
+
+  t.test('by a program', async (t) => {
+    await t.test('Ctrl-C while npm brings the packages: nothing goes on there, and nothing is kept', async (t) => {
+      const npm = path.join(box.folder, 'root', '.npm')
+      fs.renameSync(npm, `${npm}-away`)
+      // Without a way to a registry, it goes on trying for a minute.
+      await box.run(['sh', '-c', 'mv /root/.npmrc /root/.npmrc-away'])
+      const lab = runSweep([...box.flags, '--database-url', url, '--rates', '100', '--out', `${folder}/npm`])
+      while (!box.processes().some(({ command }) => /^npm ci/.test(command))) await pause(20)
+      lab.child.kill('SIGINT')
+      t.equal((await lab.ended).code, 130)
+      await untilNothingRuns(box)
+      t.equal(await box.run(['ls', '/root/.cache/redline']), '')
+      fs.rmSync(npm, { recursive: true, force: true })
+      fs.renameSync(`${npm}-away`, npm)
+      await box.run(['sh', '-c', 'mv /root/.npmrc-away /root/.npmrc'])
+    })
+
+    await t.test('ssh dies: nothing runs there, the run says so and goes on by --resume', async (t) => {
+      const { lab, out } = await start(t, box, url, 'master')
+      process.kill(masterOf(lab.child.pid), 'SIGKILL')
+      await untilNothingRuns(box)
+      const { code, stderr } = await lab.ended
+      t.equal(code, 1)
+      t.match(stderr, /no trustworthy answer: the run broke off: the line to root@\S+ was lost/)
+      const resumed = await startLab(['sweep', '--resume', out, '--database-url', url]).ended
+      t.equal(resumed.code, 0, resumed.stderr)
+      t.equal(readTrials(out).length, 3)
+    })
+
+    await t.test('the API dies there: the run ends with its last words', async (t) => {
+      const { lab, out } = await start(t, box, url, 'dies')
+      const api = box.processes().find(({ command }) => /api\/server\.js/.test(command))
+      await box.run(['kill', '-KILL', String(api?.pid)])
+      const { code, stderr } = await lab.ended
+      t.equal(code, 1)
+      t.match(stderr, /the run broke off: the API ended by itself \(SIGKILL\); its last words: .*"listening"/)
+      t.equal(fs.readFileSync(`${out}/api.log`, 'utf8').match(/"listening"/g)?.length, 1, 'its log came back once')
+      t.strictSame(ourProcesses(box), [])
+    })
+
+    await t.test('the lab is killed: nothing runs there, and no ssh here', async (t) => {
+      const { lab } = await start(t, box, url, 'killed')
+      const master = masterOf(lab.child.pid)
+      lab.child.kill('SIGKILL')
+      await lab.ended
+      await untilNothingRuns(box)
+      while (fs.existsSync(`/proc/${master}`)) await pause(20)
+      t.strictSame(fs.readdirSync(`${box.folder}/tmp`), [], 'and no folder is left there')
+    })
+
+    await t.test('Ctrl-C: in a moment', async (t) => {
+      const { lab, out } = await start(t, box, url, 'interrupted')
+      const at_ms = performance.now()
+      lab.child.kill('SIGINT')
+      const { code, stderr } = await lab.ended
+      t.equal(code, 130, stderr)
+      const took_ms = Math.round(performance.now() - at_ms)
+      t.ok(took_ms < 3000, `it took ${took_ms} ms`)
+      t.match(readRun(out), { interrupted: true, capacity: { low_rps: 100 } })
+      t.strictSame(ourProcesses(box), [])
+    })
+
+    await t.test('Ctrl-C while the API waits there for its database: before it gives up', async (t) => {
+      await box.run(['ip', 'route', 'add', 'blackhole', `${hosts.database.address}/32`])
+      const lab = runSweep([...box.flags, '--database-url', url, '--rates', '100', '--out', `${folder}/waits`])
+      while (!box.processes().some(({ command }) => /api\/server\.js/.test(command))) await pause(20)
+      const at_ms = performance.now()
+      lab.child.kill('SIGINT')
+      t.equal((await lab.ended).code, 130)
+      t.ok(performance.now() - at_ms < 6000)
+      await untilNothingRuns(box)
+    })
+  })
+
+  t.test('the wire is pulled out: each side notices by itself', async (t) => {
+    const { lab } = await start(t, wired, another.url, 'wire')
+    await wired.wire('down')
+    await untilNothingRuns(wired)
+    const { code, stderr } = await lab.ended
+    t.equal(code, 1)
+    t.match(stderr, /the run broke off: the line to root@\S+ was lost/)
+  })
+})
+
+/** The ssh of a lab that holds the connection. @param {number | undefined} lab */
+function masterOf(lab) {
+  const { stdout } = spawnSync('pgrep', ['-P', String(lab), '-f', 'ControlPersist=no'], { encoding: 'utf8' })
+  return Number(stdout.trim().split('\n')[0])
+}

@@ -1,0 +1,271 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { explain } from '../../../load/ssh/failures.js'
+import { sshPlanOf } from '../../../load/ssh/plan.js'
+import { found } from '../../../load/ssh/prepare.js'
+import { openHosts, withoutHosts } from '../../support/hosts.js'
+import { newCertificate, startPostgres } from '../../support/postgres-host.js'
+import { ourProcesses, runSweep, startBox, untilNothingRuns } from '../../support/ssh-box.js'
+import { startSshd, withoutSshd } from '../../support/sshd.js'
+
+t.test(
+  'what is wrong with a host is one line',
+  { skip: withoutHosts() ?? withoutSshd() ?? false, jobs: 3 },
+  async (t) => {
+    const hosts = await openHosts(t, ['box', 'small', 'closed', 'turned', 'database'])
+    const [box, small, closed, { url }] = await Promise.all([
+      startBox(hosts.box),
+      startBox(hosts.small),
+      startBox(hosts.closed, { settings: ['AllowTcpForwarding no'] }),
+      startPostgres(hosts.database),
+    ])
+    const folder = t.testdir()
+    let runs = 0
+
+    /**
+     * @param {any} t
+     * @param {{ at?: import('../../support/ssh-box.js').Box, user?: string, config?: string, databaseUrl?: string, env?: Record<string, string> }} given
+     * @param {RegExp} line
+     */
+    async function refused(t, { at = box, user = at.user, config = at.configFile, databaseUrl = url, env }, line) {
+      const out = path.join(folder, String(runs++))
+      const database = databaseUrl ? ['--database-url', databaseUrl] : []
+      const argv = ['--ssh', user, '--ssh-config', config, ...database, '--rates', '50', '--out', out]
+      const { code, stdout, stderr } = await runSweep(argv, env).ended
+      t.equal(code, 2, stderr)
+      t.equal(stdout, '')
+      const said = stderr.split('\n').filter((text) => text && !/…$/.test(text))
+      t.equal(said.length, 1, stderr)
+      t.match(said[0], line)
+      t.notOk(fs.existsSync(out), 'and no folder of a run')
+    }
+
+    /** A configuration as the box's own, but for some lines. @param {Record<string, string>} other */
+    function configWith(other) {
+      const file = path.join(folder, `config-${Object.keys(other).join('-')}`)
+      const changed = new RegExp(`^ +(${Object.keys(other).join('|')}) .*\n`, 'gm')
+      const lines = Object.entries(other).map(([name, value]) => `  ${name} ${value}\n`)
+      fs.writeFileSync(file, fs.readFileSync(box.configFile, 'utf8').replace(changed, '') + lines.join(''), {
+        mode: 0o600,
+      })
+      return file
+    }
+
+    t.test('the way there', async (t) => {
+      const nobody = box.user.replace(/\d+$/, '77')
+      const closedPort = `ssh://${box.user}:2222`
+      await refused(
+        t,
+        { user: 'root@nowhere.invalid' },
+        /a host that can be found, got: Could not resolve hostname nowhere/,
+      )
+      await refused(t, { user: nobody }, /an sshd that answers, got: connect to host \S+77 port 22: .*; is the host up/)
+      await refused(
+        t,
+        { user: closedPort },
+        /an sshd that answers, got: connect to host \S+ port 2222: Connection refused/,
+      )
+      await refused(
+        t,
+        { config: `${folder}/none` },
+        /a configuration that ssh can read, got: Can't open user config file/,
+      )
+      await refused(
+        t,
+        { databaseUrl: '' },
+        /expected --database-url URL .*, a Postgres that both this machine and the host/,
+      )
+
+      const other = path.join(folder, 'other')
+      execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', other])
+      const known = path.join(folder, 'known')
+      fs.writeFileSync(known, `${box.address} ${fs.readFileSync(`${other}.pub`, 'utf8')}`)
+      const changed = configWith({ UserKnownHostsFile: known })
+      await refused(t, { config: changed }, /the host key that \S+known:1 holds, got another one.*ssh-keygen -R 10\.99/)
+      const unknown = configWith({ UserKnownHostsFile: '/dev/null', StrictHostKeyChecking: 'ask' })
+      await refused(t, { config: unknown }, /a host key that is known here.*ssh-keyscan 10\.99\S+ \| ssh-keygen -lf -/)
+      const stranger = configWith({ IdentityFile: other })
+      await refused(t, { config: stranger }, /a key that the host takes, got: root@\S+: Permission denied \(publickey/)
+      t.strictSame(ourProcesses(box), [])
+
+      const words = 'Please login as the user "ubuntu" rather than the user "root".'
+      const turned = await startSshd(hosts.turned, { settings: [`ForceCommand echo '${words}'; echo; exit 142`] })
+      const at = /** @type {any} */ (turned)
+      await refused(t, { at }, /expected ssh to get in, got: Please login as the user "ubuntu" rather than/)
+    })
+
+    t.test('what is there', async (t) => {
+      const node = fs.realpathSync(process.execPath)
+      const old = path.join(small.folder, 'old-node')
+      fs.writeFileSync(old, '#!/bin/sh\necho v18.20.4\n', { mode: 0o755 })
+      for (const [file, line] of /** @type {[string, RegExp][]} */ ([
+        [old, /expected Node 20\.19 or newer there, got v18\.20\.4 \(/],
+        ['/dev/null', /expected Node 20\.19 or newer there, found no node/],
+      ])) {
+        await small.run(['mount', '--bind', file, node])
+        await refused(t, { at: small }, line)
+        await small.run(['umount', node])
+      }
+
+      // The second has room for the list of packages, and not for them.
+      for (const [size, line] of /** @type {[string, RegExp][]} */ ([
+        ['100k', /expected Redline to be copied there|npm ci/],
+        ['500k', /expected npm ci to bring the packages there, got: .*ENOSPC/],
+      ])) {
+        await small.run(['sh', '-c', `mkdir -p /root/.cache; mount -t tmpfs -o size=${size} small /root/.cache`])
+        await refused(
+          t,
+          { at: small },
+          new RegExp(`${line.source}.*; the disk is full: make room in /root/.cache/redline`),
+        )
+        t.equal(await small.run(['ls', '/root/.cache/redline']), '', 'nothing is left of it')
+        await small.run(['umount', '/root/.cache'])
+      }
+
+      await small.run(['sh', '-c', 'mkdir -p /root/.cache/redline; chmod 777 /root/.cache/redline'])
+      await refused(
+        t,
+        { at: small },
+        /got: \/root\/\.cache\/redline has to be writable by its user alone \(uid 0, mode 777\)/,
+      )
+      await small.run(['sh', '-c', 'rm -r /root/.cache/redline'])
+
+      await small.run(['sh', '-c', 'rm -r /root/.npm'])
+      await refused(t, { at: small }, /expected npm ci to bring the packages there, got: .*(ENOTCACHED|cache)/)
+      t.strictSame(ourProcesses(small), [])
+    })
+
+    t.test('what the API needs there', async (t) => {
+      const at = closed
+      await refused(t, { at, env: { POOL_MAX: '0' } }, /POOL_MAX: expected a whole number from 1/)
+      await refused(t, { at }, /expected \/readyz of the API through the connection, .*AllowTcpForwarding/)
+
+      const { caFile } = await newCertificate(folder, hosts.database.address)
+      const wrong = new URL(url)
+      wrong.searchParams.set('sslrootcert', caFile)
+      const databaseUrl = wrong.href
+      await refused(
+        t,
+        { at, databaseUrl },
+        /DATABASE_URL: expected a Postgres that answers, got: .*(certificate|signature)/,
+      )
+      const away = ['blackhole', `${hosts.database.address}/32`]
+      await at.run(['ip', 'route', 'add', ...away])
+      await refused(t, { at }, /the API was not ready within 10 s; .*\/readyz says: database unavailable/)
+      await at.run(['ip', 'route', 'del', ...away])
+      t.strictSame(ourProcesses(at), [])
+    })
+
+    t.test('the port of the API', async (t) => {
+      // The other has the database by now.
+      const own = await startPostgres(hosts.small)
+      const databaseUrl = own.url
+      const taken = `require('net').createServer().listen(3000, '${box.address}', () => console.log())`
+      const server = box.spawn([process.execPath, '-e', taken])
+      await new Promise((resolve) => server.stdout?.once('data', resolve))
+      await refused(t, { databaseUrl }, /cannot listen on 10\.99\S+:3000: .*EADDRINUSE/)
+      server.kill('SIGKILL')
+      await untilNothingRuns(box)
+
+      // As a security group does it: without a word.
+      await box.run(['ip', 'rule', 'add', 'ipproto', 'tcp', 'sport', '3000', 'blackhole'])
+      const line =
+        /the API on port 3000 of 10\.99\S+, which is ready there, to answer here, got no answer .*: open TCP 3000/
+      await refused(t, { databaseUrl }, line)
+      t.strictSame(ourProcesses(box), [])
+    })
+  },
+)
+
+t.test('what ssh says, as one line', async (t) => {
+  /** @type {[string, RegExp][]} */
+  const cases = [
+    [
+      'ssh: Could not resolve hostname box: Name or service not known\n',
+      /a host that can be found, got: Could not resolve hostname box/,
+    ],
+    [
+      'ssh: connect to host 10.0.0.9 port 22: Connection timed out\n',
+      /an sshd that answers, got: connect to host 10\.0\.0\.9 port 22: Connection timed out/,
+    ],
+    ['kex_exchange_identification: Connection closed by remote host\n', /an sshd that answers/],
+    [
+      'No ED25519 host key is known for box and you have requested strict checking.\nHost key verification failed.\n',
+      /ssh-keyscan box \|/,
+    ],
+    [
+      'Received disconnect from 10.0.0.9 port 22:2: Too many authentication failures\n',
+      /a key that the host takes, got: .*Too many authentication failures/,
+    ],
+    [
+      '/home/me/.ssh/config: line 3: Bad configuration option: hots\n/home/me/.ssh/config: terminating, 1 bad configuration options\n',
+      /a configuration that ssh can read, got: .*hots/,
+    ],
+    ['', /expected ssh to get in, got: no word of it/],
+    ['something new\n', /expected ssh to get in, got: something new/],
+  ]
+  for (const [said, line] of cases) {
+    const text = explain(said, 'ubuntu@box')
+    t.match(text, line)
+    t.match(text, /^--ssh ubuntu@box: expected [^\n]*$/)
+  }
+})
+
+t.test('what to do about a host key names the host, and its port where there is one', async (t) => {
+  const unknown = 'Host key verification failed.\n'
+  const changed = '@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n'
+  /** @type {[string, string, RegExp][]} */
+  const cases = [
+    ['ubuntu@box', unknown, /\(ssh-keyscan box >> /],
+    ['ubuntu@2001:db8::9', unknown, /\(ssh-keyscan 2001:db8::9 >> /],
+    ['ssh://ubuntu@box:2222', unknown, /\(ssh-keyscan -p 2222 box >> /],
+    ['ssh://ubuntu@[2001:db8::9]:2222', unknown, /\(ssh-keyscan -p 2222 2001:db8::9 >> /],
+    ['ubuntu@box', changed, /\(ssh-keygen -R box\)/],
+    ['ssh://box:2222', changed, /\(ssh-keygen -R '\[box\]:2222'\)/],
+  ]
+  for (const [host, said, line] of cases) t.match(explain(said, host), line)
+})
+
+t.test('of several Nodes the first that is new enough is taken', async (t) => {
+  const lines =
+    'cache /home/u/.cache/redline\nnode v12.22.9 /usr/bin/node\nnode v22.1.0 /home/u/.nvm/bin/node\nnpm /home/u/.nvm/bin/npm\n'
+  t.match(found(lines, 'box'), {
+    node: '/home/u/.nvm/bin/node',
+    cache: '/home/u/.cache/redline',
+    there: false,
+    hasNpm: true,
+  })
+  t.throws(
+    () => found('node v20.18.1 /usr/bin/node\n', 'box'),
+    /--ssh box: expected Node 20\.19 or newer there, got v20\.18\.1/,
+  )
+})
+
+t.test('flags that do not go together', async (t) => {
+  t.throws(() => sshPlanOf({ ssh: 'box', url: 'http://box/' }), /--ssh: cannot be combined with --url/)
+  t.throws(() => sshPlanOf({ 'ssh-port': 3000 }), /--ssh-port: requires --ssh user@host/)
+  t.equal(sshPlanOf({}), null)
+  t.strictSame(sshPlanOf({ ssh: 'box' }), { host: 'box', config: null, port: 3000, address: null })
+})
+
+t.test('a limit of open files beyond what a user may have is refused, with what to change', async (t) => {
+  const program = `import { limitFor } from './load/ssh/nofile.js'
+    process.setuid?.(65534)
+    try { limitFor(2_000_000) } catch (error) { console.log(error.message) }`
+  const { stdout } = spawnSync(
+    'prlimit',
+    ['--nofile=512:512', process.execPath, '--input-type=module', '--eval', program],
+    {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    },
+  )
+  if (process.getuid?.() === 0) {
+    t.match(
+      stdout,
+      /NOFILE: expected at most 512, the hard limit of nobody on \S+, got 2000000.*nobody hard nofile 2000000.*limits\.conf/,
+    )
+  }
+})

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import fs from 'node:fs'
+import net from 'node:net'
+import t from 'tap'
+import { renderReport } from '../../../load/report/report.js'
+import { openHosts, withoutHosts } from '../../support/hosts.js'
+import { readRun, readTrials, runVerb, temporaryFolder } from '../../support/lab.js'
+import { startPostgres } from '../../support/postgres-host.js'
+import { ourProcesses, runSweep, startBox } from '../../support/ssh-box.js'
+import { withoutSshd } from '../../support/sshd.js'
+
+t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? false }, async (t) => {
+  const folder = temporaryFolder(t)
+  const hosts = await openHosts(t, ['box', 'database'])
+  const [box, { url }] = await Promise.all([startBox(hosts.box), startPostgres(hosts.database)])
+
+  // As an interactive shell sets its title; and a forwarding that somebody's other session has.
+  fs.writeFileSync(`${box.folder}/root/.bashrc`, "printf '\\033]0;box\\007'\n")
+  const other = net.createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => void other.close())
+  const { port } = /** @type {net.AddressInfo} */ (other.address())
+  fs.appendFileSync(box.configFile, `  LocalForward 127.0.0.1:${port} 127.0.0.1:1\n`)
+
+  await t.test('a sweep: installed, started, loaded, seen there, and stopped', async (t) => {
+    const out = `${folder}/sweep`
+    const argv = [...box.flags, '--database-url', url, '--rates', '200,400', '--out', out]
+    const lab = runSweep(argv, { POOL_MAX: '7', LAB_SECRET: 'not for the host' })
+    await lab.stderrHas('trial 1:')
+    const inside = hosts.box.processes().find(({ command }) => /api\/server\.js/.test(command))
+    const seen = await hosts.box.run([
+      'sh',
+      '-c',
+      `cat /proc/${inside?.pid}/environ; ps -ef || cat /proc/[0-9]*/cmdline`,
+    ])
+    t.notMatch(seen, 'LAB_SECRET', 'the API gets its settings, and nothing else of our environment')
+    const password = new URL(url).password
+    for (const { command } of hosts.box.processes()) t.notMatch(command, password, 'no password in a command line')
+    const { code, stdout, stderr } = await lab.ended
+    t.equal(code, 0, stderr)
+    t.match(stderr, /copying Redline to root@\S+, and its packages by npm/)
+    const trials = readTrials(out)
+    t.equal(trials.length, 2)
+    for (const [i, rate_rps] of [200, 400].entries()) {
+      t.match(trials[i], {
+        settings: { POOL_MAX: 7, INSERT_MODE: 'batched', HOST: box.address, NOFILE: Number, NODE: process.version },
+        target: { kind: 'ssh', url: `http://${box.address}:3000/user`, pid: inside?.pid },
+        traffic: { sent: rate_rps, rows_stored: rate_rps, status: { 201: rate_rps }, errors: {} },
+        outcome: { verdict: 'pass' },
+      })
+      const { api, kernel, here } = trials[i].probes
+      for (const name of ['cpu_s', 'rss_bytes', 'open_files', 'cpu_us_per_request', 'statements'])
+        t.ok(api[name] > 0, name)
+      for (const found of [kernel, here]) t.match(found, { cores: {}, segments_sent: Number })
+      t.ok('accept_queue_max' in kernel && !('accept_queue_max' in here), 'its port is that of the host')
+    }
+    const run = readRun(out)
+    t.match(run, {
+      capacity: { low_rps: 400 },
+      target_machine: { name: box.user, cores: Number, memory_bytes: Number, kernel: String },
+    })
+    const report = fs.readFileSync(`${out}/report.md`, 'utf8')
+    t.equal(report.replace(/(## Second by second\n\n)?!\[.*\]\((\w+)\.svg\)\n\n/g, ''), renderReport(run, trials))
+    t.match(report, /The API ran on .*root@/)
+    t.match(report, /root@\S+, on which the API ran: /)
+    t.match(stdout, /Capacity: at least 400\/s/)
+    t.match(
+      fs.readFileSync(`${out}/api.log`, 'utf8'),
+      /"hostname":"box".*"listening"[\s\S]*"stopped"/,
+      'its log came back',
+    )
+    for (const name of fs.readdirSync(out)) {
+      t.notMatch(fs.readFileSync(`${out}/${name}`, 'utf8'), password, `credentials stay out of ${name}`)
+    }
+    t.strictSame(ourProcesses(box), [])
+    t.strictSame(fs.readdirSync(`${box.folder}/tmp`), [], 'and no folder is left')
+  })
+
+  await t.test('a tune: knobs are turned there and read back there; what cannot be had is said', async (t) => {
+    const out = `${folder}/tune`
+    const knobs = ['--knob', 'NOFILE=900,2000000000', '--knob', 'POOL_MAX=20,5']
+    const short = ['--blocks', '1', '--capacity', '200', '--duration', '300ms', '--out', out]
+    const ended = await runVerb('tune', [...box.flags, '--database-url', url, ...knobs, ...short])
+    t.equal(ended.status, 0, ended.stderr)
+    t.notMatch(ended.stderr, /copying/, 'what is installed is used')
+    const cells = new Map(readTrials(out).map(({ cell, settings }) => [cell, settings]))
+    t.equal(cells.size, 2)
+    t.match(Object.fromEntries(cells), {
+      'NOFILE=900 POOL_MAX=20': { NOFILE: 900, POOL_MAX: 20 },
+      'NOFILE=900 POOL_MAX=5': { NOFILE: 900, POOL_MAX: 5 },
+    })
+    t.match(readRun(out).not_applied[0], { cell: /NOFILE=2000000000/, because: /prlimit|nr_open|NOFILE/ })
+    t.strictSame(ourProcesses(box), [])
+  })
+})

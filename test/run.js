@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { initialiseIn } from '../sql/embedded.js'
+import { makeScratch } from '../sql/scratch.js'
+import { startShared } from './support/postgres.js'
+
+/**
+ * `node test/run.js [TIER | FILE | flag of tap]…`: runs test files under tap, beside one Postgres that they share. `npm test`
+ * runs unit and system; files given on its command line are run instead.
+ */
+const TIERS = ['unit', 'system', 'lab']
+const given = process.argv.slice(2)
+const isFile = (/** @type {string} */ word) => !TIERS.includes(word) && !word.startsWith('-')
+const tiers = given.some(isFile) ? [] : given.filter((word) => TIERS.includes(word)).map((tier) => `test/${tier}`)
+const rest = given.filter((word) => !TIERS.includes(word))
+
+process.exitCode = await main()
+
+async function main() {
+  if (tiers.join() === 'test/unit') return runTap({})
+  const folder = makeScratch('tests', process.env.TMPDIR ?? '/var/tmp')
+  try {
+    const initialised = await initialiseIn(folder)
+    const postgres = await startShared(initialised)
+    try {
+      return await runTap({ REDLINE_TEST_POSTGRES: JSON.stringify({ url: postgres.url, initialised }) })
+    } finally {
+      await postgres.halt('SIGQUIT')
+      await postgres.stop()
+    }
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {Record<string, string>} env @returns {Promise<number>} exit code */
+async function runTap(env) {
+  const tap = path.join(path.dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist/esm/run.mjs')
+  // The tests of the lab's load measure; two at once would measure each other.
+  const jobs = tiers.includes('test/lab') ? ['--jobs=1'] : []
+  const child = spawn(process.execPath, [tap, ...jobs, ...tiers, ...rest], {
+    env: { ...process.env, ...env },
+    stdio: 'inherit',
+  })
+  // tap ends what it runs by itself; this process has to live on to stop Postgres.
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal))
+  const [code] = await once(child, 'close')
+  return code ?? 1
+}

@@ -1,0 +1,177 @@
+import { once } from 'node:events'
+import t from 'tap'
+import { metric, newUser, post, startApi } from '../../support/api.js'
+import { rows } from '../../support/database.js'
+import { newDatabase } from '../../support/postgres.js'
+import { answers, connect, rawPost } from '../../support/socket.js'
+
+const REQUEST_TIMEOUT_MS = 1000
+const database = await newDatabase(t)
+const api = await startApi(t, database.url, {
+  REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
+  KEEP_ALIVE_TIMEOUT_MS: '1000',
+  BODY_LIMIT_BYTES: '1000',
+})
+
+const body = () => JSON.stringify(newUser())
+
+// Whatever a client did, the next one is served.
+t.afterEach(async () => {
+  const { status } = await post(api.url, newUser())
+  if (status !== 201) throw new Error(`expected 201 afterwards, got ${status}`)
+})
+
+t.test('1000 requests in one write get 1000 answers in order', async (t) => {
+  const socket = await connect(api.url)
+  socket.write(Array.from({ length: 1000 }, () => rawPost(body())).join('') + rawPost('nonsense'))
+  t.strictSame(await answers(socket, 1001), [...Array(1000).fill(201), 400])
+  socket.destroy()
+})
+
+t.test('a request split at every byte is one request', async (t) => {
+  const socket = await connect(api.url)
+  socket.setNoDelay(true)
+  for (const byte of rawPost(body())) {
+    socket.write(byte)
+    await new Promise(setImmediate)
+  }
+  t.strictSame(await answers(socket, 1), [201])
+  socket.destroy()
+})
+
+t.test('a chunked body is a body, and one beyond the limit a 413', async (t) => {
+  const head = 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const chunked = (/** @type {string} */ text) => `${text.length.toString(16)}\r\n${text}\r\n`
+  const socket = await connect(api.url)
+  socket.write(`${head}${chunked(body())}0\r\n\r\n${head}${chunked('x'.repeat(600))}${chunked('x'.repeat(600))}`)
+  t.strictSame(await answers(socket, 2), [201, 413], 'the 413 does not wait for the rest')
+  socket.write(`0\r\n\r\n${rawPost(body())}`)
+  t.strictSame(await answers(socket, 3), [201, 413, 201], 'and the connection goes on behind it')
+  socket.destroy()
+})
+
+t.test('a body that is announced too large is refused before it comes', async (t) => {
+  const socket = await connect(api.url)
+  socket.write(
+    'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n',
+  )
+  t.strictSame(await answers(socket, 1), [413])
+  socket.destroy()
+})
+
+const malformed = {
+  'no HTTP at all': 'nonsense\r\n\r\n',
+  'two lengths': 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+  'a length and chunks':
+    'POST /user HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a chunk size that is none':
+    'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+  'a NUL in a header': 'GET /user/1 HTTP/1.1\r\nHost: x\r\nX: \0\r\n\r\n',
+  'no Host': 'GET /user/1 HTTP/1.1\r\n\r\n',
+  'a TLS hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+}
+for (const [about, bytes] of Object.entries(malformed)) {
+  t.test(`${about}: 400, and the connection ends`, async (t) => {
+    const socket = await connect(api.url)
+    socket.write(bytes, 'latin1')
+    await Promise.race([once(socket, 'end'), once(socket, 'close')])
+    t.match(socket.text(), /^HTTP\/1\.1 400 /)
+    socket.destroy()
+  })
+}
+
+t.test('what came before a broken request is answered before it', async (t) => {
+  const socket = await connect(api.url)
+  socket.write(`${rawPost(body())}${rawPost(body())}nonsense\r\n\r\n`)
+  t.strictSame(await answers(socket, 3), [201, 201, 400])
+})
+
+t.test('headers beyond what Node takes: 431', async (t) => {
+  const socket = await connect(api.url)
+  socket.write(`GET /user/1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  t.match(socket.text(), /^HTTP\/1\.1 431 [\s\S]*"code":"headers_too_large"/)
+})
+
+t.test('an Expect that nobody knows: 417', async (t) => {
+  const socket = await connect(api.url)
+  socket.write(rawPost(body(), 'Expect: the unexpected\r\n'))
+  t.strictSame(await answers(socket, 1), [417])
+  socket.destroy()
+})
+
+const slow = {
+  'says nothing': '',
+  'stops in its headers': 'POST /user HTTP/1.1\r\nHost: x\r\n',
+  'stops in its body':
+    'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"email"',
+}
+for (const [about, bytes] of Object.entries(slow)) {
+  t.test(`a client that ${about} is timed out`, async (t) => {
+    const socket = await connect(api.url)
+    socket.write(bytes)
+    await Promise.race([once(socket, 'end'), once(socket, 'close')])
+    t.match(socket.text(), /^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/)
+  })
+}
+
+t.test('a client that drips a byte at a time is timed out all the same', async (t) => {
+  const socket = await connect(api.url)
+  const drip = setInterval(() => socket.write('X'), 50)
+  socket.write('POST /user HTTP/1.1\r\nHost: x\r\nX-')
+  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  clearInterval(drip)
+  t.match(socket.text(), /^HTTP\/1\.1 408 /)
+  socket.destroy()
+})
+
+t.test('a client that goes on dripping behind its 413 is timed out, too', async (t) => {
+  const socket = await connect(api.url)
+  const head = 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+  socket.write(`${rawPost(body())}${head}Transfer-Encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2000)}\r\n`)
+  const drip = setInterval(() => socket.write('1\r\nx\r\n'), 50)
+  t.strictSame(await answers(socket, 2), [201, 413])
+  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  clearInterval(drip)
+  t.pass('the server ended the connection')
+  socket.destroy()
+})
+
+t.test('a client that closes its side behind its request gets its answer', async (t) => {
+  const socket = await connect(api.url)
+  socket.end(rawPost(body()))
+  await once(socket, 'end')
+  t.match(socket.text(), /^HTTP\/1\.1 201 /)
+})
+
+t.test('a client that goes away in the middle of its body leaves no row', async (t) => {
+  const [{ count: before }] = await rows(database.url, 'SELECT count(*)::int FROM users')
+  for (let i = 0; i < 20; i++) {
+    const socket = await connect(api.url)
+    socket.write(rawPost(body()).slice(0, -5))
+    socket.destroy()
+  }
+  await post(api.url, newUser())
+  const [{ count: after }] = await rows(database.url, 'SELECT count(*)::int FROM users')
+  t.equal(after - before, 1)
+})
+
+t.test('when they are all gone, no connection, descriptor or request is left', async (t) => {
+  const descriptors = async () => (await metric(api, 'process_open_fds')) - (await metric(api, 'redline_pool_total'))
+  await untilMetric('redline_connections', 0)
+  const before = await descriptors()
+  const sockets = await Promise.all(Array.from({ length: 50 }, () => connect(api.url)))
+  for (const socket of sockets) socket.write(rawPost(body()).slice(0, -1))
+  await untilMetric('redline_in_flight_requests', 50)
+  t.ok((await descriptors()) >= before + 50)
+  await Promise.all(sockets.map((socket) => once(socket, 'end')))
+  for (const socket of sockets) socket.destroy()
+  await untilMetric('redline_connections', 0)
+  await untilMetric('redline_in_flight_requests', 0)
+  t.equal(await descriptors(), before)
+})
+
+/** @param {string} name @param {number} value */
+async function untilMetric(name, value) {
+  while ((await metric(api, name)) !== value) await new Promise((resolve) => setTimeout(resolve, 20))
+}

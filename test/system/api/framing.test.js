@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { createBody } from '../../../api/body.js'
+import { newUser, post, startApi } from '../../support/api.js'
+import { blockTable } from '../../support/database.js'
+import { newDatabase } from '../../support/postgres.js'
+import { answers, connect, rawPost } from '../../support/socket.js'
+
+const CONNECTIONS = 1500
+const MAX_RSS_MB = 250
+const MAX_WAIT_MS = 5000
+
+const HEAD = 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+const GET_WITH_BODY = 'GET /user/2000000000 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+const database = await newDatabase(t)
+const api = await startApi(t, database.url)
+
+/** @param {number} bytes length of the JSON of a user, as the password fills it up */
+function userOf(bytes) {
+  const short = JSON.stringify({ ...newUser(), more: '' })
+  return short.replace('"more":""', `"more":"${'x'.repeat(bytes - short.length)}"`)
+}
+
+/** @param {string} text @param {number} chunkBytes @param {string} [extension] of every chunk */
+function chunked(text, chunkBytes, extension = '') {
+  const chunks = text.match(new RegExp(`.{1,${chunkBytes}}`, 'gs')) ?? []
+  return `${chunks.map((chunk) => `${chunk.length.toString(16)}${extension}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`
+}
+
+/** @type {[string, string][]} */
+const wellFramed = [
+  ['one chunk', chunked(userOf(16_000), 16_000)],
+  ['one-byte chunks, as long as the body is short', chunked(userOf(120), 1)],
+  ['16-byte chunks', chunked(userOf(2000), 16)],
+  ['64-byte chunks up to the limit of the body', chunked(userOf(16_000), 64)],
+  ['chunks with extensions', chunked(userOf(4000), 64, `;name="${'x'.repeat(100)}"`)],
+  ['chunks and trailers', chunked(userOf(500), 50).replace(/\r\n$/, 'X-Checksum: 1\r\n\r\n')],
+]
+for (const [about, body] of wellFramed) {
+  t.test(`a body in ${about} is accepted, whole and split`, async (t) => {
+    const socket = await connect(api.url)
+    socket.setNoDelay(true)
+    socket.write(HEAD + body)
+    t.strictSame(await answers(socket, 1), [201])
+    const middle = Math.floor(body.length / 2)
+    for (const part of [HEAD.slice(0, 20), HEAD.slice(20), body.slice(0, middle), body.slice(middle)]) {
+      socket.write(part)
+      await new Promise(setImmediate)
+    }
+    t.strictSame(await answers(socket, 2), [201, 201], 'on the same connection')
+    socket.destroy()
+  })
+}
+
+t.test('a chunk that trickles in byte by byte is accepted', async (t) => {
+  const socket = await connect(api.url)
+  socket.setNoDelay(true)
+  socket.write(HEAD)
+  for (const byte of chunked(userOf(1000), 1000)) {
+    socket.write(byte)
+    await new Promise(setImmediate)
+  }
+  t.strictSame(await answers(socket, 1), [201])
+  socket.destroy()
+})
+
+/** @type {[string, string, number[], RegExp][]} */
+const absurd = [
+  ['one-byte chunks', HEAD + '1\r\nx\r\n'.repeat(10_000), [400], /"code":"chunks_too_small"/],
+  [
+    'one-byte chunks for a path that reads no body',
+    `${GET_WITH_BODY}${'1\r\nx\r\n'.repeat(10_000)}`,
+    [404, 400],
+    /small/,
+  ],
+  ['one-byte chunks behind a 415', HEAD.replace('json', 'xml') + '1\r\nx\r\n'.repeat(10_000), [415, 400], /small/],
+  ['one-byte chunks behind a request', rawPost(userOf(100)) + HEAD + '1\r\nx\r\n'.repeat(9000), [201, 400], /small/],
+  [
+    'one-byte chunks behind a 417',
+    HEAD.replace('\r\n\r\n', '\r\nExpect: nonsense\r\n\r\n') + '1\r\nx\r\n'.repeat(10_000),
+    [417, 400],
+    /small/,
+  ],
+  ['an endless chunk extension', `${HEAD}1;${'x'.repeat(60_000)}`, [400], /"code":"malformed_http"/],
+  ['endless trailers', `${HEAD}1\r\nx\r\n0\r\n${'X: y\r\n'.repeat(10_000)}`, [431], /"code":"headers_too_large"/],
+]
+for (const [about, bytes, statuses, code] of absurd) {
+  t.test(`${about}: refused, and the connection is closed`, async (t) => {
+    const socket = await connect(api.url)
+    socket.write(bytes)
+    if (!socket.readableEnded && !socket.destroyed) await Promise.race([once(socket, 'end'), once(socket, 'close')])
+    t.strictSame(await answers(socket, statuses.length), statuses)
+    t.match(socket.text(), code)
+    socket.destroy()
+    t.equal((await post(api.url, newUser())).status, 201, 'the next client is served')
+  })
+}
+
+t.test('floods of chunks behind requests that wait are not read, and every request gets its answer', async (t) => {
+  const PIECES = 300
+  const PIECE = '1\r\nx\r\n'.repeat(10_000)
+  const release = await blockTable(t, database.url)
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => connect(api.url)))
+  let taken = 0
+  for (const socket of sockets) {
+    socket.write(rawPost(userOf(100)) + GET_WITH_BODY.replace('/user/2000000000', '/openapi.json'))
+    for (let i = 0; i < PIECES; i++) {
+      socket.write(PIECE, (error) => {
+        if (!error) taken++
+      })
+    }
+  }
+  // Whatever fits into the buffers of both kernels goes out, and no more.
+  for (let before = -1; before < taken; await new Promise((resolve) => setTimeout(resolve, 700))) before = taken
+  t.ok(taken < (PIECES / 2) * sockets.length, `${taken} pieces were taken while the first requests waited`)
+  await release()
+  for (const socket of sockets) {
+    t.strictSame((await answers(socket, 2)).slice(0, 1), [201])
+    socket.destroy()
+  }
+})
+
+t.test('after a refusal, bodies in chunks are accepted again on every connection', async (t) => {
+  const refused = await Promise.all(Array.from({ length: 20 }, () => connect(api.url)))
+  for (const socket of refused) socket.write(HEAD + '1\r\nx\r\n'.repeat(10_000))
+  await Promise.all(refused.map((socket) => answers(socket, 1)))
+  const fine = await Promise.all(Array.from({ length: 40 }, () => connect(api.url)))
+  for (const socket of fine) socket.write(HEAD + chunked(userOf(100), 10))
+  const statuses = await Promise.all(fine.map((socket) => answers(socket, 1)))
+  t.strictSame([...new Set(statuses.flat())], [201])
+  for (const socket of [...refused, ...fine]) socket.destroy()
+})
+
+t.test('a body is kept in one buffer, whatever its pieces', async (t) => {
+  const limitBytes = 16_384
+  for (const pieceBytes of [1, 7, 1000, 16_384]) {
+    const body = createBody(limitBytes)
+    const whole = Buffer.from(Array.from({ length: limitBytes }, (_, i) => i % 251))
+    for (let at = 0; at < limitBytes; at += pieceBytes) body.add(whole.subarray(at, at + pieceBytes))
+    const taken = body.take()
+    t.ok(taken.equals(whole), `in pieces of ${pieceBytes} bytes`)
+    t.ok(taken.buffer.byteLength <= limitBytes, 'the buffer is no larger than the limit')
+  }
+  const body = createBody(10)
+  t.strictSame([body.add(Buffer.alloc(10)), body.add(Buffer.alloc(1)), body.add(Buffer.alloc(1))], [true, false, false])
+  t.equal(body.take().length, 0, 'nothing is kept of a body over the limit')
+})
+
+const skip = existsSync('/proc/self/status') ? undefined : 'the peak of the memory is read from /proc'
+const attacks = [
+  { about: 'one-byte chunks', chunkBytes: 1 },
+  { about: 'the smallest chunks that are accepted', chunkBytes: 44 },
+]
+for (const { about, chunkBytes } of attacks) {
+  t.test(`${CONNECTIONS} unfinished bodies in ${about}: bounded memory, and others are served`, { skip }, async (t) => {
+    // Other tests load this machine, too, and shedding would answer them with a 503.
+    const api = await startApi(t, database.url, { MAX_LOOP_DELAY_MS: '0' })
+    t.equal((await post(api.url, newUser())).status, 201)
+    const program = ['test/support/tiny-chunks.js', api.url, CONNECTIONS, chunkBytes, 16_000].map(String)
+    const attacker = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+    t.teardown(() => attacker.kill('SIGKILL'))
+    const lines = createInterface(attacker.stdout)[Symbol.asyncIterator]()
+    t.equal((await lines.next()).value, 'open')
+    let isOver = false
+    const over = lines.next().finally(() => {
+      isOver = true
+    })
+    const answered = []
+    while (!isOver || answered.length === 0) answered.push(await timedPost(api.url))
+    answered.push(await timedPost(api.url))
+    t.strictSame([...new Set(answered.map(({ status }) => status))], [201], 'every answer is a 201')
+    const slowest_ms = Math.round(Math.max(...answered.map(({ ms }) => ms)))
+    t.ok(slowest_ms < MAX_WAIT_MS, `the slowest of ${answered.length} answers took ${slowest_ms} ms`)
+    const peak_mb = peakRss(api.pid)
+    t.ok(peak_mb < MAX_RSS_MB, `peak RSS ${peak_mb} MB`)
+    t.comment(`attackers: ${(await over).value}`)
+  })
+}
+
+/** @param {string} url */
+async function timedPost(url) {
+  const startedAt_ms = performance.now()
+  const { status } = await post(url, newUser(), { 'Content-Type': 'application/json', Connection: 'close' })
+  return { status, ms: performance.now() - startedAt_ms }
+}
+
+/** @param {number | null} pid @returns {number} MB, the most that it has had */
+function peakRss(pid) {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}

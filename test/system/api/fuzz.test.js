@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import fc from 'fast-check'
+import t from 'tap'
+import { metric, newUser, post, startApi } from '../../support/api.js'
+import { rows } from '../../support/database.js'
+import { newDatabase } from '../../support/postgres.js'
+import { answers, connect, rawPost } from '../../support/socket.js'
+
+const database = await newDatabase(t)
+const api = await startApi(t, database.url, { REQUEST_TIMEOUT_MS: '1000', BODY_LIMIT_BYTES: '2000' })
+
+/** @param {import('fast-check').IAsyncProperty<any>} property @param {number} numRuns */
+const check = (property, numRuns) => fc.assert(property, { numRuns })
+
+/** @param {Response} answer */
+async function isRefusal(answer) {
+  const { status } = answer
+  const { code } = /** @type {any} */ (await answer.json())
+  return [400, 413, 415].includes(status) && typeof code === 'string'
+}
+
+t.test('whatever the bytes of a body, the answer is 201 or a 4xx with a code', async () => {
+  const bodies = fc.oneof(fc.uint8Array({ maxLength: 3000 }), fc.json(), fc.string({ unit: 'binary' }))
+  const property = fc.asyncProperty(bodies, async (body) => {
+    const answer = await post(api.url, body)
+    return answer.status === 201 || isRefusal(answer)
+  })
+  await check(property, 300)
+})
+
+t.test('whatever the fields hold, a user is stored as it was sent, or refused', async (t) => {
+  const text = fc.string({ unit: 'binary', maxLength: 200 })
+  const word = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+    .map((raw) => `x${raw.replace(/[@\s]/g, '')}`)
+  const email = fc.oneof(
+    fc.tuple(word, word).map((parts) => parts.join('@')),
+    text,
+    fc.jsonValue(),
+  )
+  const password = fc.oneof(text, fc.jsonValue())
+  let stored = 0
+  const property = fc.asyncProperty(fc.record({ email, password }, { requiredKeys: [] }), async (user) => {
+    const answer = await post(api.url, user)
+    if (answer.status !== 201) return isRefusal(answer)
+    stored++
+    const id = answer.headers.get('location')?.slice('/user/'.length)
+    const [row] = await rows(database.url, 'SELECT email, password FROM users WHERE id = $1', [id])
+    return row.email === user.email && row.password === user.password
+  })
+  await check(property, 300)
+  t.ok(stored > 10, `${stored} of 300 were users`)
+})
+
+t.test('whatever the content type, it is taken as JSON or refused', async () => {
+  const type = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e]{0,60}[\x21-\x7e])?$/)
+  const property = fc.asyncProperty(type, async (contentType) => {
+    const answer = await post(api.url, newUser(), { 'Content-Type': contentType })
+    return answer.status === 201 || isRefusal(answer)
+  })
+  await check(property, 200)
+})
+
+t.test('wherever requests are split, their answers are the same', async () => {
+  const cuts = fc.uniqueArray(fc.integer({ min: 1, max: 300 }), { maxLength: 12 })
+  const property = fc.asyncProperty(cuts, async (places) => {
+    const bytes = rawPost(JSON.stringify(newUser())) + rawPost('nonsense') + rawPost(JSON.stringify(newUser()))
+    const ends = [...places.sort((a, b) => a - b), bytes.length]
+    const socket = await connect(api.url)
+    socket.setNoDelay(true)
+    for (const [i, end] of ends.entries()) {
+      socket.write(bytes.slice(i === 0 ? 0 : ends[i - 1], end))
+      await new Promise(setImmediate)
+    }
+    const statuses = await answers(socket, 3)
+    socket.destroy()
+    return statuses.join() === '201,400,201'
+  })
+  await check(property, 100)
+})
+
+t.test('whatever comes on a connection, nothing but a 4xx goes back, and the connection ends', async () => {
+  const start = fc.constantFrom(
+    '',
+    'GET /user/1 HTTP/1.1\r\n',
+    'POST /user HTTP/1.1\r\nHost: x\r\n',
+    'POST /user HTTP/1.1\r\n',
+  )
+  const line = fc.stringMatching(/^[\x20-\x7e]{0,40}$/).map((text) => `${text}\r\n`)
+  const garbage = fc.oneof(
+    fc.uint8Array({ minLength: 1, maxLength: 200 }),
+    fc.array(line, { minLength: 1, maxLength: 5 }),
+  )
+  const property = fc.asyncProperty(start, garbage, async (first, rest) => {
+    const socket = await connect(api.url)
+    socket.write(first)
+    socket.end(Array.isArray(rest) ? `${rest.join('')}\r\n` : rest)
+    if (!socket.readableEnded && !socket.destroyed) await Promise.race([once(socket, 'end'), once(socket, 'close')])
+    const statuses = await answers(socket, 0)
+    socket.destroy()
+    return statuses.every((status) => status >= 400 && status < 500)
+  })
+  await check(property, 200)
+})
+
+t.test('after all of that it is as it was', async (t) => {
+  t.equal((await post(api.url, newUser())).status, 201)
+  while ((await metric(api, 'redline_in_flight_requests')) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  const text = await (await fetch(`${api.adminUrl}/metrics`)).text()
+  t.notMatch(text, /redline_answers_total\{status="5/, 'not one 5xx')
+})

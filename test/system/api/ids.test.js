@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process'
+import pg from 'pg'
+import t from 'tap'
+import { newUser, post, startApi } from '../../support/api.js'
+import { rows } from '../../support/database.js'
+import { newDatabase } from '../../support/postgres.js'
+
+const MAX_ID = '9223372036854775807'
+
+/** The table as earlier versions created it. */
+const OLD_TABLE = `
+  DROP TABLE IF EXISTS users;
+  CREATE TABLE users (id serial PRIMARY KEY, email varchar(255) NOT NULL, password varchar(255) NOT NULL);
+  COMMENT ON TABLE users IS 'redline: emptied before every trial'`
+
+const ID_TYPE = `
+  SELECT format_type(atttypid, atttypmod) AS column,
+    (SELECT data_type::text FROM pg_sequences WHERE sequencename = 'users_id_seq') AS sequence
+  FROM pg_attribute WHERE attrelid = 'users'::regclass AND attname = 'id'`
+
+const database = await newDatabase(t)
+
+/** @param {string} id that the next row gets */
+const continueAt = (id) => rows(database.url, `SELECT setval('users_id_seq', ${id}, false)`)
+
+/** Stores so many users at once, and gives each with the id that it was told. @param {string} url @param {number} count */
+async function store(url, count) {
+  const users = Array.from({ length: count }, newUser)
+  const answers = await Promise.all(users.map((user) => post(url, user)))
+  return answers.map((answer, i) => ({
+    status: answer.status,
+    id: answer.headers.get('location')?.slice('/user/'.length),
+    email: users[i].email,
+  }))
+}
+
+/** Those among them whose row is not under the id that they were told. @param {Awaited<ReturnType<typeof store>>} stored */
+async function misplaced(stored) {
+  const found = await rows(database.url, 'SELECT id::text, email FROM users')
+  const emailOf = new Map(found.map(({ id, email }) => [id, email]))
+  return stored.filter(({ status, id, email }) => status !== 201 || emailOf.get(id) !== email)
+}
+
+/** Applies the schema as a user does. */
+function applySchema() {
+  const env = { ...process.env, DATABASE_URL: database.url }
+  const { status, stderr } = spawnSync(process.execPath, ['sql/cli.js'], { env, encoding: 'utf8' })
+  return { status, stderr }
+}
+
+for (const mode of ['single', 'prepared', 'pipelined', 'batched']) {
+  t.test(`${mode}: users are stored and found under ids beyond 2^31 and 2^53, up to the largest bigint`, async (t) => {
+    // An API that starts when the ids have run out is not ready.
+    t.teardown(() => rows(database.url, 'TRUNCATE users RESTART IDENTITY'))
+    const api = await startApi(t, database.url, { INSERT_MODE: mode })
+    for (const first of ['1', '2147483640', '9007199254740985', '9223372036854775788']) {
+      await continueAt(first)
+      const stored = await store(api.url, 20)
+      t.strictSame(await misplaced(stored), [], `from ${first}`)
+      t.strictSame(
+        stored.map(({ id }) => BigInt(id ?? 0) - BigInt(first)).sort((a, b) => Number(a - b)),
+        Array.from({ length: 20 }, (_, i) => BigInt(i)),
+      )
+      for (const { id } of [stored[0], stored[19]]) {
+        const answer = await fetch(`${api.url}/${id}`)
+        t.equal(answer.status, 200)
+        t.equal(await answer.text(), `{"id":${id}}`, 'every digit of the id')
+      }
+    }
+    t.equal((await fetch(`${api.url}/${MAX_ID}`)).status, 200)
+  })
+}
+
+t.test('an id beyond the largest bigint does not exist', async (t) => {
+  const api = await startApi(t, database.url)
+  for (const id of ['9223372036854775808', '9999999999999999999', '10000000000000000000']) {
+    t.equal((await fetch(`${api.url}/${id}`)).status, 404, id)
+  }
+})
+
+t.test('/openapi.json describes ids as 64-bit integers', async (t) => {
+  const api = await startApi(t, database.url)
+  const { paths } = /** @type {any} */ (await (await fetch(`${api.origin}/openapi.json`)).json())
+  const { parameters, responses } = paths['/user/{id}'].get
+  t.match(parameters[0].schema, { type: 'integer', format: 'int64', minimum: 1 })
+  t.match(responses[200].content['application/json'].schema.properties.id, { type: 'integer', format: 'int64' })
+})
+
+t.test('an old table with serial ids: the API serves it, also while it becomes bigint', async (t) => {
+  await rows(database.url, OLD_TABLE)
+  const apis = await Promise.all(
+    ['single', 'prepared', 'pipelined', 'batched'].map((mode) => startApi(t, database.url, { INSERT_MODE: mode })),
+  )
+  const works = async () => {
+    for (const { url } of apis) {
+      const stored = await store(url, 20)
+      t.strictSame(await misplaced(stored), [])
+      t.equal((await fetch(`${url}/${stored[0].id}`)).status, 200)
+      t.equal((await fetch(`${url}/${MAX_ID}`)).status, 404, 'an id that the old type cannot hold')
+    }
+  }
+  await works()
+  const reader = new pg.Client({ connectionString: database.url })
+  await reader.connect()
+  await reader.query('BEGIN; SELECT FROM users LIMIT 1')
+  const { status, stderr } = applySchema()
+  t.equal(status, 0, 'it waits for nobody who reads the table')
+  await reader.end()
+  const [, statement] = /(ALTER TABLE .*; ALTER SEQUENCE .*)$/m.exec(stderr) ?? []
+  t.ok(statement, `it says which statement makes the ids bigint: ${stderr}`)
+  t.strictSame(await rows(database.url, ID_TYPE), [{ column: 'integer', sequence: 'integer' }], 'and changes nothing')
+  await rows(database.url, statement)
+  t.strictSame(await rows(database.url, ID_TYPE), [{ column: 'bigint', sequence: 'bigint' }])
+  await continueAt('2147483640')
+  await works()
+})
+
+t.test('an old table without rows becomes bigint when the schema is applied', async (t) => {
+  await rows(database.url, OLD_TABLE)
+  t.match(applySchema(), { status: 0 })
+  t.strictSame(await rows(database.url, ID_TYPE), [{ column: 'bigint', sequence: 'bigint' }])
+  t.notMatch(applySchema().stderr, 'ALTER', 'applied again, it has nothing to say')
+})

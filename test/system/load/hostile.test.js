@@ -1,0 +1,173 @@
+import t from 'tap'
+import { ENDLESS, MALFORMED, VALID } from '../../support/hostile.js'
+import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
+import { loadOnce } from '../../support/load.js'
+import { httpServer, tcpServer } from '../../support/servers.js'
+
+/** Beyond it a run hangs. */
+const DEADLINE_MS = 20_000
+
+/** Node's own client, and so the driver `client`, waits for the first, takes the second for valid, refuses the third and waits for the last. */
+const NODE_DIFFERS = [
+  'Content-Length: 2^53',
+  'a second response behind a response',
+  'Content-Length: spaces around it',
+  'digits of a chunk size',
+]
+
+for (const driver of ['paced', 'autocannon', 'client']) {
+  const except = driver === 'client' ? NODE_DIFFERS : []
+  t.test(`${driver}: malformed and endless responses are protocol errors of the server`, async (t) => {
+    const rows = Object.entries({ ...MALFORMED, ...ENDLESS, ...VALID }).filter(([name]) => !except.includes(name))
+    const { url, served } = await hostileServer(t, Object.fromEntries(rows))
+    const { status, errors } = await loadOnce(driver, url, {
+      ...{ duration_s: 1.2, rate_rps: 100, connections: 4, timeout_s: 3 },
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    })
+    const named = (/** @type {(name: string) => boolean} */ isOf) =>
+      Object.entries(served).filter(([name, { count }]) => isOf(name) && count > 0)
+    t.ok(
+      Object.values(served).every(({ count }) => count > 0),
+      'each was served',
+    )
+    const taken = named((name) => !(name in VALID)).filter(([, { code }]) => status[code])
+    t.strictSame(
+      taken.map(([name]) => name),
+      [],
+      'none of them is taken for an answer',
+    )
+    const refused = named((name) => name in VALID).filter(([, { code, count }]) => status[code] !== count)
+    t.strictSame(
+      refused.map(([name]) => name),
+      [],
+      'and good ones among them are',
+    )
+    const malformed = named((name) => !(name in VALID)).reduce((sum, [, { count }]) => sum + count, 0)
+    t.strictSame(errors, { 'server:protocol': malformed })
+  })
+}
+
+t.test('paced: what arrives unasked is a protocol error of the next request on its connection', async (t) => {
+  const empty = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
+  /** @type {[string, (socket: import('node:net').Socket) => void, [least: number, most: number]][]} of 20 requests */
+  const rows = [
+    ['a banner', (socket) => socket.write('220 smtp\r\n'), [20, 20]],
+    [
+      'a response before any request',
+      (socket) => {
+        socket.write(empty)
+        answer(socket, empty)
+      },
+      [10, 20],
+    ],
+    [
+      'a second response, later',
+      (socket) =>
+        socket.on('data', () => {
+          socket.write(empty)
+          setTimeout(() => socket.write(empty), 20)
+        }),
+      [1, 20],
+    ],
+    [
+      'empty lines',
+      (socket) => {
+        socket.write('\r\n')
+        answer(socket, `${empty}\r\n`)
+      },
+      [0, 0],
+    ],
+    [
+      'a connection closed for being idle',
+      (socket) => {
+        if (served++ < 2) socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+        else answer(socket, empty)
+      },
+      [0, 0],
+    ],
+  ]
+  let served = 0
+  for (const [name, onConnection, [least, most]] of rows) {
+    const url = await tcpServer(t, onConnection)
+    const { errors } = await loadOnce('paced', url, { duration_s: 0.4, rate_rps: 50, connections: 2 })
+    const { 'server:protocol': found = 0, ...others } = errors
+    t.ok(found >= least && found <= most, `${name}: ${found}`)
+    t.strictSame(others, {}, name)
+  }
+})
+
+t.test('autocannon: responses that end with the connection, interim ones and HTTP/1.0 are understood', async (t) => {
+  /** @type {Record<string, [text: string, ends: boolean]>} */
+  const responses = {
+    'ends with the connection': ['HTTP/1.1 200 OK\r\n\r\nuntil the end', true],
+    'HTTP/1.0': ['HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}', true],
+    'HTTP/1.0, kept alive': ['HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}', false],
+    interim: ['HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', false],
+  }
+  for (const [name, [text, ends]] of Object.entries(responses)) {
+    const url = await tcpServer(t, (socket) =>
+      socket.once('data', () => (ends ? socket.end(text) : answer(socket, text, true))),
+    )
+    const { errors, status, sent } = await loadOnce('autocannon', url, { duration_s: 0.3, connections: 2 })
+    t.strictSame(errors, {}, name)
+    t.ok(sent > 10 && status[200] === sent, `${name}: ${status[200]} of ${sent}`)
+  }
+})
+
+t.test('a sweep of a service whose responses are malformed ends with what it saw', async (t) => {
+  const url = await tcpServer(t, (socket) => answer(socket, MALFORMED['chunk size: -5']('HTTP/1.1 201 Created\r\n')))
+  const metrics = await httpServer(t, (_req, res) => void res.end('x 1\n'.repeat(2 ** 21)))
+  for (const load of [
+    '--driver=paced --rates=50',
+    '--driver=autocannon --connections=4',
+    '--driver=client --connections=4',
+  ]) {
+    const folder = temporaryFolder(t)
+    const common = [`--url=${url}`, `--metrics-url=${metrics}`, '--duration=1s', '--warmup=500ms', `--out=${folder}`]
+    const { child, ended } = startLab(['sweep', ...common, ...load.split(' ')])
+    const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
+    const { code, stdout } = await ended
+    clearTimeout(timer)
+    t.equal(code, 1, load)
+    t.match(stdout, /not one request succeeded: 0 of \d+ succeeded/)
+    const { traffic } = readTrials(folder)[0]
+    t.strictSame(traffic.errors, { 'server:protocol': traffic.planned })
+    const warnings = readRun(folder).warnings.filter((/** @type {string} */ text) => text.includes('metrics page'))
+    t.match(warnings, [/^the service's metrics page could not be read.*at most 4 MB, got more$/])
+    t.equal(warnings.length, 1)
+  }
+})
+
+/** Answers each request. @param {import('node:net').Socket} socket @param {string} text @param {boolean} [now] one has come */
+function answer(socket, text, now = false) {
+  if (now) socket.write(text)
+  socket.on('data', () => socket.write(text))
+}
+
+/**
+ * Answers each request with the next of the responses, each with a status of its own.
+ *
+ * @param {any} t
+ * @param {Record<string, import('../../support/hostile.js').Response | import('../../support/hostile.js').Endless>} responses
+ */
+async function hostileServer(t, responses) {
+  const rows = Object.entries(responses)
+  const served = Object.fromEntries(rows.map(([name], i) => [name, { code: 210 + i, count: 0 }]))
+  let requests = 0
+  const url = await tcpServer(t, (socket) => {
+    socket.on('data', () => {
+      const [name, response] = rows[requests++ % rows.length]
+      const one = served[name]
+      one.count++
+      const bytes = response(`HTTP/1.1 ${one.code} Row\r\n`)
+      if (typeof bytes === 'string') return socket.write(bytes, 'latin1')
+      socket.write(bytes.first, 'latin1')
+      const more = () => {
+        while (!socket.destroyed && socket.write(bytes.again, 'latin1'));
+      }
+      socket.on('drain', more)
+      more()
+    })
+  })
+  return { url, served }
+}

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { NotApplied } from '../../../load/not-applied.js'
+import { watchHost } from '../../../load/probes/host.js'
+import { openPlanned } from '../../../load/run.js'
+import { bindOf } from '../../../load/ssh/host.js'
+import { install } from '../../../load/ssh/install.js'
+
+const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
+
+t.test('a line that is lost while nobody waits yet for what was seen there is no crash', async (t) => {
+  const host = /** @type {any} */ ({ ask: async () => Promise.reject(new Error('the line was lost')) })
+  const { use } = watchHost(host)
+  const used = use()
+  // An unhandled rejection would have ended the process by now.
+  await setImmediate()
+  await t.rejects(used, /the line was lost/)
+})
+
+t.test('the agent', { skip: withoutProc }, async (t) => {
+  const folder = t.testdir({ 'redline-agent-999999999-killed': { 'sslkey.pem': 'secret' } })
+  const alive = path.join(folder, `redline-agent-${process.pid}-alive`)
+  fs.mkdirSync(alive)
+  const agent = spawn(process.execPath, ['load/ssh/agent.js'], { env: { ...process.env, TMPDIR: folder } })
+  let hello = ''
+  while (!/hello.*\n/.test(hello)) hello += String(await once(agent.stdout, 'data'))
+  t.match(hello, /^\n/, 'begins a line of its own, whatever a shell printed before')
+  t.equal(fs.readdirSync(folder).length, 2, 'removes what one that was killed left, and nothing else')
+  agent.stdin.write('{"id":1,"ask":"sta\n{"id":2,"ask":"facts"}\n')
+  const [answer] = await once(agent.stdout, 'data')
+  t.match(String(answer), /^\{"id":2,"result"/, 'half a question is none')
+  agent.stdin.end()
+  const [code] = await once(agent, 'exit')
+  t.equal(code, 0)
+  t.strictSame(fs.readdirSync(folder), [path.basename(alive)], 'and leaves nothing')
+})
+
+t.test('where the load comes in by a way of its own, the API listens on any address of that kind', async (t) => {
+  /** @type {[string | null, string, string | null, string][]} */
+  const cases = [
+    [null, '10.0.0.9', '172.31.0.4', '172.31.0.4'],
+    [null, '10.0.0.9', null, '0.0.0.0'],
+    [null, '2001:db8::9', null, '::'],
+    ['box', '10.0.0.9', '172.31.0.4', '0.0.0.0'],
+    ['box', '2001:db8::9', '172.31.0.4', '::'],
+  ]
+  for (const [asked, address, ours, expected] of cases) t.equal(bindOf({ address: asked }, address, ours), expected)
+})
+
+t.test('a cache that others may write is not used, and what is not ours in it stays', async (t) => {
+  const cache = t.testdir({ 'code-old': {}, 'somebody-else': {} })
+  for (const name of fs.readdirSync(cache)) fs.utimesSync(path.join(cache, name), 0, 0)
+  const bundle = { cache, code: 'code-new', modules: 'modules-new', files: {}, packages: {} }
+  fs.mkdirSync(path.join(cache, 'modules-new'))
+  fs.chmodSync(cache, 0o777)
+  t.match(await install(bundle), {
+    failed: { step: 'copy', message: /has to be writable by its user alone .*mode 777/ },
+  })
+  t.ok(fs.existsSync(path.join(cache, 'code-old')), 'and nothing is done in it')
+  fs.chmodSync(cache, 0o755)
+  t.strictSame(await install(bundle), {})
+  t.strictSame(fs.readdirSync(cache).sort(), ['code-new', 'modules-new', 'somebody-else'])
+})
+
+t.test('a limit that cannot be relaxed leaves its cell out; the run as it is has to begin', async (t) => {
+  const place = /** @type {any} */ ({
+    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+    cores: null,
+    allCores: null,
+    env: process.env,
+    logFile: path.join(t.testdir(), 'api.log'),
+  })
+  const open = openPlanned({ url: null, metrics_url: null })
+  const refused = await open('NOFILE=2000000000', place).catch((reason) => reason)
+  t.ok(refused instanceof NotApplied, refused.message)
+  const impossible = { ...place, nofile: 2_000_000_000 }
+  const error = await open(null, impossible).catch((reason) => reason)
+  t.notOk(error instanceof NotApplied, error.message)
+})

@@ -1,0 +1,272 @@
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { startLab, temporaryFolder } from '../../support/lab.js'
+import { CHROMIUM, fixture, rewrite, runReport, startBrowser } from '../../support/pages.js'
+import { without } from '../../support/skip.js'
+
+const skip = without(CHROMIUM, '--version') && `this needs ${CHROMIUM}`
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A run of every verb, with the pictures that its page has to have. */
+const PAGES = {
+  'sweep-batched': ['capacity', 'latency', 'resources', 'seconds'],
+  tune: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu', 'seconds'],
+  article: ['success', 'seconds'],
+  compare: ['ratios', 'latency', 'rate', 'seconds'],
+  ramp: ['latency', 'rate', 'seconds'],
+  ablate: ['budget-cpu', 'budget-time', 'seconds'],
+  balance: ['percentiles-strategies', 'percentiles-crowded', 'shares-adaptive', 'shares-failing', 'seconds'],
+  bench: ['inserts', 'cpu', 'seconds'],
+  faults: ['named', 'seconds'],
+  playbook: ['claims', 'seconds'],
+  overload: ['goodput', 'seconds'],
+  soak: ['memory', 'files', 'seconds'],
+}
+
+/** Each page in two of the four ways in which it can be seen, so that all four are met. */
+const VIEWS = /** @type {const} */ ([
+  [
+    { width: 1280, colorScheme: 'light' },
+    { width: 400, colorScheme: 'dark' },
+  ],
+  [
+    { width: 1280, colorScheme: 'dark' },
+    { width: 400, colorScheme: 'light' },
+  ],
+])
+
+/** Beside a generator that was full, no law of the service can be fitted. @param {any} record */
+function idleGenerator({ probes }) {
+  Object.assign(probes.generator, { cpu_core_ratio: 0.1, run_delay_ratio: 0 })
+}
+
+t.test('the page of every verb', { skip }, async (t) => {
+  const folder = temporaryFolder(t)
+  const browser = await startBrowser(t)
+  const fresh = `${folder}/fresh`
+  // Beside other tests nothing is fast, and that is no failure.
+  const load = ['--rates', '100,200', '--duration', '1s', '--warmup', '200ms', '--slo-p99', '5s']
+  const { ended } = startLab(['sweep', ...load, '--out', fresh], { MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0' })
+  for (const [i, [name, pictures]] of Object.entries(PAGES).entries()) {
+    await t.test(name, async (t) => {
+      const source = fixture(name, folder)
+      if (name === 'compare') rewrite(source, { record: idleGenerator })
+      await runReport(source)
+      const file = `${source}/report.html`
+      await Promise.all(VIEWS[i % 2].map((view) => looksRight(t, browser, file, { ...view, pictures })))
+      const markdown = fs.readFileSync(`${source}/report.md`, 'utf8')
+      for (const picture of pictures) t.match(markdown, `](${picture}.svg)`, `report.md shows ${picture}`)
+      if (name === 'compare') {
+        for (const side of 'AB') t.match(fs.readFileSync(`${source}/latency.svg`, 'utf8'), `>${side}, fitted<`)
+      }
+    })
+  }
+  await t.test('two runs side by side', async (t) => {
+    const out = `${folder}/beside`
+    await runReport(`${folder}/sweep-batched`, fixture('sweep-single', folder), '--out', out)
+    const pictures = ['capacities', 'achieved', 'ratios-cpu']
+    await Promise.all(VIEWS[0].map((view) => looksRight(t, browser, `${out}/report.html`, { ...view, pictures })))
+  })
+  await t.test('a capacity that is unknown from below, far from its SLO', async (t) => {
+    const source = fixture('sweep-batched', `${folder}/below`)
+    rewrite(source, {
+      run: (run) => {
+        Object.assign(run.capacity, { low_rps: null, high_rps: 30_000 })
+        run.slo.p99_ms = 500
+      },
+    })
+    await runReport(source)
+    const pictures = ['capacity', 'latency']
+    await Promise.all(VIEWS[1].map((view) => looksRight(t, browser, `${source}/report.html`, { ...view, pictures })))
+  })
+  await t.test('a run that has just ended', async (t) => {
+    t.match(await ended, { stdout: `${fresh}/report.html` })
+    const pictures = ['capacity', 'latency', 'seconds']
+    await looksRight(t, browser, `${fresh}/report.html`, { ...VIEWS[0][0], pictures })
+  })
+})
+
+const HOSTILE = `"'></title></script><script>document.body.remove()</script><img src="http://127.0.0.1:9/x.png" onerror="alert(1)">![x](http://127.0.0.1:9/y.png)</svg>`
+
+t.test('names from outside stay text, on the page and in the pictures', { skip }, async (t) => {
+  const folder = temporaryFolder(t)
+  const source = fixture('sweep-batched', folder)
+  rewrite(source, {
+    run: (run) => {
+      Object.assign(run, { run_id: HOSTILE, argv: [HOSTILE], warnings: [HOSTILE], problem: HOSTILE })
+      Object.assign(run.limit, { resource: HOSTILE, evidence: [HOSTILE], runner_up: HOSTILE })
+      run.machine.cpu_model = HOSTILE
+      run.plan.mix.name = HOSTILE
+    },
+    record: (record) => {
+      Object.assign(record, { outcome: { verdict: 'fail', because: HOSTILE }, cell: HOSTILE })
+      record.traffic.errors = { [HOSTILE]: 1 }
+      record.load.mix = HOSTILE
+    },
+  })
+  const other = fixture('sweep-batched', `${folder}/other`)
+  fs.cpSync(source, other, { recursive: true })
+  await runReport(source)
+  await runReport(source, other, '--out', `${folder}/beside`)
+  const browser = await startBrowser(t)
+  for (const out of [source, `${folder}/beside`]) {
+    const { page, problems } = await open(browser, `${out}/report.html`, { width: 1280, colorScheme: 'light' })
+    const found = await page.evaluate(() => {
+      const { scripts, images, body } = /** @type {any} */ (globalThis).document
+      const text = body.textContent.includes('<script>document.body.remove()</script>')
+      return { scripts: scripts.length, images: images.length, text }
+    })
+    t.strictSame(found, { scripts: 0, images: 0, text: true })
+    t.strictSame(problems, [])
+    for (const file of fs.readdirSync(out).filter((name) => name.endsWith('.svg'))) {
+      const svg = fs.readFileSync(`${out}/${file}`, 'utf8')
+      const elements = await page.evaluate((text) => {
+        const parsed = new /** @type {any} */ (globalThis).DOMParser().parseFromString(text, 'image/svg+xml')
+        return [...parsed.querySelectorAll('*')].map((/** @type {any} */ { localName }) => localName)
+      }, svg)
+      t.ok(elements.length > 10 && !elements.some((name) => /^(parsererror|script|img|image|a)$/.test(name)), file)
+    }
+  }
+})
+
+t.test('the page can do nothing but be read, by keys too', { skip }, async (t) => {
+  const source = fixture('soak', temporaryFolder(t))
+  await runReport(source)
+  const browser = await startBrowser(t)
+  const { page } = await open(browser, `${source}/report.html`, { width: 400, colorScheme: 'dark' })
+  t.equal(await page.evaluate(() => fetch('http://127.0.0.1:9/').catch(() => 'refused')), 'refused')
+  const focused = () =>
+    page.evaluate(() => {
+      const { activeElement } = /** @type {any} */ (globalThis).document
+      return activeElement.className || activeElement.tagName
+    })
+  await page.keyboard.press('Tab')
+  t.equal(await focused(), 'skip')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  t.equal(await focused(), 'SUMMARY')
+  await page.keyboard.press('Enter')
+  t.ok(await page.locator('figure details[open] table').first().isVisible(), 'a picture opens its table')
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  const printed = await page.evaluate(() => {
+    const window = /** @type {any} */ (globalThis)
+    return window.getComputedStyle(window.document.body).backgroundColor
+  })
+  t.equal(printed, 'rgb(255, 255, 255)', 'what is printed is printed on paper')
+})
+
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {string} file
+ * @param {{ width: number, colorScheme: 'light' | 'dark' }} view
+ */
+async function open(browser, file, { width, colorScheme }) {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
+  /** @type {string[]} */
+  const problems = []
+  const url = pathToFileURL(file).href
+  page.on('console', (message) => problems.push(message.text()))
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('request', (request) => {
+    if (request.url() !== url && !request.url().startsWith('data:')) problems.push(`asked for ${request.url()}`)
+  })
+  await page.goto(url)
+  return { page, problems }
+}
+
+/**
+ * @param {any} t
+ * @param {import('playwright-core').Browser} browser
+ * @param {string} file
+ * @param {{ width: number, colorScheme: 'light' | 'dark', pictures: string[] }} view
+ */
+async function looksRight(t, browser, file, { pictures, ...view }) {
+  const { page, problems } = await open(browser, file, view)
+  const where = `at ${view.width} px, ${view.colorScheme}`
+  const seen = await page.evaluate(inspect)
+  t.ok(seen.width <= view.width, `nothing is wider than the page ${where}: ${seen.width}`)
+  t.ok(seen.answer.length > 20, `the answer stands on top ${where}`)
+  for (const name of pictures) {
+    const picture = seen.pictures.find((one) => one.name === name)
+    t.ok(picture, `${name} is there ${where}`)
+    t.match(picture, { role: 'img', strays: [], broken: false, hasTable: true }, `${name} is whole ${where}`)
+    t.ok(picture && picture.marks >= 3 && picture.spread > 0.15, `${name} is not empty ${where}: ${picture?.marks}`)
+  }
+  t.strictSame(
+    seen.pictures.flatMap(({ collisions }) => collisions),
+    [],
+    `no label covers another ${where}`,
+  )
+  t.strictSame(await violationsOf(page), [], `axe finds nothing ${where}`)
+  t.strictSame(problems, [], `no error, no request ${where}`)
+  await page.close()
+}
+
+/** @param {import('playwright-core').Page} page @returns {Promise<string[]>} */
+async function violationsOf(page) {
+  await page.evaluate(axe)
+  return page.evaluate(async () => {
+    const { axe, document } = /** @type {any} */ (globalThis)
+    const found = await axe.run(document, { resultTypes: ['violations'] })
+    return found.violations.map((/** @type {any} */ one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`)
+  })
+}
+
+/** Runs in the page: what is to be seen of its pictures. @returns {Seen} */
+function inspect() {
+  const { document } = /** @type {any} */ (globalThis)
+  const visible = [...document.querySelectorAll('figure svg')].filter((svg) => svg.getBoundingClientRect().width > 0)
+  const pictures = visible.map((svg) => {
+    const frame = svg.getBoundingClientRect()
+    const grounds = new Set(['#dde3e9', '#57606a', 'none', null])
+    // What is drawn in a colour of a series, or of a heat map: no axis, no grid, no letter.
+    const marks = [...svg.querySelectorAll('path,rect,circle,polygon,polyline,line,ellipse')].filter((mark) => {
+      return ['fill', 'stroke'].some((name) => !grounds.has(mark.getAttribute(name)))
+    })
+    const boxes = marks.map((mark) => mark.getBoundingClientRect()).filter(({ width, height }) => width + height > 0)
+    const [left, right] = [Math.min(...boxes.map((box) => box.left)), Math.max(...boxes.map((box) => box.right))]
+    const texts = [...svg.querySelectorAll('text')]
+      .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
+      .filter(({ text, box }) => text.trim() !== '' && box.width > 0)
+    const within = (/** @type {any} */ a, /** @type {any} */ b, /** @type {number} */ slack) => {
+      return (
+        a.left >= b.left - slack && a.right <= b.right + slack && a.top >= b.top - slack && a.bottom <= b.bottom + slack
+      )
+    }
+    const meet = (/** @type {any} */ a, /** @type {any} */ b) => {
+      return a.left < b.right - 2 && b.left < a.right - 2 && a.top < b.bottom - 4 && b.top < a.bottom - 4
+    }
+    const collisions = texts.flatMap((a, i) =>
+      texts
+        .slice(i + 1)
+        .filter((b) => meet(a.box, b.box))
+        .map((b) => `${svg.querySelector('title').textContent}: "${a.text}" and "${b.text}"`),
+    )
+    const figure = svg.closest('figure')
+    return {
+      name: figure.id,
+      role: svg.getAttribute('role'),
+      // A line counts for each of its corners.
+      marks: marks.reduce((sum, mark) => sum + (mark.getAttribute('d')?.match(/[ML]/g)?.length ?? 1), 0),
+      spread: (right - left) / frame.width,
+      broken: /NaN|undefined|Infinity/.test(svg.innerHTML),
+      strays: texts.filter(({ box }) => !within(box, frame, 2)).map(({ text }) => text),
+      collisions,
+      hasTable: figure.querySelectorAll('details td').length > 1,
+    }
+  })
+  return {
+    width: document.documentElement.scrollWidth,
+    answer: document.querySelector('.answer').textContent,
+    pictures,
+  }
+}
+
+/**
+ * @typedef {object} Seen
+ * @property {number} width of all there is
+ * @property {string} answer
+ * @property {{ name: string, role: string, marks: number, spread: number, broken: boolean, strays: string[], collisions: string[], hasTable: boolean }[]} pictures
+ */

@@ -1,0 +1,208 @@
+import fs from 'node:fs'
+import t from 'tap'
+import { markdownOf, sectionsOf } from '../../../load/report/sections.js'
+import { kneeOf } from '../../../load/report/sweep-pictures.js'
+import { ratesText } from '../../../load/report/table.js'
+import { shift } from '../../../tuning/ranks.js'
+import { capacityRatio } from '../../../tuning/report/figures.js'
+import { readRun, runVerb, temporaryFolder } from '../../support/lab.js'
+import { fixture, rewrite, runReport } from '../../support/pages.js'
+
+t.test('a folder is written again from what was measured, which stays as it is', async (t) => {
+  const folder = fixture('sweep-batched', temporaryFolder(t))
+  const before = ['run.json', 'trials.ndjson'].map((name) => fs.readFileSync(`${folder}/${name}`, 'utf8'))
+  const { status, stdout } = await runVerb('report', [folder])
+  t.equal(status, 0)
+  const { capacity, limit } = readRun(folder)
+  t.match(stdout, `Capacity: ${ratesText(capacity)}. Limit: ${limit.resource}`)
+  t.match(stdout, `${folder}/report.html`)
+  t.strictSame(
+    ['run.json', 'trials.ndjson'].map((name) => fs.readFileSync(`${folder}/${name}`, 'utf8')),
+    before,
+  )
+  const kept = fs.readFileSync('tuning/evidence/sweep-batched/report.md', 'utf8')
+  const written = fs.readFileSync(`${folder}/report.md`, 'utf8')
+  t.equal(withoutPictures(written), withoutPictures(kept), 'the words are those of the run')
+})
+
+t.test('a run that was cut off amid a line is read up to it, and may lack what older ones had not', async (t) => {
+  const folder = fixture('sweep-single', temporaryFolder(t))
+  rewrite(folder, {
+    run: (run) => {
+      for (const name of ['limit', 'capacity', 'warnings', 'not_applied', 'pinning']) delete run[name]
+    },
+    record: (record) => {
+      delete record.traffic.per_second
+      delete record.traffic.ok_latency_ms
+      delete record.probes.kernel
+      delete record.probes.postgres
+    },
+  })
+  fs.appendFileSync(`${folder}/trials.ndjson`, '{"trial":99,"traf')
+  const { run } = await runReport(folder)
+  t.equal(run.problem, null)
+  t.notOk(fs.existsSync(`${folder}/seconds.svg`))
+  t.ok(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8').endsWith('"traf'), 'nor is it mended')
+})
+
+t.test('a run that was cut off early is shown as far as it went', async (t) => {
+  const folder = temporaryFolder(t)
+  for (const name of ['sweep-batched', 'tune', 'article', 'compare', 'ramp', 'ablate', 'balance', 'faults', 'soak']) {
+    const source = fixture(name, folder)
+    const lines = fs.readFileSync(`${source}/trials.ndjson`, 'utf8').split('\n')
+    for (const trials of [0, 3]) {
+      fs.writeFileSync(
+        `${source}/trials.ndjson`,
+        lines
+          .slice(0, trials)
+          .map((line) => `${line}\n`)
+          .join(''),
+      )
+      const { run } = await runReport(source)
+      t.equal(run.problem, null)
+      const page = fs.readFileSync(`${source}/report.html`, 'utf8')
+      t.notMatch(page, /NaN|Infinity|undefined/, `${name} after ${trials} trials`)
+    }
+  }
+})
+
+t.test('several runs stand side by side, with ratios and ties', async (t) => {
+  const folder = temporaryFolder(t)
+  const [a, b] = [fixture('tune', folder), fixture('tune', `${folder}/b`)]
+  rewrite(b, {
+    record: (record) => {
+      if (record.cell !== 'INSERT_MODE=batched POOL_MAX=20') return
+      record.traffic.goodput_rps *= 10
+    },
+  })
+  const { status, stdout } = await runVerb('report', [a, b, a, '--out', `${folder}/out`, '--json'])
+  t.equal(status, 0)
+  const { figures, runs } = JSON.parse(stdout)
+  t.strictSame(
+    runs.map((/** @type {any} */ { name }) => name),
+    ['A', 'B', 'C'],
+  )
+  const verdicts = figures.map((/** @type {any} */ { group, measure, ratios }) => [group, measure, ratios[0].verdict])
+  const moved = verdicts.filter((/** @type {string[]} */ [group, measure, verdict]) => {
+    return /better|worse/.test(verdict) && /above.*batched POOL_MAX=20/.test(group) && measure === 'goodput'
+  })
+  t.strictSame(moved, [['block/above, INSERT_MODE=batched POOL_MAX=20', 'goodput', 'better']])
+  const alike = figures.flatMap((/** @type {any} */ { ratios }) => ratios[1])
+  t.ok(
+    alike.length > 20 && alike.every((/** @type {any} */ { ratio }) => Math.abs(ratio - 1) < 1e-9),
+    'a run is itself',
+  )
+  t.ok(alike.every((/** @type {any} */ { verdict }) => /tied|too few trials/.test(verdict)))
+  const markdown = fs.readFileSync(`${folder}/out/report.md`, 'utf8')
+  t.match(markdown, /\| +C to A \|/)
+  t.match(markdown, /\[[\d.]+–[\d.]+\], tied/)
+})
+
+t.test('runs of different machines are compared only by who says so, and the page says it first', async (t) => {
+  const folder = temporaryFolder(t)
+  const [a, b] = [fixture('sweep-batched', folder), fixture('sweep-single', folder)]
+  for (const [folder, cpu_model] of [
+    [a, 'One CPU'],
+    [b, 'Another CPU'],
+  ]) {
+    rewrite(folder, { run: (run) => Object.assign(run.machine, { cpu_model }) })
+  }
+  const refused = await runVerb('report', [a, b, '--out', `${folder}/out`])
+  t.match(refused, { status: 1, stderr: /different machines: cpu_model One CPU against Another CPU/ })
+  t.match(refused.stderr, '--across-machines')
+  t.notOk(fs.existsSync(`${folder}/out`), 'nothing is written')
+  const { status, stdout } = await runVerb('report', [a, b, '--out', `${folder}/out`, '--across-machines'])
+  t.equal(status, 0)
+  t.match(stdout, /^\s*Across machines: A and B are of different machines/)
+  t.match(fs.readFileSync(`${folder}/out/report.md`, 'utf8'), /^# .*\n\nAcross machines: A and B/)
+  t.match(fs.readFileSync(`${folder}/out/report.html`, 'utf8'), /class="answer">Across machines: A and B/)
+})
+
+t.test('what cannot be shown is refused', async (t) => {
+  const folder = temporaryFolder(t)
+  const [sweep, soak] = [fixture('sweep-batched', folder), fixture('soak', folder)]
+  fs.mkdirSync(`${folder}/unused`)
+  fs.writeFileSync(`${folder}/unused/run.json`, '{}\n')
+  const other = fixture('sweep-single', folder)
+  const cases = [
+    [[], /expected one to 6 results folders, got 0/],
+    [[`${folder}/none`], /expected a results folder with a run\.json/],
+    [[`${folder}/unused`], /ended before its first trial/],
+    [[sweep, soak], /expected runs of one verb, got a sweep and a soak/],
+    [[sweep, '--out', soak], /--out: expected a new or empty folder/],
+    [[sweep, other, '--out', sweep], /--out: expected a new or empty folder/],
+    [[sweep, '--nonsense'], /--help lists what is known/],
+  ]
+  for (const [argv, message] of /** @type {[string[], RegExp][]} */ (cases)) {
+    await t.rejects(runReport(...argv), { message }, String(message))
+  }
+  t.match(await runVerb('report', []), { status: 2, stderr: /expected one to 6/ })
+  t.match(await runVerb('report', ['--help']), { status: 0, stdout: /npm run report -- results\// })
+})
+
+t.test('one capacity beside another: from the ends of the intervals', async (t) => {
+  const of = (/** @type {number | null} */ low_rps, /** @type {number | null} */ high_rps) => ({ low_rps, high_rps })
+  const cases = /** @type {const} */ ([
+    ['intervals apart', of(100, 110), of(220, 231), { low: 2, high: 2.31, verdict: 'better' }],
+    ['the other way round', of(220, 231), of(100, 110), { verdict: 'worse', high: 0.5 }],
+    ['intervals that overlap', of(100, 110), of(105, 120), { verdict: 'tied' }],
+    ['no upper end, and above', of(100, 110), of(220, null), { low: 2, high: null, verdict: 'better' }],
+    ['no upper end of the reference', of(100, null), of(220, 240), { verdict: 'tied', low: 0 }],
+    ['only an upper end, and below', of(100, 110), of(null, 50), { low: 0, high: 0.5, verdict: 'worse' }],
+  ])
+  for (const [name, a, b, expected] of cases) t.match(capacityRatio(a, b), expected, name)
+  t.equal(capacityRatio(null, of(1, 2)), null)
+})
+
+t.test('the interval of a shift is that of the rank-sum test', async (t) => {
+  // Tables of U at 0.05, two-sided: 0 for 4 and 4, 5 for 6 and 6, 13 for 8 and 8, 8 for 5 and 8 less 2.
+  const cases = [
+    [4, 4, 0],
+    [5, 5, 2],
+    [6, 6, 5],
+    [8, 8, 13],
+    [5, 8, 6],
+    [10, 10, 23],
+    [20, 20, 127],
+  ]
+  for (const [m, n, critical] of cases) {
+    const a = Array.from({ length: m }, (_, i) => i * 1.01)
+    const b = Array.from({ length: n }, (_, i) => i * 1.37)
+    const sorted = a.flatMap((x) => b.map((y) => x - y)).sort((x, y) => x - y)
+    t.match(shift(a, b, 0.95), { low: sorted[critical], high: sorted[m * n - 1 - critical] }, `${m} and ${n}`)
+  }
+  t.equal(shift([1, 2, 3], [4, 5, 6], 0.95).high, Number.POSITIVE_INFINITY, 'three and three can never tell')
+  const large = shift(
+    Array.from({ length: 40 }, (_, i) => i + 100),
+    Array.from({ length: 40 }, (_, i) => i),
+    0.95,
+  )
+  t.ok(large.estimate === 100 && large.low > 90 && large.high < 110, 'many by the normal distribution')
+})
+
+t.test('the knee is the last rate at which what is offered gets through', async (t) => {
+  const at = (/** @type {number} */ rate_rps, /** @type {number} */ goodput_rps) =>
+    /** @type {any} */ ({ load: { rate_rps }, traffic: { goodput_rps } })
+  t.equal(kneeOf([at(300, 200), at(100, 100), at(200, 199)]), 200)
+  t.equal(kneeOf([at(200, 199), at(200, 100), at(200, 198), at(300, 200)]), 200, 'by the typical trial of a rate')
+  t.equal(kneeOf([at(100, 100), at(200, 200)]), null, 'none was met')
+  t.equal(kneeOf([at(100, 50), at(200, 60)]), null, 'or all were beyond it')
+})
+
+t.test('a report keeps its words, and has its pictures where they belong', async (t) => {
+  const picture = (/** @type {string} */ name, /** @type {string} */ under) =>
+    /** @type {any} */ ({ name, title: `T ${name}`, about: 'as [x] is', under })
+  const markdown =
+    '# Title\n\nAnswer.\n\n**A table**:\n\n| a |\n| - |\n| 1 |\n\n## Cells\n\nWords.\n\n## Where\n\n- here\n'
+  const report = sectionsOf(markdown, [picture('one', ''), picture('two', 'Cells'), picture('three', '')])
+  t.equal(
+    markdownOf(report),
+    '# Title\n\nAnswer.\n\n![T one: as  x  is](one.svg)\n\n![T three: as  x  is](three.svg)\n\n**A table**:\n\n| a |\n| - |\n| 1 |\n\n## Cells\n\n![T two: as  x  is](two.svg)\n\nWords.\n\n## Where\n\n- here\n',
+  )
+  t.equal(markdownOf(sectionsOf(markdown, [])), markdown)
+})
+
+/** @param {string} markdown */
+function withoutPictures(markdown) {
+  return markdown.replace(/(## Second by second\n\n)?!\[.*\]\(.*\.svg\)\n\n/g, '')
+}

@@ -1,0 +1,161 @@
+import t from 'tap'
+import { answerOf, nextStep } from '../../../load/capacity.js'
+
+const SLO = { p99_ms: 100, success_ratio: 1 }
+const PLAN = /** @type {any} */ ({
+  driver: 'paced',
+  url: null,
+  mix: { method: 'POST' },
+  connections: [64],
+  warmup_s: 0.5,
+  duration_s: 2,
+  slo: SLO,
+  searches: true,
+  confirms: true,
+})
+
+/**
+ * A target with a capacity, and a pool that is its limit: what a run with it looks like, trial by trial.
+ *
+ * @param {{ capacity_rps?: number, relaxed_rps?: number, resource?: string, runner_up?: string | null, plan?: any, given?: any[] }} options
+ */
+function runOf({
+  capacity_rps = 1000,
+  relaxed_rps = capacity_rps,
+  resource = 'pool-size',
+  runner_up = null,
+  plan = PLAN,
+  given = [],
+}) {
+  /** @type {any[]} */
+  const records = [...given]
+  for (let step = nextStep(plan, records); step && records.length < 80; step = nextStep(plan, records)) {
+    const { load, cell, experiment } = step
+    const most_rps = cell === null ? capacity_rps : relaxed_rps
+    const holds = load.rate_rps === null || load.rate_rps <= most_rps
+    const achieved_rps =
+      load.rate_rps === null ? Math.min(load.connections * 100, most_rps) : Math.min(load.rate_rps, most_rps)
+    const limit = holds ? { resource: 'none-reached', runner_up: null } : { resource, runner_up }
+    records.push({
+      trial: records.length + 1,
+      experiment,
+      cell,
+      load,
+      settings: { POOL_MAX: Number(cell?.split('=')[1] ?? 2), NOFILE: 64 },
+      traffic: {
+        ok: 1,
+        success_ratio: 1,
+        achieved_rps,
+        goodput_rps: achieved_rps,
+        latency_ms: { p99: holds ? 20 : 900 },
+      },
+      outcome: { verdict: holds ? 'pass' : 'fail', because: 'made up' },
+      limit: { ...limit, evidence: ['made up'], runner_up_evidence: [], confirmed: null },
+    })
+  }
+  return records
+}
+
+/** @param {any[]} records @param {string} experiment */
+function of(records, experiment) {
+  return records.filter((record) => record.experiment === experiment)
+}
+
+t.test('a plateau comes first, and ends when more connections bring nothing', async (t) => {
+  const plateau = of(runOf({}), 'plateau')
+  t.strictSame(
+    plateau.map(({ load }) => load.connections),
+    [2, 8, 32, 128],
+  )
+  t.ok(plateau.every(({ load }) => load.loop === 'closed'))
+  t.ok(plateau[0].load.warmup_s > plateau[1].load.warmup_s, 'the first one warms up a cold target')
+})
+
+t.test('then the search, in an open loop, and an interval around the capacity', async (t) => {
+  const records = runOf({})
+  const { capacity, problem } = answerOf(PLAN, records)
+  t.equal(problem, null)
+  t.match(capacity, { trials: Number, confidence: Number, slo: SLO })
+  t.ok(Number(capacity?.low_rps) <= 1000 && Number(capacity?.high_rps) > 1000, JSON.stringify(capacity))
+  t.ok(Number(capacity?.high_rps) / Number(capacity?.low_rps) < 1.11)
+})
+
+t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, relaxed twice', async (t) => {
+  const records = runOf({ relaxed_rps: 5000 })
+  const edge = of(records, 'relax')
+  t.strictSame(
+    edge.map(({ cell }) => cell),
+    [null, 'POOL_MAX=8', 'POOL_MAX=8'],
+  )
+  const { capacity, limit } = answerOf(PLAN, records)
+  t.ok(edge.every(({ load }) => load.rate_rps > Number(capacity?.high_rps)))
+  t.match(limit, {
+    resource: 'pool-size',
+    confirmed: true,
+    evidence: [String, /^with POOL_MAX=8 the SLO was met, .* at \d+\/s/],
+  })
+})
+
+t.test('one that does not move the capacity was not it: the runner-up is accused', async (t) => {
+  const records = runOf({ runner_up: 'nofile' })
+  t.strictSame(
+    of(records, 'relax-runner-up').map(({ cell }) => cell),
+    [null, 'NOFILE=1024', 'NOFILE=1024'],
+  )
+  t.match(answerOf(PLAN, records).limit, { resource: 'nofile', runner_up: 'pool-size', confirmed: false })
+  const alone = answerOf(PLAN, runOf({ runner_up: 'api-cpu' })).limit
+  t.match(alone, {
+    resource: 'api-cpu',
+    runner_up: 'pool-size',
+    confirmed: null,
+    evidence: [/POOL_MAX=8 did not help/],
+  })
+})
+
+t.test('nothing is relaxed that is not ours, nor when it is not wanted', async (t) => {
+  const foreign = runOf({ resource: 'network' })
+  t.strictSame(
+    foreign.filter(({ cell }) => cell !== null),
+    [],
+  )
+  t.match(answerOf(PLAN, foreign).limit, { resource: 'network', confirmed: null })
+  const plan = { ...PLAN, confirms: false }
+  t.match(answerOf(plan, runOf({ plan })).limit, { resource: 'pool-size', confirmed: null })
+})
+
+t.test('a limit that could not be relaxed is left alone, and the runner-up accused', async (t) => {
+  const records = runOf({ runner_up: 'nofile' })
+  const refused = [{ cell: 'POOL_MAX=8', because: 'made up' }]
+  const searched = records.filter(({ experiment }) => !/^relax/.test(experiment))
+  t.match(nextStep(PLAN, searched, refused), { experiment: 'relax-runner-up', cell: null })
+  t.equal(nextStep(PLAN, searched, [...refused, { cell: 'NOFILE=1024', because: 'made up' }]), null)
+})
+
+t.test('a run that was cut off goes on with the same trial', async (t) => {
+  const records = runOf({ relaxed_rps: 5000 })
+  for (let length = 0; length < records.length; length++) {
+    const { experiment, cell, load } = records[length]
+    t.match(nextStep(PLAN, records.slice(0, length)), { experiment, cell, load })
+  }
+})
+
+t.test('what gives nothing to go by is said', async (t) => {
+  const dead = {
+    experiment: 'plateau',
+    cell: null,
+    load: { connections: 2, loop: 'closed' },
+    traffic: { ok: 0, goodput_rps: 0 },
+    outcome: { verdict: 'fail', because: 'nobody there' },
+  }
+  t.match(answerOf(PLAN, /** @type {any} */ ([dead])), { capacity: null, problem: /found none: nobody there/ })
+  const invalid = runOf({}).map((record) => {
+    return record.outcome.verdict === 'fail' ? { ...record, outcome: { verdict: 'invalid', because: 'late' } } : record
+  })
+  const bound = runOf({ given: of(invalid, 'plateau') })
+  const all = bound.map((record) =>
+    record.outcome.verdict === 'fail' ? { ...record, outcome: { verdict: 'invalid', because: 'late' } } : record,
+  )
+  const { capacity, problem } = answerOf(PLAN, all)
+  t.equal(capacity?.high_rps, null)
+  t.match(problem, /lower bound|not settled/)
+})
