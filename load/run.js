@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describeRun, openBench, pinningText } from './bench.js'
 import { withDatabase } from './environment.js'
 import { UsageError } from './flags.js'
@@ -13,6 +13,24 @@ import { openApi, openUrl } from './targets/index.js'
 import { runTrial } from './trial.js'
 
 /**
+ * What a run is done with, for real. A simulation stands in for any of it.
+ *
+ * @typedef {typeof LAB} Lab
+ */
+const LAB = {
+  openOrigin,
+  openBench,
+  describeRun,
+  spoilers,
+  openTarget: (/** @type {Open} */ open, /** @type {string | null} */ cell, /** @type {Place} */ place) =>
+    open(cell, place),
+  runTrial,
+  writePages,
+  now: () => new Date(),
+  pause: (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) => pause(ms, undefined, { signal }),
+}
+
+/**
  * Runs trials until `next` wants no more, and writes them down as they end. Every verb is this with a `next` of its own.
  *
  * @param {object} experiment
@@ -24,7 +42,7 @@ import { runTrial } from './trial.js'
  *   the next trial, or the end
  * @param {(trials: import('./trial.js').TrialRecord[], notApplied: NotAppliedCell[]) => { capacity: object | null, limit: object | null, problem: string | null }} experiment.answer
  *   problem: why there is no trustworthy answer
- * @param {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} [experiment.open] the target
+ * @param {Open} [experiment.open] the target
  *   of a cell, the local API or the plan's URL unless told otherwise; it stays open while the steps ask for the same cell
  * @param {string} [experiment.pinning] which core has what, where it is not the local API that has one
  * @param {import('./report/write.js').Report} [experiment.report] how the results are shown
@@ -32,7 +50,8 @@ import { runTrial } from './trial.js'
  * @returns {Promise<{ run: any, records: import('./trial.js').TrialRecord[] }>} also when it was interrupted
  *   (run.interrupted) or broke off (run.problem); what was measured is in the folder either way
  */
-export async function runExperiment(experiment, { signal, progress, environment }) {
+export async function runExperiment(experiment, { signal, progress, environment, lab: given }) {
+  const lab = { ...LAB, ...given }
   const { run, plan, results, databaseUrl, next, answer, open = openPlanned(plan), report = SWEEP_REPORT } = experiment
   const records = results.readTrials()
   const before = records.length
@@ -54,13 +73,13 @@ export async function runExperiment(experiment, { signal, progress, environment 
     results.releaseUnused()
     throw error
   }
-  const origin = await openOrigin(plan, { signal, progress }).catch(released)
+  const origin = await lab.openOrigin(plan, { signal, progress }).catch(released)
   const opening = { signal, progress, environment: withDatabase(environment, databaseUrl), runId: run.run_id }
-  const bench = await openBench(plan, results, opening).catch(released)
+  const bench = await lab.openBench(plan, results, opening).catch(released)
   let opened = /** @type {Opened | null} */ (null)
   let noisy = 0
   try {
-    Object.assign(state, await describeRun(plan, bench), { load_hosts: origin.hosts })
+    Object.assign(state, await lab.describeRun(plan, bench), { load_hosts: origin.hosts })
     for (const text of bench.database?.warnings ?? []) progress.note(`warning: ${text}`)
     // A resumed run keeps the warnings found when it began.
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
@@ -69,7 +88,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
       if (opened?.cell !== step.cell) {
         await opened?.target.stop()
         opened = null
-        const target = await open(step.cell, bench.place).catch((error) => {
+        const target = await lab.openTarget(open, step.cell, bench.place).catch((error) => {
           if (!(error instanceof NotApplied) || signal.aborted) throw error
           state.not_applied.push({ cell: step.cell, because: error.message })
         })
@@ -78,7 +97,7 @@ export async function runExperiment(experiment, { signal, progress, environment 
         refuseOtherConditions(run, state, records, opened)
         if (!state.pinning) {
           state.pinning = experiment.pinning ?? pinningText(plan, bench, target)
-          state.warnings.push(...(await spoilers(step, plan, { ...bench, origin }, target, { signal, progress })))
+          state.warnings.push(...(await lab.spoilers(step, plan, { ...bench, origin }, target, { signal, progress })))
         }
         write()
       }
@@ -95,13 +114,13 @@ export async function runExperiment(experiment, { signal, progress, environment 
         experiment: step.experiment,
         cell: step.cell,
       }
-      const record = await runTrial(setup, trialPlan, signal, progress.tick)
+      const record = await lab.runTrial(setup, trialPlan, signal, progress.tick)
       results.appendTrial(record)
       records.push(record)
       progress.trialEnded(record)
       warnOfMetrics(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
-      if (noisy > 0) await waitOut(noisy, signal, progress)
+      if (noisy > 0) await waitOut(noisy, signal, progress, lab.pause)
     }
     Object.assign(state, answer(records, state.not_applied))
   } catch (error) {
@@ -116,10 +135,10 @@ export async function runExperiment(experiment, { signal, progress, environment 
     await opened?.target.stop()
     await bench.close()
   }
-  state.finished_at = new Date().toISOString()
+  state.finished_at = lab.now().toISOString()
   write()
   // What was measured is not lost to a picture that cannot be drawn.
-  await writePages(results, report, state, records).catch((error) => {
+  await lab.writePages(results, report, state, records).catch((error) => {
     progress.note(`report.html could not be written: ${error.message}`)
   })
   return { run: state, records }
@@ -128,12 +147,14 @@ export async function runExperiment(experiment, { signal, progress, environment 
 /**
  * @typedef {{ cell: string | null, because: string }} NotAppliedCell
  * @typedef {import('./bench.js').Place} Place
+ * @typedef {(cell: string | null, place: Place) => Promise<import('./targets/index.js').Target>} Open
  * @typedef {{ cell: string | null, target: import('./targets/index.js').Target }} Opened
  *
  * @typedef {object} Io
  * @property {AbortSignal} signal stops load within a second; what was measured stays
  * @property {import('./report/progress.js').Progress} progress
  * @property {import('./environment.js').Environment} environment
+ * @property {Partial<Lab>} [lab] what stands in for the real one
  *
  * @typedef {object} Plan what a run is about; plain data, kept in run.json so that --resume can tell whether it is the same
  * @property {string | null} url null: the API, which we start
@@ -181,11 +202,12 @@ const CALM_S = 2
  * @param {number} noisy trials in a row
  * @param {AbortSignal} signal
  * @param {import('./report/progress.js').Progress} progress
+ * @param {Lab['pause']} pause
  */
-async function waitOut(noisy, signal, progress) {
+async function waitOut(noisy, signal, progress, pause) {
   const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
   progress.note(`the machine was noisy: waiting ${wait_s} s`)
-  await setTimeout(wait_s * 1000, undefined, { signal })
+  await pause(wait_s * 1000, signal)
 }
 
 /**

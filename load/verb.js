@@ -29,25 +29,38 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
  *
  * @param {Record<string, Verb>} verbs
  * @param {string[]} argv
+ * @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
+ *
+ * @typedef {object} Shell surroundings of a verb: those of this process unless told otherwise
+ * @property {Output} stdout
+ * @property {Output} stderr
+ * @property {NodeJS.ProcessEnv} env
+ * @property {string} dotenvFile
+ * @property {AbortSignal} signal interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do
+ * @property {() => Promise<void>} tidy removes what labs that were killed left behind
+ * @property {Partial<import('./run.js').Lab>} lab
+ *
+ * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
  */
-export async function main(verbs, [name, ...argv]) {
+export async function main(verbs, [name, ...argv], shell = {}) {
+  const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
   const verb = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
   if (!verb) {
     const known = Object.entries(verbs).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
-    process.stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
+    stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
     return EXIT.usage
   }
   if (argv.includes('--help')) {
-    process.stdout.write(verb.help)
+    stdout.write(verb.help)
     return EXIT.answered
   }
-  const signal = abortOnSignals()
+  const signal = shell.signal ?? abortOnSignals()
   try {
-    const environment = readEnvironment()
-    await removeLeftovers()
-    const io = { signal, progress: createProgress(process.stderr, environment.settings), environment }
-    return print(await verb.run(argv, io))
+    const environment = readEnvironment(env, dotenvFile)
+    await tidy()
+    const io = { signal, progress: createProgress(stderr, environment.settings), environment, lab }
+    return print(await verb.run(argv, io), { stdout, stderr })
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted
     const isUsers = error instanceof UsageError || error instanceof DatabaseError
@@ -55,22 +68,22 @@ export async function main(verbs, [name, ...argv]) {
     // What the system refuses (a full disk, a folder that is gone) is said in its own words, and so is what another host, or
     // the API, did; a stack is for our mistakes.
     const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
-    process.stderr.write(`redline: ${isUsers || isOthers ? message : stack}\n`)
+    stderr.write(`redline: ${isUsers || isOthers ? message : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }
 
-/** @param {Ended} ended */
-function print({ run, records, text, folder, json }) {
-  if (json) process.stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
-  else if (folder === null) process.stdout.write(`\n${text}\n`)
+/** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
+function print({ run, records, text, folder, json }, { stdout, stderr }) {
+  if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
+  else if (folder === null) stdout.write(`\n${text}\n`)
   else if (records.length > 0 || !run.interrupted)
-    process.stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n${folder}/report.html\n`)
+    stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n${folder}/report.html\n`)
   if (run.interrupted) {
-    process.stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
+    stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
     return EXIT.interrupted
   }
-  if (run.problem) process.stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
+  if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
   return run.problem ? EXIT.noAnswer : EXIT.answered
 }
 

@@ -12,11 +12,14 @@ const MAX_COLUMNS = 100
  * Shows how far a run is: a view that lives on a terminal, a line per trial elsewhere or where NO_COLOR is set
  * (no-color.org).
  *
- * @param {NodeJS.WriteStream} stream
+ * @param {import('../verb.js').Output} stream
  * @param {NodeJS.ProcessEnv} env
  */
 export function createProgress(stream, env) {
-  const live = stream.isTTY && stream.rows !== 0 && !env.NO_COLOR ? createLogUpdate(stream, { showCursor: true }) : null
+  const live =
+    stream.isTTY && stream.rows !== 0 && !env.NO_COLOR
+      ? createLogUpdate(/** @type {any} */ (stream), { showCursor: true })
+      : null
   /** @type {import('./screen.js').Shown | null} */
   let shown = null
   let before = ''
