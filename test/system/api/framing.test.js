@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { createBody } from '../../../api/body.js'
 import { newUser, post, startApi } from '../../support/api.js'
 import { blockTable } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
@@ -132,21 +131,6 @@ t.test('after a refusal, bodies in chunks are accepted again on every connection
   const statuses = await Promise.all(fine.map((socket) => answers(socket, 1)))
   t.strictSame([...new Set(statuses.flat())], [201])
   for (const socket of [...refused, ...fine]) socket.destroy()
-})
-
-t.test('a body is kept in one buffer, whatever its pieces', async (t) => {
-  const limitBytes = 16_384
-  for (const pieceBytes of [1, 7, 1000, 16_384]) {
-    const body = createBody(limitBytes)
-    const whole = Buffer.from(Array.from({ length: limitBytes }, (_, i) => i % 251))
-    for (let at = 0; at < limitBytes; at += pieceBytes) body.add(whole.subarray(at, at + pieceBytes))
-    const taken = body.take()
-    t.ok(taken.equals(whole), `in pieces of ${pieceBytes} bytes`)
-    t.ok(taken.buffer.byteLength <= limitBytes, 'the buffer is no larger than the limit')
-  }
-  const body = createBody(10)
-  t.strictSame([body.add(Buffer.alloc(10)), body.add(Buffer.alloc(1)), body.add(Buffer.alloc(1))], [true, false, false])
-  t.equal(body.take().length, 0, 'nothing is kept of a body over the limit')
 })
 
 const skip = existsSync('/proc/self/status') ? undefined : 'the peak of the memory is read from /proc'
