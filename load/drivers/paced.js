@@ -53,43 +53,53 @@ export const paced = {
 }
 
 /**
+ * @typedef {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} Clock in ms
+ * @type {Clock}
+ */
+const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
+
+/**
  * Runs one phase to its end: every request answered, failed or given up.
  *
- * @param {Connection[]} connections
- * @param {(connection: Connection, i: number, done: import('./connection.js').Done) => void} write
- * @param {import('./index.js').Load} load
+ * @template {Pick<Connection, 'expire'>} C
+ * @param {C[]} connections
+ * @param {(connection: C, i: number, done: import('./connection.js').Done) => void} write
+ * @param {Pick<import('./index.js').Load, 'rate_rps' | 'timeout_s'>} load
  * @param {import('./index.js').Phase} phase
+ * @param {Clock} [clock]
  * @returns {Promise<import('./recorder.js').Traffic>}
  */
-function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal, onCounts, onEnd, enough }) {
+export function pace(connections, write, load, phase, clock = REAL_CLOCK) {
+  const { rate_rps, timeout_s } = load
+  const { duration_s, signal, onCounts, onEnd, enough } = phase
   const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
   const idle = [...connections]
-  const start_ms = performance.now()
+  const start_ms = clock.now()
   let total = schedule.total
   let length_s = duration_s
   let noticed = 0
   let next = 0
 
   function pump() {
-    const elapsed_ms = performance.now() - start_ms
+    const elapsed_ms = clock.now() - start_ms
     const due = Math.min(total, schedule.dueBy(elapsed_ms))
     for (; noticed < due; noticed++) recorder.late(elapsed_ms - schedule.dueAt_ms(noticed))
     for (; next < due; next++) {
       const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
       if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms)
-      else if (idle.length > 0) dispatch(/** @type {Connection} */ (idle.shift()), next)
+      else if (idle.length > 0) dispatch(/** @type {C} */ (idle.shift()), next)
       else return
     }
   }
 
-  /** @param {Connection} connection @param {number} i */
+  /** @param {C} connection @param {number} i */
   function dispatch(connection, i) {
     recorder.sent++
-    recorder.queued(performance.now() - start_ms - schedule.dueAt_ms(i))
+    recorder.queued(clock.now() - start_ms - schedule.dueAt_ms(i))
     write(connection, i, (status, error) => {
-      const at_ms = performance.now() - start_ms
+      const at_ms = clock.now() - start_ms
       const latency_ms = at_ms - schedule.dueAt_ms(i)
       if (error) recorder.error(error, error === TIMEOUT ? latency_ms : undefined)
       else recorder.answer(status, latency_ms, at_ms)
@@ -99,20 +109,20 @@ function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal,
   }
 
   return new Promise((resolve, reject) => {
-    const pumping = setInterval(() => {
+    const pumping = clock.setInterval(() => {
       pump()
       if (recorder.completed + recorder.failed < total) return
       onEnd()
       end(resolve, recorder.summary(total, length_s))
     }, PUMP_INTERVAL_MS)
-    const expiring = setInterval(() => {
-      for (const connection of connections) connection.expire(timeout_ms, performance.now())
+    const expiring = clock.setInterval(() => {
+      for (const connection of connections) connection.expire(timeout_ms, clock.now())
     }, EXPIRE_INTERVAL_MS)
-    const counting = setInterval(() => onCounts(recorder.counts), 1000)
+    const counting = clock.setInterval(() => onCounts(recorder.counts), 1000)
     const abort = () => end(reject, signal.reason)
     signal.addEventListener('abort', abort)
     const stop = () => {
-      length_s = Math.min(duration_s, (performance.now() - start_ms) / 1000)
+      length_s = Math.min(duration_s, (clock.now() - start_ms) / 1000)
       total = schedule.dueBy(length_s * 1000)
     }
     if (enough.aborted) stop()
@@ -120,7 +130,9 @@ function pace(connections, write, { rate_rps, timeout_s }, { duration_s, signal,
 
     /** @template T @param {(value: T) => void} settle @param {T} value */
     function end(settle, value) {
-      for (const timer of [pumping, expiring, counting]) clearInterval(timer)
+      // Answers that come after an abort send nothing more.
+      total = 0
+      for (const timer of [pumping, expiring, counting]) clock.clearInterval(timer)
       signal.removeEventListener('abort', abort)
       enough.removeEventListener('abort', stop)
       settle(value)
