@@ -1,0 +1,65 @@
+import { seededRandom } from '../../../load/random.js'
+import { nextStep } from '../../../tuning/balance/steps.js'
+
+export const SIZE = { blocks: 2, warmup_s: 1, duration_s: 2, rate_rps: 10 }
+export const PLAN = /** @type {any} */ ({
+  parts: ['overhead', 'strategies', 'crowded', 'failing', 'processes', 'simulation'],
+  sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE, processes: SIZE },
+  processes: [1, 2],
+  haproxy: 'haproxy',
+  mix: { seed: 1 },
+})
+
+/** @param {any} plan */
+export function recordsOf(plan) {
+  /** @type {any[]} */
+  const records = []
+  for (let step = nextStep(plan, records); step && records.length < 1000; step = nextStep(plan, records)) {
+    records.push({ ...step, outcome: { verdict: 'pass' }, probes: { generator: {} } })
+  }
+  return records
+}
+
+/**
+ * Made-up records of a run: latency and errors by strategy.
+ *
+ * @param {Record<string, { p50: number, errors: number, leave_bins?: number, away?: boolean, queued?: number }>} strategies
+ * @param {number} [blocks]
+ */
+export function madeUp(strategies, blocks = 6) {
+  const random = seededRandom(5)
+  return Array.from({ length: blocks }, (_, block) =>
+    Object.entries(strategies).flatMap(([strategy, { p50, errors, leave_bins = 20, away = false, queued = 0 }]) => {
+      const noise = 0.95 + 0.1 * random()
+      const ms = {
+        p25: p50 * 0.8 * noise,
+        p50: p50 * noise,
+        p75: p50 * 1.5 * noise,
+        p95: p50 * 2 * noise,
+        mean: p50 * noise,
+      }
+      const traffic = { planned: 1000, ok: 1000 - Math.round(errors * noise), ok_latency_ms: ms, goodput_rps: 100 }
+      const own = Array.from({ length: 60 }, (_, bin) => (bin >= 10 + leave_bins && (away || bin < 30) ? 0 : 3))
+      const target = {
+        ...{ bin_ms: 100, names: ['a', 'failing'], from_s: 1, to_s: 3 },
+        endpoints: [
+          { requests: Array(60).fill(3), errors: [], queued: [queued] },
+          { requests: own, errors: [], queued: [] },
+        ],
+      }
+      const probes = { generator: {}, target, api: { cpu_us_per_request: p50 * noise } }
+      return ['strategies', 'crowded', 'failing', 'overhead'].map((part) => {
+        const experiment = `${part}/${block}/0`
+        return /** @type {any} */ ({
+          experiment,
+          cell: `${part}/${strategy}`,
+          traffic,
+          probes,
+          outcome: { verdict: 'pass' },
+        })
+      })
+    }),
+  ).flat()
+}
+
+export const JUDGED = { ...PLAN, fails: { failing: { from_s: 1, to_s: 3 } } }

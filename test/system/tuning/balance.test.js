@@ -1,0 +1,83 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { freePorts } from '../../../load/ports.js'
+import { PUBLISHED_PARAMETERS } from '../../../tuning/balance/adaptive.js'
+import { findHaproxy, haproxyConfig } from '../../../tuning/balance/haproxy.js'
+import { temporaryFolder } from '../../support/lab.js'
+import { httpServer, refusingUrl } from '../../support/servers.js'
+
+const P = PUBLISHED_PARAMETERS
+const NO_HAPROXY = 'this needs haproxy: apt-get install haproxy'
+
+const { program } = findHaproxy()
+
+t.test('HAProxy takes the configuration that is written for it', { skip: program ? false : NO_HAPROXY }, async (t) => {
+  const servers = [{ name: 'one', port: 8001 }]
+  const file = path.join(temporaryFolder(t), 'haproxy.cfg')
+  for (const balance of ['leastconn', 'random(2)']) {
+    writeFileSync(file, haproxyConfig({ port: 8000, balance, servers, health: '/health', retries: true }))
+    const { status, stderr } = spawnSync(String(program), ['-c', '-f', file], { encoding: 'utf8' })
+    t.equal(status, 0, stderr)
+  }
+})
+
+/** @param {any} t @param {'round-robin' | 'adaptive'} strategy @param {string[]} urls */
+async function startProxy(t, strategy, urls) {
+  const [port, adminPort] = await freePorts(2)
+  const endpoints = urls.map((url, i) => ({ name: `endpoint-${i + 1}`, port: Number(new URL(url).port) }))
+  const options = JSON.stringify({ strategy, endpoints, parameters: { ...P, min_samples: 1 }, port, adminPort })
+  const child = spawn(process.execPath, ['tuning/balance/proxy.js', options], { stdio: 'inherit' })
+  t.teardown(() => child.kill())
+  const url = `http://127.0.0.1:${port}/`
+  const state = async () => /** @type {any} */ (await (await fetch(`http://127.0.0.1:${adminPort}/state`)).json()).state
+  while (!(await state().catch(() => null))) await new Promise((resolve) => setTimeout(resolve, 20))
+  return { url, state }
+}
+
+t.test('the proxy passes requests and answers through, and says where they went', async (t) => {
+  /** @type {any[]} */
+  const seen = []
+  const echo = await httpServer(t, (req, res) => {
+    seen.push(req.headers)
+    res.writeHead(201, { 'X-Own': 'yes', Connection: 'keep-alive, X-Hop', 'X-Hop': 'no' })
+    req.pipe(res)
+  })
+  const { url } = await startProxy(t, 'round-robin', [echo, echo])
+  const body = 'x'.repeat(300_000)
+  const routes = []
+  for (let i = 0; i < 3; i++) {
+    const headers = { TE: 'trailers', 'X-Mine': 'yes' }
+    const answer = await fetch(url, { method: 'POST', body, headers })
+    t.equal(answer.status, 201)
+    t.equal(await answer.text(), body, 'the body comes back whole')
+    t.match(answer.headers.get('x-response-latency-milliseconds'), /^\d+$/)
+    t.equal(answer.headers.get('x-own'), 'yes')
+    t.equal(answer.headers.get('x-hop'), null, 'what is between two neighbours stays there')
+    routes.push(answer.headers.get('x-selected-route'))
+  }
+  t.strictSame(routes, ['endpoint-1', 'endpoint-2', 'endpoint-1'])
+  t.match(seen[0], { 'x-mine': 'yes', te: undefined, host: new URL(echo).host })
+})
+
+t.test('the adaptive proxy leaves an endpoint that nobody answers on', async (t) => {
+  const fine = await httpServer(t, (_, res) => void res.end('fine'))
+  const { url, state } = await startProxy(t, 'adaptive', [await refusingUrl(t), fine])
+  const statuses = []
+  for (let i = 0; i < 20; i++) statuses.push((await fetch(url)).status)
+  t.equal(statuses[0], 502, 'the first one is tried')
+  t.ok(statuses.filter((status) => status === 200).length >= 15, String(statuses))
+  const { scores } = await state()
+  t.equal(scores.length, 2)
+})
+
+t.test('an endpoint that breaks off in the middle of an answer is not taken for whole', async (t) => {
+  const torn = await httpServer(t, (_, res) => {
+    res.writeHead(200, { 'Content-Length': 100 })
+    res.write('half')
+    setImmediate(() => res.destroy())
+  })
+  const { url } = await startProxy(t, 'adaptive', [torn])
+  await t.rejects(fetch(url).then((answer) => answer.text()))
+})
