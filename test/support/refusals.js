@@ -1,21 +1,24 @@
-import { UsageError } from '../../load/flags.js'
+import { main } from '../../load/verb.js'
+import { createShell } from './shell.js'
 
 /**
- * Asserts that a verb refuses each of these command lines in one line, before it begins anything.
+ * Asserts that a verb refuses each of these command lines with one line and exit code 2, before it begins anything.
  *
  * @param {any} t
- * @param {import('../../load/verb.js').Verb} verb
+ * @param {Record<string, import('../../load/verb.js').Verb>} verb by its name
  * @param {[argv: string[], message: RegExp][]} refused
  */
 export async function refuses(t, verb, refused) {
   t.not(refused.length, 0)
-  // A command line that is accepted after all ends at once.
-  const signal = AbortSignal.abort(new Error('accepted'))
+  const [name] = Object.keys(verb)
   for (const [argv, message] of refused) {
-    const io = /** @type {any} */ ({ signal, progress: { note: () => {} }, environment: { settings: {} } })
-    const error = await verb.run(argv, io).catch((/** @type {Error} */ reason) => reason)
-    t.type(error, UsageError, argv.join(' '))
-    t.match(error, { message })
-    t.notMatch(error, { message: /\n/ })
+    const begun = async () => {
+      throw new Error('the command line was accepted')
+    }
+    const shell = createShell({ lab: { openOrigin: begun } })
+    t.equal(await main(verb, [name, ...argv], shell), 2, argv.join(' '))
+    t.match(shell.said.stderr, message)
+    t.match(shell.said.stderr, /^redline: [^\n]*\n$/)
+    t.equal(shell.said.stdout, '')
   }
 }

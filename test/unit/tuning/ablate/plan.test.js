@@ -21,5 +21,5 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--slow', 'validate=20'], /--slow: expected a stage .* got "validate=20"/],
     [['--slow', 'log=20us', '--stages', 'pool'], /--slow: expected one of --stages, got log/],
   ]
-  await refuses(t, ablate, wrong)
+  await refuses(t, { ablate }, wrong)
 })

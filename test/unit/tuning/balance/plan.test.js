@@ -26,5 +26,5 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--decay', '1.5'], /--decay: expected a number above 0, at most 1/],
     [['--only', 'all'], /--only: expected some of overhead,/],
   ]
-  await refuses(t, balance, wrong)
+  await refuses(t, { balance }, wrong)
 })

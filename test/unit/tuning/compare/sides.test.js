@@ -42,5 +42,5 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--a', 'http://127.0.0.1:1/'], /--b: expected/],
     [['--a', 'nowhere.env', '--b', 'http://127.0.0.1:1/'], /--a: expected .* got "nowhere.env"/],
   ]
-  await refuses(t, compare, wrong)
+  await refuses(t, { compare }, wrong)
 })
