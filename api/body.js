@@ -78,7 +78,7 @@ export function boundPieces(req, refuse) {
 /**
  * Makes Node's parser pass over the rest of what it has read, which may be ten thousand chunks more. Nothing stops it within a
  * read, but without its callback for bodies it needs well under a microsecond for a chunk. The callback is Node's own
- * (lib/_http_common.js, the same in Node 20 to 24) and not in the manual; where it is not found, the rest of this read is
+ * (lib/_http_common.js, the same in Node 20 to 26) and not in the manual; where it is not found, the rest of this read is
  * slower, and no less safe.
  *
  * @param {import('node:net').Socket} socket
