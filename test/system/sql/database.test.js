@@ -1,15 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
 import { DatabaseError, openDatabase } from '../../../sql/database.js'
 import { startEmbedded } from '../../../sql/embedded.js'
 import { copyCheckout, openDatabaseIn } from '../../support/checkout.js'
 import { rows } from '../../support/database.js'
+import { newDatabase, startServer } from '../../support/postgres.js'
 import { without, withoutRoot } from '../../support/skip.js'
+import { firstLine, until } from '../../support/until.js'
 
 const OUTPUT = /^\d+\.\d+ 0\n$/
 
+/** As a run starts it: with a data folder of its own. */
 const server = await startEmbedded()
 t.teardown(() => server.stop())
 
@@ -27,19 +31,21 @@ t.test('the embedded Postgres is durable, and reachable from this machine alone'
 })
 
 t.test('its password is its own, and needed', async (t) => {
-  const other = await startEmbedded()
-  t.teardown(() => other.stop())
-  t.not(new URL(other.url).port, new URL(server.url).port, 'two at once have ports of their own')
-  t.not(new URL(other.url).password, new URL(server.url).password)
-  const wrong = new URL(server.url)
-  wrong.password = 'wrong'
-  await t.rejects(rows(String(wrong), 'SELECT 1'), { code: '28P01' })
+  const other = new URL((await newDatabase(t)).url)
+  t.not(other.port, new URL(server.url).port, 'two at once have ports of their own')
+  t.not(other.password, new URL(server.url).password)
+  for (const password of ['wrong', other.password]) {
+    const wrong = Object.assign(new URL(server.url), { password })
+    await t.rejects(rows(String(wrong), 'SELECT 1'), { code: '28P01' })
+  }
 })
 
 t.test('open, reset, count and close', async (t) => {
   const database = await openDatabase(server.url)
-  t.match(database, { kind: 'given', schema: 'redline_lab' })
-  t.strictSame(database.warnings, [])
+  t.equal(database.kind, 'given')
+  t.equal(database.schema, 'redline_lab')
+  const onDisk = database.warnings.filter((text) => !text.startsWith('the data of Postgres is in memory'))
+  t.strictSame(onDisk, [], 'its commits are durable wherever its folder is')
   t.equal(await database.countRows(), 0)
   await rows(database.url, "INSERT INTO users (email, password) VALUES ('a', 'b'), ('c', 'd')")
   t.equal(await database.countRows(), 2)
@@ -52,17 +58,17 @@ t.test('open, reset, count and close', async (t) => {
 })
 
 t.test('a second lab on the same database is refused while the first is on', async (t) => {
-  const first = await openDatabase(server.url)
-  t.type(await openDatabase(server.url).catch((error) => error), DatabaseError)
+  const { url } = await newDatabase(t)
+  const first = await openDatabase(url)
+  await t.rejects(openDatabase(url), { message: /expected a database for this run alone/ })
   await first.close()
-  await (await openDatabase(server.url)).close()
+  await (await openDatabase(url)).close()
 })
 
 t.test('a database whose commits are not durable is named', async (t) => {
-  const fast = await startEmbedded({ settings: { fsync: 'off' } })
-  t.teardown(() => fast.stop())
-  const database = await openDatabase(fast.url)
-  t.strictSame(database.warnings, ['Postgres has fsync = off: a 201 may be lost in a crash'])
+  const database = await openDatabase((await newDatabase(t)).url)
+  const warned = database.warnings.filter((text) => text.includes('fsync'))
+  t.strictSame(warned, ['Postgres has fsync = off: a 201 may be lost in a crash'])
   await database.close()
 })
 
@@ -92,33 +98,43 @@ t.test('the environment does not loosen TLS either', async (t) => {
   })
 })
 
+/** `npm run database`, until it says where it serves. @param {any} t */
+async function serve(t) {
+  const child = spawn(process.execPath, ['sql/cli.js'], { env: { ...process.env, DATABASE_URL: '' } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const url = await firstLine('the URL of npm run database', child.stdout)
+  const [{ folder, pid }] = await rows(
+    url,
+    `SELECT current_setting('data_directory') AS folder,
+            split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid`,
+  )
+  return { child, folder, pid }
+}
+
 t.test('npm run database serves until it is told to stop, and leaves nothing', async (t) => {
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGHUP'])) {
-    const child = spawn(process.execPath, ['sql/cli.js'], { env: { ...process.env, DATABASE_URL: '' } })
-    const [url] = await once(child.stdout, 'data')
-    const [{ folder }] = await rows(String(url).trim(), "SELECT current_setting('data_directory') AS folder")
+  const all = await Promise.all([serve(t), serve(t)])
+  for (const [i, signal] of /** @type {const} */ (['SIGINT', 'SIGHUP']).entries()) {
+    const { child, folder, pid } = all[i]
+    t.ok(fs.existsSync(folder), 'it is there while it serves')
     child.kill(signal)
     const [code] = await once(child, 'exit')
     t.equal(code, 130)
-    t.notOk(fs.existsSync(folder))
+    t.notOk(fs.existsSync(path.dirname(folder)))
+    t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
   }
 })
 
 t.test('npm run database ends when Postgres does', async (t) => {
-  const child = spawn(process.execPath, ['sql/cli.js'], { env: { ...process.env, DATABASE_URL: '' } })
-  const [url] = await once(child.stdout, 'data')
-  const [{ pid }] = await rows(
-    String(url).trim(),
-    "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid",
-  )
-  process.kill(Number(pid), 'SIGINT')
+  const { child, folder, pid } = await serve(t)
+  process.kill(pid, 'SIGINT')
   const [said, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
   t.equal(code, 1)
   t.match(Buffer.concat(said).toString(), /Postgres ended by itself/)
+  t.notOk(fs.existsSync(path.dirname(folder)))
 })
 
 t.test('data survives a crash of the server', async (t) => {
-  const database = await startEmbedded()
+  const database = await startServer()
   t.teardown(() => database.stop())
   await rows(database.url, 'CREATE TABLE kept AS SELECT 1 AS n')
   await database.halt('SIGKILL')
@@ -128,8 +144,9 @@ t.test('data survives a crash of the server', async (t) => {
 })
 
 t.test('stop leaves neither process nor folder', async (t) => {
-  const database = await startEmbedded()
+  const database = await startServer()
   const pid = database.pid()
+  t.ok(fs.existsSync(database.folder))
   await database.stop()
   t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
   t.notOk(fs.existsSync(database.folder))
@@ -137,32 +154,47 @@ t.test('stop leaves neither process nor folder', async (t) => {
 
 t.test('when its owner is killed, so is Postgres', { skip: without('setpriv', '--version') }, async (t) => {
   const program = `
-    import { startEmbedded } from './sql/embedded.js'
-    const { pid, folder } = await startEmbedded()
+    import { startServer } from './test/support/postgres.js'
+    const { pid, folder } = await startServer()
     console.log(JSON.stringify({ pid: pid(), folder }))
     setInterval(() => {}, 1000)`
   const owner = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = await once(owner.stdout, 'data')
-  const { pid, folder } = JSON.parse(line)
+  t.teardown(() => owner.kill('SIGKILL'))
+  const { pid, folder } = JSON.parse(await firstLine('the pid of Postgres', owner.stdout))
   t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
+  t.match(fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8'), folder, 'it runs')
   owner.kill('SIGKILL')
-  while (fs.existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until('Postgres to end', () => !isRunning(pid), 30_000)
   t.pass('it is gone')
 })
 
-t.test('as root, from a checkout of mode 700 through and through', { skip: withoutRoot() }, async (t) => {
-  const folder = copyCheckout(t)
-  fs.chmodSync(folder, 0o700)
-  spawnSync('chmod', ['-R', 'go-rwx', folder])
-  const { stdout, stderr } = openDatabaseIn(folder)
-  t.match(stdout, OUTPUT, stderr)
-})
+/** A zombie has ended. @param {number} pid */
+function isRunning(pid) {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}
 
-t.test('as an ordinary user, without the links of an install script', async (t) => {
-  const folder = copyCheckout(t)
-  const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
-  const { stdout, stderr } = openDatabaseIn(folder, withoutRoot() ? [] : nobody)
-  t.match(stdout, OUTPUT, stderr)
-})
+const asUser = withoutRoot() ? [] : ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+
+t.test(
+  'from a checkout without the links of an install script',
+  { skip: asUser[0] && without('setpriv', '--version') },
+  async (t) => {
+    const folder = copyCheckout(t)
+    await t.test('as an ordinary user', async (t) => {
+      const { stdout, stderr } = openDatabaseIn(folder, asUser)
+      t.match(stdout, OUTPUT, stderr)
+    })
+    await t.test('as root, where it is of mode 700 through and through', { skip: withoutRoot() }, async (t) => {
+      spawnSync('chmod', ['-R', 'go-rwx', folder])
+      t.equal(fs.statSync(`${folder}/checkout/sql/cli.js`).mode & 0o077, 0)
+      const { stdout, stderr } = openDatabaseIn(folder)
+      t.match(stdout, OUTPUT, stderr)
+    })
+  },
+)
