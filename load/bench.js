@@ -14,12 +14,13 @@ import { openHost } from './ssh/host.js'
  * @param {Plan} plan
  * @param {import('./results.js').Results} results
  * @param {Opening} io
+ * @param {() => Cores | null} [takeCores]
  * @returns {Promise<Bench>}
  * @throws {UsageError} the database is not named as one that may be emptied
  *
  * @typedef {import('./run.js').Io & { runId: string }} Opening
  */
-export async function openBench(plan, results, { signal, progress, environment, runId }) {
+export async function openBench(plan, results, { signal, progress, environment, runId }, takeCores = pinToCores) {
   const logFile = results.file('api.log')
   if (plan.url) {
     const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
@@ -29,12 +30,17 @@ export async function openBench(plan, results, { signal, progress, environment, 
   const { url, pg } = environment.database
   const open = () => openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
   if (plan.ssh) return openThere(plan.ssh, logFile, open, { signal, progress, environment })
-  const planned = planCores()
-  const cores = planned !== null && pinSelf(planned.others) ? planned : null
+  const cores = takeCores()
   if (!url) progress.note('starting Postgres …')
   const database = await open()
   const place = { databaseUrl: database.url, ...coresOf(cores), env: environment.forApi, logFile }
   return { database, cores, place, host: null, close: () => database.close() }
+}
+
+/** Moves this process, and with it all that it starts, off the API's core. @returns {Cores | null} null: nothing is pinned */
+function pinToCores() {
+  const planned = planCores()
+  return planned !== null && pinSelf(planned.others) ? planned : null
 }
 
 /**

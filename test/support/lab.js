@@ -4,37 +4,53 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { until } from './until.js'
 
 const CLI = fileURLToPath(new URL('../../load/cli.js', import.meta.url))
+
+/** Beyond it a program hangs; tap gives a file 300 s. */
+const DEADLINE_MS = 240_000
 
 /**
  * Runs a verb of the lab as a program.
  *
  * @param {string[]} argv
  * @param {Record<string, string | undefined>} [env] undefined takes a variable away
- * @param {{ cwd?: string }} [options] the folder it runs in, whose `.env` it reads
+ * @param {{ cwd?: string, deadline_ms?: number }} [options] cwd: the folder it runs in, whose `.env` it reads
  * @returns {{ child: import('node:child_process').ChildProcess, ended: Promise<{ code: number | null, stdout: string, stderr: string }>, stderrHas: (text: string) => Promise<void> }}
  */
-export function startLab(argv, env = {}, { cwd } = {}) {
+export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS } = {}) {
   const merged = Object.entries({ ...process.env, DATABASE_URL: undefined, ...env }).filter(
     ([, value]) => value !== undefined,
   )
   const child = spawn(process.execPath, [CLI, ...argv], { cwd, env: Object.fromEntries(merged) })
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
   const output = { stdout: '', stderr: '' }
   for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
     child[name].on('data', (chunk) => {
       output[name] += chunk
     })
   }
-  const ended = new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output })))
+  const ended = new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      kill()
+      reject(new Error(`expected "${argv.join(' ')}" to end within ${deadline_ms} ms: ${output.stderr}`))
+    }, deadline_ms)
+    child.once('close', (code) => {
+      clearTimeout(timer)
+      process.off('exit', kill)
+      resolve({ code, ...output })
+    })
+  })
+  ended.catch(() => {})
   return {
     child,
     ended: /** @type {any} */ (ended),
     stderrHas: async (text) => {
-      while (!output.stderr.includes(text)) {
-        if (child.exitCode !== null) throw new Error(`ended before "${text}": ${output.stderr}`)
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
+      const isOver = () => child.exitCode !== null || child.signalCode !== null
+      await until(`"${text}" on stderr`, () => output.stderr.includes(text) || isOver(), deadline_ms)
+      if (!output.stderr.includes(text)) throw new Error(`ended before "${text}": ${output.stderr}`)
     },
   }
 }

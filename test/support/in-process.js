@@ -1,0 +1,30 @@
+import { openBench } from '../../load/bench.js'
+import { doctor } from '../../load/doctor.js'
+import { sweep } from '../../load/sweep.js'
+import { main } from '../../load/verb.js'
+import { createShell } from './shell.js'
+
+/** A bench without pinning, which would move the test itself to another core. @type {import('../../load/run.js').Lab['openBench']} */
+const openUnpinned = (plan, results, opening) => openBench(plan, results, opening, () => null)
+
+/**
+ * Runs a verb of the lab in this process: with real load, but neither pinned nor with pages, which take longer than the
+ * trials of a test.
+ *
+ * @param {string[]} argv
+ * @param {object} [options]
+ * @param {Record<string, string | undefined>} [options.env] beside this process's own, without DATABASE_URL
+ * @param {string} [options.dotenvFile]
+ * @param {AbortSignal} [options.signal]
+ * @param {Partial<import('../../load/run.js').Lab>} [options.lab] what stands in for the real one
+ * @returns {Promise<{ code: number, stdout: string, stderr: string }>}
+ */
+export async function runHere(argv, { env = {}, lab = {}, ...given } = {}) {
+  const shell = createShell({
+    env: { ...process.env, DATABASE_URL: undefined, ...env },
+    lab: { openBench: openUnpinned, spoilers: async () => [], writePages: async () => {}, ...lab },
+    ...given,
+  })
+  const code = await main({ sweep, doctor }, argv, shell)
+  return { code, ...shell.said }
+}
