@@ -19,6 +19,11 @@ export function randomAt(seed, n) {
   return scrambled((seed + Math.imul(n + 1, STEP)) | 0)
 }
 
+/** From the standard normal distribution (Box and Muller). @param {() => number} random the next number in [0, 1) */
+export function normal(random) {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+}
+
 /** @param {number} state */
 function scrambled(state) {
   let mixed = Math.imul(state ^ (state >>> 15), 1 | state)

@@ -1,3 +1,5 @@
+import { normal } from '../../load/random.js'
+
 /**
  * Synthetic services, each with a capacity that is known, to measure the search against. A trial's score is
  * ln(p99 / SLO); x is ln(rate / capacity).
@@ -173,9 +175,4 @@ function between(random, from, to) {
 /** @param {number} x */
 function logistic(x) {
   return 1 / (1 + Math.exp(-x))
-}
-
-/** Box and Muller. @param {Random} random */
-function normal(random) {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 }

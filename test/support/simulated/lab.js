@@ -1,0 +1,125 @@
+import { API_DEFAULTS, recordOf } from './record.js'
+
+const START_MS = Date.parse('2026-01-01T00:00:00Z')
+
+/** What passes between two trials. */
+const BETWEEN_TRIALS_S = 0.5
+
+/**
+ * A lab without processes, sockets or a clock: its targets are answered for by a simulated service, and its time passes as
+ * trials ask for it.
+ *
+ * @param {import('./service.js').Serve} serve
+ * @param {object} [options] what happens beside
+ * @param {(cell: string | null, opening: number) => void} [options.onOpen] before a target opens; throws where it does not
+ * @param {(trial: import('../../../load/trial.js').TrialPlan, started: number) => Partial<import('./record.js').Seen> | void} [options.onTrial]
+ *   while a trial is on: throws where it breaks off, returns what goes wrong in it; started: trials so far in this lab
+ * @returns {Partial<import('../../../load/run.js').Lab> & { log: LabLog }}
+ *
+ * @typedef {object} LabLog
+ * @property {(string | null)[]} opened cells
+ * @property {number} open targets
+ * @property {number} benches open
+ * @property {number[]} pauses_ms
+ */
+export function createLab(serve, { onOpen = () => {}, onTrial = () => {} } = {}) {
+  const log = {
+    opened: /** @type {(string | null)[]} */ ([]),
+    open: 0,
+    benches: 0,
+    pauses_ms: /** @type {number[]} */ ([]),
+  }
+  let now_ms = START_MS
+  let started = 0
+  let isOurs = true
+
+  return {
+    log,
+    now: () => new Date(now_ms),
+    pause: async (ms, signal) => {
+      log.pauses_ms.push(ms)
+      now_ms += ms
+      signal.throwIfAborted()
+    },
+    openOrigin: async () => ({ hosts: [], of: () => ({}) }),
+    openBench: async (plan, results) => {
+      isOurs = plan.url === null
+      log.benches++
+      const cores = isOurs ? { api: '0', others: '1' } : null
+      const place = {
+        databaseUrl: '',
+        cores: cores?.api ?? null,
+        allCores: '0,1',
+        env: {},
+        logFile: results.file('api.log'),
+      }
+      const close = async () => void log.benches--
+      return { database: null, cores, place, host: null, close }
+    },
+    describeRun: async (plan) => describeRun(plan),
+    spoilers: async () => [],
+    writePages: async () => {},
+
+    openTarget: async (_open, cell) => {
+      log.opened.push(cell)
+      onOpen(cell, log.opened.length)
+      log.open++
+      return /** @type {any} */ ({
+        ...(isOurs ? OURS : THEIRS),
+        settings: isOurs ? { ...API_DEFAULTS, ...settingsOf(cell) } : {},
+        stop: async () => void log.open--,
+      })
+    },
+
+    runTrial: async ({ target, slo, runId, experiment, cell }, plan, signal, onCounts) => {
+      signal.throwIfAborted()
+      started++
+      const wrong = onTrial(plan, started)
+      signal.throwIfAborted()
+      const { mix, trial, ...load } = plan
+      const step = { experiment, cell, load: { ...load, mix } }
+      const at_s = (now_ms - START_MS) / 1000
+      const started_at = new Date(now_ms).toISOString()
+      const seen = { ...serve(step, { trial, at_s, settings: target.settings }), ...wrong }
+      onCounts({ sent: 1, completed: 1, ok: 1, failed: 0 })
+      now_ms += (plan.warmup_s + plan.duration_s + (seen.late_s ?? 0) + BETWEEN_TRIALS_S) * 1000
+      const about = {
+        run_id: runId,
+        trial,
+        started_at,
+        settings: target.settings,
+        target,
+        slo,
+        mix,
+        timeout_s: plan.timeout_s,
+      }
+      return recordOf(step, seen, about)
+    },
+  }
+}
+
+const OURS = { kind: 'local', url: 'http://127.0.0.1:3000/user', pid: 1, cores: '0', countsRows: true }
+const THEIRS = { kind: 'url', url: 'http://10.0.0.1/user', pid: null, cores: null, countsRows: false }
+
+/** Of a cell that names knobs and their levels, what is read back. @param {string | null} cell */
+function settingsOf(cell) {
+  const parts = (cell ?? '').split(' ').filter((part) => /^[A-Z_]+=/.test(part))
+  return Object.fromEntries(
+    parts.map((part) => {
+      const [name, level] = part.split('=')
+      return [name, /^\d+$/.test(level) ? Number(level) : level]
+    }),
+  )
+}
+
+/** @param {import('../../../load/run.js').Plan} plan @returns {any} */
+function describeRun({ slo }) {
+  const memory_bytes = 8 * 2 ** 30
+  return {
+    machine: { cpu_model: 'simulated', cores: 2, memory_bytes, kernel: 'none', platform: 'simulated' },
+    versions: { node: 'v20.19.0', postgres: '18.0', redline_commit: 'simulated', driver: 'simulated' },
+    database: { kind: 'embedded', version: '18.0', schema: 'public' },
+    slo,
+    warnings: [],
+  }
+}
