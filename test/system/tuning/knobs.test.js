@@ -1,0 +1,65 @@
+import path from 'node:path'
+import t from 'tap'
+import { NotApplied } from '../../../load/not-applied.js'
+import { loadOf, openCell } from '../../../tuning/knobs/open-cell.js'
+import { KNOBS } from '../../../tuning/knobs.js'
+import { newUser, post } from '../../support/api.js'
+import { rows } from '../../support/database.js'
+import { temporaryFolder } from '../../support/lab.js'
+import { newDatabase } from '../../support/postgres.js'
+
+const embedded = await newDatabase(t)
+
+/** @param {any} t @param {Record<string, string>} levels */
+function open(t, levels) {
+  const logFile = path.join(temporaryFolder(t), 'api.log')
+  return openCell(levels, { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile })
+}
+
+t.test('knobs are turned by all means, and read back from what runs', async (t) => {
+  const levels = {
+    INSERT_MODE: 'prepared',
+    POOL_MAX: '3',
+    NOFILE: '300',
+    SEMI_SPACE_MB: '8',
+    DB_DELAY_MS: '20',
+    SYNCHRONOUS_COMMIT: 'off',
+    NODE: process.versions.node.split('.')[0],
+    CONNECTIONS: 'fresh',
+  }
+  const target = await open(t, levels)
+  const { NODE, ...others } = target.settings
+  t.match(others, {
+    INSERT_MODE: 'prepared',
+    POOL_MAX: 3,
+    NOFILE: 300,
+    SEMI_SPACE_MB: 8,
+    DB_DELAY_MS: 20,
+    SYNCHRONOUS_COMMIT: 'off',
+  })
+  t.equal(NODE, Number(levels.NODE))
+  t.strictSame(loadOf(levels), { fresh_connections: true })
+  await post(target.url, newUser())
+  const start_ms = performance.now()
+  t.equal((await post(target.url, newUser())).status, 201)
+  t.ok(performance.now() - start_ms >= 20, 'the database is far away')
+  await target.stop()
+  const triggers = await rows(embedded.url, "SELECT 1 FROM pg_trigger WHERE tgname = 'redline_delay'", [])
+  t.equal(triggers.length, 0, 'and near again when the cell is closed')
+})
+
+t.test('the first level of a knob is what the API has when nobody turns it', async (t) => {
+  const target = await open(t, {})
+  t.teardown(target.stop)
+  for (const [name, { by, levels }] of Object.entries(KNOBS)) {
+    if (by === 'environment' || by === 'prlimit') t.equal(String(target.settings[name]), levels[0], name)
+  }
+})
+
+t.test('what cannot be set is not applied, and leaves nothing', async (t) => {
+  const tooMany = open(t, { DB_DELAY_MS: '5', NOFILE: '2000000000' })
+  await t.rejects(tooMany, new NotApplied())
+  await t.rejects(tooMany, /prlimit|NOFILE/)
+  const triggers = await rows(embedded.url, "SELECT 1 FROM pg_trigger WHERE tgname = 'redline_delay'", [])
+  t.equal(triggers.length, 0)
+})

@@ -1,0 +1,69 @@
+import path from 'node:path'
+import t from 'tap'
+import { NotApplied } from '../../../load/not-applied.js'
+import { openDatabase } from '../../../sql/database.js'
+import { openCell } from '../../../tuning/knobs/open-cell.js'
+import { newUser, post } from '../../support/api.js'
+import { rows } from '../../support/database.js'
+import { processesOf, temporaryFolder } from '../../support/lab.js'
+import { newDatabase } from '../../support/postgres.js'
+import { without } from '../../support/skip.js'
+
+const skip = without('pgbouncer', '--version') ?? false
+
+/** @param {any} t @param {string} databaseUrl @param {Record<string, string>} levels */
+function open(t, databaseUrl, levels, env = process.env) {
+  const logFile = path.join(temporaryFolder(t), 'api.log')
+  return openCell(levels, { databaseUrl, cores: null, allCores: null, env, logFile })
+}
+
+/** @param {string} url @param {number} requests all at once */
+async function statuses(url, requests) {
+  const answers = await Promise.all(Array.from({ length: requests }, () => post(url, newUser())))
+  return answers.map(({ status }) => status)
+}
+
+t.test(
+  'behind PgBouncer the API has as many connections as that, and is past it when it closes',
+  { skip },
+  async (t) => {
+    const embedded = await newDatabase(t)
+    const levels = { INSERT_MODE: 'single', POOL_MAX: '10', DB_DELAY_MS: '20', PGBOUNCER_POOL: '2' }
+    const target = await open(t, embedded.url, levels)
+    t.match(target.settings, { POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2, PGBOUNCER: /^\d+\.\d+/ })
+
+    const answered = statuses(target.url, 60)
+    const sessions = 'SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1'
+    let most = 0
+    for (let ended = false; !ended; ) {
+      ended = await Promise.race([answered.then(() => true), new Promise((resolve) => setTimeout(resolve, 5, false))])
+      most = Math.max(most, (await rows(embedded.url, sessions, ['redline-api']))[0].count)
+    }
+    t.ok((await answered).every((status) => status === 201))
+    t.equal(most, 2, 'though the pool of the API has ten')
+    await target.stop()
+    t.equal((await rows(embedded.url, sessions, ['redline-api']))[0].count, 0)
+    t.strictSame(processesOf('redline-pgbouncer-'), [])
+  },
+)
+
+t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async (t) => {
+  const embedded = await newDatabase(t)
+  const database = await openDatabase(embedded.url)
+  t.teardown(database.close)
+  const target = await open(t, database.url, { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' })
+  t.teardown(target.stop)
+  t.strictSame(await statuses(target.url, 3), [201, 201, 201])
+  t.equal(await database.countRows(), 3)
+  t.strictSame(await rows(embedded.url, 'SELECT count(*)::int FROM public.users'), [{ count: 0 }])
+})
+
+t.test('what it does not pass on is not taken for set', { skip }, async (t) => {
+  const embedded = await newDatabase(t)
+  const levels = { INSERT_MODE: 'single', SYNCHRONOUS_COMMIT: 'off', PGBOUNCER_POOL: '2' }
+  await t.rejects(
+    open(t, embedded.url, levels),
+    new NotApplied('SYNCHRONOUS_COMMIT: expected off when it was read back, got on'),
+  )
+  t.strictSame(processesOf('redline-pgbouncer-'), [])
+})

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { main } from '../../../load/verb.js'
+import { VERBS } from '../../../tuning/verbs.js'
+import { createShell } from '../../support/shell.js'
+
+/** @type {Record<string, [string[], RegExp][]>} */
+const WRONG = {
+  ramp: [
+    [['--price-b', '1/h'], /--price-b: requires --b/],
+    [['--storage-a', '1GBx1'], /--storage-a: requires --price-a/],
+    [['--driver', 'paced'], /--driver: expected one or more of .*autocannon/],
+    [['--a', 'nowhere.env'], /--a: expected .* got "nowhere.env"/],
+    [['--a', 'https://127.0.0.1:1/', '--driver', 'autocannon'], /cannot do https/],
+  ],
+  tune: [
+    [['--preset', 'huge'], /--preset: expected one of quick, pgbouncer, full, article, got "huge"/],
+    [['--preset', 'quick', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
+    [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
+  ],
+  playbook: [[['--claim', 'nothing'], /--claim: expected one of .* got "nothing"/]],
+  faults: [[['--only', 'gremlins'], /--only: expected some of spinning-handler,.* got "gremlins"/]],
+}
+
+for (const [verb, wrong] of Object.entries(WRONG)) {
+  t.test(`${verb}: a command line that makes no sense is refused with one line`, async (t) => {
+    for (const [flags, message] of wrong) {
+      const shell = createShell()
+      t.equal(await main(VERBS, [verb, ...flags], shell), 2, flags.join(' '))
+      t.equal(shell.said.stdout, '')
+      t.match(shell.said.stderr, message)
+      t.match(shell.said.stderr, /^redline: [^\n]*\n$/)
+    }
+  })
+}

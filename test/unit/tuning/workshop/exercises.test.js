@@ -1,0 +1,93 @@
+import fs from 'node:fs'
+import t from 'tap'
+import { terminalText } from '../../../../load/report/terminal.js'
+import { KNOBS } from '../../../../tuning/knobs.js'
+import { filled } from '../../../../tuning/workshop/exercise.js'
+import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
+import { LINUX, MADE, ONE_CORE } from './made.js'
+
+for (const exercise of EXERCISES) {
+  const { id, before, predict, first, turn, expect } = exercise
+  const made = MADE[id]
+
+  for (const [machine, facts] of Object.entries({ LINUX, ONE_CORE })) {
+    t.test(`${id}, ${machine}: a right guess, what solves it and what does not`, async (t) => {
+      const found = { facts, trials: { ...made.before }, answers: /** @type {any} */ ({}) }
+      const answer = (/** @type {string} */ name, /** @type {string} */ said) => {
+        const { kind, text, figures } = exercise[/** @type {'predict'} */ (name)]
+        t.notMatch(filled(text, figures?.(found) ?? {}), /…|NaN|undefined/)
+        found.answers[name] = kind.parse(said, facts)
+        t.not(found.answers[name], undefined, `${name}: "${said}" is understood`)
+      }
+      t.strictSame(
+        before(facts).map(({ name }) => name),
+        Object.keys(made.before),
+      )
+      answer('predict', predict.solution(found))
+      refusesNothing(t, facts, [...before(facts), ...first(found)])
+      t.strictSame(
+        first(found).map(({ name }) => name),
+        Object.keys(made.first),
+      )
+      Object.assign(found.trials, made.first)
+      const guess = exercise.compare(found)
+      if (facts.pinned) t.ok(guess.right, `the guess: ${guess.text}`)
+      if (predict.wrong) {
+        const wrong = { ...found, answers: { predict: predict.kind.parse(predict.wrong(found), facts) } }
+        t.notOk(exercise.compare(wrong).right, 'the wrong guess is wrong')
+      }
+      for (const [said, trials, solved] of /** @type {const} */ ([
+        [turn.wrong?.(found), made.fails, false],
+        [turn.solution(found), made.solves, true],
+      ])) {
+        answer('turn', String(said))
+        if (expect) answer('expect', expect.solution(found))
+        const asked = exercise.again(found)
+        refusesNothing(t, facts, asked)
+        t.ok(
+          asked.length > 0 && asked.every(({ name }) => name in trials),
+          'what is measured again is what was made up',
+        )
+        const after = { ...found, trials: { ...found.trials, ...trials } }
+        t.match(exercise.compareExpected?.(after) ?? { text: 'none' }, { text: String })
+        t.match(exercise.outcome(after), { solved, because: /\w/ })
+        const shown = terminalText(exercise.evidence(after), 100)
+        t.notMatch(shown, /NaN|undefined/)
+        t.ok(
+          shown.split('\n').every((line) => line.length <= 100),
+          'fits a terminal',
+        )
+      }
+    })
+  }
+
+  t.test(`${id}: hints in steps`, async (t) => {
+    for (const question of [predict, turn]) t.ok(question.hints.length >= 2)
+    for (const question of expect ? [expect] : []) t.ok(question.hints.length >= 1)
+  })
+}
+
+/** What this machine cannot do is not asked of it. @param {any} t @param {any} facts @param {any[]} measurements */
+function refusesNothing(t, facts, measurements) {
+  for (const { levels, load } of measurements) {
+    t.ok(load.duration_s > 0 && load.connections > 0)
+    t.ok(load.loop === 'closed' ? load.rate_rps === null : Number.isInteger(load.rate_rps) && load.rate_rps > 0)
+    if (!facts.limits) t.notOk('NOFILE' in levels)
+    if (!facts.vegeta) t.notOk('GENERATOR' in levels)
+    if (!facts.pinned) t.notOk('CORES' in levels)
+    for (const [name, level] of Object.entries(levels))
+      if (name in KNOBS) t.ok(KNOBS[name].accepts(level), `${name}=${level}`)
+  }
+}
+
+t.test('at least eight, each once, and all but the first say what they need', async (t) => {
+  t.ok(EXERCISES.length >= 8)
+  t.equal(new Set(EXERCISES.map(({ id }) => id)).size, EXERCISES.length)
+  t.equal(EXERCISES[0].needs, '')
+  for (const { needs, symptoms, discussion } of EXERCISES.slice(1)) {
+    t.match(needs, /\w/)
+    t.ok(symptoms.length > 0 && discussion.length > 0)
+  }
+  const teacher = fs.readFileSync('tuning/workshop/TEACHER.md', 'utf8')
+  for (const { title } of EXERCISES) t.match(teacher, title)
+})

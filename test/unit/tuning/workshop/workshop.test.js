@@ -1,0 +1,163 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { main } from '../../../../load/verb.js'
+import { KNOBS } from '../../../../tuning/knobs.js'
+import { reportOn } from '../../../../tuning/report.js'
+import { VERBS } from '../../../../tuning/verbs.js'
+import { classReport, readClass } from '../../../../tuning/workshop/class.js'
+import { choice, number, setting } from '../../../../tuning/workshop/exercise.js'
+import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
+import { nextStep } from '../../../../tuning/workshop/measure.js'
+import { folderOf, forget, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
+import { trialsByName } from '../../../../tuning/workshop/trials.js'
+import { temporaryFolder } from '../../../support/lab.js'
+import { createShell } from '../../../support/shell.js'
+import { LINUX, ONE_CORE } from './made.js'
+
+t.test('answers as people type them', async (t) => {
+  const letters = choice({ one: '1', two: '2' }, { only: (value, { pinned }) => value !== 'one' || pinned })
+  const rate = number('requests/s', 1, 5000)
+  const knob = setting({ POOL_MAX: KNOBS.POOL_MAX })
+  for (const [kind, said, facts, value] of /** @type {[any, string, any, any][]} */ ([
+    [letters, 'b', LINUX, 'two'],
+    [letters, 'B)', LINUX, 'two'],
+    [letters, 'two', LINUX, 'two'],
+    [letters, 'c', LINUX, undefined],
+    [letters, '', LINUX, undefined],
+    [letters, 'a', ONE_CORE, 'two'],
+    [letters, 'b', ONE_CORE, undefined],
+    [rate, '2000', LINUX, 2000],
+    [rate, '2,000/s', LINUX, 2000],
+    [rate, '2000.5', LINUX, undefined],
+    [rate, '0', LINUX, undefined],
+    [rate, '9999', LINUX, undefined],
+    [rate, 'many', LINUX, undefined],
+    [knob, 'pool_max = 40', LINUX, { name: 'POOL_MAX', level: '40' }],
+    [knob, 'POOL_MAX=0', LINUX, undefined],
+    [knob, 'POOL_MIN=4', LINUX, undefined],
+    [knob, '40', LINUX, undefined],
+  ])) {
+    t.strictSame(kind.parse(said, facts), value, said)
+  }
+})
+
+t.test('each measurement once; an invalid one again, unless that is what is looked at', async (t) => {
+  const [one, two] = ['one', 'two'].map((name) => ({
+    name,
+    levels: { POOL_MAX: '4' },
+    countsAlways: false,
+    load: /** @type {any} */ ({ warmup_s: 1, duration_s: 1 }),
+  }))
+  const record = (/** @type {string} */ experiment, verdict = 'pass') =>
+    /** @type {any} */ ({ experiment, outcome: { verdict } })
+  t.match(nextStep([one, two], 0, [], []), { experiment: 'one#0', cell: 'POOL_MAX=4', about: 'one' })
+  t.match(nextStep([one, two], 0, [record('one#0')], []), { experiment: 'two#0' })
+  t.match(nextStep([one], 1, [record('one#0')], []), { experiment: 'one#1' }, 'a new round')
+  t.match(nextStep([one], 0, [record('one#0', 'invalid')], []), { experiment: 'one#0' })
+  t.equal(nextStep([one], 0, [record('one#0', 'invalid'), record('one#0', 'invalid')], []), null, 'but not for ever')
+  const noisy = { ...record('one#0'), outcome: { verdict: 'invalid', blame: 'noise' } }
+  t.equal(nextStep([{ ...one, countsAlways: true }], 0, [noisy], []), null)
+  const invented = { ...noisy, outcome: { verdict: 'invalid', blame: 'rows' } }
+  t.match(nextStep([{ ...one, countsAlways: true }], 0, [invented], []), { experiment: 'one#0' }, 'rows that are wrong')
+  t.equal(nextStep([one], 0, [], [{ cell: 'POOL_MAX=4', because: 'no' }]), null, 'nor what cannot be had')
+  const records = [
+    record('a#0', 'invalid'),
+    record('a#0'),
+    record('b#1'),
+    record('b#2', 'fail'),
+    record('c#0'),
+    record('c#0', 'fail'),
+  ]
+  const trials = trialsByName(records)
+  t.equal(trials.a, records[1], 'the one that says something')
+  t.equal(trials.b, records[3], 'the last round')
+  t.equal(trials.c, records[4])
+})
+
+t.test('what is forgotten is ours alone, and no other folder is taken', async (t) => {
+  const folder = temporaryFolder(t)
+  const state = newState(LINUX)
+  writeProgress(folder, { format: 'redline-workshop-1', exercises: { knee: state, files: state } })
+  fs.mkdirSync(folderOf(folder, 'knee'))
+  fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine')
+  t.strictSame(forget(folder, ['knee', 'loops']), ['knee'])
+  t.strictSame(Object.keys(readProgress(folder).exercises), ['files'])
+  t.strictSame(fs.readdirSync(folder).sort(), ['notes.txt', 'progress.json'])
+  fs.writeFileSync(path.join(folder, 'progress.json'), '{"format":"another"}')
+  t.throws(() => readProgress(folder), /^.*--out: expected the folder of a workshop/)
+  const run = temporaryFolder(t)
+  fs.writeFileSync(path.join(run, 'run.json'), '{}')
+  t.throws(() => readProgress(run), /expected a new or empty folder, got .* which holds run\.json/)
+})
+
+t.test('--list, --reset, and flags that are wrong', async (t) => {
+  const folder = path.join(temporaryFolder(t), 'class')
+  const run = (/** @type {string[]} */ ...args) => said(VERBS, ['workshop', ...args, '--out', folder])
+  t.match(await run('--list'), { status: 0, stdout: /1\. Where does it bend\? .* not begun/ })
+  t.equal(JSON.parse((await run('--list', '--json')).stdout).exercises.length, EXERCISES.length)
+  t.match(await run('--reset'), { status: 0, stdout: /Nothing was begun/ })
+  t.notOk(fs.existsSync(folder), 'a look leaves nothing behind')
+  writeProgress(folder, { format: 'redline-workshop-1', exercises: { files: { ...newState(LINUX), stage: 'turn' } } })
+  t.match(await run('--list'), { stdout: /Files and sockets .* begun: a knob is next/ })
+  t.match(await run('--reset', '--exercise', '6'), { status: 0, stdout: /Forgotten: files/ })
+  for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
+    [['--exercise', '11'], /--exercise: expected a whole number from 1 to 10, got "11"/],
+    [['--list', '--reset'], /--reset: cannot be combined with --list/],
+    [['--list', '--exercise', '2'], /--exercise: cannot be combined with --list/],
+    [['--hint'], /Unknown option '--hint'/],
+  ])) {
+    const { status, stdout, stderr } = await run(...args)
+    t.strictSame({ status, stdout }, { status: 2, stdout: '' }, args.join(' '))
+    t.match(stderr, message)
+  }
+})
+
+t.test('a class in one table: capacities, guesses, tries; names from outside open no column', async (t) => {
+  const folder = temporaryFolder(t)
+  const state = {
+    ...newState(LINUX),
+    stage: /** @type {const} */ ('done'),
+    round: 2,
+    solved_at: new Date().toISOString(),
+  }
+  const answers = [
+    { question: 'predict', said: '4000', value: 4000, by: /** @type {const} */ ('student'), at: '', took_ms: 1 },
+  ]
+  const comparisons = { predict: { right: true, text: '' }, expect: { right: false, text: '' } }
+  writeProgress(path.join(folder, 'ada', 'workshop'), {
+    format: 'redline-workshop-1',
+    exercises: { knee: { ...state, answers, comparisons } },
+  })
+  const sweep = path.join(folder, 'ada', '20261121T080000Z-sweep')
+  fs.mkdirSync(sweep)
+  const machine = { cpu_model: 'Some CPU', cores: 2 }
+  fs.writeFileSync(
+    path.join(sweep, 'run.json'),
+    JSON.stringify({ verb: 'sweep', plan: {}, machine, capacity: { low_rps: 5000, high_rps: 5500 } }),
+  )
+  writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
+  fs.mkdirSync(path.join(folder, 'nothing'))
+  const text = classReport(readClass(folder))
+  t.match(text, /^2 students/m)
+  t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| +– \| \+ - 2 \|/)
+  t.match(text, /\| eve {3}x +\| +– \| +– \| +– \| +open \|/)
+  t.match(text, /\| Where does it bend\? \| +1 of 1 \| 4,000 to 4,000, median 4,000 \| 1 of 2 \| +2 \| +0 min \|/)
+  t.throws(() => readClass(path.join(folder, 'nothing')), /--class: expected a results folder for each student/)
+
+  const report = (/** @type {string[]} */ ...args) => {
+    return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
+  }
+  t.match(await report(), { status: 0, stdout: /2 students.*ada.*eve/s })
+  t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
+  const out = path.join(temporaryFolder(t), 'class')
+  t.match(await report('--out', out), { status: 0 })
+  t.match(fs.readFileSync(path.join(out, 'report.html'), 'utf8'), />ada</)
+})
+
+/** @param {Parameters<typeof main>[0]} verbs @param {string[]} argv */
+async function said(verbs, argv) {
+  const shell = createShell()
+  const status = await main(verbs, argv, shell)
+  return { status, ...shell.said }
+}
