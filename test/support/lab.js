@@ -6,13 +6,14 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from './until.js'
 
-const CLI = fileURLToPath(new URL('../../load/cli.js', import.meta.url))
+/** Verbs of load/cli.js; tuning/cli.js has the others. */
+const IN_LOAD = ['sweep', 'doctor']
 
 /** Beyond it a program hangs; tap gives a file 300 s. */
 const DEADLINE_MS = 240_000
 
 /**
- * Runs a verb of the lab as a program.
+ * Runs a verb as a program.
  *
  * @param {string[]} argv
  * @param {Record<string, string | undefined>} [env] undefined takes a variable away
@@ -23,7 +24,9 @@ export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS } = {}
   const merged = Object.entries({ ...process.env, DATABASE_URL: undefined, ...env }).filter(
     ([, value]) => value !== undefined,
   )
-  const child = spawn(process.execPath, [CLI, ...argv], { cwd, env: Object.fromEntries(merged) })
+  const folder = IN_LOAD.includes(argv[0]) ? 'load' : 'tuning'
+  const program = fileURLToPath(new URL(`../../${folder}/cli.js`, import.meta.url))
+  const child = spawn(process.execPath, [program, ...argv], { cwd, env: Object.fromEntries(merged) })
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const output = { stdout: '', stderr: '' }

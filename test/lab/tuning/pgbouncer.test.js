@@ -8,6 +8,7 @@ import { newUser, post } from '../../support/api.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newCertificate, startPostgres } from '../../support/postgres-host.js'
+import { without } from '../../support/skip.js'
 
 /** @param {any} t @param {string} databaseUrl @param {Record<string, string>} levels */
 function open(t, databaseUrl, levels, env = process.env) {
@@ -23,7 +24,7 @@ async function statuses(url, requests) {
 
 t.test(
   'to Postgres on another host it speaks TLS, and checks who answers',
-  { skip: skip || (withoutHosts() ?? false) },
+  { skip: without('pgbouncer', '--version') ?? withoutHosts() ?? false },
   async (t) => {
     const { database } = await openHosts(t, ['database'])
     const { url } = await startPostgres(database)
