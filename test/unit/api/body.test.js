@@ -5,7 +5,8 @@ t.test('a body is kept in one buffer, whatever its pieces', async (t) => {
   const limitBytes = 16_384
   for (const pieceBytes of [1, 7, 1000, 16_384]) {
     const body = createBody(limitBytes)
-    const whole = Buffer.from(Array.from({ length: limitBytes }, (_, i) => i % 251))
+    // Thirteen letters, so that no piece begins like the one before. Never of Node's pool, whose size depends on its version.
+    const whole = Buffer.alloc(limitBytes, 'abcdefghijklm')
     for (let at = 0; at < limitBytes; at += pieceBytes) body.add(whole.subarray(at, at + pieceBytes))
     const taken = body.take()
     t.ok(taken.equals(whole), `in pieces of ${pieceBytes} bytes`)
