@@ -1,5 +1,4 @@
-import pg from 'pg'
-import { ConfigError } from './config.js'
+import { openPool, silenceOf } from './connections.js'
 import { ApiError, RowRefused } from './errors.js'
 import { outcomeOf } from './outcome.js'
 import { createPipeline } from './pipeline.js'
@@ -17,43 +16,24 @@ const SILENT = 'Query read timeout'
 /** How often all sessions may be replaced: a server that stays read-only is not to be flooded with logins. */
 const REPLACE_INTERVAL_MS = 1000
 
-/** The longest that a login or a statement of the readiness check may take; its answer does not wait for it. */
-const SESSION_TIMEOUT_MS = 2000
-
 /** pg-pool's text for "all connections were busy for connectionTimeoutMillis". */
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 
 /**
- * Refuses what pg would stumble over at every connection: it reads URL and PG variables only then.
- *
- * @param {import('./config.js').Config} config
- * @throws {ConfigError}
- */
-export function checkDatabaseSettings({ databaseUrl }) {
-  try {
-    const { port } = new pg.Client({ connectionString: databaseUrl })
-    if (!(port >= 1 && port <= 65_535)) throw new Error(`port ${port}`)
-  } catch (error) {
-    throw new ConfigError(
-      `DATABASE_URL or PG variables: expected what pg takes, got ${/** @type {Error} */ (error).message}`,
-    )
-  }
-}
-
-/**
- * The one place that speaks to pg: a pool whose errors are ApiErrors, and which tells the log once when the database goes
+ * A pool whose errors are ApiErrors, and which tells the log once when the database goes
  * and comes back, not once a request.
  *
  * @param {import('./config.js').Config} config
- * @param {{ log: import('pino').Logger, observe?: (seconds: number) => void }} options `observe` gets each statement's
- *   time on its connection, in seconds, without the wait for that connection
+ * @param {{ log: import('pino').Logger, observe?: (seconds: number) => void, stream?: () => import('node:stream').Duplex }} options
+ *   `observe` gets each statement's time on its connection, in seconds, without the wait for that connection; `stream`
+ *   makes a connection instead of a socket
  */
-export function createPool(config, { log, observe = () => {} }) {
+export function createPool(config, { log, observe = () => {}, stream }) {
   const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
-  const pool = openPool(config, log, { max: config.poolMax, maxLifetimeSeconds })
+  const pool = openPool(config, log, { stream, max: config.poolMax, maxLifetimeSeconds })
   // pg's query_timeout starts when a statement is sent, so it would include the time queued behind others: the pipeline
   // has a watchdog of its own.
-  const shared = openPool(config, log, { max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
+  const shared = openPool(config, log, { stream, max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
   const logRefusal = createRefusalLog(
     log,
     'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence',
@@ -66,10 +46,10 @@ export function createPool(config, { log, observe = () => {} }) {
   // Sessions of an earlier generation may be on a server that is no longer the primary.
   let generation = 0
   let replaced_ms = Number.NEGATIVE_INFINITY
-  /** @type {WeakMap<pg.PoolClient, number>} */
+  /** @type {WeakMap<Client, number>} */
   const generations = new WeakMap()
   pool.on('connect', (client) => void generations.set(client, generation))
-  const isOutdated = (/** @type {pg.PoolClient} */ client) => (generations.get(client) ?? generation) < generation
+  const isOutdated = (/** @type {Client} */ client) => (generations.get(client) ?? generation) < generation
 
   /** Replaces every session: at once in the pipeline; in the pool when a session is next taken or released. */
   function replaceSessions() {
@@ -86,7 +66,7 @@ export function createPool(config, { log, observe = () => {} }) {
     return new ApiError('database_unavailable', undefined, { cause: error })
   }
 
-  /** @param {pg.Pool} from */
+  /** @param {import('./connections.js').ClientPool} from */
   async function connect(from) {
     try {
       return await from.connect()
@@ -97,8 +77,8 @@ export function createPool(config, { log, observe = () => {} }) {
   }
 
   /**
-   * @param {import('pg').PoolClient} client
-   * @param {import('pg').QueryConfig} statement
+   * @param {Client} client
+   * @param {Statement} statement
    * @param {(broken: boolean) => void} [release]
    */
   async function run(client, statement, release) {
@@ -141,7 +121,7 @@ export function createPool(config, { log, observe = () => {} }) {
     return lost(error)
   }
 
-  /** @param {import('pg').QueryConfig} statement */
+  /** @param {Statement} statement */
   async function query(statement) {
     let client = await connect(pool)
     while (isOutdated(client)) {
@@ -164,8 +144,8 @@ export function createPool(config, { log, observe = () => {} }) {
     /**
      * Runs one statement on a connection of the pool. When it has resolved, the statement is committed.
      *
-     * @param {import('pg').QueryConfig} statement
-     * @returns {Promise<import('pg').QueryResult>}
+     * @param {Statement} statement
+     * @returns {Promise<Result>}
      * @throws {ApiError} no_database_slot, database_unavailable, database_refused: nothing of it is stored;
      *   outcome_unknown: it may be
      * @throws {RowRefused} nothing of it is stored
@@ -175,8 +155,8 @@ export function createPool(config, { log, observe = () => {} }) {
     /**
      * Runs a statement that stores nothing: with no response to it, nothing is left open.
      *
-     * @param {import('pg').QueryConfig} statement
-     * @returns {Promise<import('pg').QueryResult>}
+     * @param {Statement} statement
+     * @returns {Promise<Result>}
      * @throws {ApiError} no_database_slot, database_unavailable, database_refused
      */
     read: (statement) =>
@@ -188,12 +168,12 @@ export function createPool(config, { log, observe = () => {} }) {
      * The same on a connection that many statements share: each is sent behind the others without waiting for their
      * answers, and each commits alone.
      *
-     * @param {import('pg').QueryConfig} statement
-     * @returns {Promise<import('pg').QueryResult>}
+     * @param {Statement} statement
+     * @returns {Promise<Result>}
      * @throws {ApiError} database_unavailable, database_refused, outcome_unknown
      * @throws {RowRefused}
      */
-    pipe: (/** @type {import('pg').QueryConfig} */ statement) => pipeline.query(statement),
+    pipe: (/** @type {Statement} */ statement) => pipeline.query(statement),
 
     /** Connections open and idle. */
     stats: () => ({
@@ -219,75 +199,10 @@ export function createPool(config, { log, observe = () => {} }) {
 }
 
 /**
- * Opens a session beside the pool, for the readiness check.
- *
- * @param {import('./config.js').Config} config
- */
-export async function openSession({ databaseUrl }) {
-  const client = new LoginClient({
-    connectionString: databaseUrl,
-    application_name: 'redline-api-readiness',
-    connectionTimeoutMillis: SESSION_TIMEOUT_MS,
-    statement_timeout: SESSION_TIMEOUT_MS,
-    query_timeout: SESSION_TIMEOUT_MS,
-    keepAlive: true,
-  })
-  // A session that breaks while nobody asks would end the process; the next statement on it fails.
-  client.on('error', () => {})
-  await client.connect()
-  return {
-    /** The first row that a statement gives. @param {string} text @returns {Promise<any>} */
-    row: async (text) => (await client.query(text)).rows[0],
-    end: () => client.end(),
-  }
-}
-
-/** pg keeps the socket of a login that fails on this side (no password, for one), and Postgres a backend for a minute. */
-class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
-  /** @param {(error: Error | null) => void} [callback] pg-pool's */
-  connect(callback) {
-    const connected = super.connect().catch((/** @type {Error} */ error) => {
-      this.connection.stream.destroy()
-      throw error
-    })
-    return callback ? void connected.then(() => callback(null), callback) : connected
-  }
-}
-
-/** The server's own timeout answers first where there is an answer; this one is for a server that has gone silent. @param {import('./config.js').Config} config */
-function silenceOf({ statementTimeoutMs }) {
-  return statementTimeoutMs + 1000
-}
-
-/**
- * @param {import('./config.js').Config} config
- * @param {import('pino').Logger} log
- * @param {{ max: number, maxLifetimeSeconds?: number, pipeline?: boolean, query_timeout?: number }} options
- */
-function openPool(config, log, options) {
-  const pool = new pg.Pool({
-    connectionString: config.databaseUrl,
-    application_name: 'redline-api',
-    connectionTimeoutMillis: config.poolConnectTimeoutMs,
-    idleTimeoutMillis: config.poolIdleTimeoutMs,
-    statement_timeout: config.statementTimeoutMs,
-    query_timeout: silenceOf(config),
-    keepAlive: true,
-    Client: /** @type {any} */ (LoginClient),
-    ...options,
-  })
-  // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
-  pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
-  return pool
-}
-
-/**
  * @typedef {ReturnType<typeof createPool>} Pool
- * @typedef {Awaited<ReturnType<typeof openSession>>} Session
- * @typedef {import('pg').PoolClient} Client
- * @typedef {import('pg').QueryConfig} Statement
- * @typedef {import('pg').QueryResult} Result
+ * @typedef {import('./connections.js').Client} Client
+ * @typedef {import('./connections.js').Statement} Statement
+ * @typedef {import('./connections.js').Result} Result
  */
 
 /** @param {any} error */

@@ -34,7 +34,7 @@ for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
 
 t.test('one module of the API speaks to pg, and one reads the environment', async (t) => {
   const importers = sources('api').filter((file) => imports(file).includes('pg'))
-  t.strictSame(importers, ['api/pool.js'])
+  t.strictSame(importers, ['api/connections.js'])
   const readers = [...sources('api'), ...sources('load')].filter((file) =>
     /process\.env\b/.test(fs.readFileSync(file, 'utf8')),
   )

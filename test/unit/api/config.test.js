@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ConfigError, readConfig, warningsOf } from '../../../api/config.js'
+import { checkDatabaseSettings } from '../../../api/connections.js'
 import { envExample } from '../../../api/env-example.js'
-import { checkDatabaseSettings } from '../../../api/pool.js'
 import { SETTINGS } from '../../../api/settings.js'
 import { caught } from '../../support/caught.js'
 

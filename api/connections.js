@@ -1,0 +1,111 @@
+import pg from 'pg'
+import { ConfigError } from './config.js'
+
+/** The longest that a login or a statement of the readiness check may take; its answer does not wait for it. */
+const SESSION_TIMEOUT_MS = 2000
+
+/**
+ * Refuses what pg would stumble over at every connection: it reads URL and PG variables only then.
+ *
+ * @param {import('./config.js').Config} config
+ * @throws {ConfigError}
+ */
+export function checkDatabaseSettings({ databaseUrl }) {
+  try {
+    const { port } = new pg.Client({ connectionString: databaseUrl })
+    if (!(port >= 1 && port <= 65_535)) throw new Error(`port ${port}`)
+  } catch (error) {
+    throw new ConfigError(
+      `DATABASE_URL or PG variables: expected what pg takes, got ${/** @type {Error} */ (error).message}`,
+    )
+  }
+}
+
+/**
+ * Opens a session beside the pool, for the readiness check.
+ *
+ * @param {import('./config.js').Config} config
+ */
+export async function openSession({ databaseUrl }) {
+  const client = new LoginClient({
+    connectionString: databaseUrl,
+    application_name: 'redline-api-readiness',
+    connectionTimeoutMillis: SESSION_TIMEOUT_MS,
+    statement_timeout: SESSION_TIMEOUT_MS,
+    query_timeout: SESSION_TIMEOUT_MS,
+    keepAlive: true,
+  })
+  // A session that breaks while nobody asks would end the process; the next statement on it fails.
+  client.on('error', () => {})
+  await client.connect()
+  return {
+    /** The first row that a statement gives. @param {string} text @returns {Promise<any>} */
+    row: async (text) => (await client.query(text)).rows[0],
+    end: () => client.end(),
+  }
+}
+
+/** pg keeps the socket of a login that fails on this side (no password, for one), and Postgres a backend for a minute. */
+class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
+  /** @param {(error: Error | null) => void} [callback] pg-pool's */
+  connect(callback) {
+    guardParser(this.connection)
+    const connected = super.connect().catch((/** @type {Error} */ error) => {
+      this.connection.stream.destroy()
+      throw error
+    })
+    return callback ? void connected.then(() => callback(null), callback) : connected
+  }
+}
+
+/** pg's parser throws at a malformed message, where nobody catches it: such a connection is broken. @param {any} connection */
+function guardParser(connection) {
+  const { attachListeners } = connection
+  connection.attachListeners = (/** @type {import('node:stream').Duplex} */ stream) => {
+    const on = (/** @type {string} */ event, /** @type {(bytes: Buffer) => void} */ listener) =>
+      stream.on(event, (bytes) => {
+        try {
+          listener(bytes)
+        } catch (error) {
+          stream.destroy(/** @type {Error} */ (error))
+        }
+      })
+    attachListeners.call(connection, { on })
+  }
+}
+
+/** The server's own timeout answers first where there is an answer; this one is for a server that has gone silent. @param {import('./config.js').Config} config */
+export function silenceOf({ statementTimeoutMs }) {
+  return statementTimeoutMs + 1000
+}
+
+/**
+ * @param {import('./config.js').Config} config
+ * @param {import('pino').Logger} log
+ * @param {import('pg').PoolConfig & { pipeline?: boolean }} options
+ */
+export function openPool(config, log, options) {
+  const pool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    application_name: 'redline-api',
+    connectionTimeoutMillis: config.poolConnectTimeoutMs,
+    idleTimeoutMillis: config.poolIdleTimeoutMs,
+    statement_timeout: config.statementTimeoutMs,
+    query_timeout: silenceOf(config),
+    keepAlive: true,
+    Client: /** @type {any} */ (LoginClient),
+    ...options,
+  })
+  // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
+  return pool
+}
+
+/**
+ * @typedef {Awaited<ReturnType<typeof openSession>>} Session
+ * @typedef {pg.Pool} ClientPool
+ * @typedef {pg.PoolClient} Client
+ * @typedef {pg.QueryConfig} Statement
+ * @typedef {pg.QueryResult} Result
+ */
