@@ -1,0 +1,104 @@
+import http from 'node:http'
+import { createApp } from '../../../api/app.js'
+import { createGate } from '../../../api/gate.js'
+import { createInsertOnce } from '../../../api/idempotency.js'
+import { insertModes } from '../../../api/insert.js'
+import { createPool } from '../../../api/pool.js'
+import { createUsers } from '../../../api/users.js'
+
+/** No limit of the service sheds unless a simulation asks for it. */
+export const UNLIMITED = { maxQueueRequests: 1_000_000, maxQueueMs: 0, maxLoopDelayMs: 0 }
+
+const DEFAULTS = {
+  databaseUrl: 'postgres://redline:redline@simulated:5432/redline?sslmode=disable',
+  poolMax: 2,
+  poolConnectTimeoutMs: 500,
+  poolIdleTimeoutMs: 5000,
+  poolMaxLifetimeMs: 0,
+  statementTimeoutMs: 1000,
+  insertMode: 'batched',
+  pipelineConnections: 2,
+  batchSlots: 2,
+  batchMaxRows: 3,
+  idempotencyKeyTtlMs: 86_400_000,
+  ...UNLIMITED,
+}
+
+/** @typedef {typeof DEFAULTS} Settings */
+
+/**
+ * The API as server.js puts it together, from the request to the bytes for Postgres, in a simulation.
+ *
+ * @param {import('./postgres.js').Server} postgres
+ * @param {Partial<Settings>} settings
+ */
+export function createService(postgres, settings) {
+  const config = /** @type {import('../../../api/config.js').Config} */ ({ ...DEFAULTS, ...settings })
+  /** @type {{ level: string, message: string }[]} */
+  const lines = []
+  const line = (/** @type {string} */ level) => (/** @type {any} */ first, /** @type {string} */ second) =>
+    void lines.push({ level, message: second ?? first })
+  const log = /** @type {import('pino').Logger} */ (
+    /** @type {unknown} */ ({
+      ...Object.fromEntries(['error', 'warn', 'info', 'debug'].map((level) => [level, line(level)])),
+      isLevelEnabled: () => false,
+    })
+  )
+  const pool = createPool(config, { log, stream: () => postgres.connect() })
+  const insert = insertModes[config.insertMode](pool, config)
+  const insertOnce = createInsertOnce(pool, config)
+  const users = createUsers({ pool, insert, insertOnce, storePassword: (password) => password })
+  const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
+  const gate = createGate({ waiting, limits: config })
+  const app = createApp({ users, gate, log, bodyLimitBytes: 1000 })
+
+  return {
+    app,
+    pool,
+    gate,
+    lines,
+    waiting,
+
+    /**
+     * @param {string} method
+     * @param {string} url
+     * @param {{ body?: unknown, key?: string }} [more]
+     * @returns {Exchange}
+     */
+    request(method, url, { body, key } = {}) {
+      /** @type {Exchange} */
+      const exchange = { answers: [] }
+      const socket = /** @type {any} */ ({})
+      const req = Object.assign(new http.IncomingMessage(socket), {
+        method,
+        url,
+        headers: { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) },
+      })
+      if (body !== undefined) req.push(JSON.stringify(body))
+      req.push(null)
+      req.complete = true
+      let [status, location] = [0, '']
+      const res = /** @type {any} */ ({
+        writeHead(/** @type {number} */ code, /** @type {string[]} */ headers) {
+          status = code
+          location = headers[headers.indexOf('Location') + 1]
+        },
+        end(/** @type {string} */ text) {
+          exchange.answers.push({ status, code: status < 400 ? '' : JSON.parse(text).code, id: location.slice(6) })
+        },
+        destroy() {
+          exchange.answers.push({ status: 0, code: 'dropped', id: '' })
+        },
+      })
+      void app.handle(req, res)
+      return exchange
+    },
+  }
+}
+
+/**
+ * @typedef {ReturnType<typeof createService>} Service
+ *
+ * @typedef {{ answers: { status: number, code: string, id: string }[] }} Exchange every answer that a request got; there
+ *   should be one. `code`: of a problem
+ */
