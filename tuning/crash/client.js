@@ -5,7 +5,7 @@ const WORKERS = 32
 const TIMEOUT_MS = 15_000
 
 /** A service that refuses at once is not to be asked in a tight loop. */
-const PAUSE_MS = 5
+const PAUSE_MS = 20
 
 /**
  * Posts users, each worker one after the other, until it is told to stop, and writes down what became of each. Every other

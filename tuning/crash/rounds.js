@@ -12,6 +12,9 @@ import { checkLedger } from './ledger.js'
 const MIN_ACKNOWLEDGED = 200
 const MAX_DELAY_MS = 300
 
+/** For a service that does not come back. */
+const WAIT_TIMEOUT_MS = 60_000
+
 /** What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew. */
 export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ restartApi: boolean }>>} */ ({
   'kill -9 of the API': async ({ target }) => {
@@ -46,16 +49,16 @@ export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ resta
  * @param {object} options
  * @param {number} options.rounds of each blow
  * @param {string[]} [options.blows] names; default all
- * @param {Record<string, string>} [options.settings] of Postgres, to see that the check finds what they lose
+ * @param {() => Promise<import('../../sql/embedded.js').Embedded>} [options.startPostgres]
  * @param {NodeJS.ProcessEnv} options.env settings of the API
  * @param {(result: Round) => void} options.onRound
  * @returns {Promise<Round[]>}
  *
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
  */
-export async function runRounds({ rounds, blows = Object.keys(BLOWS), settings, env, onRound }) {
+export async function runRounds({ rounds, blows = Object.keys(BLOWS), startPostgres = startEmbedded, env, onRound }) {
   const folder = makeScratch('crash')
-  const embedded = await startEmbedded({ settings })
+  const embedded = await startPostgres()
   await applySchema(embedded.url)
   const openApi = () =>
     openLocal({ databaseUrl: embedded.url, cores: null, env, logFile: path.join(folder, 'api.log') })
@@ -67,13 +70,13 @@ export async function runRounds({ rounds, blows = Object.keys(BLOWS), settings, 
       for (const blow of blows) {
         await query(embedded.url, 'TRUNCATE users')
         const client = startClient(bench.target.url, `round-${round}`)
-        await until(() => client.acknowledged() >= MIN_ACKNOWLEDGED)
+        await until('the API to acknowledge', () => client.acknowledged() >= MIN_ACKNOWLEDGED)
         await pause(Math.random() * MAX_DELAY_MS)
         const { restartApi } = await BLOWS[blow](bench)
         if (!restartApi) await untilServed(client)
         const ledger = await client.stop()
         if (restartApi) bench.target = await openApi()
-        await until(() => isUp(embedded.url))
+        await until('Postgres to answer', () => isUp(embedded.url))
         const rows = await query(embedded.url, 'SELECT id::text, email FROM users')
         const result = { blow, ...checkLedger(ledger, rows) }
         results.push(result)
@@ -91,7 +94,7 @@ export async function runRounds({ rounds, blows = Object.keys(BLOWS), settings, 
 /** The service came back by itself: it acknowledges again. @param {ReturnType<typeof startClient>} client */
 async function untilServed(client) {
   const before = client.acknowledged()
-  await until(() => client.acknowledged() >= before + MIN_ACKNOWLEDGED)
+  await until('the API to acknowledge again', () => client.acknowledged() >= before + MIN_ACKNOWLEDGED)
 }
 
 /** @param {string} url */
@@ -114,9 +117,11 @@ async function query(url, text) {
   }
 }
 
-/** @param {() => boolean | Promise<boolean>} isSo */
-async function until(isSo) {
-  while (!(await isSo())) await pause(5)
+/** @param {string} what @param {() => boolean | Promise<boolean>} isSo */
+async function until(what, isSo) {
+  for (const until_ms = Date.now() + WAIT_TIMEOUT_MS; !(await isSo()); await pause(5)) {
+    if (Date.now() > until_ms) throw new Error(`expected ${what} within ${WAIT_TIMEOUT_MS / 1000} s`)
+  }
 }
 
 /** @param {number} ms */

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { checkLedger } from '../../../tuning/crash/ledger.js'
-import { BLOWS, runRounds } from '../../../tuning/crash/rounds.js'
 
 const acknowledged = (/** @type {string} */ email, /** @type {string} */ id) => {
   return /** @type {const} */ ({ email, outcome: 'acknowledged', id })
@@ -28,22 +27,4 @@ t.test('the ledger finds what is lost, doubled and invented, and nothing else', 
   ])) {
     t.strictSame(checkLedger(ledger, [...found]), { ...fine, ...wrong }, about)
   }
-})
-
-t.test('whatever dies, and when: nothing acknowledged is lost, doubled or invented', async (t) => {
-  const results = await runRounds({ rounds: 3, env: process.env, onRound: () => {} })
-  t.equal(results.length, 3 * Object.keys(BLOWS).length)
-  for (const { blow, acknowledged: count, unknown, lost, doubled, invented } of results) {
-    if (blow.startsWith('SIGTERM')) t.equal(unknown, 0, 'a drain answers everybody')
-    t.strictSame({ lost, doubled, invented }, { lost: [], doubled: [], invented: [] }, `${blow}: ${count} acknowledged`)
-  }
-})
-
-t.test('a Postgres that acknowledges before it is durable is caught', async (t) => {
-  const options = { rounds: 5, blows: ['kill -9 of Postgres'], settings: { synchronous_commit: 'off' } }
-  const results = await runRounds({ ...options, env: process.env, onRound: () => {} })
-  t.ok(
-    results.some(({ lost }) => lost.length > 0),
-    'rows are lost, and the check says so',
-  )
 })
