@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { SETTINGS } from '../api/settings.js'
 import { initialiseIn } from '../sql/embedded.js'
 import { makeScratch } from '../sql/scratch.js'
 import { startShared } from './support/postgres.js'
 
 /**
  * `node test/run.js [TIER | FILE | flag of tap]…`: runs test files under tap, beside one Postgres that they share. `npm test`
- * runs unit and system; files given on its command line are run instead.
+ * runs unit and system; files given on its command line are run instead. A value of a flag goes into the same word (--jobs=2).
  */
 const TIERS = ['unit', 'system', 'lab']
 const given = process.argv.slice(2)
@@ -42,7 +43,7 @@ async function runTap(env) {
   // The tests of the lab's load measure; two at once would measure each other.
   const jobs = tiers.includes('test/lab') ? ['--jobs=1'] : []
   const child = spawn(process.execPath, [tap, ...jobs, ...tiers, ...rest], {
-    env: { ...process.env, ...env },
+    env: { ...inherited(), ...env },
     stdio: 'inherit',
   })
   // tap ends what it runs by itself; this process has to live on to stop Postgres.
@@ -50,4 +51,10 @@ async function runTap(env) {
     process.on(signal, () => child.kill(signal))
   const [code] = await once(child, 'close')
   return code ?? 1
+}
+
+/** Tests start from the defaults, whatever the shell that runs them has set. */
+function inherited() {
+  const isSetting = (/** @type {string} */ name) => Object.hasOwn(SETTINGS, name) || /^PG[A-Z]+$/.test(name)
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)))
 }
