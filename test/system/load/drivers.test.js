@@ -1,0 +1,268 @@
+import t from 'tap'
+import { DRIVERS } from '../../../load/drivers/index.js'
+import { loadHere } from '../../support/load.js'
+import { countingServer, ENTRIES, requestsOf, total } from '../../support/mixed.js'
+import { created, httpServer, refusingUrl, tcpServer } from '../../support/servers.js'
+import { until } from '../../support/until.js'
+
+const ANSWER = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
+
+/** The drivers that Node runs, in this process; those that are programs have tests in test/lab. */
+const DRIVEN = ['paced', 'client', 'autocannon']
+
+/** @param {string} name @param {(t: any, driver: string, loop: string) => Promise<void>} body */
+function eachDriver(name, body) {
+  for (const driver of DRIVEN) t.test(`${driver}: ${name}`, (t) => body(t, driver, DRIVERS[driver].loop))
+}
+
+eachDriver(
+  'a latency is the time that the server took, and no connection was busy for longer than the run',
+  async (t, driver, loop) => {
+    /** @type {number[]} */
+    const taken_ms = []
+    const url = await httpServer(t, (req, res) => {
+      const at_ms = performance.now()
+      setTimeout(() => {
+        taken_ms.push(performance.now() - at_ms)
+        created(req, res)
+      }, 50)
+    })
+    const start_ms = performance.now()
+    const traffic = await loadHere(driver, url, { duration_s: 0.3, connections: 4, rate_rps: 20 })
+    const elapsed_ms = performance.now() - start_ms
+    const { latency_ms, completed } = traffic
+    t.ok(completed >= 4, `${completed} answers`)
+    t.strictSame(traffic.status, { 201: taken_ms.length })
+    t.ok(latency_ms.min >= Math.min(...taken_ms) - ROUNDING_MS, `${latency_ms.min} ms`)
+    t.ok(latency_ms.mean >= mean(taken_ms) - ROUNDING_MS, `${latency_ms.mean} ms, the server took ${mean(taken_ms)} ms`)
+    if (loop === 'closed') t.ok(latency_ms.mean * completed <= 4 * elapsed_ms, 'one request per connection at a time')
+    else t.ok(latency_ms.max <= elapsed_ms, `${latency_ms.max} ms`)
+  },
+)
+
+/** Latencies have three digits. */
+const ROUNDING_MS = 0.002
+
+eachDriver(
+  'an open loop counts the wait behind a stall, a closed one sends nothing in the meantime',
+  async (t, driver, loop) => {
+    let stalling = true
+    let arrived = 0
+    /** @type {(() => void)[]} */
+    const held = []
+    const url = await httpServer(t, (req, res) => {
+      if (!stalling) return created(req, res)
+      held.push(() => created(req, res))
+      if (held.length > 1) return
+      setTimeout(() => {
+        stalling = false
+        arrived = held.length
+        for (const answer of held) answer()
+      }, 400)
+    })
+    const { latency_ms } = await loadHere(driver, url, { duration_s: 0.8, rate_rps: 100, connections: 4 })
+    t.equal(arrived, 4, 'as many as there are connections')
+    t.ok(latency_ms.max >= 399, `max ${latency_ms.max} ms`)
+    // Of 80 requests 40 were due in the stall, one every 10 ms: the 21st is the 60th from below.
+    if (loop === 'open') t.ok(latency_ms.p75 >= 199, `p75 ${latency_ms.p75} ms`)
+  },
+)
+
+eachDriver('every request of a run is counted once, and its email is its own', async (t, driver, loop) => {
+  /** @type {string[]} */
+  const emails = []
+  const url = await httpServer(t, async (req, res) => {
+    emails.push(JSON.parse((await req.toArray()).join('')).email)
+    res.writeHead(201, { 'Content-Length': 0 }).end()
+  })
+  const traffic = await loadHere(driver, url, { duration_s: 0.2, rate_rps: 500 })
+  t.ok(emails.length > 0)
+  t.strictSame([traffic.planned, traffic.sent, traffic.completed], Array(3).fill(emails.length))
+  t.equal(new Set(emails).size, emails.length, 'no email twice')
+  t.strictSame(traffic.errors, {})
+  if (loop === 'open') t.equal(traffic.sent, 100, 'the schedule is kept to the last request')
+})
+
+eachDriver('other answers are counted by status, and are no success', async (t, driver) => {
+  const seen = { 201: 0, 503: 0 }
+  const url = await httpServer(t, (req, res) => {
+    req.resume()
+    const status = seen[503] === seen[201] ? 503 : 201
+    seen[status]++
+    res.writeHead(status, { 'Content-Length': 0 }).end()
+  })
+  const traffic = await loadHere(driver, url, { rate_rps: 100, duration_s: 0.2 })
+  t.ok(seen[201] > 0)
+  t.strictSame(traffic.status, seen)
+  t.equal(traffic.success_ratio, seen[201] / (seen[201] + seen[503]))
+  t.ok(traffic.goodput_rps < traffic.achieved_rps)
+  if (driver === 'client') t.equal(total(traffic.buckets), seen[201], 'the latency of a refusal is no latency')
+})
+
+eachDriver('nobody listens: server:refused', async (t, driver) => {
+  const { errors, planned, completed } = await loadHere(driver, await refusingUrl(t), { duration_s: 0.2 })
+  t.strictSame(errors, { 'server:refused': planned })
+  t.ok(planned > 0)
+  t.equal(completed, 0)
+})
+
+eachDriver('the server resets: server:reset', async (t, driver) => {
+  const url = await tcpServer(t, (socket) => socket.on('data', () => socket.resetAndDestroy()))
+  const { errors, planned, completed } = await loadHere(driver, url, { duration_s: 0.2 })
+  t.strictSame([errors, completed], [{ 'server:reset': planned }, 0])
+  t.ok(planned > 0)
+})
+
+eachDriver('the server closes without an answer: server:closed', async (t, driver) => {
+  const url = await tcpServer(t, (socket) => socket.on('data', () => socket.end()))
+  const { errors, planned, completed } = await loadHere(driver, url, { duration_s: 0.2 })
+  t.strictSame([errors, completed], [{ 'server:closed': planned }, 0])
+  t.ok(planned > 0)
+})
+
+eachDriver('the server closes a connection that had served: server:closed-idle', async (t, driver) => {
+  let answered = 0
+  const url = await tcpServer(t, (socket) => {
+    let requests = 0
+    socket.on('data', () => {
+      if (requests++ > 0) return socket.end()
+      answered++
+      socket.write(ANSWER)
+    })
+  })
+  const { errors, status, planned } = await loadHere(driver, url, { duration_s: 0.5, connections: 1 })
+  t.strictSame(Object.keys(errors), ['server:closed-idle'])
+  t.strictSame(status, { 201: answered })
+  t.equal(answered + errors['server:closed-idle'], planned)
+})
+
+eachDriver('no answer within the timeout: client:timeout, with the wait in the latencies', async (t, driver) => {
+  const url = await httpServer(t, () => {})
+  const options = { duration_s: 0.5, timeout_s: 1, connections: 4, rate_rps: 8 }
+  const { errors, latency_ms } = await loadHere(driver, url, options)
+  t.strictSame(errors, { 'client:timeout': 4 })
+  t.ok(latency_ms.min >= 1000 - TIMER_MS, `min ${latency_ms.min} ms`)
+})
+
+/** Node's timers may be early by less. */
+const TIMER_MS = 1
+
+eachDriver('a server that closes after every answer is asked again, and blamed for nothing', async (t, driver) => {
+  const url = await httpServer(t, (req, res) => {
+    req.resume()
+    res.writeHead(201, { Connection: 'close', 'Content-Length': 0 }).end()
+  })
+  const { errors, status, sent } = await loadHere(driver, url, { rate_rps: 50, connections: 2, duration_s: 0.5 })
+  t.strictSame(errors, {})
+  t.strictSame(status, { 201: sent })
+  t.ok(sent > 2, `${sent} requests`)
+})
+
+eachDriver('an abort ends the load with its reason', async (t, driver) => {
+  let arrived = 0
+  const url = await httpServer(t, (req, res) => {
+    arrived++
+    created(req, res)
+  })
+  const controller = new AbortController()
+  const load = loadHere(driver, url, { duration_s: 3600, signal: controller.signal })
+  const failed = t.rejects(load, { message: 'stopped by the test' })
+  await until('a request', () => arrived > 0)
+  controller.abort(new Error('stopped by the test'))
+  await failed
+})
+
+for (const driver of ['client', 'autocannon']) {
+  t.test(`${driver}: sends the requests of a weighted mix, each once, and counts what became of them`, async (t) => {
+    const { url, seen } = await countingServer(t)
+    let warm = 0
+    const warmedUp = () => {
+      warm = seen.length
+    }
+    const options = { entries: ENTRIES, connections: 4, warmup_s: 0.1, duration_s: 0.2, warmedUp }
+    const traffic = await loadHere(driver, url, options)
+    const known = requestsOf(ENTRIES, seen.length)
+    const strays = seen.filter((text) => !known.has(text))
+    t.strictSame(strays, [], 'what arrived is of the mix')
+    const unique = seen.filter((text) => text.startsWith('POST'))
+    t.equal(new Set(unique).size, unique.length, 'and nothing twice, the warm-up included')
+    const measured = seen.slice(warm)
+    t.ok(warm > 0 && measured.length > 0)
+    const count = (/** @type {string} */ method) => measured.filter((text) => text.startsWith(method)).length
+    const { planned, sent, completed, status, errors, by_entry, per_second } = traffic
+    t.strictSame([planned, sent, completed, errors], [...Array(3).fill(measured.length), {}])
+    t.strictSame(status, { 200: count('GET'), 201: count('POST'), 404: count('PUT') })
+    t.match(by_entry, {
+      create: { completed: status[201], ok: status[201] },
+      read: { completed: status[200], ok: status[200] },
+      umlaut: { completed: status[404], ok: 0, latency_ms: { p50: Number } },
+    })
+    t.equal(total(per_second.map((/** @type {any} */ second) => second.completed)), completed)
+  })
+}
+
+t.test(
+  'paced: HEAD, chunked answers, 100 Continue and answers that end with the connection are understood',
+  async (t) => {
+    const answers = {
+      chunked: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+      continued: `HTTP/1.1 100 Continue\r\n\r\n${ANSWER}`,
+      split: ANSWER,
+    }
+    const load = { rate_rps: 50, duration_s: 0.2 }
+    const outcome = async (/** @type {string} */ url, method = 'POST') => {
+      const { status, errors } = await loadHere('paced', url, { ...load, method })
+      return { status, errors }
+    }
+    for (const [name, answer] of Object.entries(answers)) {
+      const url = await tcpServer(t, (socket) => {
+        socket.on('data', () => {
+          socket.write(answer.slice(0, 11))
+          setImmediate(() => socket.write(answer.slice(11)))
+        })
+      })
+      t.strictSame(await outcome(url), { status: { [name === 'chunked' ? 200 : 201]: 10 }, errors: {} }, name)
+    }
+    const closing = await tcpServer(t, (socket) => {
+      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end'))
+    })
+    t.strictSame(await outcome(closing), { status: { 200: 10 }, errors: {} }, 'ends with the connection')
+    const url = await httpServer(t, (_req, res) => res.writeHead(200, { 'Content-Length': 99 }).end())
+    t.strictSame(await outcome(url, 'HEAD'), { status: { 200: 10 }, errors: {} }, 'HEAD')
+  },
+)
+
+t.test('paced: a server that takes connections and never shakes hands is timed out', async (t) => {
+  const url = (await tcpServer(t, () => {})).replace('http:', 'https:')
+  const { errors } = await loadHere('paced', url, { rate_rps: 10, connections: 2, duration_s: 0.3, timeout_s: 0.5 })
+  t.strictSame(
+    Object.keys(errors).filter((key) => key !== 'client:unsent'),
+    ['client:timeout'],
+  )
+  t.equal(total(errors), 3)
+})
+
+t.test('paced: an answer that is no HTTP is the server’s error', async (t) => {
+  const url = await tcpServer(t, (socket) => socket.on('data', () => socket.write('SSH-2.0-nonsense\r\n\r\n')))
+  const { errors } = await loadHere('paced', url, { rate_rps: 20, duration_s: 0.5 })
+  t.strictSame(errors, { 'server:protocol': 10 })
+})
+
+/** @param {number[]} values */
+function mean(values) {
+  return total(values) / values.length
+}
+
+t.test('without its program on PATH, a driver names the command that installs it', async (t) => {
+  const { PATH } = process.env
+  t.teardown(() => {
+    process.env.PATH = PATH
+  })
+  process.env.PATH = '/nowhere'
+  for (const [driver, message] of Object.entries({
+    wrk: /apt-get install wrk/,
+    locust: /pip install locust==2\.47\.0/,
+  })) {
+    t.throws(() => DRIVERS[driver].check?.({ url: 'http://a', method: 'GET' }), { message })
+  }
+})
