@@ -1,0 +1,55 @@
+/**
+ * Mutation testing of the pure modules (`npm run test:mutation`): each test file is one test to Stryker, and a mutant
+ * meets only those files that reach it.
+ *
+ * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
+ */
+export default {
+  mutate: [
+    'load/search/*.js',
+    'load/judge.js',
+    'load/limit.js',
+    'load/detectors/*.js',
+    'load/drivers/schedule.js',
+    'load/drivers/recorder.js',
+    'api/admission.js',
+    'tuning/ranks.js',
+    'tuning/effects.js',
+    'tuning/design.js',
+    'tuning/compare/usl.js',
+    'tuning/ablate/budget.js',
+    'tuning/balance/digest.js',
+  ],
+  testRunner: 'tap',
+  tap: {
+    testFiles: [
+      'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule}.test.js',
+      'test/unit/api/admission.test.js',
+      'test/unit/tuning/{ranks,effects,design,usl,budget,digest}.test.js',
+    ],
+    forceBail: true,
+  },
+  coverageAnalysis: 'perTest',
+  concurrency: 2,
+  thresholds: { high: 95, low: 90, break: 85 },
+  reporters: ['clear-text', 'html', 'json'],
+  clearTextReporter: { reportTests: false },
+  incremental: true,
+  incrementalFile: 'results/mutation/incremental.json',
+  htmlReporter: { fileName: 'results/mutation/index.html' },
+  jsonReporter: { fileName: 'results/mutation/mutation.json' },
+  tempDirName: 'results/mutation/sandbox',
+  // Stryker copies the rest, and would write into each copy.
+  ignorePatterns: [
+    '/*',
+    '!/package.json',
+    '!/api',
+    '!/load',
+    '!/sql',
+    '!/tuning',
+    '!/test',
+    '/load/drivers/vegeta/bin',
+  ],
+  allowConsoleColors: false,
+  disableTypeChecks: false,
+}
