@@ -11,23 +11,25 @@
  * @property {number | null} limit_rps what it levels off at; null: it does not
  */
 
+/** Coefficients of N / X = alone + contention (N - 1) + coherency N (N - 1) that may be other than nil. */
+const SUBSETS = [[0, 1, 2], [0, 1], [0, 2], [0]]
+
 /**
  * Fits the law by least squares on N / X, which is linear in N - 1 and N (N - 1); the squares are relative, so that each
- * level weighs the same. Coefficients that would be negative are nil.
+ * level weighs the same. No coefficient may be negative: of the fits in which some are nil and none is negative, the
+ * nearest.
  *
  * @param {{ concurrency: number, rps: number }[]} points
- * @returns {Law | null} null: fewer than three different levels
+ * @returns {Law | null} null: fewer than three different levels, or nothing got done at one of them
  */
 export function fitLaw(points) {
   if (new Set(points.map(({ concurrency }) => concurrency)).size < 3) return null
   const rows = points.map(({ concurrency: n, rps }) => ({ y: n / rps, x: [1, n - 1, n * (n - 1)] }))
-  for (const terms of [[0, 1, 2], [0, 1], [0, 2], [0]]) {
-    const solved = leastSquares(rows, terms)
-    if (!solved || solved.some((coefficient) => coefficient < 0)) continue
-    const [alone, contention, coherency] = [0, 1, 2].map((term) => solved[terms.indexOf(term)] ?? 0)
-    if (alone > 0) return lawOf(1 / alone, contention / alone, coherency / alone)
-  }
-  return null
+  const fits = SUBSETS.map((terms) => leastSquares(rows, terms)).filter((fit) => fit.every((value) => value >= 0))
+  const [best] = fits.sort((a, b) => missOf(rows, a) - missOf(rows, b))
+  if (!best) return null
+  const [alone, contention, coherency] = best
+  return lawOf(1 / alone, contention / alone, coherency / alone)
 }
 
 /** What the law predicts. @param {Pick<Law, 'lambda_rps' | 'sigma_ratio' | 'kappa_ratio'>} law @param {number} n */
@@ -47,25 +49,35 @@ function lawOf(lambda_rps, sigma_ratio, kappa_ratio) {
   }
 }
 
+/** @typedef {{ y: number, x: number[] }[]} Rows weighted by 1 / y^2 */
+
+/** The sum of the squares. @param {Rows} rows @param {number[]} fit */
+function missOf(rows, fit) {
+  return rows.reduce(
+    (sum, { y, x }) => sum + (x.reduce((fitted, value, i) => fitted + value * fit[i], 0) / y - 1) ** 2,
+    0,
+  )
+}
+
 /**
  * The normal equations, by Gauss' elimination.
  *
- * @param {{ y: number, x: number[] }[]} rows weighted by 1 / y^2
+ * @param {Rows} rows of at least three different levels
  * @param {number[]} terms of x that take part
- * @returns {number[] | null} null: they have no single solution
+ * @returns {number[]} a coefficient for each x, 0 for those that take no part
  */
 function leastSquares(rows, terms) {
-  const sum = (/** @type {(row: { y: number, x: number[] }) => number} */ of) => {
+  const sum = (/** @type {(row: Rows[number]) => number} */ of) => {
     return rows.reduce((total, row) => total + of(row) / row.y ** 2, 0)
   }
   const matrix = terms.map((i) => [...terms.map((j) => sum(({ x }) => x[i] * x[j])), sum(({ x, y }) => x[i] * y)])
   for (const [i, pivot] of matrix.entries()) {
-    if (Math.abs(pivot[i]) < Number.EPSILON) return null
     for (const row of matrix) {
       if (row === pivot) continue
       const factor = row[i] / pivot[i]
       for (const k of row.keys()) row[k] -= factor * pivot[k]
     }
   }
-  return matrix.map((row, i) => row[terms.length] / row[i])
+  const solved = matrix.map((row, i) => row[terms.length] / row[i])
+  return [0, 1, 2].map((term) => solved[terms.indexOf(term)] ?? 0)
 }
