@@ -27,36 +27,32 @@ const NEAR_SHARE = 0.6
  * @returns {Limit}
  */
 export function limitOf(record, slo) {
-  const found = DETECTORS.map(({ resource, detect }) => ({ resource, ...detect(record, slo) })).filter(
-    ({ reach }) => reach > 0,
-  )
+  const found = DETECTORS.map(({ resource, detect }) => ({ resource, ...detect(record, slo) }))
   // What failed was judged to be the target's own doing: whoever could have excused it did not.
   const excused = record.outcome.verdict === 'invalid'
   const accusable = found.filter(({ resource }) => excused || !EXCUSES.includes(resource))
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
   const reached = atLimit.length > 0 ? atLimit : accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
-  if (record.outcome.verdict === 'pass' || reached.length === 0) {
-    const [runnerUp] = nearest
-    const evidence =
-      record.outcome.verdict === 'pass' ? ['the SLO was met'] : ['nothing that was looked at was at its limit']
-    return {
-      resource: 'none-reached',
-      evidence,
-      runner_up: runnerUp?.resource ?? null,
-      runner_up_evidence: runnerUp?.evidence ?? [],
-      confirmed: null,
-    }
+  if (record.outcome.verdict === 'pass') return limitWith(NONE_REACHED, ['the SLO was met'], nearest[0])
+  if (reached.length === 0) {
+    return limitWith(NONE_REACHED, ['nothing that was looked at was at its limit'], nearest[0])
   }
-  const [accused] = reached
-  const runnerUp = reached[1] ?? nearest.find(({ resource }) => resource !== accused.resource)
-  return {
-    resource: accused.resource,
-    evidence: accused.evidence,
-    runner_up: runnerUp?.resource ?? null,
-    runner_up_evidence: runnerUp?.evidence ?? [],
-    confirmed: null,
-  }
+  const [{ resource, evidence }, next] = reached
+  return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
+}
+
+const NONE_REACHED = 'none-reached'
+
+/**
+ * @param {string} resource
+ * @param {string[]} evidence
+ * @param {{ resource: string, evidence: string[] } | undefined} runnerUp
+ * @returns {Limit}
+ */
+function limitWith(resource, evidence, runnerUp) {
+  const { resource: runner_up = null, evidence: runner_up_evidence = [] } = runnerUp ?? {}
+  return { resource, evidence, runner_up, runner_up_evidence, confirmed: null }
 }
 
 /**
@@ -76,7 +72,8 @@ export function limitOf(record, slo) {
  * @returns {Limit | null} null: no trial
  */
 export function limitOfRun(records, low_rps = null) {
-  const open = records.filter(({ load }) => load.loop === 'open' && Number(load.rate_rps) > Number(low_rps))
+  // A closed loop has no rate.
+  const open = records.filter(({ load }) => Number(load.rate_rps) > Number(low_rps))
   // Trials that say nothing about the target are asked only where no others bound its capacity.
   const failed = open.filter(({ outcome }) => outcome.verdict === 'fail')
   const beyond = failed.length > 0 ? failed : open.filter(({ outcome }) => outcome.verdict === 'invalid')

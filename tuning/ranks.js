@@ -41,7 +41,6 @@ export function shift(values, others, confidence) {
 export function median(values) {
   const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
   const middle = sorted.length / 2
-  if (sorted.length === 0) return Number.NaN
   return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
@@ -95,7 +94,6 @@ function criticalWins(size, other, tail) {
   for (let rank = 1; rank <= size + other; rank++) {
     for (let k = Math.min(size, rank); k >= 1; k--) {
       const wins = rank - k
-      if (wins > other) continue
       for (let u = pairs; u >= wins; u--) ways[k][u] += ways[k - 1][u - wins]
     }
   }

@@ -18,16 +18,13 @@ export const ERROR_SHARE = 0.001
 /** A core this full has no room for more that has to be in time. */
 export const CORE_FULL_RATIO = 0.9
 
-/** @param {Trial} trial @param {string[]} keys @param {(probes: any, settings: any) => string} why @returns {Finding} */
-export function ofErrors({ traffic, probes, settings }, keys, why) {
-  const errors = keys.reduce((sum, key) => sum + (traffic.errors[key] ?? 0), 0)
+/** @param {Trial} trial @param {string} key of the errors @param {(probes: any, settings: any) => string} why @returns {Finding} */
+export function ofErrors({ traffic, probes, settings }, key, why) {
+  const errors = traffic.errors[key] ?? 0
   if (errors === 0) return NOTHING
   return {
     reach: errors / traffic.planned / ERROR_SHARE,
-    evidence: [
-      `${count(errors)} of ${count(traffic.planned)} requests ended in ${keys.join(', ')}`,
-      why(probes, settings),
-    ],
+    evidence: [`${count(errors)} of ${count(traffic.planned)} requests ended in ${key}`, why(probes, settings)],
   }
 }
 

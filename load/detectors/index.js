@@ -16,7 +16,7 @@ export const DETECTORS = [
     detect: (trial) =>
       ofErrors(
         trial,
-        ['client:nofile'],
+        'client:nofile',
         ({ generator }) => `the generator's limit of open files is ${generator.open_files_max ?? 'unknown'}`,
       ),
   },
@@ -25,7 +25,7 @@ export const DETECTORS = [
     detect: (trial) =>
       ofErrors(
         trial,
-        ['client:ports'],
+        'client:ports',
         ({ kernel, here = kernel }) => `${count(here.time_wait ?? 0)} connections in TIME_WAIT hold their ports`,
       ),
   },
@@ -46,7 +46,7 @@ export const DETECTORS = [
     detect: (trial) =>
       ofErrors(
         trial,
-        ['server:closed-idle'],
+        'server:closed-idle',
         (_probes, { KEEP_ALIVE_TIMEOUT_MS }) =>
           `the service closes idle connections${KEEP_ALIVE_TIMEOUT_MS ? ` after ${count(Number(KEEP_ALIVE_TIMEOUT_MS))} ms` : ''}`,
       ),

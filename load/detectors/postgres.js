@@ -62,6 +62,7 @@ export function postgresCpu(trial) {
   // Seen at all, it runs here, which need not be where the service runs.
   const { here = probes.kernel } = probes
   const own = expandCores(cores).flatMap((core) => here.cores?.[core] ?? [])
+  if (own.length === 0) return NOTHING
   const full = own.reduce((sum, core) => sum + fullness(core), 0) / own.length
   const each = cpu_core_ratio / own.length
   // Beside the generator it has to make do with what is left of the core; below a share that matters, a core that is

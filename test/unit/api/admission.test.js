@@ -15,7 +15,14 @@ t.test('who is let in', async (t) => {
     ['nothing gets done, and nobody waits', { rate_rps: 0 }, { shed: false }],
     ['the rate is not known yet', { waiting: 99, rate_rps: Infinity }, { shed: false }],
     ['too many at any rate', { waiting: 100, rate_rps: Infinity }, { shed: true, limit: 'queue_requests', value: 100 }],
+    ['the loop is not late enough', { loop_delay_ms: 200 }, { shed: false }],
     ['the loop is late', { loop_delay_ms: 201 }, { shed: true, limit: 'loop_delay_ms', value: 201 }],
+    [
+      'the loop is late, and too many wait',
+      { loop_delay_ms: 201, waiting: 51 },
+      { shed: true, limit: 'loop_delay_ms', value: 201 },
+    ],
+    ['one more refusal', { waiting: 51, refusals: 1 }, { shed: true, limit: 'queue_ms', value: 51 }],
     ['no more refusals', { waiting: 99, loop_delay_ms: 900, refusals: 0 }, { shed: false }],
     [
       'no more refusals, and too many',
@@ -40,11 +47,17 @@ t.test('the rate is what is done while somebody waits; an idle window only shows
   t.equal(serviceRate(2000, { ...window, alwaysBusy: false }), 2000, 'little was asked for')
   t.equal(serviceRate(500, { ...window, alwaysBusy: false }), 1000, 'and more was done')
   t.equal(serviceRate(0, { ...window, done: 0 }), 0)
+  t.equal(serviceRate(0, window), 200, 'up again')
 })
 
 t.test('refusals fit into the time that was idle, and into a tenth of the rest', async (t) => {
-  // A refusal takes 15 microseconds.
-  t.equal(affordableRefusals({ seconds: 0.05, utilization: 1 }), 333)
-  t.equal(affordableRefusals({ seconds: 0.05, utilization: 0.4 }), 2333)
-  t.equal(affordableRefusals({ seconds: 0.05, utilization: 0 }), 3666)
+  const rows = [
+    [{ seconds: 0.05, utilization: 1 }, 333, 'a full core: 5 ms, at 15 us each'],
+    [{ seconds: 0.05, utilization: 0 }, 3666, 'an idle one: 55 ms'],
+    [{ seconds: 0.05, utilization: 0.6 }, 1666, '25 ms'],
+    [{ seconds: 0.1, utilization: 0.6 }, 3333, '50 ms'],
+  ]
+  for (const [window, expected, about] of /** @type {[any, number, string][]} */ (rows)) {
+    t.equal(affordableRefusals(window), expected, about)
+  }
 })

@@ -28,7 +28,7 @@ function trial(traffic = {}, lateness_p99_ms = 1, { others = 0, steal = 0, share
   const cores = { 0: { busy_ratio: 0.5 + others, interrupts_ratio: 0, steal_ratio: steal } }
   return /** @type {any} */ ({
     target: { cores: '0' },
-    load: { loop: lateness_ms ? 'open' : 'closed' },
+    load: { loop: lateness_ms ? 'open' : 'closed', duration_s: 10 },
     traffic: fine,
     probes: {
       api: { cpu_core_ratio: 0.5 },
@@ -226,6 +226,114 @@ t.test('what is invalid says whose doing it was', async (t) => {
   t.equal(judge(trial(late), SLO).blame, undefined, 'a fail is nobody else’s')
 })
 
+t.test('what makes a trial invalid is named, and whose doing it was', async (t) => {
+  const timeouts = { completed: 990, ok: 990, success_ratio: 0.99, status: { 201: 990 }, rows_stored: 990 }
+  const hosts = ['u@a', 'u@b', 'u@c'].map((host) => ({ host, errors: host === 'u@c' ? {} : { 'client:ports': 1 } }))
+  const rows = [
+    [trial({ rows_stored: 999 }), 'rows', '1000 requests were answered 201, 999 rows were stored (0 had no answer)'],
+    [
+      trial({ status: { 201: 990, 504: 2 }, completed: 992, rows_stored: 1003, warmup_unanswered: 2 }),
+      'rows',
+      '990 requests were answered 201, 1003 rows were stored (10 had no answer, 2 an unknown outcome)',
+    ],
+    [
+      trial({ errors: { 'client:ports': 1, 'network:unreachable': 2 } }),
+      'generator',
+      "errors that are not the target's: 1 client:ports, 2 network:unreachable",
+    ],
+    [trial({ errors: { 'unknown:EPERM': 1 } }), 'unknown', "errors that are not the target's: 1 unknown:EPERM"],
+    [
+      trial({ errors: { 'client:ports': 2 }, hosts }),
+      'generator',
+      "errors that are not the target's: 2 client:ports (on u@a and u@b)",
+    ],
+    [
+      trial({ latency_ms: { p99: 150 } }, 20),
+      'generator',
+      'the generator was 20.0 ms late at p99 (p99 150 ms > 100 ms)',
+    ],
+    [
+      trial({ ...timeouts, errors: { 'client:unsent': 10 }, latency_ms: null }, 500),
+      'generator',
+      'the generator was 500 ms late at p99 (990 of 1000 succeeded, 100 % expected)',
+    ],
+    [
+      trial({ latency_ms: null }, 1, { steal: 0.2 }),
+      'noise',
+      "on the service's core 0, others used 0 %, and the host took 20 % (p99 Infinity ms > 100 ms)",
+    ],
+  ]
+  for (const [record, blame, because] of /** @type {[any, string, string][]} */ (rows)) {
+    t.strictSame(judge(record, SLO), { verdict: 'invalid', because, blame })
+  }
+})
+
+t.test('a verdict says what it rests on', async (t) => {
+  const refused = { ok: 900, success_ratio: 0.9, status: { 201: 900, 503: 100 }, rows_stored: 900 }
+  const rows = [
+    [trial(), SLO, 'pass', 'p99 20 ms <= 100 ms, 1000 of 1000 stored'],
+    [trial({ rows_stored: null }), SLO, 'pass', 'p99 20 ms <= 100 ms, 1000 of 1000 answered'],
+    [trial({ latency_ms: { p99: 100.1 } }), SLO, 'fail', 'p99 100.1 ms > 100 ms'],
+    [trial({ latency_ms: null }), SLO, 'fail', 'p99 Infinity ms > 100 ms'],
+    [trial(refused), SLO, 'fail', '900 of 1000 succeeded, 100 % expected'],
+    [trial(refused), { ...SLO, success_ratio: 0.999 }, 'fail', '900 of 1000 succeeded, 99.9 % expected'],
+    [trial(refused), { ...SLO, success_ratio: 0.9 }, 'pass', 'p99 20 ms <= 100 ms, 900 of 1000 stored'],
+  ]
+  for (const [record, slo, verdict, because] of /** @type {[any, any, string, string][]} */ (rows)) {
+    t.strictSame(judge(record, slo), { verdict, because })
+  }
+})
+
+t.test('excuses count from exactly their bound', async (t) => {
+  const p99 = (/** @type {number} */ p99) => ({ latency_ms: { p99 } })
+  const broken = { ok: 990, success_ratio: 0.99, completed: 990, status: { 201: 990 }, rows_stored: 990 }
+  const closedTimeouts = trial({ ...broken, errors: { 'client:timeout': 10 } }, null)
+  closedTimeouts.probes.generator.cpu_core_ratio = 1
+  const rows = [
+    ['invalid', 'as late as is allowed', trial(p99(101), 10)],
+    ['fail', 'less late', trial(p99(101), 9.9)],
+    ['invalid', 'an excess of three times the lateness', trial(p99(160), 20)],
+    ['fail', 'more than that', trial(p99(160.1), 20)],
+    ['fail', 'as late as the SLO, which does not explain a queue', trial(p99(401), 100)],
+    ['invalid', 'later than the SLO', trial(p99(401), 100.1)],
+    ['invalid', 'a neighbour that uses 12 % of the core', trial(p99(101), 1, { steal: 0.12 })],
+    ['fail', 'one that uses less', trial(p99(101), 1, { steal: 0.119 })],
+    ['fail', 'timeouts of a closed loop with a full generator: it has no schedule', closedTimeouts],
+    [
+      'invalid',
+      'connections that broke while the generator was 100 times as late as is allowed',
+      trial({ ...broken, errors: { 'server:reset': 10 } }, 1000),
+    ],
+    ['fail', 'while it was less late', trial({ ...broken, errors: { 'server:reset': 10 } }, 999)],
+    ['invalid', 'timeouts beside a little lateness', trial({ ...broken, errors: { 'client:timeout': 10 } }, 500)],
+    ['invalid', 'requests that were not sent', trial({ ...broken, errors: { 'client:unsent': 10 } }, 500)],
+    [
+      'fail',
+      'a request that aged on its way, while the generator was a little late',
+      trial({ ...broken, completed: 1000, status: { 201: 990, 408: 10 } }, 500),
+    ],
+    [
+      'fail',
+      'connections that broke beside a neighbour',
+      trial({ ...broken, errors: { 'server:reset': 10 } }, 1, { steal: 0.5 }),
+    ],
+    [
+      'invalid',
+      'timeouts beside a neighbour',
+      trial({ ...broken, errors: { 'client:timeout': 10 } }, 1, { steal: 0.5 }),
+    ],
+    [
+      'invalid',
+      'answers 408 alone are no refusals',
+      trial({ ...broken, completed: 1000, status: { 201: 990, 408: 10 } }, 1000),
+    ],
+  ]
+  for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {
+    const outcome = judge(record, SLO)
+    t.equal(outcome.verdict, verdict, `${about}: ${outcome.because}`)
+  }
+})
+
 t.test('lateness counts in proportion to the SLO, and for the p99 alone', async (t) => {
   const strict = { p99_ms: 5, success_ratio: 1 }
   t.equal(
@@ -264,6 +372,10 @@ t.test('of several load hosts, one that falls behind is named, and makes the tri
   t.equal(judge(alone, SLO).verdict, 'pass', 'of one host alone it only adds to latency, as of this machine')
   t.match(because(of({ start_ms: 1100 })), /^u@b began 1.10 s after it was told to/)
   t.equal(judge(of({ start_ms: 900 }), SLO).verdict, 'pass', 'less than a tenth of the trial')
+  t.equal(judge(of({ start_ms: 1000 }), SLO).verdict, 'invalid', 'a tenth')
+  const full = of({ cpu_core_ratio: 2 })
+  const saturated = { ...full, load: { ...full.load, loop: 'closed' } }
+  t.equal(judge(saturated, SLO).verdict, 'pass', 'a closed loop has no schedule to be behind')
   t.match(
     judge(of({ word_ms: 1130 }), SLO),
     { verdict: 'invalid', blame: 'generator' },
@@ -281,8 +393,4 @@ t.test('judge', async (t) => {
     const outcome = judge(record, SLO)
     t.equal(outcome.verdict, verdict, `${verdict}: ${about} (${outcome.because})`)
   }
-})
-
-t.test('the reason of a pass names bound, answers and rows', async (t) => {
-  t.equal(judge(trial(), SLO).because, 'p99 20 ms <= 100 ms, 1000 of 1000 stored')
 })

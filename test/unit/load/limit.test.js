@@ -148,9 +148,82 @@ t.test('without a process to look at, the event loop tells what JavaScript uses'
   t.match(limitOf(record, SLO), { resource: 'api-threadpool' })
 })
 
+/**
+ * A trial of 100,000 requests that came so near to these limits.
+ *
+ * @param {{ ports?: number, rate?: number, idle?: number, late?: number }} reach of generator-ports, rate-limit,
+ *   keep-alive-race and generator-cpu, in this order
+ * @param {string} verdict
+ */
+function nearTo({ ports = 0, rate = 0, idle = 0, late = 0 }, verdict) {
+  const errors = { 'client:ports': 100 * ports, 'server:closed-idle': 100 * idle }
+  return /** @type {any} */ ({
+    target: { cores: null },
+    settings: {},
+    load: { loop: 'open', rate_rps: 1000 },
+    traffic: { planned: 100_000, goodput_rps: 1000, errors, status: { 429: 100 * rate } },
+    probes: { api: {}, postgres: {}, generator: { lateness_ms: { p99: 10 * late } }, kernel: {} },
+    outcome: { verdict },
+  })
+}
+
+t.test(
+  'the limit is the first that was reached, or the first that nearly was, and the runner-up the next',
+  async (t) => {
+    /** @type {[Parameters<typeof nearTo>[0], string, string, string | null, string][]} */
+    const rows = [
+      [{ rate: 1, idle: 3 }, 'fail', 'rate-limit', 'keep-alive-race', 'both reached: the first explains the other'],
+      [{ rate: 0.99, idle: 1 }, 'fail', 'keep-alive-race', 'rate-limit', 'one reached, the other nearly'],
+      [{ rate: 1, idle: 0.7 }, 'fail', 'rate-limit', 'keep-alive-race', 'one reached, the other near'],
+      [{ rate: 1, idle: 0.6 }, 'fail', 'rate-limit', 'keep-alive-race', 'just near'],
+      [{ rate: 1, idle: 0.59 }, 'fail', 'rate-limit', null, 'not near'],
+      [{ rate: 1, idle: 0.7, ports: 0.8 }, 'fail', 'rate-limit', 'generator-ports', 'two near: the nearer one'],
+      [{ rate: 1, idle: 0.8, ports: 0.7 }, 'fail', 'rate-limit', 'keep-alive-race', 'whichever it is'],
+      [{ rate: 0.91, idle: 0.95 }, 'fail', 'rate-limit', 'keep-alive-race', 'none reached, two nearly: the first'],
+      [{ rate: 0.91, idle: 0.89 }, 'fail', 'rate-limit', 'keep-alive-race', 'one nearly'],
+      [{ rate: 0.7, idle: 0.89 }, 'fail', 'none-reached', 'keep-alive-race', 'none even nearly: the nearest'],
+      [{ rate: 0.59 }, 'fail', 'none-reached', null, 'none near'],
+      [{ rate: 5, idle: 2 }, 'pass', 'none-reached', 'rate-limit', 'the SLO was met'],
+      [{ rate: 1, late: 9 }, 'fail', 'rate-limit', 'generator-cpu', 'a generator that was no excuse'],
+      [{ late: 9 }, 'fail', 'none-reached', 'generator-cpu', 'and nothing else'],
+      [{ rate: 2, late: 1 }, 'invalid', 'generator-cpu', 'rate-limit', 'a generator that was one'],
+    ]
+    for (const [reach, verdict, resource, runner_up, about] of rows) {
+      const limit = limitOf(nearTo(reach, verdict), SLO)
+      t.equal(`${limit.resource} ${limit.runner_up}`, `${resource} ${runner_up}`, about)
+      t.equal(limit.confirmed, null)
+    }
+  },
+)
+
+t.test('a limit comes with the evidence for it and for the runner-up', async (t) => {
+  const limited = ['200 of 100,000 requests were answered 429; 1,000/s were let through']
+  const raced = ['70 of 100,000 requests ended in server:closed-idle', 'the service closes idle connections']
+  t.strictSame(limitOf(nearTo({ rate: 2, idle: 0.7 }, 'fail'), SLO), {
+    resource: 'rate-limit',
+    evidence: limited,
+    runner_up: 'keep-alive-race',
+    runner_up_evidence: raced,
+    confirmed: null,
+  })
+  const none = { resource: 'none-reached', confirmed: null }
+  t.strictSame(limitOf(nearTo({ rate: 2 }, 'pass'), SLO), {
+    ...none,
+    evidence: ['the SLO was met'],
+    runner_up: 'rate-limit',
+    runner_up_evidence: limited,
+  })
+  t.strictSame(limitOf(nearTo({}, 'fail'), SLO), {
+    ...none,
+    evidence: ['nothing that was looked at was at its limit'],
+    runner_up: null,
+    runner_up_evidence: [],
+  })
+})
+
 t.test('the limit of a run is that of most trials just beyond the capacity', async (t) => {
   const trial = (
-    /** @type {number} */ rate_rps,
+    /** @type {number | null} */ rate_rps,
     /** @type {string} */ verdict,
     /** @type {string} */ resource,
     /** @type {string | null} */ runner_up = null,
@@ -158,33 +231,99 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
     const limit = {
       resource,
       runner_up,
-      evidence: [`at ${rate_rps}`],
-      runner_up_evidence: [`beside ${rate_rps}`],
+      evidence: [`${resource} at ${rate_rps}`],
+      runner_up_evidence: runner_up === null ? [] : [`${runner_up} at ${rate_rps}`],
       confirmed: null,
     }
-    return /** @type {any} */ ({ load: { loop: 'open', rate_rps }, outcome: { verdict }, limit })
+    const loop = rate_rps === null ? 'closed' : 'open'
+    return /** @type {any} */ ({ load: { loop, rate_rps }, outcome: { verdict }, limit })
   }
-  t.equal(limitOfRun([]), null)
-  t.match(limitOfRun([trial(1, 'pass', 'none-reached', 'api-cpu')]), { resource: 'none-reached', runner_up: 'api-cpu' })
+  const noise = [1, 2, 3, 4].map(() => trial(250, 'invalid', 'machine-noise'))
   const records = [
     trial(900, 'fail', 'network'),
+    trial(910, 'fail', 'network'),
+    trial(920, 'fail', 'network'),
+    trial(930, 'fail', 'network'),
     trial(300, 'fail', 'none-reached'),
     trial(310, 'fail', 'api-cpu', 'pool-size'),
     trial(320, 'fail', 'api-cpu', 'pool-size'),
-    trial(200, 'pass', 'none-reached', 'network'),
-    ...[1, 2, 3, 4].map(() => trial(250, 'invalid', 'machine-noise')),
+    ...noise,
+    trial(330, 'fail', 'api-cpu', 'pool-size'),
+    ...[1, 2, 3].map(() => trial(null, 'fail', 'accept-queue')),
+    trial(200, 'pass', 'none-reached', 'nofile'),
   ]
-  t.match(limitOfRun(records), {
-    resource: 'api-cpu',
-    runner_up: 'pool-size',
-    evidence: ['at 310'],
-    runner_up_evidence: ['beside 310'],
-  })
-  const invalid = records.filter(({ outcome }) => outcome.verdict !== 'fail')
-  t.match(
-    limitOfRun([...records, ...[1, 2, 3].map(() => trial(305, 'fail', 'network'))], 305),
-    { resource: 'api-cpu' },
-    'stray ones',
-  )
-  t.match(limitOfRun(invalid), { resource: 'machine-noise' }, 'where no trial failed, what made them invalid')
+  const stray = [1, 2, 3].map(() => trial(305, 'fail', 'network'))
+  const pass = trial(200, 'pass', 'none-reached', 'api-cpu')
+  /** @type {[string, any[], number | null, string, string | null, string[], string[]][]} */
+  const rows = [
+    [
+      'the five that failed at the lowest rates',
+      records,
+      null,
+      'api-cpu',
+      'pool-size',
+      ['api-cpu at 310'],
+      ['pool-size at 310'],
+    ],
+    [
+      'none that failed at the capacity',
+      [...stray, ...records],
+      305,
+      'api-cpu',
+      'pool-size',
+      ['api-cpu at 310'],
+      ['pool-size at 310'],
+    ],
+    [
+      'some that failed above it',
+      [...stray, ...records],
+      304,
+      'network',
+      'api-cpu',
+      ['network at 305'],
+      ['api-cpu at 310'],
+    ],
+    [
+      'where none failed, what made them invalid',
+      [...noise, pass, pass],
+      null,
+      'machine-noise',
+      null,
+      ['machine-noise at 250'],
+      [],
+    ],
+    [
+      'where all passed, the last',
+      [trial(1, 'pass', 'x'), trial(2, 'pass', 'x'), pass],
+      null,
+      'none-reached',
+      'api-cpu',
+      ['none-reached at 200'],
+      ['api-cpu at 200'],
+    ],
+    [
+      'a runner-up by its own evidence, if it was a limit, too',
+      [trial(1, 'fail', 'a', 'b'), trial(2, 'fail', 'a'), trial(3, 'fail', 'b', 'a')],
+      null,
+      'a',
+      'b',
+      ['a at 1'],
+      ['b at 3'],
+    ],
+    [
+      'the most frequent runner-up',
+      [trial(1, 'fail', 'a', 'c'), trial(2, 'fail', 'a', 'b'), trial(3, 'fail', 'a', 'b')],
+      null,
+      'a',
+      'b',
+      ['a at 1'],
+      ['b at 2'],
+    ],
+  ]
+  for (const [about, trials, low_rps, resource, runner_up, evidence, runner_up_evidence] of rows) {
+    const expected = { resource, runner_up, evidence, runner_up_evidence, confirmed: null }
+    t.strictSame(limitOfRun(trials, low_rps), expected, about)
+  }
+  t.equal(limitOfRun([]), null, 'no trial')
+  t.equal(limitOfRun([{ ...pass, limit: null }]), null, 'no limit was looked for')
 })

@@ -11,8 +11,9 @@ t.test('summary gives exact percentiles by nearest rank', async (t) => {
 
 t.test('summary keeps every sample when there are more than its first buffer holds', async (t) => {
   const recorder = new Recorder()
-  for (let i = 1; i <= 100_000; i++) recorder.answer(200, i, 10)
-  t.match(recorder.summary(100_000, 1).latency_ms, { min: 1, p50: 50_000, max: 100_000 })
+  for (let i = 1; i <= 40_000; i++) recorder.answer(200, i, 10)
+  const { latency_ms } = recorder.summary(40_000, 1)
+  t.match(latency_ms, { min: 1, mean: 20_000.5, p25: 10_000, p50: 20_000, p75: 30_000, max: 40_000 })
 })
 
 t.test('rates are per second of the load, or of the time to the last answer when that took longer', async (t) => {
@@ -23,6 +24,54 @@ t.test('rates are per second of the load, or of the time to the last answer when
   const overrun = new Recorder()
   for (let i = 0; i < 100; i++) overrun.answer(201, 1, 4000)
   t.equal(overrun.summary(100, 1).achieved_rps, 25)
+  t.equal(overrun.summary(100, 1).goodput_rps, 25)
+  t.equal(overrun.summary(100, 3).achieved_rps, 25)
+  t.equal(overrun.summary(100, 3.999).achieved_rps, 25)
+  t.equal(overrun.summary(100, 6).achieved_rps, 16.67, 'two digits')
+})
+
+t.test('answers 200 to 299 are a success', async (t) => {
+  const recorder = new Recorder()
+  for (const status of [199, 200, 299, 300]) recorder.answer(status, status, 1)
+  const { goodput_rps, ok_latency_ms } = recorder.summary(4, 1)
+  t.equal(goodput_rps, 2)
+  t.match(ok_latency_ms, { min: 200, max: 299 }, 'whose latencies count on their own as well')
+})
+
+t.test('lateness and the wait for a connection have distributions of their own', async (t) => {
+  const recorder = new Recorder()
+  for (const ms of [1, 2, 3]) recorder.late(ms)
+  for (const ms of [4, 5, 6.1236]) recorder.queued(ms)
+  const { lateness_ms, queued_ms, latency_ms } = recorder.summary(3, 1)
+  t.match(lateness_ms, { min: 1, mean: 2, p50: 2, max: 3 })
+  t.match(queued_ms, { min: 4, p50: 5, max: 6.124 }, 'of three digits')
+  t.equal(latency_ms, null)
+})
+
+t.test('progress tells how many requests had which end so far', async (t) => {
+  const recorder = new Recorder()
+  t.strictSame(recorder.counts, { sent: 0, completed: 0, ok: 0, failed: 0, p99_ms: null })
+  recorder.sent = 4
+  recorder.answer(201, 7, 10)
+  recorder.answer(500, 8, 10)
+  recorder.error('server:refused')
+  t.strictSame(recorder.counts, { sent: 4, completed: 2, ok: 1, failed: 1, p99_ms: 8 })
+  t.equal(recorder.summary(4, 1).sent, 4)
+})
+
+t.test('progress gives the p99 of what came since the last look, from about a thousand values', async (t) => {
+  const recorder = new Recorder()
+  const falling = (/** @type {number} */ size) => {
+    for (let i = size; i >= 1; i--) recorder.answer(201, i, 10)
+    return recorder.counts.p99_ms
+  }
+  t.equal(falling(100), 99, 'all of a few')
+  t.equal(falling(3000), 2970, 'every third of 3,000')
+  t.equal(falling(2000), 1980, 'every other one of 2,000, and none of those before')
+  t.equal(falling(1999), 1980, 'all of less than 2,000')
+  t.equal(falling(0), null, 'nothing new')
+  for (let i = 0; i < 3000; i++) recorder.answer(201, i % 3 === 0 ? 1 : 100, 10)
+  t.equal(recorder.counts.p99_ms, 1, 'those between are left out')
 })
 
 t.test('goodput counts 2xx alone, success is of what was planned', async (t) => {
@@ -59,5 +108,6 @@ t.test('answers are counted in the second in which they came, seconds without an
 })
 
 t.test('without a single sample there is no distribution', async (t) => {
+  t.equal(new Recorder().summary(0, 1).success_ratio, 0, 'of nothing planned, nothing succeeded')
   t.match(new Recorder().summary(10, 1), { latency_ms: null, lateness_ms: null, achieved_rps: 0, success_ratio: 0 })
 })

@@ -48,6 +48,13 @@ t.test(
     t.ok(orders.size > 5, `${orders.size} different orders of 24`)
     const plain = visitsOf({ ...design, anchor: null })
     t.equal(plain.length, 20 * 5)
+    const first = visitsOf({ ...design, anchor: null, blocks: 1 })
+    const next = visitsOf({ ...design, anchor: null, blocks: 1, seed: 4 })
+    t.strictSame(
+      plain.slice(0, 10),
+      [...first, ...next.map((visit) => ({ ...visit, block: 1 }))],
+      'each block is shuffled by the next seed',
+    )
   },
 )
 
