@@ -25,7 +25,7 @@ export default {
     testFiles: [
       'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule}.test.js',
       'test/unit/api/admission.test.js',
-      'test/unit/tuning/{ranks,effects,design,usl,budget,digest}.test.js',
+      'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/budget,balance/digest}.test.js',
     ],
     forceBail: true,
   },

@@ -12,12 +12,14 @@
  */
 
 /** Coefficients of N / X = alone + contention (N - 1) + coherency N (N - 1) that may be other than nil. */
-const SUBSETS = [[0, 1, 2], [0, 1], [0, 2], [0]]
+const SUBSETS = [[0], [0, 1], [0, 2], [0, 1, 2]]
+
+/** Squares that differ by less do so by rounding. */
+const DIGITS = 12
 
 /**
  * Fits the law by least squares on N / X, which is linear in N - 1 and N (N - 1); the squares are relative, so that each
- * level weighs the same. No coefficient may be negative: of the fits in which some are nil and none is negative, the
- * nearest.
+ * level weighs the same. No coefficient may be negative: of the fits in which none is, the nearest, with as many nil as can be.
  *
  * @param {{ concurrency: number, rps: number }[]} points
  * @returns {Law | null} null: fewer than three different levels, or nothing got done at one of them
@@ -53,10 +55,8 @@ function lawOf(lambda_rps, sigma_ratio, kappa_ratio) {
 
 /** The sum of the squares. @param {Rows} rows @param {number[]} fit */
 function missOf(rows, fit) {
-  return rows.reduce(
-    (sum, { y, x }) => sum + (x.reduce((fitted, value, i) => fitted + value * fit[i], 0) / y - 1) ** 2,
-    0,
-  )
+  const fitted = (/** @type {number[]} */ x) => x.reduce((sum, value, i) => sum + value * fit[i], 0)
+  return Number(rows.reduce((sum, { y, x }) => sum + (fitted(x) / y - 1) ** 2, 0).toFixed(DIGITS))
 }
 
 /**
