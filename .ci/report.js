@@ -95,7 +95,8 @@ function namesOf(files) {
       const tests = lines.flatMap(
         (line) => /^ {4}(?:not )?ok \d+ - (.*?)(?: # (?:SKIP|TODO|time=).*)?$/.exec(line)?.[1] ?? [],
       )
-      return [...new Set(tests)].map((test) => `${name} > ${test}`)
+      // A bundle puts the file's name before each test's.
+      return [...new Set(tests)].map((test) => (name.startsWith('test/bundles/') ? test : `${name} > ${test}`))
     })
     .sort()
 }

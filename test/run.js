@@ -15,13 +15,13 @@ import { startShared } from './support/postgres.js'
 const TIERS = ['unit', 'system', 'lab']
 const given = process.argv.slice(2)
 const isFile = (/** @type {string} */ word) => !TIERS.includes(word) && !word.startsWith('-')
-const tiers = given.some(isFile) ? [] : given.filter((word) => TIERS.includes(word)).map((tier) => `test/${tier}`)
+const tiers = given.some(isFile) ? [] : given.filter((word) => TIERS.includes(word))
 const rest = given.filter((word) => !TIERS.includes(word))
 
 process.exitCode = await main()
 
 async function main() {
-  if (tiers.join() === 'test/unit') return runTap({})
+  if (tiers.join() === 'unit') return runTap({})
   const folder = makeScratch('tests', process.env.TMPDIR ?? '/var/tmp')
   try {
     const initialised = await initialiseIn(folder)
@@ -41,8 +41,8 @@ async function main() {
 async function runTap(env) {
   const tap = path.join(path.dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist/esm/run.mjs')
   // The tests of the lab's load measure; two at once would measure each other.
-  const jobs = tiers.includes('test/lab') ? ['--jobs=1'] : []
-  const child = spawn(process.execPath, [tap, ...jobs, ...tiers, ...rest], {
+  const jobs = tiers.includes('lab') ? ['--jobs=1'] : []
+  const child = spawn(process.execPath, [tap, ...jobs, ...tiers.flatMap(filesOf), ...rest], {
     env: { ...inherited(), ...env },
     stdio: 'inherit',
   })
@@ -51,6 +51,11 @@ async function runTap(env) {
     process.on(signal, () => child.kill(signal))
   const [code] = await once(child, 'close')
   return code ?? 1
+}
+
+/** Unit tests run many to a process; all others have one each. @param {string} tier */
+function filesOf(tier) {
+  return tier === 'unit' ? ['test/bundles', 'test/unit/api/simulation.test.js'] : [`test/${tier}`]
 }
 
 /** Tests start from the defaults, whatever the shell that runs them has set. */

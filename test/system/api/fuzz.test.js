@@ -4,13 +4,14 @@ import t from 'tap'
 import { metric, newUser, post, startApi } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
+import { seeded } from '../../support/seeded.js'
 import { answers, connect, rawPost } from '../../support/socket.js'
 
 const database = await newDatabase(t)
 const api = await startApi(t, database.url, { REQUEST_TIMEOUT_MS: '1000', BODY_LIMIT_BYTES: '2000' })
 
 /** @param {import('fast-check').IAsyncProperty<any>} property @param {number} numRuns */
-const check = (property, numRuns) => fc.assert(property, { numRuns })
+const check = (property, numRuns) => fc.assert(property, seeded(numRuns))
 
 /** @param {Response} answer */
 async function isRefusal(answer) {

@@ -1,0 +1,3 @@
+import { bundle } from '../support/bundle.js'
+
+await bundle('test/unit/load')
