@@ -3,8 +3,10 @@ import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 import { sweep } from '../../load/sweep.js'
+import { main } from '../../load/verb.js'
 import { reportOn } from '../../tuning/report.js'
 import { VERBS } from '../../tuning/verbs.js'
+import { createShell } from './shell.js'
 
 export const CHROMIUM = '/usr/bin/chromium'
 
@@ -30,6 +32,13 @@ export async function startBrowser(t) {
 /** `npm run report` without a process of its own. @param {string[]} argv @returns {Promise<any>} */
 export function runReport(...argv) {
   return report.run(argv, /** @type {any} */ ({}))
+}
+
+/** The same from its command line to its exit code. @param {string[]} argv */
+export async function reportOf(...argv) {
+  const shell = createShell()
+  const code = await main({ report }, ['report', ...argv], shell)
+  return { code, ...shell.said }
 }
 
 /** A committed run, unpacked. @param {string} name @param {string} folder to put it in @returns {string} its folder */

@@ -2,8 +2,11 @@ import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { startLab, temporaryFolder } from '../../support/lab.js'
+import { writePages } from '../../../load/report/write.js'
+import { runHere } from '../../support/in-process.js'
+import { temporaryFolder } from '../../support/lab.js'
 import { CHROMIUM, fixture, rewrite, runReport, startBrowser } from '../../support/pages.js'
+import { created, httpServer } from '../../support/servers.js'
 import { without } from '../../support/skip.js'
 
 const skip = without(CHROMIUM, '--version') && `this needs ${CHROMIUM}`
@@ -37,25 +40,23 @@ const VIEWS = /** @type {const} */ ([
   ],
 ])
 
+const GROUNDS = { light: 'rgb(255, 255, 255)', dark: 'rgb(21, 24, 28)' }
+
 /** Beside a generator that was full, no law of the service can be fitted. @param {any} record */
 function idleGenerator({ probes }) {
   Object.assign(probes.generator, { cpu_core_ratio: 0.1, run_delay_ratio: 0 })
 }
 
+const viewer = skip ? null : await startViewer(t)
+
 t.test('the page of every verb', { skip }, async (t) => {
   const folder = temporaryFolder(t)
-  const browser = await startBrowser(t)
-  const fresh = `${folder}/fresh`
-  // Beside other tests nothing is fast, and that is no failure.
-  const load = ['--rates', '100,200', '--duration', '1s', '--warmup', '200ms', '--slo-p99', '5s']
-  const { ended } = startLab(['sweep', ...load, '--out', fresh], { MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0' })
   for (const [i, [name, pictures]] of Object.entries(PAGES).entries()) {
     await t.test(name, async (t) => {
       const source = fixture(name, folder)
       if (name === 'compare') rewrite(source, { record: idleGenerator })
       await runReport(source)
-      const file = `${source}/report.html`
-      await Promise.all(VIEWS[i % 2].map((view) => looksRight(t, browser, file, { ...view, pictures })))
+      await looksRight(t, `${source}/report.html`, VIEWS[i % 2], pictures)
       const markdown = fs.readFileSync(`${source}/report.md`, 'utf8')
       for (const picture of pictures) t.match(markdown, `](${picture}.svg)`, `report.md shows ${picture}`)
       if (name === 'compare') {
@@ -66,8 +67,7 @@ t.test('the page of every verb', { skip }, async (t) => {
   await t.test('two runs side by side', async (t) => {
     const out = `${folder}/beside`
     await runReport(`${folder}/sweep-batched`, fixture('sweep-single', folder), '--out', out)
-    const pictures = ['capacities', 'achieved', 'ratios-cpu']
-    await Promise.all(VIEWS[0].map((view) => looksRight(t, browser, `${out}/report.html`, { ...view, pictures })))
+    await looksRight(t, `${out}/report.html`, VIEWS[0], ['capacities', 'achieved', 'ratios-cpu'])
   })
   await t.test('a capacity that is unknown from below, far from its SLO', async (t) => {
     const source = fixture('sweep-batched', `${folder}/below`)
@@ -78,13 +78,18 @@ t.test('the page of every verb', { skip }, async (t) => {
       },
     })
     await runReport(source)
-    const pictures = ['capacity', 'latency']
-    await Promise.all(VIEWS[1].map((view) => looksRight(t, browser, `${source}/report.html`, { ...view, pictures })))
+    await looksRight(t, `${source}/report.html`, VIEWS[1], ['capacity', 'latency'])
   })
   await t.test('a run that has just ended', async (t) => {
-    t.match(await ended, { stdout: `${fresh}/report.html` })
-    const pictures = ['capacity', 'latency', 'seconds']
-    await looksRight(t, browser, `${fresh}/report.html`, { ...VIEWS[0][0], pictures })
+    const fresh = `${folder}/fresh`
+    const url = await httpServer(t, created)
+    const load = ['--rates', '100,200', '--duration', '1s', '--warmup', '200ms', '--slo-p99', '9s']
+    const { code, stdout, stderr } = await runHere(['sweep', ...load, '--url', url, '--out', fresh], {
+      lab: { writePages },
+    })
+    t.equal(code, 0, stderr)
+    t.match(stdout, `${fresh}/report.html`)
+    await looksRight(t, `${fresh}/report.html`, [VIEWS[0][0]], ['capacity', 'latency', 'seconds'])
   })
 })
 
@@ -110,9 +115,8 @@ t.test('names from outside stay text, on the page and in the pictures', { skip }
   fs.cpSync(source, other, { recursive: true })
   await runReport(source)
   await runReport(source, other, '--out', `${folder}/beside`)
-  const browser = await startBrowser(t)
   for (const out of [source, `${folder}/beside`]) {
-    const { page, problems } = await open(browser, `${out}/report.html`, { width: 1280, colorScheme: 'light' })
+    const { page, problems } = await shown(`${out}/report.html`, { width: 1280, colorScheme: 'light' })
     const found = await page.evaluate(() => {
       const { scripts, images, body } = /** @type {any} */ (globalThis).document
       const text = body.textContent.includes('<script>document.body.remove()</script>')
@@ -120,7 +124,9 @@ t.test('names from outside stay text, on the page and in the pictures', { skip }
     })
     t.strictSame(found, { scripts: 0, images: 0, text: true })
     t.strictSame(problems, [])
-    for (const file of fs.readdirSync(out).filter((name) => name.endsWith('.svg'))) {
+    const files = fs.readdirSync(out).filter((name) => name.endsWith('.svg'))
+    t.ok(files.length > 0)
+    for (const file of files) {
       const svg = fs.readFileSync(`${out}/${file}`, 'utf8')
       const elements = await page.evaluate((text) => {
         const parsed = new /** @type {any} */ (globalThis).DOMParser().parseFromString(text, 'image/svg+xml')
@@ -134,8 +140,7 @@ t.test('names from outside stay text, on the page and in the pictures', { skip }
 t.test('the page can do nothing but be read, by keys too', { skip }, async (t) => {
   const source = fixture('soak', temporaryFolder(t))
   await runReport(source)
-  const browser = await startBrowser(t)
-  const { page } = await open(browser, `${source}/report.html`, { width: 400, colorScheme: 'dark' })
+  const { page } = await shown(`${source}/report.html`, { width: 400, colorScheme: 'dark' })
   t.equal(await page.evaluate(() => fetch('http://127.0.0.1:9/').catch(() => 'refused')), 'refused')
   const focused = () =>
     page.evaluate(() => {
@@ -158,65 +163,95 @@ t.test('the page can do nothing but be read, by keys too', { skip }, async (t) =
 })
 
 /**
- * @param {import('playwright-core').Browser} browser
- * @param {string} file
- * @param {{ width: number, colorScheme: 'light' | 'dark' }} view
+ * One tab for all pages: what it has compiled for one, it need not compile for the next.
+ *
+ * @param {any} t
  */
-async function open(browser, file, { width, colorScheme }) {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
+async function startViewer(t) {
+  const browser = await startBrowser(t)
+  const page = await browser.newPage()
+  let url = ''
   /** @type {string[]} */
-  const problems = []
-  const url = pathToFileURL(file).href
+  let problems = []
   page.on('console', (message) => problems.push(message.text()))
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('request', (request) => {
     if (request.url() !== url && !request.url().startsWith('data:')) problems.push(`asked for ${request.url()}`)
   })
-  await page.goto(url)
-  return { page, problems }
+  return {
+    page,
+    /** @param {string} file @returns {Promise<string[]>} what goes wrong from now on */
+    open: async (file) => {
+      url = pathToFileURL(file).href
+      problems = []
+      await page.goto(url)
+      return problems
+    },
+  }
+}
+
+/** @param {View} view */
+async function lookedAt({ width, colorScheme }) {
+  const { page } = /** @type {NonNullable<typeof viewer>} */ (viewer)
+  await page.setViewportSize({ width, height: 900 })
+  await page.emulateMedia({ media: 'screen', colorScheme })
+}
+
+/** @param {string} file @param {View} view */
+async function shown(file, view) {
+  await lookedAt(view)
+  const { page, open } = /** @type {NonNullable<typeof viewer>} */ (viewer)
+  return { page, problems: await open(file) }
 }
 
 /**
  * @param {any} t
- * @param {import('playwright-core').Browser} browser
  * @param {string} file
- * @param {{ width: number, colorScheme: 'light' | 'dark', pictures: string[] }} view
+ * @param {readonly View[]} views
+ * @param {string[]} pictures
  */
-async function looksRight(t, browser, file, { pictures, ...view }) {
-  const { page, problems } = await open(browser, file, view)
-  const where = `at ${view.width} px, ${view.colorScheme}`
-  const seen = await page.evaluate(inspect)
-  t.ok(seen.width <= view.width, `nothing is wider than the page ${where}: ${seen.width}`)
-  t.ok(seen.answer.length > 20, `the answer stands on top ${where}`)
-  for (const name of pictures) {
-    const picture = seen.pictures.find((one) => one.name === name)
-    t.ok(picture, `${name} is there ${where}`)
-    t.match(picture, { role: 'img', strays: [], broken: false, hasTable: true }, `${name} is whole ${where}`)
-    t.ok(picture && picture.marks >= 3 && picture.spread > 0.15, `${name} is not empty ${where}: ${picture?.marks}`)
+async function looksRight(t, file, views, pictures) {
+  const { page, problems } = await shown(file, views[0])
+  await page.evaluate(axe)
+  for (const view of views) {
+    await lookedAt(view)
+    const where = `at ${view.width} px, ${view.colorScheme}`
+    const seen = await page.evaluate(inspect)
+    t.ok(seen.width <= view.width, `nothing is wider than the page ${where}: ${seen.width}`)
+    t.equal(seen.ground, GROUNDS[view.colorScheme], `it is ${view.colorScheme}`)
+    t.ok(seen.answer.length > 20, `the answer stands on top ${where}`)
+    for (const name of pictures) {
+      const found = seen.pictures.filter((one) => one.name === name)
+      t.equal(found.length, 1, `${name} is there ${where}`)
+      const [{ role, strays, broken, hasTable, marks, spread }] = found
+      const whole = { role: 'img', strays: [], broken: false, hasTable: true }
+      t.strictSame({ role, strays, broken, hasTable }, whole, `${name} is whole ${where}`)
+      t.ok(marks >= 3 && spread > 0.15, `${name} is not empty ${where}: ${marks}`)
+    }
+    t.strictSame(
+      seen.pictures.flatMap(({ collisions }) => collisions),
+      [],
+      `no label covers another ${where}`,
+    )
+    t.strictSame(await violationsOf(page), [], `axe finds nothing ${where}`)
   }
-  t.strictSame(
-    seen.pictures.flatMap(({ collisions }) => collisions),
-    [],
-    `no label covers another ${where}`,
-  )
-  t.strictSame(await violationsOf(page), [], `axe finds nothing ${where}`)
-  t.strictSame(problems, [], `no error, no request ${where}`)
-  await page.close()
+  t.strictSame(problems, [], 'no error, no request')
 }
 
 /** @param {import('playwright-core').Page} page @returns {Promise<string[]>} */
 async function violationsOf(page) {
-  await page.evaluate(axe)
   return page.evaluate(async () => {
     const { axe, document } = /** @type {any} */ (globalThis)
-    const found = await axe.run(document, { resultTypes: ['violations'] })
+    const found = await axe.run(document, { resultTypes: ['violations', 'passes'] })
+    if (found.passes.length < 10) return [`expected rules that apply, got ${found.passes.length}`]
     return found.violations.map((/** @type {any} */ one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`)
   })
 }
 
 /** Runs in the page: what is to be seen of its pictures. @returns {Seen} */
 function inspect() {
-  const { document } = /** @type {any} */ (globalThis)
+  const window = /** @type {any} */ (globalThis)
+  const { document } = window
   const visible = [...document.querySelectorAll('figure svg')].filter((svg) => svg.getBoundingClientRect().width > 0)
   const pictures = visible.map((svg) => {
     const frame = svg.getBoundingClientRect()
@@ -259,14 +294,18 @@ function inspect() {
   })
   return {
     width: document.documentElement.scrollWidth,
+    ground: window.getComputedStyle(document.body).backgroundColor,
     answer: document.querySelector('.answer').textContent,
     pictures,
   }
 }
 
 /**
+ * @typedef {{ width: number, colorScheme: 'light' | 'dark' }} View
+ *
  * @typedef {object} Seen
  * @property {number} width of all there is
+ * @property {string} ground its colour
  * @property {string} answer
  * @property {{ name: string, role: string, marks: number, spread: number, broken: boolean, strays: string[], collisions: string[], hasTable: boolean }[]} pictures
  */

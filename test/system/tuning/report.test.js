@@ -6,7 +6,7 @@ import { ratesText } from '../../../load/report/table.js'
 import { shift } from '../../../tuning/ranks.js'
 import { capacityRatio } from '../../../tuning/report/figures.js'
 import { readRun, runVerb, temporaryFolder } from '../../support/lab.js'
-import { fixture, rewrite, runReport } from '../../support/pages.js'
+import { fixture, reportOf, rewrite, runReport } from '../../support/pages.js'
 
 t.test('a folder is written again from what was measured, which stays as it is', async (t) => {
   const folder = fixture('sweep-batched', temporaryFolder(t))
@@ -75,8 +75,8 @@ t.test('several runs stand side by side, with ratios and ties', async (t) => {
       record.traffic.goodput_rps *= 10
     },
   })
-  const { status, stdout } = await runVerb('report', [a, b, a, '--out', `${folder}/out`, '--json'])
-  t.equal(status, 0)
+  const { code, stdout } = await reportOf(a, b, a, '--out', `${folder}/out`, '--json')
+  t.equal(code, 0)
   const { figures, runs } = JSON.parse(stdout)
   t.strictSame(
     runs.map((/** @type {any} */ { name }) => name),
@@ -107,12 +107,12 @@ t.test('runs of different machines are compared only by who says so, and the pag
   ]) {
     rewrite(folder, { run: (run) => Object.assign(run.machine, { cpu_model }) })
   }
-  const refused = await runVerb('report', [a, b, '--out', `${folder}/out`])
-  t.match(refused, { status: 1, stderr: /different machines: cpu_model One CPU against Another CPU/ })
+  const refused = await reportOf(a, b, '--out', `${folder}/out`)
+  t.match(refused, { code: 1, stderr: /different machines: cpu_model One CPU against Another CPU/ })
   t.match(refused.stderr, '--across-machines')
   t.notOk(fs.existsSync(`${folder}/out`), 'nothing is written')
-  const { status, stdout } = await runVerb('report', [a, b, '--out', `${folder}/out`, '--across-machines'])
-  t.equal(status, 0)
+  const { code, stdout } = await reportOf(a, b, '--out', `${folder}/out`, '--across-machines')
+  t.equal(code, 0)
   t.match(stdout, /^\s*Across machines: A and B are of different machines/)
   t.match(fs.readFileSync(`${folder}/out/report.md`, 'utf8'), /^# .*\n\nAcross machines: A and B/)
   t.match(fs.readFileSync(`${folder}/out/report.html`, 'utf8'), /class="answer">Across machines: A and B/)
@@ -136,8 +136,8 @@ t.test('what cannot be shown is refused', async (t) => {
   for (const [argv, message] of /** @type {[string[], RegExp][]} */ (cases)) {
     await t.rejects(runReport(...argv), { message }, String(message))
   }
-  t.match(await runVerb('report', []), { status: 2, stderr: /expected one to 6/ })
-  t.match(await runVerb('report', ['--help']), { status: 0, stdout: /npm run report -- results\// })
+  t.match(await reportOf(), { code: 2, stderr: /expected one to 6/ })
+  t.match(await reportOf('--help'), { code: 0, stdout: /npm run report -- results\// })
 })
 
 t.test('one capacity beside another: from the ends of the intervals', async (t) => {
