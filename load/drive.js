@@ -37,6 +37,8 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
   lost.catch(() => {})
 
   const beyond_s = 2 * load.timeout_s + grace_s
+  // A process that has just been started needs its time, whatever it is allowed afterwards.
+  const opening_s = 2 * load.timeout_s + Math.max(grace_s, graceOf(load))
   let extend = (/** @type {number} */ _seconds) => {}
 
   /** @param {{ command: string, duration_s?: number, load?: object }} message @param {() => void} [onEnd] @returns {Promise<any>} */
@@ -47,7 +49,7 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
       return new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`)
     })
     extend = late.extend
-    late.extend((message.duration_s ?? 0) + beyond_s)
+    late.extend(message.command === 'open' ? opening_s : (message.duration_s ?? 0) + beyond_s)
     const answered = new Promise((resolve, reject) => {
       const onMessage = (/** @type {any} */ reply) => {
         if (reply.counts) return onCounts(reply.counts)

@@ -45,9 +45,14 @@ export async function newServer(t, settings) {
   return embedded
 }
 
-/** The same for a caller that ends it itself, without the schema. @param {Record<string, string>} [settings] */
-export function startServer(settings) {
-  return startEmbedded({ settings, initialised: given()?.initialised })
+/**
+ * The same for a caller that ends it itself, without the schema.
+ *
+ * @param {Record<string, string>} [settings]
+ * @param {string} [parent] of its folder
+ */
+export function startServer(settings, parent) {
+  return startEmbedded({ settings, parent, initialised: given()?.initialised })
 }
 
 /**

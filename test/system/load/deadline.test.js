@@ -1,13 +1,14 @@
 import fs from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { startGenerator } from '../../../load/drive.js'
 import { created, httpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
+import { until } from '../../support/until.js'
 
 const LOOP = "process.on('SIGUSR2', () => { for (;;); })"
-const GRACE_S = 0.5
-const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1.9 s, killed it/
+const GRACE_S = 0.25
+const RUN_S = 0.25
+const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1 s, killed it/
 
 /**
  * @param {any} t
@@ -17,7 +18,7 @@ const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1.9 s, kill
 async function generatorOf(t, driver, signal = new AbortController().signal) {
   const url = await httpServer(t, created)
   const mix = { name: 'create-user', method: 'POST', headers: [], body_base64: null, seed: 1 }
-  const load = { driver, url, mix, trial: 1, rate_rps: 50, connections: 2, timeout_s: 0.2 }
+  const load = { driver, url, mix, trial: 1, rate_rps: 50, connections: 2, timeout_s: 0.25 }
   const generator = await startGenerator(load, signal, () => {}, { grace_s: GRACE_S })
   t.teardown(() => generator.close())
   return generator
@@ -35,7 +36,7 @@ function isAlive(pid) {
 t.test('a generator that was stopped is killed at its deadline', async (t) => {
   const generator = await generatorOf(t, 'paced')
   process.kill(generator.pid, 'SIGSTOP')
-  await t.rejects(generator.run(1), { message: MESSAGE })
+  await t.rejects(generator.run(RUN_S), { message: MESSAGE })
   await generator.close()
   t.notOk(isAlive(generator.pid))
 })
@@ -51,18 +52,17 @@ t.test('a generator in an endless loop', async (t) => {
   await t.test('is killed at its deadline', async (t) => {
     const generator = await generatorOf(t, 'paced')
     process.kill(generator.pid, 'SIGUSR2')
-    await t.rejects(generator.run(1), { message: MESSAGE })
+    await t.rejects(generator.run(RUN_S), { message: MESSAGE })
   })
 
-  await t.test('is killed within a second of an abort', async (t) => {
+  await t.test('is killed after an abort, long before its deadline', async (t) => {
     const controller = new AbortController()
     const generator = await generatorOf(t, 'paced', controller.signal)
-    const running = generator.run(10)
+    const running = generator.run(3600)
     process.kill(generator.pid, 'SIGUSR2')
-    const aborted_ms = performance.now()
     controller.abort(new Error('aborted by the test'))
     await t.rejects(running, { message: 'aborted by the test' })
-    t.ok(performance.now() - aborted_ms < 1000)
+    t.notOk(isAlive(generator.pid))
   })
 })
 
@@ -72,13 +72,12 @@ for (const driver of ['wrk', 'vegeta']) {
     { skip: withoutDriver(driver) },
     async (t) => {
       const generator = await generatorOf(t, driver)
-      const running = generator.run(1)
+      const running = generator.run(5)
       running.catch(() => {})
       const pid = await childOf(generator.pid)
       process.kill(pid, 'SIGSTOP')
-      await t.rejects(running, { message: MESSAGE })
-      for (const until = Date.now() + 2000; isAlive(pid) && Date.now() < until; ) await setTimeout(10)
-      t.notOk(isAlive(pid))
+      await t.rejects(running, { message: /to end "run" within 5.75 s, killed it/ })
+      await until(`${driver} to end`, () => !isAlive(pid))
     },
   )
 }
@@ -89,15 +88,16 @@ t.test('a phase that is stopped early has its deadline from then on', async (t) 
   running.catch(() => {})
   process.kill(generator.pid, 'SIGSTOP')
   generator.enough()
-  await t.rejects(running, { message: /to end "run" within 0.9 s/ })
+  await t.rejects(running, { message: /to end "run" within 0.75 s/ })
 })
 
 /** @param {number} pid @returns {Promise<number>} of its child, once it has one */
 async function childOf(pid) {
-  for (const until = Date.now() + 5000; Date.now() < until; await setTimeout(10)) {
-    const [child] = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  let child = ''
+  await until('the generator to have a child', () => {
+    child = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]
     // Before it has become the program that it is to run, it may not be stopped.
-    if (child && /wrk|vegeta/.test(fs.readFileSync(`/proc/${child}/comm`, 'utf8'))) return Number(child)
-  }
-  throw new Error(`process ${pid} has no child`)
+    return child && /wrk|vegeta/.test(fs.readFileSync(`/proc/${child}/comm`, 'utf8'))
+  })
+  return Number(child)
 }

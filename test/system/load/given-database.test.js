@@ -272,6 +272,9 @@ t.test('doctor changes nothing in a database', async (t) => {
   await database.close()
   t.equal(findings.find(({ check }) => check === 'pool')?.level, 'ok', 'it has looked')
   t.strictSame(await state(), before)
+  await t.rejects(lookAtDatabase('postgres://nobody@127.0.0.1:1/none'), {
+    message: /^DATABASE_URL: expected a Postgres that answers/,
+  })
 })
 
 t.test('PG variables, wherever they stand, do not part the lab from the load', async (t) => {

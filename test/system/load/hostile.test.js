@@ -1,11 +1,12 @@
 import t from 'tap'
 import { ENDLESS, MALFORMED, VALID } from '../../support/hostile.js'
-import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
-import { loadOnce } from '../../support/load.js'
+import { runHere } from '../../support/in-process.js'
+import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
+import { loadHere, loadOnce } from '../../support/load.js'
 import { httpServer, tcpServer } from '../../support/servers.js'
 
 /** Beyond it a run hangs. */
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 120_000
 
 /** Node's own client, and so the driver `client`, waits for the first, takes the second for valid, refuses the third and waits for the last. */
 const NODE_DIFFERS = [
@@ -20,16 +21,23 @@ for (const driver of ['paced', 'autocannon', 'client']) {
   t.test(`${driver}: malformed and endless responses are protocol errors of the server`, async (t) => {
     const rows = Object.entries({ ...MALFORMED, ...ENDLESS, ...VALID }).filter(([name]) => !except.includes(name))
     const { url, served } = await hostileServer(t, Object.fromEntries(rows))
-    const { status, errors } = await loadOnce(driver, url, {
-      ...{ duration_s: 1.2, rate_rps: 100, connections: 4, timeout_s: 3 },
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    })
+    /** @type {Record<string, Record<string, number>>} */
+    const found = { status: {}, errors: {} }
+    const all = Object.values(served)
+    // A closed loop may need more than one, where others have the cores.
+    for (let loads = 0; loads < 20 && all.some(({ count }) => count === 0); loads++) {
+      const traffic = await loadOnce(driver, url, {
+        ...{ duration_s: 0.7, rate_rps: 100, connections: 4, timeout_s: 30 },
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      })
+      for (const kind of ['status', 'errors']) {
+        for (const [name, count] of Object.entries(traffic[kind])) found[kind][name] = (found[kind][name] ?? 0) + count
+      }
+    }
+    const { status, errors } = found
     const named = (/** @type {(name: string) => boolean} */ isOf) =>
       Object.entries(served).filter(([name, { count }]) => isOf(name) && count > 0)
-    t.ok(
-      Object.values(served).every(({ count }) => count > 0),
-      'each was served',
-    )
+    t.ok(all.length > 50 && all.every(({ count }) => count > 0), 'each was served')
     const taken = named((name) => !(name in VALID)).filter(([, { code }]) => status[code])
     t.strictSame(
       taken.map(([name]) => name),
@@ -89,7 +97,7 @@ t.test('paced: what arrives unasked is a protocol error of the next request on i
   let served = 0
   for (const [name, onConnection, [least, most]] of rows) {
     const url = await tcpServer(t, onConnection)
-    const { errors } = await loadOnce('paced', url, { duration_s: 0.4, rate_rps: 50, connections: 2 })
+    const { errors } = await loadHere('paced', url, { duration_s: 0.4, rate_rps: 50, connections: 2 })
     const { 'server:protocol': found = 0, ...others } = errors
     t.ok(found >= least && found <= most, `${name}: ${found}`)
     t.strictSame(others, {}, name)
@@ -108,9 +116,9 @@ t.test('autocannon: responses that end with the connection, interim ones and HTT
     const url = await tcpServer(t, (socket) =>
       socket.once('data', () => (ends ? socket.end(text) : answer(socket, text, true))),
     )
-    const { errors, status, sent } = await loadOnce('autocannon', url, { duration_s: 0.3, connections: 2 })
+    const { errors, status, sent } = await loadHere('autocannon', url, { duration_s: 0.2, connections: 2 })
     t.strictSame(errors, {}, name)
-    t.ok(sent > 10 && status[200] === sent, `${name}: ${status[200]} of ${sent}`)
+    t.ok(sent > 2 && status[200] === sent, `${name}: ${status[200]} of ${sent}`)
   }
 })
 
@@ -123,18 +131,18 @@ t.test('a sweep of a service whose responses are malformed ends with what it saw
     '--driver=client --connections=4',
   ]) {
     const folder = temporaryFolder(t)
-    const common = [`--url=${url}`, `--metrics-url=${metrics}`, '--duration=1s', '--warmup=500ms', `--out=${folder}`]
-    const { child, ended } = startLab(['sweep', ...common, ...load.split(' ')])
-    const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
-    const { code, stdout } = await ended
-    clearTimeout(timer)
+    const common = [`--url=${url}`, `--metrics-url=${metrics}`, '--duration=300ms', '--warmup=100ms', `--out=${folder}`]
+    const { code, stdout } = await runHere(['sweep', ...common, ...load.split(' ')], {
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    })
     t.equal(code, 1, load)
     t.match(stdout, /not one request succeeded: 0 of \d+ succeeded/)
     const { traffic } = readTrials(folder)[0]
+    t.ok(traffic.planned > 0)
     t.strictSame(traffic.errors, { 'server:protocol': traffic.planned })
     const warnings = readRun(folder).warnings.filter((/** @type {string} */ text) => text.includes('metrics page'))
-    t.match(warnings, [/^the service's metrics page could not be read.*at most 4 MB, got more$/])
     t.equal(warnings.length, 1)
+    t.match(warnings[0], /^the service's metrics page could not be read.*at most 4 MB, got more$/)
   }
 })
 

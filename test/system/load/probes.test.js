@@ -3,94 +3,24 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import { Readable } from 'node:stream'
-import v8 from 'node:v8'
-import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { watchApi } from '../../../load/probes/api.js'
-import { coreShares, watchKernel } from '../../../load/probes/kernel.js'
-import { parseMetrics, readMetrics } from '../../../load/probes/metrics.js'
+import { watchKernel } from '../../../load/probes/kernel.js'
+import { readMetrics } from '../../../load/probes/metrics.js'
 import { watchPostgres } from '../../../load/probes/postgres.js'
 import { familyCpu_s, watchProcess } from '../../../load/probes/process.js'
 import { openDatabase } from '../../../sql/database.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newServer } from '../../support/postgres.js'
 import { httpServer, refusingUrl } from '../../support/servers.js'
+import { until } from '../../support/until.js'
 
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
 const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+/** For pages that need no patience where nothing else runs. */
+const PATIENCE_MS = 60_000
 const TRAFFIC = { sent: 10, completed: 10, lateness_ms: null }
-
-t.test('a page in Prometheus’ format is read by name and by label', async (t) => {
-  const text = [
-    '# HELP answers_total Answers',
-    'answers_total{status="201"} 5',
-    'answers_total{status="503",limit="a \\"b\\" {c}\\n"} 2 1700000000',
-    'up 1',
-    'empty NaN',
-    '',
-    'not a metric',
-  ].join('\n')
-  const metrics = parseMetrics(text, ['answers_total', 'up', 'down', 'empty', 'not'])
-  t.equal(metrics.sum('answers_total'), 7)
-  t.strictSame(metrics.by('answers_total', 'status'), { 201: 5, 503: 2 })
-  t.strictSame(metrics.by('answers_total', 'limit'), { '': 5, 'a "b" {c}\n': 2 })
-  t.strictSame(metrics.labels('answers_total'), { status: '201' })
-  for (const [name, value] of Object.entries({ up: 1, down: null, empty: null, not: null })) {
-    t.equal(metrics.sum(name), value, name)
-  }
-})
-
-t.test('values that cannot be, and lines that are malformed, count as absent', async (t) => {
-  const values = ['NaN', '+Inf', '-Inf', '1e999', '-1', '', 'x', '0x', '1 x', '9'.repeat(400), '"1"', '1 2 3']
-  for (const value of values) t.equal(parseMetrics(`a ${value}`, ['a']).sum('a'), null, value)
-  const lines = [
-    'a',
-    'a{',
-    'a{}',
-    'a{b} 1',
-    'a{b="} 1',
-    'a{b="c" 1',
-    'a{b="c"d="e"} 1',
-    'a{="c"} 1',
-    'a{b=c} 1',
-    '{} 1',
-  ]
-  for (const line of lines) t.equal(parseMetrics(line, ['a', '']).sum('a'), null, line)
-  t.equal(parseMetrics('a{b="1"} 1\na{b="1"} 3\na{b="2"} 4', ['a']).sum('a'), 7, 'of two lines for one series the last')
-  t.equal(parseMetrics('a{b="1"} 1e308\na{b="2"} 1e308', ['a']).sum('a'), null, 'a sum that is not finite')
-  t.equal(parseMetrics('a{} 1\r\nb{c="d",} 2', ['a', 'b']).sum('b'), 2, 'a comma behind the last label')
-})
-
-t.test('a hostile page of 4 MB is parsed in linear time', async (t) => {
-  const times = (/** @type {string} */ part) => part.repeat((4 * 1024 * 1024) / part.length)
-  const pages = ['a', '{', '"', 'a{', 'a{b="', 'a{b="\\', 'a{b="c",', 'a 1\n', 'a{b="1"} ', '\n', 'b 1\n', ' ', 'a{b']
-  for (const page of pages.flatMap((part) => [times(part), `a{${times(part)}`, `a{b="${times(part)}"} 1`])) {
-    const started_ms = performance.now()
-    try {
-      parseMetrics(page, ['a'])
-    } catch (error) {
-      t.match(error, { message: /^expected at most 1000 lines/ })
-    }
-    // Quadratic, it would take hours.
-    const took_ms = performance.now() - started_ms
-    t.ok(took_ms < 3000, `${JSON.stringify(page.slice(0, 20))}: ${took_ms} ms`)
-  }
-})
-
-t.test('nothing is kept of a page but what was wanted of it', async (t) => {
-  v8.setFlagsFromString('--expose-gc')
-  const gc = vm.runInNewContext('gc')
-  const page = (/** @type {number} */ i) =>
-    Buffer.from(`a{name="a long value ${i}"} 1\n`.padEnd(2 ** 20, 'unwanted 1\n')).toString()
-  gc()
-  const before = process.memoryUsage().heapUsed
-  const kept = Array.from({ length: 50 }, (_, i) => parseMetrics(page(i), ['a']))
-  gc()
-  const kept_bytes = process.memoryUsage().heapUsed - before
-  t.ok(kept_bytes < 10 * 2 ** 20, `${kept_bytes} bytes are kept of 50 pages of 1 MiB`)
-  t.equal(kept.length, 50)
-})
 
 t.test('a page that is not there, not in time, too large or elsewhere is an error that says so', async (t) => {
   const text = `up 1\n${'x 1\n'.repeat(2 ** 20)}`
@@ -99,24 +29,21 @@ t.test('a page that is not there, not in time, too large or elsewhere is an erro
     res.on('close', () => clearInterval(timer))
   }
   const elsewhere = await httpServer(t, (_req, res) => void res.end('up 1\n'))
-  /** @type {[string, import('node:http').RequestListener, RegExp][]} */
+  /** @type {[string, import('node:http').RequestListener, RegExp, number?][]} */
   const rows = [
     ['not there', (_req, res) => void res.writeHead(500).end(), /expected 200, got 500$/],
-    ['silent', () => {}, /expected the whole page within 0.5 s$/],
-    ['a byte from time to time', trickled, /expected the whole page within 0.5 s$/],
+    ['silent', () => {}, /expected the whole page within 0.3 s$/, 300],
+    ['a byte from time to time', trickled, /expected the whole page within 0.3 s$/, 300],
     ['too large', (_req, res) => void res.end(text), /expected a page of at most 4 MB, got more$/],
     ['endless', (_req, res) => void new Endless().on('error', () => {}).pipe(res), /at most 4 MB, got more$/],
     ['a gzip bomb', (_req, res) => void res.writeHead(200, { 'Content-Encoding': 'gzip' }).end(BOMB), /at most 4 MB/],
     ['elsewhere', (_req, res) => void res.writeHead(302, { Location: elsewhere }).end(), /a redirect to http:/],
     ['a circle', (_req, res) => void res.writeHead(302, { Location: '/' }).end(), /at most 3 redirects, got more$/],
   ]
-  for (const [name, handler, message] of rows) {
-    const url = await httpServer(t, handler)
-    const started_ms = performance.now()
-    await t.rejects(readMetrics(url, ['up'], 500), { message }, name)
-    t.ok(performance.now() - started_ms < 2000, name)
+  for (const [name, handler, message, timeout_ms = PATIENCE_MS] of rows) {
+    await t.rejects(readMetrics(await httpServer(t, handler), ['up'], timeout_ms), { message }, name)
   }
-  await t.rejects(readMetrics(await refusingUrl(t), ['up'], 500), { message: /ECONNREFUSED/ })
+  await t.rejects(readMetrics(await refusingUrl(t), ['up'], PATIENCE_MS), { message: /ECONNREFUSED/ })
 })
 
 t.test('a page is read wherever it is on its host', async (t) => {
@@ -124,7 +51,7 @@ t.test('a page is read wherever it is on its host', async (t) => {
     if (req.url === '/metrics/') return void res.end('up 1\n')
     res.writeHead(301, { Location: '/metrics/' }).end()
   })
-  t.equal((await readMetrics(url, ['up'], 1000)).sum('up'), 1)
+  t.equal((await readMetrics(url, ['up'], PATIENCE_MS)).sum('up'), 1)
 })
 
 t.test('a service whose page cannot be read is known by what the kernel says, and the record says why', async (t) => {
@@ -134,27 +61,54 @@ t.test('a service whose page cannot be read is known by what the kernel says, an
   t.equal(metrics_problem, 'the metrics page: expected a page of at most 4 MB, got more')
 })
 
-t.test('the time of a core is shared out among processes, interrupts and the host', async (t) => {
-  const before = { 0: [100, 0, 50, 800, 0, 10, 30, 10, 0, 0] }
-  const now = { 0: [140, 0, 60, 830, 0, 15, 35, 20, 0, 0] }
-  t.strictSame(coreShares(before, now), { 0: { busy_ratio: 0.5, interrupts_ratio: 0.1, steal_ratio: 0.1 } })
-  t.strictSame(
-    coreShares(before, before)[0],
-    { busy_ratio: 0, interrupts_ratio: 0, steal_ratio: 0 },
-    'no time, no share',
-  )
-})
-
 t.test('a process that works is told from one that waits', { skip: withoutProc }, async (t) => {
-  const use = watchProcess(process.pid)
-  const until = performance.now() + 300
-  while (performance.now() < until);
-  const busy = use()
-  t.ok(busy && busy.cpu_core_ratio > 0.05 && Number(busy.main_core_ratio) > 0.05, JSON.stringify(busy))
-  t.ok(Number(busy?.open_files) > 3)
+  const waiter = spawn('sleep', ['60'])
+  t.teardown(() => waiter.kill('SIGKILL'))
+  await once(waiter, 'spawn')
+  await until('sleep to sleep', () => /^\d+ \(sleep\) S/.test(fs.readFileSync(`/proc/${waiter.pid}/stat`, 'utf8')))
+  const waits = watchProcess(Number(waiter.pid))
+
+  // What is measured lies between what this process itself measures within and around it, whatever else the cores do.
+  const around = clocks()
+  const works = watchProcess(process.pid)
+  const within = clocks()
+  while (process.cpuUsage(within.cpu).user < 300_000);
+  const [least, least_wall_s] = [spent_s(within), wall_s(within)]
+  const busy = works()
+  const [most, most_wall_s] = [spent_s(around), wall_s(around)]
+  if (!busy) return t.fail('expected it to be seen')
+  t.ok(busy.cpu_s > least - 2 * TICK_S && busy.cpu_s < most + 2 * TICK_S, `${busy.cpu_s} of ${least} to ${most} s`)
+  const ratio = busy.cpu_core_ratio
+  t.ok(ratio >= busy.cpu_s / most_wall_s && ratio <= busy.cpu_s / least_wall_s, `${ratio} of a core`)
+  const main = Number(busy.main_core_ratio)
+  // Other threads of Node have a little of it.
+  t.ok(main > (0.8 * least) / most_wall_s && main < (most + TICK_S) / least_wall_s, `${main} of a core, main thread`)
+  t.ok(Number(busy.open_files) > 3)
+
+  const idle = waits()
+  t.equal(idle?.cpu_s, 0)
+  t.equal(idle?.cpu_core_ratio, 0)
   t.equal(watchProcess(null)(), null)
   t.equal(watchProcess(2 ** 22 + 1)(), null, 'nobody has this id')
 })
+
+/** The kernel counts a process's time in these. */
+const TICK_S = 0.01
+
+function clocks() {
+  return { cpu: process.cpuUsage(), now_ms: performance.now() }
+}
+
+/** @param {ReturnType<typeof clocks>} since */
+function spent_s({ cpu }) {
+  const { user, system } = process.cpuUsage(cpu)
+  return (user + system) / 1e6
+}
+
+/** @param {ReturnType<typeof clocks>} since */
+function wall_s({ now_ms }) {
+  return (performance.now() - now_ms) / 1000
+}
 
 t.test('Postgres: what its sessions wait for, its CPU and its connections', { skip: withoutProc }, async (t) => {
   const embedded = await newServer(t)
@@ -165,16 +119,14 @@ t.test('Postgres: what its sessions wait for, its CPU and its connections', { sk
   if (!probe) return t.fail('expected a probe')
   const release = await blockTable(t, embedded.url)
   const blocked = rows(embedded.url, "INSERT INTO users (email, password) VALUES ('a@b', 'c')")
-  const isWaiting = async () => {
-    const found = await rows(embedded.url, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-    return found.length > 0
-  }
-  while (!(await isWaiting()));
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+  await until('the insert to wait', async () => (await rows(embedded.url, waiting)).length > 0)
   for (let i = 0; i < 5; i++) await probe.sample()
   await release()
   await blocked
   const found = await probe.end()(TRAFFIC)
-  t.match(found, { samples: 5, active_mean: 1, waits: { 'Lock:relation': 1 }, connections_max: 200, cores: String })
+  t.match(found, { samples: 5, active_mean: 1, connections_max: 200, cores: String })
+  t.strictSame(found.waits, { 'Lock:relation': 1 })
   t.ok(
     found.connections >= 1 && found.commits >= 1 && found.wal_bytes > 0 && found.cpu_core_ratio >= 0,
     JSON.stringify(found),
