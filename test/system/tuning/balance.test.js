@@ -1,27 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
+import { spawn } from 'node:child_process'
 import t from 'tap'
 import { freePorts } from '../../../load/ports.js'
 import { PUBLISHED_PARAMETERS } from '../../../tuning/balance/adaptive.js'
-import { findHaproxy, haproxyConfig } from '../../../tuning/balance/haproxy.js'
-import { temporaryFolder } from '../../support/lab.js'
 import { httpServer, refusingUrl } from '../../support/servers.js'
 
 const P = PUBLISHED_PARAMETERS
-const NO_HAPROXY = 'this needs haproxy: apt-get install haproxy'
-
-const { program } = findHaproxy()
-
-t.test('HAProxy takes the configuration that is written for it', { skip: program ? false : NO_HAPROXY }, async (t) => {
-  const servers = [{ name: 'one', port: 8001 }]
-  const file = path.join(temporaryFolder(t), 'haproxy.cfg')
-  for (const balance of ['leastconn', 'random(2)']) {
-    writeFileSync(file, haproxyConfig({ port: 8000, balance, servers, health: '/health', retries: true }))
-    const { status, stderr } = spawnSync(String(program), ['-c', '-f', file], { encoding: 'utf8' })
-    t.equal(status, 0, stderr)
-  }
-})
 
 /** @param {any} t @param {'round-robin' | 'adaptive'} strategy @param {string[]} urls */
 async function startProxy(t, strategy, urls) {
