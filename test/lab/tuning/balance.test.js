@@ -27,7 +27,7 @@ t.test('balance: the endpoints got what the generator sent, each request once', 
   const { out, run, trials } = await smoke(t, 'balance', flags)
   t.strictSame(
     run.crowded.map((/** @type {any} */ { strategy }) => strategy),
-    ['round-robin', 'adaptive'],
+    ['round-robin', 'adaptive', ...(program ? ['haproxy-leastconn'] : [])],
   )
   t.equal(run.simulation, null)
   for (const { cell, traffic, probes } of trials) {
