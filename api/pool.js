@@ -38,7 +38,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     log,
     'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence',
   )
-  /** @type {WeakMap<object, unknown>} */
+  /** @type {WeakMap<object, { cause: unknown, at_ms: number }>} the last refusal on each connection */
   const refusals = new WeakMap()
   let away = false
   let served_ms = Number.NEGATIVE_INFINITY
@@ -94,25 +94,37 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     } catch (error) {
       const { fate, endsSession } = outcomeOf(error)
       // A shared connection that cannot be used any more, and is still open, has no other way to be closed.
-      const isExplained = /** @type {any} */ (error).code === UNPREPARED && refusals.has(client)
-      const isStuck = endsSession && !release && !isExplained
+      const earlier = earlierRefusal(client, error, startedAt)
+      const isStuck = endsSession && !release && !earlier
       if (isOnWrongServer(error) || isStuck) replaceSessions()
       release?.(endsSession)
-      throw failure(client, fate, error)
+      throw failure(client, fate, error, earlier)
     }
+  }
+
+  /**
+   * On a shared connection, a refused Parse takes those behind it along: all that Postgres says of them is that their
+   * prepared statement does not exist. The cause is the refusal. A statement sent after it has no such excuse.
+   *
+   * @param {object} client
+   * @param {any} error
+   * @param {number} sentAt_ms
+   */
+  function earlierRefusal(client, error, sentAt_ms) {
+    const earlier = error.code === UNPREPARED ? refusals.get(client) : undefined
+    return earlier && sentAt_ms < earlier.at_ms ? earlier.cause : undefined
   }
 
   /**
    * @param {object} client
    * @param {import('./outcome.js').Fate} fate
    * @param {any} error
+   * @param {unknown} earlier the refusal that explains it
    */
-  function failure(client, fate, error) {
-    // On a shared connection, a refused Parse takes those behind it along: all that Postgres says of them is that their
-    // prepared statement does not exist. The cause is the refusal.
-    const refusal = fate === 'refused-statement' ? error : error.code === UNPREPARED && refusals.get(client)
+  function failure(client, fate, error, earlier) {
+    if (fate === 'refused-statement') refusals.set(client, { cause: error, at_ms: performance.now() })
+    const refusal = fate === 'refused-statement' ? error : earlier
     if (refusal) {
-      refusals.set(client, refusal)
       logRefusal(refusal)
       return new ApiError('database_refused', undefined, { cause: refusal })
     }
