@@ -36,11 +36,13 @@ async function finish(server, sockets, pool) {
   // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
   // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
-  const idle = setInterval(() => {
+  const closeIdle = () => {
     server.closeIdleConnections()
     // Node does not count a connection as idle on which nothing has ever come.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-  }, GRACE_MS)
+  }
+  // When the timer is late, requests have arrived that nobody has read yet: they are read before an immediate runs.
+  const idle = setInterval(() => setImmediate(closeIdle), GRACE_MS)
   await closed
   clearInterval(idle)
   await pool.end()
