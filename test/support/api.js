@@ -2,24 +2,37 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
-import path from 'node:path'
-import { openLocal } from '../../load/targets/index.js'
+import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS } from '../../load/targets/local.js'
+import { leashed } from '../../sql/leash.js'
+import { until, within } from './until.js'
+
+const SERVER = fileURLToPath(new URL('../../api/server.js', import.meta.url))
+
+/** Other tests load the machine, too: nothing is refused and nothing times out but where a test asks for it. */
+const PATIENT = {
+  MAX_QUEUE_MS: '0',
+  MAX_QUEUE_REQUESTS: '1000000',
+  MAX_LOOP_DELAY_MS: '0',
+  POOL_CONNECT_TIMEOUT_MS: '60000',
+  STATEMENT_TIMEOUT_MS: '60000',
+  REQUEST_TIMEOUT_MS: '60000',
+  SHUTDOWN_TIMEOUT_MS: '60000',
+}
 
 /**
- * The API as a process of its own, until the test ends.
+ * The API as a process of its own, ready, until the test ends.
  *
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string>} [env] settings
  * @returns {Promise<Api>}
+ * @throws {Error} with what it says, when it ends
  */
 export async function startApi(t, databaseUrl, env = {}) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-test-'))
-  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
-  const logFile = path.join(folder, 'api.log')
-  const target = await openLocal({ databaseUrl, cores: null, env: { ...process.env, ...env }, logFile })
-  t.teardown(target.stop)
-  return { ...target, origin: new URL(target.url).origin, logFile }
+  const api = await startUnready(t, databaseUrl, env)
+  await untilReadyz(api, 'ready')
+  return api
 }
 
 /**
@@ -27,31 +40,104 @@ export async function startApi(t, databaseUrl, env = {}) {
  *
  * @param {any} t
  * @param {string} databaseUrl
+ * @param {Record<string, string>} [env] settings
+ * @returns {Promise<Api>}
+ * @throws {Error & { exitCode: number }} with what it says, when it ends
  */
-export async function startUnready(t, databaseUrl) {
-  const env = { ...process.env, DATABASE_URL: databaseUrl, PORT: '0', ADMIN_PORT: '0' }
-  const child = spawn(process.execPath, ['api/server.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  let log = ''
-  child.stdout.on('data', (chunk) => {
-    log += chunk
+export async function startUnready(t, databaseUrl, env = {}) {
+  const [program, ...args] = leashed([process.execPath, ...NODE_FLAGS, SERVER], { signal: 'KILL' })
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))
+  const child = spawn(program, args, {
+    // Where there is no `.env`.
+    cwd: os.tmpdir(),
+    env: { ...Object.fromEntries(ours), ...PATIENT, PORT: '0', ADMIN_PORT: '0', DATABASE_URL: databaseUrl, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  while (!log.includes('"listening"')) await once(child.stdout, 'data')
-  const { url, admin_url } = JSON.parse(log.split('\n').find((line) => line.includes('"listening"')) ?? '')
-  return { url: `${url}/user`, adminUrl: admin_url, child, log: () => log }
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk) => {
+      log += chunk
+    })
+  }
+  const closed = once(child, 'close')
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await closed
+  })
+  const listening = () => log.split('\n').find((line) => line.includes('"msg":"listening"') && line.endsWith('}'))
+  await until('the API to listen', () => listening() || !isRunning())
+  if (!isRunning()) {
+    await closed
+    throw Object.assign(new Error(log), { exitCode: child.exitCode })
+  }
+  const { url, admin_url } = JSON.parse(listening() ?? '')
+  return {
+    url: `${url}/user`,
+    origin: url,
+    adminUrl: admin_url,
+    pid: /** @type {number} */ (child.pid),
+    log: () => log,
+    exited: async () => {
+      const [code, signal] = await within('the end of the API', closed)
+      return { code, signal }
+    },
+  }
 }
 
-/** No answer waits for the log, which comes a moment later. @param {string} logFile @param {RegExp} pattern */
-export async function logged(logFile, pattern) {
-  while (!pattern.test(fs.readFileSync(logFile, 'utf8'))) await new Promise((resolve) => setTimeout(resolve, 10))
+/**
+ * @typedef {object} Api
+ * @property {string} url of its users
+ * @property {string} origin
+ * @property {string} adminUrl origin of /metrics, /healthz and /readyz
+ * @property {number} pid
+ * @property {() => string} log all that it has printed so far
+ * @property {() => Promise<{ code: number | null, signal: string | null }>} exited resolves when it has ended
+ */
+
+/**
+ * Waits until /readyz says this.
+ *
+ * @param {{ adminUrl: string | null }} api
+ * @param {string} status
+ * @returns {Promise<{ code: number, detail?: string }>} code: the answer's
+ */
+export async function untilReadyz(api, status) {
+  /** @type {{ code: number, status: string, detail?: string } | undefined} */
+  let found
+  const isSo = async () => {
+    found = await readyz(api)
+    return found.status === status
+  }
+  await until(`/readyz to say "${status}"`, isSo).catch(({ message }) => {
+    throw new Error(`${message}; it says ${JSON.stringify(found)}`)
+  })
+  return /** @type {NonNullable<typeof found>} */ (found)
 }
 
-/** @typedef {import('../../load/targets/index.js').Target & { origin: string, logFile: string }} Api */
+/** @param {{ adminUrl: string | null }} api @returns {Promise<{ code: number, status: string, detail?: string }>} */
+export async function readyz({ adminUrl }) {
+  const answer = await within('an answer from /readyz', fetch(`${adminUrl}/readyz`))
+  return { .../** @type {any} */ (await answer.json()), code: answer.status }
+}
+
+/** No answer waits for the log, which comes a moment later. @param {Api | string} log an API's, or a file @param {RegExp} pattern */
+export function logged(log, pattern) {
+  const text = () => (typeof log === 'string' ? fs.readFileSync(log, 'utf8') : log.log())
+  return until(`${pattern} in the log`, () => pattern.test(text()))
+}
+
+/** What an API has logged, but for the line that it is still printing. @param {Api} api @returns {any[]} */
+export function logLines(api) {
+  const lines = api.log().split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line))
+}
 
 /** @param {string} url @param {unknown} body @param {Record<string, string>} [headers] */
 export function post(url, body, headers = { 'Content-Type': 'application/json' }) {
   const raw = typeof body === 'string' || body instanceof Uint8Array
-  return fetch(url, { method: 'POST', headers, body: raw ? /** @type {any} */ (body) : JSON.stringify(body) })
+  const text = raw ? /** @type {any} */ (body) : JSON.stringify(body)
+  return within(`an answer to POST ${url}`, fetch(url, { method: 'POST', headers, body: text }))
 }
 
 let users = 0
@@ -61,8 +147,21 @@ export function newUser() {
   return { email: `user-${process.pid}-${users++}@redline.test`, password: 'secret' }
 }
 
-/** The value of a metric without labels. @param {Api} api @param {string} name */
+/**
+ * The value of a metric.
+ *
+ * @param {{ adminUrl: string | null }} api
+ * @param {string} name with its labels, if it has any
+ * @returns {Promise<number>}
+ */
 export async function metric(api, name) {
-  const text = await (await fetch(`${api.adminUrl}/metrics`)).text()
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+  const answer = await within('an answer from /metrics', fetch(`${api.adminUrl}/metrics`))
+  const line = (await answer.text()).split('\n').find((line) => line.startsWith(`${name} `))
+  if (line === undefined) throw new Error(`expected the metric ${name} in /metrics`)
+  return Number(line.slice(name.length + 1))
+}
+
+/** @param {{ adminUrl: string | null }} api @param {string} name @param {number} value */
+export function untilMetric(api, name, value) {
+  return until(`${name} to be ${value}`, async () => (await metric(api, name)) === value)
 }

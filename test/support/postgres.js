@@ -41,6 +41,7 @@ export async function newServer(t, settings) {
   const embedded = await startServer(settings)
   // Its data are of no use to anybody, so it need not write them out.
   t.teardown(() => embedded.halt('SIGQUIT').then(embedded.stop))
+  await cheapenLogins(embedded.url)
   await applySchema(embedded.url)
   return embedded
 }
@@ -63,9 +64,16 @@ export function startServer(settings, parent) {
 export async function startShared(initialised) {
   const settings = { max_connections: '500', fsync: 'off', full_page_writes: 'off' }
   const embedded = await startEmbedded({ settings, initialised })
+  await cheapenLogins(embedded.url)
   await rows(embedded.url, `CREATE DATABASE ${TEMPLATE}`)
   await applySchema(inDatabase(embedded.url, TEMPLATE))
   return embedded
+}
+
+/** A login takes 4,096 rounds of SHA-256 on either side, and tests log in thousands of times: one round will do. @param {string} url */
+function cheapenLogins(url) {
+  const { username, password } = new URL(url)
+  return rows(url, `SET scram_iterations = 1; ALTER ROLE ${username} PASSWORD '${password}'`)
 }
 
 /** @param {any} t @returns {Promise<Shared>} */

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { rows } from './database.js'
 import { newServer, startServer } from './postgres.js'
+import { until } from './until.js'
 
 /**
  * A primary with the schema applied, and a hot standby that streams from it, until the test ends. The standby is a copy
@@ -12,7 +13,7 @@ import { newServer, startServer } from './postgres.js'
  * @returns {Promise<{ primary: Server, standby: Server }>}
  */
 export async function primaryAndStandby(t) {
-  const [primary, standby] = await Promise.all([newServer(t), startServer()])
+  const [primary, standby] = await Promise.all([newServer(t, UNFLUSHED), startServer(UNFLUSHED)])
   t.teardown(() => standby.stop())
   await Promise.all([primary.halt(), standby.halt()])
   const standbyUrl = new URL(primary.url)
@@ -22,6 +23,9 @@ export async function primaryAndStandby(t) {
   await standby.start()
   return { primary, standby: { ...standby, url: String(standbyUrl) } }
 }
+
+/** Neither loses its power. */
+const UNFLUSHED = { fsync: 'off' }
 
 /** @typedef {import('../../sql/embedded.js').Embedded} Server */
 
@@ -47,10 +51,7 @@ function copyData(primary, standby) {
  */
 export async function promote(primary, standby) {
   const [{ lsn }] = await rows(primary.url, 'SELECT pg_current_wal_flush_lsn() AS lsn')
-  for (const until = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 10))) {
-    const [{ caught_up }] = await rows(standby.url, 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS caught_up', [lsn])
-    if (caught_up) break
-    if (Date.now() > until) throw new Error(`expected the standby to replay up to ${lsn} within 10 s`)
-  }
+  const caughtUp = 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS caught_up'
+  await until(`the standby to replay up to ${lsn}`, async () => (await rows(standby.url, caughtUp, [lsn]))[0].caught_up)
   await rows(standby.url, 'SELECT pg_promote()')
 }

@@ -1,3 +1,10 @@
+/** How long anything may take before a test gives up on it: long, since other tests load the machine, too. */
+const DEADLINE_MS = 60_000
+
+/** Pauses between polls: short at first, so that what comes at once costs no time, and then longer, to spare the CPU. */
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 100
+
 /**
  * Polls until something is so.
  *
@@ -5,11 +12,36 @@
  * @param {() => unknown} isSo truthy, or a promise of it
  * @param {number} [deadline_ms]
  */
-export async function until(what, isSo, deadline_ms = 10_000) {
+export async function until(what, isSo, deadline_ms = DEADLINE_MS) {
   const last_ms = performance.now() + deadline_ms
+  let pause_ms = FIRST_PAUSE_MS
   while (!(await isSo())) {
     if (performance.now() > last_ms) throw new Error(`expected ${what} within ${deadline_ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    const thisPause_ms = pause_ms
+    await new Promise((resolve) => setTimeout(resolve, thisPause_ms))
+    pause_ms = Math.min(LONGEST_PAUSE_MS, pause_ms * 1.5)
+  }
+}
+
+/**
+ * A promise that has to settle in time.
+ *
+ * @template T
+ * @param {string} what completes "expected …" when it does not
+ * @param {Promise<T>} promise
+ * @param {number} [deadline_ms]
+ * @returns {Promise<T>}
+ */
+export async function within(what, promise, deadline_ms = DEADLINE_MS) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`expected ${what} within ${deadline_ms} ms`)), deadline_ms)
+  })
+  try {
+    return /** @type {T} */ (await Promise.race([promise, late]))
+  } finally {
+    clearTimeout(timer)
   }
 }
 

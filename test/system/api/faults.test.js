@@ -2,15 +2,85 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
 import { openCell } from '../../../tuning/knobs/open-cell.js'
 import { metric, newUser, post, startApi } from '../../support/api.js'
-import { rows } from '../../support/database.js'
+import { rows, takeConnections } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newServer } from '../../support/postgres.js'
+import { until } from '../../support/until.js'
 
-const database = await newServer(t, { max_connections: '24' })
+const database = await newServer(t, { max_connections: '24', fsync: 'off' })
+const SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'"
+
+t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {
+  const api = await startApi(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '4' })
+  await endSessions()
+  const release = await takeConnections(t, database.url)
+  await untilAll(api.url, 503)
+  await release()
+  await untilAll(api.url, 201)
+  t.equal(await metric(api, 'redline_pool_total'), 4, 'the pool holds no more than it may')
+  t.equal((await rows(database.url, SESSIONS)).length, 4, 'and Postgres says the same')
+})
+
+t.test('a database far away: whoever would wait longer than MAX_QUEUE_MS is refused', async (t) => {
+  const logFile = path.join(temporaryFolder(t), 'api.log')
+  const place = { databaseUrl: database.url, cores: null, allCores: null, env: process.env, logFile }
+  const levels = { INSERT_MODE: 'single', POOL_MAX: '1', DB_DELAY_MS: '20', MAX_QUEUE_MS: '100' }
+  const api = await openCell(levels, place)
+  t.teardown(api.stop)
+  const count = { created: 0, refused: 0 }
+  const isOver = () => count.created >= 32 && count.refused > 0
+  const client = async () => {
+    while (!isOver()) {
+      const answer = await post(api.url, newUser())
+      await answer.text()
+      if (answer.status === 201) count.created++
+      if (answer.status === 201) continue
+      t.equal(answer.status, 503)
+      t.match(answer.headers.get('Retry-After'), /^\d+$/)
+      count.refused++
+      await sleep(100)
+    }
+  }
+  const clients = Promise.all(Array.from({ length: 16 }, client))
+  await until('32 requests served, and one refused', isOver)
+  await clients
+  t.equal(await metric(api, 'redline_shed_total{limit="queue_ms"}'), count.refused)
+})
+
+const api = await startApi(t, database.url)
+
+t.test('a database that takes no writes: 503, then 201 when it does', async (t) => {
+  t.equal((await post(api.url, newUser())).status, 201)
+  await rows(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = on')
+  await endSessions()
+  await untilAll(api.url, 503)
+  const writable = new URL(database.url)
+  writable.searchParams.set('options', '-c default_transaction_read_only=off')
+  await rows(writable.href, 'ALTER DATABASE postgres SET default_transaction_read_only = off')
+  await endSessions()
+  await untilAll(api.url, 201)
+})
+
+// The last: its table is gone with its file system.
+t.test('a full disk: 503s that say so to nobody, every 201 a row, and 201s again when there is room', async (t) => {
+  await rows(database.url, 'TRUNCATE users')
+  const makeRoom = await limitDisk(t, database)
+  const { stored, answers } = await fill(api.url, 50_000)
+  for (const answer of answers) {
+    if (answer.status === 201) continue
+    t.equal(answer.status, 503)
+    t.equal(answer.headers.get('retry-after'), '1')
+    const problem = /** @type {any} */ (await answer.json())
+    t.strictSame([problem.code, problem.detail], ['database_unavailable', undefined])
+  }
+  const [{ count }] = await rows(database.url, "SELECT count(*)::int FROM users WHERE email LIKE 'user-%'")
+  t.equal(count, stored, 'rows and 201s')
+  await makeRoom()
+  await untilAll(api.url, 201)
+})
 
 /** Posts until the answer is not a 201 any more. @param {string} url @param {number} atMost */
 async function fill(url, atMost) {
@@ -18,132 +88,31 @@ async function fill(url, atMost) {
   const password = 'x'.repeat(255)
   while (stored < atMost) {
     const answers = await Promise.all(Array.from({ length: 64 }, () => post(url, { ...newUser(), password })))
-    const statuses = answers.map(({ status }) => status)
-    stored += statuses.filter((status) => status === 201).length
-    if (statuses.some((status) => status !== 201)) return { stored, statuses, answers }
+    const created = answers.filter(({ status }) => status === 201).length
+    stored += created
+    if (created < answers.length) return { stored, answers }
   }
   throw new Error(`${stored} rows were stored, and the disk is not full`)
 }
 
-t.test('a database that takes no writes: 503, then 201 when it does', async (t) => {
-  const api = await startApi(t, database.url)
-  await rows(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = on')
-  await endSessions(database.url)
-  await untilAnswered(api.url, 503)
-  t.match(await statusesOf(api.url, 20), [503])
-  await inWritableSession(database.url, 'ALTER DATABASE postgres SET default_transaction_read_only = off')
-  await endSessions(database.url)
-  await untilAnswered(api.url, 201)
-  t.match(await statusesOf(api.url, 20), [201])
-})
-
-t.test('a database far away: whoever would wait longer than MAX_QUEUE_MS is refused at once', async (t) => {
-  const logFile = path.join(temporaryFolder(t), 'api.log')
-  const place = { databaseUrl: database.url, cores: null, allCores: null, env: process.env, logFile }
-  const levels = { INSERT_MODE: 'single', POOL_MAX: '1', DB_DELAY_MS: '20', MAX_QUEUE_MS: '100' }
-  const api = await openCell(levels, place)
-  t.teardown(api.stop)
-  /** @type {number[]} */
-  const refusedAfter_ms = []
-  let created = 0
-  const until_ms = performance.now() + 3000
-  const client = async () => {
-    while (performance.now() < until_ms) {
-      const start_ms = performance.now()
-      const answer = await post(api.url, newUser())
-      await answer.text()
-      if (answer.status === 201) created++
-      if (answer.status !== 503) continue
-      refusedAfter_ms.push(performance.now() - start_ms)
-      t.match(answer.headers.get('Retry-After'), /^\d+$/)
-      await sleep(50)
-    }
-  }
-  await Promise.all(Array.from({ length: 32 }, () => client()))
-  t.ok(created > 50, `${created} were served, at 20 ms each`)
-  t.ok(refusedAfter_ms.length > 0, `${refusedAfter_ms.length} were refused`)
-  const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text()
-  t.match(metrics, `redline_shed_total{limit="queue_ms"} ${refusedAfter_ms.length}`)
-})
-
-t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {
-  const api = await startApi(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '4' })
-  await endSessions(database.url)
-  const taken = await fillConnections(database.url)
-  await untilAnswered(api.url, 503)
-  t.match(await statusesOf(api.url, 20), [503])
-  for (const client of taken) await client.end()
-  await untilAnswered(api.url, 201)
-  t.match(await statusesOf(api.url, 20), [201])
-  t.ok((await metric(api, 'redline_pool_total')) <= 4, 'the pool holds no more than it may')
-  const held = await rows(
-    database.url,
-    "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'redline-api'",
-  )
-  t.ok(held[0].count <= 4, 'and Postgres says the same')
-})
-
-// The last: its table is gone with its file system.
-t.test('a full disk: 503s that say so to nobody, every 201 a row, and 201s again when there is room', async (t) => {
-  const makeRoom = await limitDisk(t, database)
-  const api = await startApi(t, database.url)
-  const { stored, statuses, answers } = await fill(api.url, 50_000)
-  t.ok(
-    statuses.every((status) => status === 201 || status === 503),
-    statuses.join(' '),
-  )
-  const refused = answers.find(({ status }) => status === 503)
-  t.equal(refused?.headers.get('retry-after'), '1')
-  t.match(await refused?.json(), { code: 'database_unavailable' })
-  const [{ count }] = await rows(database.url, 'SELECT count(*)::int FROM users')
-  t.equal(count, stored, 'rows and 201s')
-  await makeRoom()
-  t.equal((await post(api.url, newUser())).status, 201)
-})
-
-/** Statuses of so many requests at once, each once. @param {string} url @param {number} count */
-async function statusesOf(url, count) {
-  const answers = await Promise.all(Array.from({ length: count }, () => post(url, newUser())))
-  return [...new Set(answers.map(({ status }) => status))]
+/** Waits until all of 20 requests at once are answered so. @param {string} url @param {number} status */
+async function untilAll(url, status) {
+  await until(`20 times ${status}`, async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(url, newUser())))
+    return answers.every((answer) => answer.status === status)
+  })
 }
 
-/** Sessions end, and connections come free, a moment after the statement that asks for it. @param {string} url @param {number} status */
-async function untilAnswered(url, status) {
-  while ((await post(url, newUser())).status !== status) await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
-/** Takes what connections are left. @param {string} url */
-async function fillConnections(url) {
-  const taken = []
-  for (;;) {
-    const client = new pg.Client({ connectionString: url })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      taken.push(client)
-    } catch {
-      return taken
-    }
-  }
-}
-
-/** So that the API connects anew. @param {string} url */
-function endSessions(url) {
-  return rows(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'redline-api'")
-}
-
-/** @param {string} url @param {string} statement */
-async function inWritableSession(url, statement) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query('SET default_transaction_read_only = off')
-  await client.query(statement)
-  await client.end()
+/** So that the API connects anew: sessions end a moment after the statement that asks for it. */
+async function endSessions() {
+  const pids = (await rows(database.url, SESSIONS)).map(({ pid }) => pid)
+  const alive = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ANY($1)'
+  await until('the end of the sessions', async () => (await rows(database.url, alive, [pids])).length === 0)
 }
 
 /**
- * Leaves little room for the table: a tablespace on a file system of a megabyte where this may be mounted, else a limit
- * on the size of Postgres' files.
+ * Leaves little room for the table: a tablespace on a file system of its own where this may be mounted, else a limit on
+ * the size of Postgres' files, above that of its write-ahead log's.
  *
  * @param {any} t
  * @param {import('../../../sql/embedded.js').Embedded} database
@@ -151,19 +120,24 @@ async function inWritableSession(url, statement) {
  */
 async function limitDisk(t, { url, pid }) {
   const folder = temporaryFolder(t)
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=755', 'tmpfs', folder]).status !== 0) {
-    await rows(url, 'TRUNCATE users')
-    const limit = (/** @type {string} */ bytes) =>
-      spawnSync('prlimit', ['--pid', String(pid()), `--fsize=${bytes}:unlimited`])
-    limit('1000000')
-    return async () => limit('unlimited')
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k,mode=755', 'tmpfs', folder]).status !== 0) {
+    const filler = "SELECT 'filler@redline.test', repeat('x', 255) FROM generate_series(1, 60000)"
+    await rows(url, `INSERT INTO users (email, password) ${filler}`)
+    const [{ size }] = await rows(url, "SELECT pg_relation_size('users')::int AS size")
+    const limit = async (/** @type {string} */ bytes) => {
+      const sessions = (await rows(url, 'SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid)
+      // Those of other sessions have their parent's limit.
+      for (const one of [pid(), ...sessions])
+        spawnSync('prlimit', ['--pid', one, `--fsize=${bytes}:unlimited`].map(String))
+    }
+    await limit(String(size + 200_000))
+    return () => limit('unlimited')
   }
   t.teardown(() => spawnSync('umount', ['-l', folder]))
   const tablespace = path.join(folder, 'users')
   fs.mkdirSync(tablespace)
   const [, uid] = /^Uid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid()}/status`, 'utf8')) ?? []
   fs.chownSync(tablespace, Number(uid), -1)
-  await rows(url, 'TRUNCATE users')
   await rows(url, `CREATE TABLESPACE small LOCATION '${tablespace}'`)
   await rows(url, 'ALTER TABLE users SET TABLESPACE small')
   return async () => spawnSync('mount', ['-o', 'remount,size=16m', folder])

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { newUser, post, startApi, startUnready } from '../../support/api.js'
+import { openLocal } from '../../../load/targets/index.js'
+import { logged, newUser, post, startApi, startUnready } from '../../support/api.js'
 import { newServer } from '../../support/postgres.js'
 import { without } from '../../support/skip.js'
 
@@ -39,7 +40,7 @@ function makeCa(folder, name) {
 t.test('sslmode=verify-full with a CA file', { skip: without('openssl', 'version') }, async (t) => {
   const folder = t.testdir({})
   const [right, wrong] = [makeCa(folder, 'right'), makeCa(folder, 'wrong')]
-  const database = await newServer(t)
+  const database = await newServer(t, { fsync: 'off' })
   // The server's user has to read its key, and nobody else may.
   const data = path.join(database.folder, 'data')
   const { uid, gid } = fs.statSync(data)
@@ -65,8 +66,11 @@ t.test('sslmode=verify-full with a CA file', { skip: without('openssl', 'version
   ])) {
     const refused = await startUnready(t, url)
     t.equal((await post(refused.url, newUser())).status, 503, about)
-    while (!reason.test(refused.log())) await new Promise((resolve) => setTimeout(resolve, 20))
-    t.pass(`the log says why: ${reason}`)
+    await logged(refused, reason)
   }
-  await t.rejects(startApi(t, withCa('/no/such/ca.pem')), { message: /expected a file with CA certificates/ })
+  const noFile = withCa('/no/such/ca.pem')
+  const expected = /expected a file with CA certificates/
+  await t.rejects(startApi(t, noFile), { exitCode: 2, message: expected })
+  const options = { databaseUrl: noFile, cores: null, env: process.env, logFile: path.join(folder, 'api.log') }
+  await t.rejects(openLocal(options), { message: /^sslrootcert in DATABASE_URL: expected a file/ }, 'the lab, too')
 })

@@ -1,15 +1,16 @@
 import t from 'tap'
 import { newUser, post, startApi } from '../../support/api.js'
-import { blockTable, rows } from '../../support/database.js'
+import { blockTable, rows, untilAtLock } from '../../support/database.js'
 import { newServer } from '../../support/postgres.js'
 import { tcpProxy } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
 const MODES = ['single', 'prepared', 'pipelined', 'batched']
-const database = await newServer(t)
+// A commit can be made to wait for a standby only for a whole server.
+const database = await newServer(t, { fsync: 'off' })
 
 /** The server's timeout ends no commit; the API's own timer fires a second after it. */
-const QUICK = { STATEMENT_TIMEOUT_MS: '500', LOG_LEVEL: 'info' }
+const QUICK = { STATEMENT_TIMEOUT_MS: '3000', POOL_MAX: '6' }
 
 /** @param {any} t @param {Response} answer */
 async function saysUnknown(t, answer) {
@@ -32,20 +33,25 @@ async function waiting(condition) {
   return count
 }
 
-const AT_LOCK = "wait_event_type = 'Lock' AND query LIKE '%INTO users%'"
-const untilAtLock = () => until('a statement at its lock', async () => (await waiting(AT_LOCK)) === 1)
+/** Each behind a way to the database that can be cut. */
+const apis = await Promise.all(
+  MODES.map(async (mode) => {
+    const proxy = await tcpProxy(t, database.url)
+    return { mode, proxy, api: await startApi(t, proxy.url, { ...QUICK, INSERT_MODE: mode }) }
+  }),
+)
 
 t.test('a commit that waits for a standby: 504 in every INSERT_MODE, and the row comes later, once', async (t) => {
   const standby = async (/** @type {string} */ names) => {
     await rows(database.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
     await rows(database.url, 'SELECT pg_reload_conf()')
   }
-  const apis = await Promise.all(MODES.map((mode) => startApi(t, database.url, { ...QUICK, INSERT_MODE: mode })))
   await standby('nobody')
   t.teardown(() => standby(''))
   // Several at once, so that batched stores them together, and pipelined behind one another.
   const users = MODES.map(() => [newUser(), newUser(), newUser(), newUser(), newUser(), newUser()])
-  const answers = await Promise.all(apis.map((api, i) => Promise.all(users[i].map((user) => post(api.url, user)))))
+  const answers = await Promise.all(apis.map(({ api }, i) => Promise.all(users[i].map((user) => post(api.url, user)))))
+  t.equal(answers.flat().length, 4 * 6)
   for (const answer of answers.flat()) await saysUnknown(t, answer)
   t.equal(await countOf(users.flat()), 0, 'no row is visible')
   await standby('')
@@ -54,30 +60,28 @@ t.test('a commit that waits for a standby: 504 in every INSERT_MODE, and the row
   const emails = users.flat().map(({ email }) => email)
   const twice = 'SELECT email FROM users WHERE email = ANY($1) GROUP BY email HAVING count(*) > 1'
   t.strictSame(await rows(database.url, twice, [emails]), [], 'no row is there twice')
-  for (const api of apis) t.equal((await post(api.url, newUser())).status, 201, 'and the API serves again')
+  for (const { api } of apis) t.equal((await post(api.url, newUser())).status, 201, 'and the API serves again')
 })
 
-for (const mode of MODES) {
-  t.test(`${mode}: a response that is lost after the commit is a 504, and the row is there`, async (t) => {
-    const proxy = await tcpProxy(t, database.url)
-    const api = await startApi(t, proxy.url, { ...QUICK, INSERT_MODE: mode, STATEMENT_TIMEOUT_MS: '1000' })
-    t.equal((await post(api.url, newUser())).status, 201)
-    const release = await blockTable(t, database.url)
-    const user = newUser()
-    const answer = post(api.url, user)
-    await untilAtLock()
-    proxy.silence()
-    await release()
-    await until('the row', async () => (await countOf([user])) === 1)
-    await saysUnknown(t, await answer)
+t.test('a response that is lost after the commit is a 504, and the row is there', async (t) => {
+  for (const { api } of apis) t.equal((await post(api.url, newUser())).status, 201)
+  const release = await blockTable(t, database.url)
+  const users = apis.map(newUser)
+  const answers = apis.map(({ api }, i) => post(api.url, users[i]))
+  await untilAtLock(database.url, apis.length)
+  for (const { proxy } of apis) proxy.silence()
+  await release()
+  await until('the rows', async () => (await countOf(users)) === users.length)
+  for (const [i, { mode, api }] of apis.entries()) {
+    t.comment(mode)
+    await saysUnknown(t, await answers[i])
     t.equal((await post(api.url, newUser())).status, 201, 'and the next request has a connection of its own')
-    t.equal(await countOf([user]), 1)
-  })
-}
+    t.equal(await countOf([users[i]]), 1)
+  }
+})
 
 t.test('a read without a response is a 503: it leaves nothing open', async (t) => {
-  const proxy = await tcpProxy(t, database.url)
-  const api = await startApi(t, proxy.url, { ...QUICK, INSERT_MODE: 'prepared', POOL_MAX: '1' })
+  const { api, proxy } = apis[MODES.indexOf('prepared')]
   const location = (await post(api.url, newUser())).headers.get('location') ?? ''
   proxy.silence()
   const answer = await fetch(new URL(location, api.origin))
@@ -87,12 +91,13 @@ t.test('a read without a response is a 503: it leaves nothing open', async (t) =
 })
 
 t.test('a session that an administrator ends under its statement: 503, and no row', async (t) => {
-  const api = await startApi(t, database.url, { INSERT_MODE: 'prepared' })
+  const { api } = apis[MODES.indexOf('prepared')]
+  await until('a 201', async () => (await post(api.url, newUser())).status === 201)
   const release = await blockTable(t, database.url)
   const user = newUser()
   const answer = post(api.url, user)
-  await untilAtLock()
-  await rows(database.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${AT_LOCK}`)
+  await untilAtLock(database.url)
+  await rows(database.url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
   t.equal((await answer).status, 503)
   t.match(await (await answer).json(), { code: 'database_unavailable' })
   await release()
