@@ -54,6 +54,9 @@ export function createPostgres(clock, plan) {
     open: () =>
       sessions.filter(({ socket, isSilent }) => !socket.destroyed && !(isSilent && socket.writableEnded)).length,
 
+    /** How much of the plan has been used. */
+    counts: () => ({ statements, logins }),
+
     /** From now on, nothing goes wrong on its own; what has gone wrong stays so. */
     calm() {
       isCalm = true
