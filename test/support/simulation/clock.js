@@ -22,6 +22,7 @@ export function installClock({ pick = () => 0 } = {}) {
   const timers = new Set()
   /** @type {VirtualTimer[]} */
   let immediates = []
+  let sleeping = 0
   const clock = {
     now_ms: 0,
 
@@ -31,11 +32,17 @@ export function installClock({ pick = () => 0 } = {}) {
     /** What callbacks threw: in a process of its own, each would be the end of it. @type {unknown[]} */
     crashes: [],
 
-    /** Timers that have neither fired nor been cleared. */
-    timers: () => timers.size,
+    /** Timers of the code under test that have neither fired nor been cleared. */
+    timers: () => timers.size - sleeping,
 
-    /** @param {number} delay_ms @returns {Promise<void>} */
-    sleep: (delay_ms) => new Promise((resolve) => void schedule(resolve, delay_ms, [], false)),
+    /** For the rest of the simulated world. @param {number} delay_ms */
+    async sleep(delay_ms) {
+      sleeping++
+      await new Promise((resolve) => void schedule(resolve, delay_ms, [], false))
+      sleeping--
+    },
+
+    sleeping: () => sleeping,
 
     /** The event loop does nothing for a while, so that whatever is due by then is late. @param {number} stall_ms */
     stall(stall_ms) {
@@ -111,9 +118,12 @@ export function installClock({ pick = () => 0 } = {}) {
       callback,
       args,
       repeats,
+      isCleared: false,
       refresh() {
-        // Last among those of its time, as in Node; and Node has no delay below a millisecond.
+        // As in Node: a timer that has been cleared stays so, and the one refreshed last is the last of its time.
+        if (timer.isCleared) return timer
         timers.delete(timer)
+        // Node has no shorter delay.
         timer.at_ms = clock.now_ms + Math.max(1, delay_ms ?? 1)
         timers.add(timer)
         return timer
@@ -125,7 +135,10 @@ export function installClock({ pick = () => 0 } = {}) {
   }
 
   const real = Object.fromEntries(NAMES.map((name) => [name, globalThis[name]]))
-  const clear = (/** @type {any} */ timer) => void timers.delete(timer)
+  const clear = (/** @type {VirtualTimer | undefined} */ timer) => {
+    if (timer) timer.isCleared = true
+    if (timer) timers.delete(timer)
+  }
   Object.assign(globalThis, {
     setTimeout: (/** @type {any} */ callback, /** @type {number} */ delay_ms, /** @type {any[]} */ ...args) =>
       schedule(callback, delay_ms, args, false),
@@ -156,6 +169,7 @@ const settled = () => new Promise((resolve) => void realImmediate(resolve))
  * @property {(...args: any[]) => void} callback
  * @property {any[]} args
  * @property {boolean} repeats
+ * @property {boolean} isCleared
  * @property {() => VirtualTimer} refresh
  *
  * @typedef {object} Clock
@@ -164,6 +178,7 @@ const settled = () => new Promise((resolve) => void realImmediate(resolve))
  * @property {unknown[]} crashes
  * @property {() => number} timers
  * @property {(delay_ms: number) => Promise<void>} sleep
+ * @property {() => number} sleeping
  * @property {(stall_ms: number) => void} stall
  * @property {(isDone: () => unknown, limit_ms: number) => Promise<boolean>} run
  * @property {() => void} uninstall

@@ -9,6 +9,7 @@
  * @property {'none' | 'warning' | 'part' | 'garbage' | 'malformed'} [answer] how much of the answer arrives, where not all of it
  * @property {'close' | 'reset' | 'silence'} [end] what becomes of the session afterwards
  * @property {boolean} [forgets] the session loses its prepared statements
+ * @property {boolean} [stales] what the session has prepared is of no use any more
  * @property {import('../../../api/errors.js').ProblemCode} told
  */
 
@@ -26,7 +27,12 @@ const REFUSALS = {
   'no ids left': { error: error('2200H'), told: 'database_refused' },
   unprepared: { error: error('26000'), at: 'bind', forgets: true, told: 'database_unavailable' },
   'prepared twice': { error: error('42P05'), at: 'parse', told: 'database_unavailable' },
-  'stale plan': { error: error('0A000', 'RevalidateCachedQuery'), at: 'bind', told: 'database_unavailable' },
+  'stale plan': {
+    error: error('0A000', 'RevalidateCachedQuery'),
+    at: 'bind',
+    stales: true,
+    told: 'database_unavailable',
+  },
   'read-only': { error: error('25006'), told: 'database_unavailable' },
   cancelled: { error: error('57014'), told: 'database_unavailable' },
   deadlock: { error: error('40P01'), told: 'database_unavailable' },
@@ -46,6 +52,7 @@ const LOSSES = {
   'lost by a pooler': { error: error('08006'), end: 'close', told: 'outcome_unknown' },
   'lost by a pooler after commit': { error: error('08006'), commits: true, end: 'close', told: 'outcome_unknown' },
   'PANIC after commit': { error: panic('53100'), commits: true, end: 'close', told: 'outcome_unknown' },
+  'PANIC of another kind': { error: panic('55000'), commits: true, end: 'close', told: 'outcome_unknown' },
   'disk full in commit': { error: fatal('53100'), commits: true, end: 'close', told: 'outcome_unknown' },
   'terminated in commit': { commits: true, answer: 'warning', end: 'close', told: 'outcome_unknown' },
   'reset before': { answer: 'none', end: 'reset', told: 'outcome_unknown' },
@@ -64,7 +71,7 @@ const LOSSES = {
 /** @type {Record<string, Fault>} by a name that a reader of a failing seed understands */
 export const STATEMENT_FAULTS = { ...REFUSALS, ...LOSSES }
 
-/** @typedef {{ error?: import('./wire.js').ServerError, isRefused?: boolean, isLost?: boolean, end?: 'close' | 'reset' | 'silence', answer?: 'garbage' }} LoginFault */
+/** @typedef {{ error?: import('./wire.js').ServerError, isRefused?: boolean, isLost?: boolean, end?: 'close' | 'reset' | 'silence', answer?: 'garbage' | 'mechanism' }} LoginFault */
 
 /** @type {Record<string, LoginFault>} no statement has been sent by then: 503 */
 export const LOGIN_FAULTS = {
@@ -76,6 +83,7 @@ export const LOGIN_FAULTS = {
   'login reset': { end: 'reset' },
   'login closed': { end: 'close' },
   'login unanswered': { end: 'silence' },
+  'login by a mechanism that pg lacks': { answer: 'mechanism' },
   'login garbage': { answer: 'garbage', end: 'silence' },
 }
 

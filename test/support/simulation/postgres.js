@@ -1,12 +1,23 @@
 import { Duplex } from 'node:stream'
 import { LOGIN_FAULTS, STATEMENT_FAULTS } from './faults.js'
 import { createTables } from './tables.js'
-import { BOUND, errorResponse, noticeResponse, PARSED, READY, readMessages, resultOf, WELCOME } from './wire.js'
+import {
+  BOUND,
+  errorResponse,
+  noticeResponse,
+  PARSED,
+  READY,
+  readMessages,
+  resultOf,
+  UNKNOWN_MECHANISM,
+  WELCOME,
+} from './wire.js'
 
 const ADMIN_SHUTDOWN = { severity: 'FATAL', code: '57P01' }
 const STATEMENT_TIMEOUT = { severity: 'ERROR', code: '57014' }
 const READ_ONLY = { severity: 'ERROR', code: '25006' }
 const UNPREPARED = { severity: 'ERROR', code: '26000' }
+const STALE_PLAN = { severity: 'ERROR', code: '0A000', routine: 'RevalidateCachedQuery' }
 const PREPARED_TWICE = { severity: 'ERROR', code: '42P05' }
 
 const NOTHING = Buffer.alloc(0)
@@ -132,6 +143,8 @@ class Session {
     this.unanswered = []
     /** @type {Map<string, string>} prepared statements */
     this.prepared = new Map()
+    /** @type {Set<string>} those whose table was altered since */
+    this.stale = new Set()
     this.statementTimeout_ms = Number.POSITIVE_INFINITY
     this.isLoggedIn = false
     this.isBusy = false
@@ -159,7 +172,7 @@ class Session {
     await this.server.clock.sleep(step.commit_ms)
     if (this.isOver || this.isSilent) return
     if (fault.error) await this.deliver(errorResponse(fault.error), step.split)
-    else if (fault.answer) await this.deliver(GARBAGE, step.split)
+    else if (fault.answer) await this.deliver(fault.answer === 'garbage' ? GARBAGE : UNKNOWN_MECHANISM, step.split)
     else if (!fault.end) {
       this.isLoggedIn = true
       await this.deliver(WELCOME, step.split)
@@ -258,14 +271,17 @@ class Session {
    */
   refusalOf({ parse, bind, text }, fault) {
     if (fault?.forgets) this.prepared.clear()
+    if (fault?.stales) for (const name of this.prepared.keys()) this.stale.add(name)
     if (parse) {
       if (fault?.error && fault.at === 'parse') return { error: fault.error, before: [] }
       if (parse.name && this.prepared.has(parse.name)) return { error: PREPARED_TWICE, before: [] }
       this.prepared.set(parse.name ?? '', text)
+      this.stale.delete(parse.name ?? '')
     }
     const before = parse ? [PARSED] : []
     if (fault?.error && fault.at === 'bind') return { error: fault.error, before }
     if (!this.prepared.has(bind?.name ?? '')) return { error: UNPREPARED, before }
+    if (this.stale.has(bind?.name ?? '')) return { error: STALE_PLAN, before }
     before.push(BOUND)
     if (this.isReadOnly && /INSERT|DELETE/.test(text)) return { error: READ_ONLY, before }
     return fault?.error ? { error: fault.error, before } : null

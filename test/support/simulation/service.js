@@ -77,17 +77,20 @@ export function createService(postgres, settings) {
       if (body !== undefined) req.push(JSON.stringify(body))
       req.push(null)
       req.complete = true
-      let [status, location] = [0, '']
+      let status = 0
+      /** @type {string[]} */
+      let headers = []
       const res = /** @type {any} */ ({
-        writeHead(/** @type {number} */ code, /** @type {string[]} */ headers) {
+        writeHead(/** @type {number} */ code, /** @type {string[]} */ list) {
           status = code
-          location = headers[headers.indexOf('Location') + 1]
+          headers = list
         },
         end(/** @type {string} */ text) {
-          exchange.answers.push({ status, code: status < 400 ? '' : JSON.parse(text).code, id: location.slice(6) })
+          const id = status === 201 ? headers[headers.indexOf('Location') + 1].slice('/user/'.length) : ''
+          exchange.answers.push({ status, code: status < 400 ? '' : JSON.parse(text).code, id, headers })
         },
         destroy() {
-          exchange.answers.push({ status: 0, code: 'dropped', id: '' })
+          exchange.answers.push({ status: 0, code: 'dropped', id: '', headers })
         },
       })
       void app.handle(req, res)
@@ -99,6 +102,6 @@ export function createService(postgres, settings) {
 /**
  * @typedef {ReturnType<typeof createService>} Service
  *
- * @typedef {{ answers: { status: number, code: string, id: string }[] }} Exchange every answer that a request got; there
+ * @typedef {{ answers: { status: number, code: string, id: string, headers: string[] }[] }} Exchange every answer that a request got; there
  *   should be one. `code`: of a problem
  */

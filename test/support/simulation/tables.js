@@ -60,10 +60,10 @@ export function createTables(now_ms) {
 
     'DELETE FROM'(values) {
       const oldest_ms = now_ms() - Number(String(values[0]))
-      const expired = [...keys].filter(([, { created_ms }]) => created_ms < oldest_ms)
+      const expired = [...keys].filter(([, { created_ms }]) => created_ms < oldest_ms).slice(0, 1000)
       const commit = () => {
         for (const [key] of expired) keys.delete(key)
-        return result('DELETE', [], [])
+        return { ...result('DELETE', [], []), count: expired.length }
       }
       return { users: [], commit }
     },
@@ -111,6 +111,6 @@ function result(tag, columns, rows) {
  * @property {string} [key] idempotency key
  * @property {() => Result} commit
  *
- * @typedef {{ tag: string, columns: string[], rows: (string | null)[][], error?: undefined } |
+ * @typedef {{ tag: string, columns: string[], rows: (string | null)[][], count?: number, error?: undefined } |
  *   { error: import('./wire.js').ServerError }} Result
  */

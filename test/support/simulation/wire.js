@@ -111,6 +111,9 @@ export const WELCOME = Buffer.concat([
   READY,
 ])
 
+/** AuthenticationSASL, with a mechanism that pg does not know. */
+export const UNKNOWN_MECHANISM = message('R', int32(10), 'OAUTHBEARER\0\0')
+
 /** @param {ServerError} error */
 export const errorResponse = (error) => fields('E', error)
 
@@ -126,9 +129,9 @@ function fields(type, { severity, code, routine = '', table = '' }) {
 /**
  * The answer to an Execute.
  *
- * @param {{ tag: string, columns: string[], rows: (string | null)[][] }} result
+ * @param {{ tag: string, columns: string[], rows: (string | null)[][], count?: number }} result
  */
-export function resultOf({ tag, columns, rows }) {
+export function resultOf({ tag, columns, rows, count = rows.length }) {
   const description = columns.map((name) =>
     Buffer.concat([Buffer.from(`${name}\0`), int32(0), int16(0), int32(TEXT_OID), int16(-1), int32(-1), int16(0)]),
   )
@@ -139,7 +142,7 @@ export function resultOf({ tag, columns, rows }) {
     return message('D', int16(row.length), ...values)
   })
   const described = columns.length > 0 ? message('T', int16(columns.length), ...description) : message('n')
-  return Buffer.concat([described, ...data, message('C', `${tag} ${rows.length}\0`)])
+  return Buffer.concat([described, ...data, message('C', `${tag} ${count}\0`)])
 }
 
 /**
