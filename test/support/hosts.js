@@ -6,6 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
+import { given } from './postgres.js'
 import { without, withoutRoot } from './skip.js'
 
 const execute = promisify(execFile)
@@ -16,8 +17,12 @@ const NETS = 255
 /** Each host has its own of these: what lies there is not the lab's. */
 const OWN_FOLDERS = ['/root', '/tmp', '/var/tmp', '/run']
 
-/** This checkout and the Node that runs it: what a test has a host run by its path here. */
-const PROGRAMS = [fileURLToPath(new URL('../../', import.meta.url)), path.dirname(path.dirname(process.execPath))]
+/** What a host needs of ours: this checkout, the Node that runs it, and the data folder that each Postgres is copied from. */
+const PROGRAMS = /** @type {Record<string, string>} */ ({
+  checkout: fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, ''),
+  node: path.dirname(path.dirname(fs.realpathSync(process.execPath))),
+  data: given()?.initialised?.folder ?? '/nowhere',
+})
 
 /** What we have for ourselves alone; root is at home in /root there. */
 const OUR_VARIABLES = ['NODE_OPTIONS', 'TMPDIR', 'SSH_AUTH_SOCK', 'DATABASE_URL']
@@ -44,6 +49,7 @@ export async function openHosts(t, names, { seen = [] } = {}) {
   fs.chmodSync(folder, 0o711)
   t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
 
+  const programs = placesOf(folder)
   const bridge = await startNamespace(t, ['--net'], '')
   await run([...inNetworkOf(bridge), 'ip', 'link', 'add', 'name', 'bridge', 'up', 'type', 'bridge'])
   const net = await plugOurselves(t, bridge)
@@ -55,7 +61,8 @@ export async function openHosts(t, names, { seen = [] } = {}) {
       address: `${net}.${2 + i}`,
       bridge,
       folder,
-      seen: [folder, ...hidden(PROGRAMS), ...seen],
+      seen: [folder, ...seen],
+      programs,
     })
   }
   return hosts
@@ -67,6 +74,10 @@ export async function openHosts(t, names, { seen = [] } = {}) {
  * @property {string} address
  * @property {string} gateway address of the test itself
  * @property {string} folder of its own, under the same path everywhere
+ * @property {string} checkout this one, as seen there
+ * @property {string} data folder that a Postgres is copied from, as seen there
+ * @property {string} node the program, as seen there
+ * @property {string} path to look for programs there
  * @property {(argv: string[]) => string[]} command that runs there, in `/`. A signal to it ends the way in, and the process
  *   with it by SIGKILL; any other reaches that by its pid there alone
  * @property {(argv: string[]) => string[]} inNetwork the same with nothing but the network of that host: files and processes are
@@ -77,9 +88,20 @@ export async function openHosts(t, names, { seen = [] } = {}) {
  * @property {(state: 'up' | 'down') => Promise<unknown>} wire down: as if it had been pulled out
  */
 
-/** Those that a host would not see. @param {string[]} places */
-function hidden(places) {
-  return places.filter((place) => OWN_FOLDERS.some((folder) => `${place}/`.startsWith(`${folder}/`)))
+/**
+ * Where hosts see our programs. One that lies in a folder of which each host has its own is seen elsewhere, so that the
+ * folders of a host hold the same wherever this checkout is.
+ *
+ * @param {string} folder that all hosts see
+ * @returns {typeof PROGRAMS}
+ */
+function placesOf(folder) {
+  const places = Object.entries(PROGRAMS).map(([name, place]) => {
+    const isHidden = OWN_FOLDERS.some((own) => `${place}/`.startsWith(`${own}/`))
+    return [name, isHidden ? path.join(folder, name) : place]
+  })
+  for (const [name, place] of places) if (place === path.join(folder, name)) fs.mkdirSync(place)
+  return Object.fromEntries(places)
 }
 
 /** Why there can be no hosts here; undefined: there can. */
@@ -90,12 +112,12 @@ export function withoutHosts() {
 
 /**
  * @param {any} t
- * @param {{ name: string, address: string, bridge: number, folder: string, seen: string[] }} options
+ * @param {{ name: string, address: string, bridge: number, folder: string, seen: string[], programs: typeof PROGRAMS }} options
  * @returns {Promise<Host>}
  */
-async function openHost(t, { name, address, bridge, folder, seen }) {
+async function openHost(t, { name, address, bridge, folder, seen, programs }) {
   const own = path.join(folder, name)
-  const pid = await startNamespace(t, KINDS, ownPlaces(name, own, seen))
+  const pid = await startNamespace(t, KINDS, ownPlaces(name, own, seen, programs))
   const inBridge = inNetworkOf(bridge)
   const wire = `wire-${address.split('.').at(-1)}`
   await run([
@@ -118,12 +140,19 @@ async function openHost(t, { name, address, bridge, folder, seen }) {
   await run([...inNetworkOf(pid), 'sh', '-ec', up])
 
   const into = ['nsenter', `--target=${pid}`, '--net', '--pid', '--mount', '--uts', '--']
-  const command = (/** @type {string[]} */ argv) => [...into, ...leashed([...ENVIRONMENT, ...argv], { signal: 'KILL' })]
+  const node = path.join(programs.node, path.relative(PROGRAMS.node, fs.realpathSync(process.execPath)))
+  const onPath = programs.node === PROGRAMS.node ? `${process.env.PATH}` : `${path.dirname(node)}:${process.env.PATH}`
+  const environment = [...ENVIRONMENT, `PATH=${onPath}`]
+  const command = (/** @type {string[]} */ argv) => [...into, ...leashed([...environment, ...argv], { signal: 'KILL' })]
   return {
     name,
     address,
     gateway: address.replace(/\d+$/, '1'),
     folder: own,
+    checkout: programs.checkout,
+    data: programs.data,
+    node,
+    path: onPath,
     command,
     inNetwork: (argv) => [...inNetworkOf(pid), ...argv],
     run: (argv) => run(command(argv)),
@@ -160,15 +189,17 @@ async function startNamespace(t, kinds, script) {
   return pid
 }
 
-/** @param {string} name @param {string} own @param {string[]} seen */
-function ownPlaces(name, own, seen) {
+/** @param {string} name @param {string} own @param {string[]} seen @param {typeof PROGRAMS} programs */
+function ownPlaces(name, own, seen, programs) {
+  const moved = Object.entries(programs).filter(([key, place]) => place !== PROGRAMS[key])
   const places = OWN_FOLDERS.map((folder) => [own + folder, folder])
   return [
     `hostname ${name}`,
     'mount -t proc proc /proc',
     `mkdir -p ${places.map(([there]) => there).join(' ')} ${seen.map((one) => own + one).join(' ')}`,
     `chmod 711 ${own} ${own}/root && chmod 1777 ${own}/tmp ${own}/var/tmp`,
-    ...seen.map((one) => `mount --bind ${one} ${own}${one}`),
+    ...moved.map(([key, place]) => `mount --bind ${PROGRAMS[key]} ${place}`),
+    ...seen.map((one) => `mount --rbind ${one} ${own}${one}`),
     ...places.map(([there, here]) => `mount --rbind ${there} ${here}`),
   ].join('\n')
 }

@@ -5,9 +5,11 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { postgresUser } from '../../sql/binaries.js'
+import { given } from './postgres.js'
 
 const run = promisify(execFile)
-const SERVER = fileURLToPath(new URL('postgres-server.js', import.meta.url))
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
+const SERVER = 'test/support/postgres-server.js'
 
 /**
  * A Postgres on a host, until the test ends, as a managed one is: it listens there alone, asks for a password, and takes
@@ -34,7 +36,8 @@ export async function startPostgres(host, { settings = {} } = {}) {
     ssl_key_file: key,
     ...settings,
   }
-  const child = host.spawn([process.execPath, SERVER, JSON.stringify(all)])
+  const shared = `REDLINE_TEST_POSTGRES=${JSON.stringify({ initialised: initialisedOn(host) })}`
+  const child = host.spawn(['env', shared, host.node, path.join(host.checkout, SERVER), JSON.stringify(all)])
   const words = child.stderr?.setEncoding('utf8').toArray()
   const said = await Promise.race([once(/** @type {any} */ (child.stdout), 'data'), once(child, 'exit')])
   if (child.exitCode !== null) throw new Error(`expected Postgres to start: ${(await words)?.join('')}`)
@@ -42,6 +45,16 @@ export async function startPostgres(host, { settings = {} } = {}) {
   url.hostname = host.address
   url.search = new URLSearchParams({ sslmode: 'verify-full', sslrootcert: caFile }).toString()
   return { url: url.href, caFile }
+}
+
+/** What this run has initialised, by its paths there. @param {import('./hosts.js').Host} host */
+function initialisedOn({ checkout, data }) {
+  const initialised = given()?.initialised
+  if (!initialised) return undefined
+  const { folder, native } = initialised
+  const isCopy = native.startsWith(`${folder}/`)
+  const from = isCopy ? folder : CHECKOUT
+  return { ...initialised, folder: data, native: path.join(isCopy ? data : checkout, path.relative(from, native)) }
 }
 
 /**

@@ -91,8 +91,8 @@ async function startForThisFile(t) {
   return { url: embedded.url }
 }
 
-/** @returns {Shared | undefined} */
-function given() {
+/** Of the run of all test files. @returns {Shared | undefined} */
+export function given() {
   const { REDLINE_TEST_POSTGRES } = process.env
   return REDLINE_TEST_POSTGRES ? JSON.parse(REDLINE_TEST_POSTGRES) : undefined
 }

@@ -1,48 +1,101 @@
 import { execFile } from 'node:child_process'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { bundleOf } from '../../load/ssh/bundle.js'
 import { startLab } from './lab.js'
 import { startSshd } from './sshd.js'
+import { until } from './until.js'
 
 const run = promisify(execFile)
 
+/** Longer than a silence that ends a connection. */
+const DEADLINE_MS = 60_000
+
+/** Packages of boxes that have them, installed once for all test files. */
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline-boxes', import.meta.url))
+
 /**
- * A host as somebody who has just started one finds it: sshd, Node, npm, and nothing of Redline. Its npm finds the packages
- * in a copy of our own cache, since it has no way to a registry.
+ * A host as somebody finds it who has used it before: sshd, Node, npm, and Redline's packages in its cache.
  *
  * @param {import('./hosts.js').Host} host
  * @param {Parameters<typeof startSshd>[1]} [options]
  */
 export async function startBox(host, options) {
-  cached ??= fillCache()
-  const from = path.join(await cached, '_cacache')
+  const folder = await installed()
+  const to = path.join(host.folder, 'root', '.cache', 'redline')
+  fs.mkdirSync(to, { recursive: true, mode: 0o700 })
+  await link(folder, path.join(to, path.basename(folder)))
+  return openBox(host, options)
+}
+
+/**
+ * A host as somebody has just started one: nothing of Redline is there. Its npm finds the packages in a copy of our own
+ * cache, since it has no way to a registry.
+ *
+ * @param {import('./hosts.js').Host} host
+ * @param {Parameters<typeof startSshd>[1]} [options]
+ */
+export async function startBareBox(host, options) {
+  // What has installed them has filled our own cache, too.
+  await installed()
+  const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim()
   const to = path.join(host.folder, 'root', '.npm', '_cacache')
   fs.mkdirSync(path.dirname(to))
-  // The files of a cache are never written twice.
-  await run('cp', ['-al', from, to]).catch(async () => {
-    fs.rmSync(to, { recursive: true, force: true })
-    await run('cp', ['-a', from, to])
-  })
+  await link(path.join(cache, '_cacache'), to)
+  return openBox(host, options)
+}
+
+/** @param {import('./hosts.js').Host} host @param {Parameters<typeof startSshd>[1]} options */
+async function openBox(host, options) {
   fs.writeFileSync(path.join(host.folder, 'root', '.npmrc'), 'offline=true\n')
   const sshd = await startSshd(host, options)
   return { ...host, ...sshd, flags: ['--ssh', sshd.user, '--ssh-config', sshd.configFile] }
 }
 
-/** @type {Promise<string> | undefined} */
-let cached
+/** Neither packages nor the files of npm's cache are written twice. @param {string} from @param {string} to */
+async function link(from, to) {
+  await run('cp', ['-al', from, to]).catch(async () => {
+    fs.rmSync(to, { recursive: true, force: true })
+    await run('cp', ['-a', from, to])
+  })
+}
 
-/** What a box will ask for, brought into our own cache where it is not there. @returns {Promise<string>} its folder */
-async function fillCache() {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-test-'))
+const NPM_CI = [
+  'ci',
+  '--omit=dev',
+  '--omit=optional',
+  '--ignore-scripts',
+  '--prefer-offline',
+  '--no-audit',
+  '--no-fund',
+]
+
+/** @type {Promise<string> | undefined} */
+let installing
+
+/** The packages, as npm installs them on a box. @returns {Promise<string>} folder, named as there */
+function installed() {
+  installing ??= install()
+  return installing
+}
+
+async function install() {
+  const { modules, packages } = bundleOf()
+  const target = path.join(CACHE, modules)
+  if (fs.existsSync(target)) return target
+  const folder = `${target}.${process.pid}`
+  fs.mkdirSync(folder, { recursive: true })
   try {
-    for (const name of ['package.json', 'package-lock.json']) fs.copyFileSync(name, path.join(folder, name))
-    await run('npm', ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline'], { cwd: folder })
+    for (const [name, text] of Object.entries(packages)) fs.writeFileSync(path.join(folder, name), text)
+    await run('npm', NPM_CI, { cwd: folder })
+    // Unless another test file was faster.
+    if (!fs.existsSync(target)) fs.renameSync(folder, target)
   } finally {
     fs.rmSync(folder, { recursive: true, force: true })
   }
-  return (await run('npm', ['config', 'get', 'cache'])).stdout.trim()
+  return target
 }
 
 /** @typedef {Awaited<ReturnType<typeof startBox>>} Box */
@@ -52,9 +105,9 @@ export function ourProcesses(box) {
   return box.processes().filter(({ command }) => /ssh\/agent\.js|api\/server\.js|npm|input-type/.test(command))
 }
 
-/** @param {Pick<Box, 'processes'>} box */
+/** @param {Pick<Box, 'name' | 'processes'>} box */
 export async function untilNothingRuns(box) {
-  while (ourProcesses(box).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(`nothing of Redline to run on ${box.name}`, () => ourProcesses(box).length === 0, DEADLINE_MS)
 }
 
 /** @param {string[]} argv @param {Record<string, string | undefined>} [env] */

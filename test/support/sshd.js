@@ -37,7 +37,10 @@ export async function startSshd(host, { env = {}, settings = [] } = {}) {
   fs.copyFileSync(`${identityFile}.pub`, authorized)
   fs.writeFileSync(knownHostsFile, `${host.address} ${fs.readFileSync(`${hostKey}.pub`, 'utf8')}`)
   fs.writeFileSync(configFile, clientSettings({ identityFile, knownHostsFile }))
-  fs.writeFileSync(sshdConfig, serverSettings({ hostKey, authorized, env, settings, address: host.address }))
+  fs.writeFileSync(
+    sshdConfig,
+    serverSettings({ hostKey, authorized, env: { PATH: host.path, ...env }, settings, address: host.address }),
+  )
 
   // Without PAM, sshd lets nobody in whose password is locked, not by key either.
   fs.writeFileSync(shadow, fs.readFileSync('/etc/shadow', 'utf8').replace(/^root:[^:]*/m, 'root:*'), { mode: 0o600 })
@@ -78,7 +81,7 @@ function clientSettings({ identityFile, knownHostsFile }) {
 
 /** @param {{ hostKey: string, authorized: string, env: Record<string, string>, settings: string[], address: string }} options */
 function serverSettings({ hostKey, authorized, env, settings, address }) {
-  const variables = Object.entries({ PATH: process.env.PATH, ...env }).map(([name, value]) => `"${name}=${value}"`)
+  const variables = Object.entries(env).map(([name, value]) => `"${name}=${value}"`)
   return `${settings.join('\n')}
 ListenAddress ${address}
 HostKey ${hostKey}
