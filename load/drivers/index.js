@@ -31,6 +31,7 @@ import { wrk } from './wrk.js'
  * @property {number} connections
  * @property {number} timeout_s
  * @property {boolean} [fresh_connections] a connection for each request
+ * @property {number} [latest_end_s] vegeta: longest wait for its end, beyond the load and its timeouts
  * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
  * @property {boolean} [unbounded] vegeta with its own defaults: no bound on workers and connections
  * @property {import('../hosts/prepare.js').LoadHost[]} [load_hosts] where it comes from, instead of this machine

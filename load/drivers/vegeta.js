@@ -129,9 +129,9 @@ function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
  * @param {import('./index.js').Phase} phase
  * @throws where vegeta does not end, since it has been stopped, or its host stands still
  */
-async function started({ part, attack }, { rate_rps, timeout_s }, { duration_s, signal }) {
+async function started({ part, attack }, { rate_rps, timeout_s, latest_end_s = LATEST_END_S }, { duration_s, signal }) {
   if (part.index > 0) await setTimeout((part.index * 1000) / Number(rate_rps), undefined, { signal })
-  const most_s = duration_s + 2 * timeout_s + LATEST_END_S
+  const most_s = duration_s + 2 * timeout_s + latest_end_s
   const ended = new AbortController()
   const late = setTimeout(most_s * 1000, undefined, { signal: ended.signal }).then(() => {
     const where = part.host ? `${part.host.host}: ` : ''

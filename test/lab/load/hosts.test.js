@@ -6,16 +6,19 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { DRIVERS } from '../../../load/drivers/index.js'
-import { workersOf } from '../../../load/drivers/locust/workers.js'
 import { binary } from '../../../load/drivers/vegeta/program.js'
 import { prepareHosts } from '../../../load/hosts/prepare.js'
+import { sweep } from '../../../load/sweep.js'
 import { openUrl } from '../../../load/targets/index.js'
 import { runTrial } from '../../../load/trial.js'
+import { main } from '../../../load/verb.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { loadOnce } from '../../support/load.js'
+import { createShell } from '../../support/shell.js'
 import { withoutDriver } from '../../support/skip.js'
 import { startSshd, withoutSshd } from '../../support/sshd.js'
+import { until } from '../../support/until.js'
 
 const DRIVE = fileURLToPath(new URL('../../support/drive.js', import.meta.url))
 
@@ -32,6 +35,9 @@ const LOAD = /** @type {any} */ ({
   ...{ warmup_s: 0, duration_s: 1.5, timeout_s: 5, fresh_connections: true },
 })
 const signal = new AbortController().signal
+
+/** Longer than a silence that ends a connection. */
+const DEADLINE_MS = 60_000
 
 t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('vegeta') ?? false }, async (t) => {
   const hosts = await openHosts(t, ['a', 'b', 'far', 'still', 'other'], { seen: foldersOfLocust() })
@@ -69,7 +75,11 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
       (reason) => reason,
     )
     // sshd itself waits for a line that it does not know to be dead.
-    await eventually(() => runningOn(far).every(({ command }) => command.startsWith('sshd')))
+    await until(
+      'nothing to run there',
+      () => runningOn(far).every(({ command }) => command.startsWith('sshd')),
+      DEADLINE_MS,
+    )
     return { before, message: error?.message }
   })()
   silenced.catch(() => {})
@@ -77,7 +87,11 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   // So does standing still.
   const stopped = (async () => {
     const begun = server.requests(20, still.address)
-    const running = trial([placeStill], 2000, { duration_s: 2, rate_rps: 50, timeout_s: 1 })
+    const load = { ...LOAD, url: server.url, load_hosts: [placeStill], ssh_config: config }
+    const session = await DRIVERS.vegeta.open({ ...load, rate_rps: 50, timeout_s: 1, latest_end_s: 5 }, signal)
+    t.teardown(() => session.close())
+    const running = session.run({ duration_s: 2, signal, onCounts: () => {}, onEnd: () => {}, enough: signal })
+    running.catch(() => {})
     await begun
     const own = still.processes().filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
     await still.run(['kill', '-STOP', String(own[0].pid)])
@@ -85,7 +99,8 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
       () => null,
       (reason) => reason,
     )
-    await eventually(() => !runningOn(still).some(({ command }) => command.includes('vegeta')))
+    await session.close()
+    await until('vegeta to end', () => !runningOn(still).some(({ command }) => command.includes('vegeta')), DEADLINE_MS)
     return error?.message
   })()
   stopped.catch(() => {})
@@ -116,15 +131,18 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     const trials = readTrials(out)
     const record = trials[trials.length - 1]
     t.match(record.outcome, { verdict: 'pass' })
-    t.match(record.traffic, { planned: 450, sent: 450, status: { 201: 450 }, errors: {} })
-    t.match(record.load.load_hosts, [userA, userB])
+    t.match(record.traffic, { planned: 450, sent: 450 })
+    t.strictSame([record.traffic.status, record.traffic.errors], [{ 201: 450 }, {}])
+    t.strictSame(record.load.load_hosts, [userA, userB])
     const { hosts: found } = record.traffic
+    t.equal(found.length, 2)
     t.match(
       found,
       [userA, userB].map((host) => ({ host, sent: 225, completed: 225, lateness_ms: { p99: Number } })),
     )
     for (const { start_ms, cpu_s } of found) t.ok(start_ms >= 0 && cpu_s > 0, `${start_ms} ms, ${cpu_s} s`)
     t.match(readRun(out).load_hosts, [{ host: userA, cores: Number }, { host: userB }])
+    t.equal(readRun(out).load_hosts.length, 2)
     const report = fs.readFileSync(path.join(out, 'report.md'), 'utf8')
     t.match(
       report,
@@ -146,8 +164,6 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     const pooled = raw.flat()
     t.equal(pooled.length, 200)
     t.ok(Math.abs(p99(pooled) - Number(traffic.latency_ms?.p99)) < 0.001, `${p99(pooled)} ${traffic.latency_ms?.p99}`)
-    const averaged = raw.reduce((sum, own) => sum + p99(own) / 2, 0)
-    t.ok(Math.abs(averaged - p99(pooled)) > 5, 'which is not the mean of theirs')
     const emails = bodies().map((body) => JSON.parse(body).email)
     const expected = Array.from({ length: 200 }, (_, i) => `user-1-1-${i}@redline.test`)
     t.strictSame(emails.sort(), expected.sort(), 'the requests of one generator, each once')
@@ -168,7 +184,6 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     t.match(outcome, { verdict: 'invalid', blame: 'generator' })
     t.match(outcome.because, new RegExp(`^${userB} was \\d+ ms late at p99 \\(the other load hosts went on`))
     t.equal(traffic.errors['client:timeout'], undefined)
-    t.ok(Number(traffic.hosts?.[1].lateness_ms?.p99) > 2 * Number(traffic.hosts?.[0].lateness_ms?.p99))
   })
 
   await t.test('a lab that is gone, and one that is interrupted, leave nothing there', async (t) => {
@@ -192,7 +207,7 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
       lab.child.kill(name)
       const { code } = await lab.ended
       t.equal(code, name === 'SIGINT' ? 130 : null)
-      await eventually(() => runningOn(a).length + runningOn(b).length === 0)
+      await until('nothing to run there', () => runningOn(a).length + runningOn(b).length === 0, DEADLINE_MS)
       t.strictSame(await Promise.all([a, b].map(temporaryFilesOn)), ['', ''])
     }
   })
@@ -249,8 +264,8 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
       )
       t.ok(slow.sent > 0 && fast.sent > slow.sent && slow.cpu_s > 0 && slow.cores > 0)
       t.equal(fast.completed + slow.completed, traffic.completed)
-      t.ok(traffic.latency_ms.max >= 100 && traffic.latency_ms.p50 < 50, 'of all, not of their figures')
-      await eventually(() => runningOn(a).length + runningOn(b).length === 0)
+      t.ok(traffic.latency_ms.max >= 100 && traffic.latency_ms.min < 100, 'of both hosts')
+      await until('nothing to run there', () => runningOn(a).length + runningOn(b).length === 0, DEADLINE_MS)
       t.strictSame(await Promise.all([a, b].map(temporaryFilesOn)), ['', ''])
     },
   )
@@ -283,58 +298,16 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   })
 
   await t.test('one that stands still for good is named, and nothing of it is left', async (t) => {
-    t.match(await stopped, `${userStill}: expected vegeta to end within 64 s`)
+    t.match(await stopped, `${userStill}: expected vegeta to end within 9 s`)
     t.equal(await temporaryFilesOn(still), '')
   })
 })
 
-t.test('workers are spread by the cores of the hosts', async (t) => {
-  const cores = (/** @type {number[]} */ ...numbers) => numbers.map((one) => ({ cores: one }))
-  t.strictSame(workersOf(cores(2, 4), 100), [2, 4])
-  t.strictSame(workersOf(cores(2, 4), 3), [2, 1])
-  t.strictSame(workersOf(cores(1, 1, 8), 5), [1, 1, 3])
-  t.strictSame(workersOf(cores(4, 4), 1), [1, 0])
-})
-
-t.test('flags that do not go together are refused in one line', async (t) => {
-  const url = ['--url', 'http://10.0.0.5/user']
-  const rows = /** @type {[string[], RegExp][]} */ ([
-    [
-      [...url, '--load-hosts', 'a,b'],
-      /--load-hosts: expected --driver vegeta \(open loop\) or locust \(closed loop\), got paced/,
-    ],
-    [['--driver', 'vegeta', '--load-hosts', 'a,b'], /--load-hosts: requires --url or --ssh: the local API/],
-    [
-      [...url, '--driver', 'vegeta', '--load-hosts', 'a,-oProxyCommand=x'],
-      /--load-hosts: expected hosts as ssh takes them/,
-    ],
-    [
-      [...url, '--driver', 'vegeta', '--load-hosts', 'a,a'],
-      /--load-hosts: expected hosts as ssh takes them, each once/,
-    ],
-    [
-      [...url, '--driver', 'vegeta', '--load-hosts', 'a,b', '--connections', '1'],
-      /expected a connection for each of the 2, got 1/,
-    ],
-    [['--ssh-config', 'file'], /--ssh-config: requires --ssh user@host/],
-    [
-      ['--driver', 'wrk', '--local-addresses', '127.0.0.1,127.0.0.2'],
-      /--local-addresses: expected --driver paced .* got wrk/,
-    ],
-    [['--local-addresses', 'localhost'], /--local-addresses: expected IP addresses, each once/],
-    [
-      ['--local-addresses', '192.0.2.1', '--rates', '10'],
-      /expected addresses of this machine, got 192\.0\.2\.1 \(EADDRNOTAVAIL\)/,
-    ],
-  ])
-  const results = await Promise.all(
-    rows.map(([flags]) => startLab(['sweep', '--out', path.join(t.testdir(), 'out'), ...flags]).ended),
-  )
-  for (const [i, { code, stderr }] of results.entries()) {
-    t.equal(code, 2, rows[i][0].join(' '))
-    t.match(stderr, rows[i][1])
-    t.equal(stderr.trim().split('\n').length, 1)
-  }
+t.test('an address that this machine does not have is refused in one line', async (t) => {
+  const shell = createShell()
+  const flags = ['--local-addresses', '192.0.2.1', '--rates', '10', '--out', t.testdirName]
+  t.equal(await main({ sweep }, ['sweep', ...flags], shell), 2)
+  t.match(shell.said.stderr, /expected addresses of this machine, got 192\.0\.2\.1 \(EADDRNOTAVAIL\)\n$/)
 })
 
 /** Where locust and its Python are, where hosts have folders of their own. @returns {string[]} */
@@ -368,14 +341,11 @@ function sectionOf({ user, identityFile, knownHostsFile }) {
 async function startServer(t, address) {
   /** @type {{ from: string, body: string }[]} */
   const seen = []
-  /** @type {Set<() => void>} */
-  const waiting = new Set()
   let delay_ms = (/** @type {string} */ _from) => 0
   let mark = 0
   const server = http.createServer({ keepAliveTimeout: 60_000 }, async (req, res) => {
     const from = String(req.socket.remoteAddress)
     seen.push({ from, body: Buffer.concat(await req.toArray()).toString() })
-    for (const look of waiting) look()
     setTimeout(() => res.writeHead(201, { 'Content-Length': 0 }).end(), delay_ms(from))
   })
   server.listen(0, address)
@@ -394,14 +364,7 @@ async function startServer(t, address) {
     requests: (count, from) => {
       const number = () => seen.filter((one) => one.from === from).length
       const wanted = number() + count
-      return new Promise((resolve) => {
-        const look = () => {
-          if (number() < wanted) return
-          waiting.delete(look)
-          resolve()
-        }
-        waiting.add(look)
-      })
+      return until(`${count} requests from ${from}`, () => number() >= wanted, DEADLINE_MS)
     },
     /** Those that come from now on, without those from the host that goes its own way. */
     bodies: () => {
@@ -459,9 +422,4 @@ function ownTemporaryFolder(t) {
   })
   process.env.TMPDIR = t.testdir()
   return String(process.env.TMPDIR)
-}
-
-/** @param {() => boolean} holds */
-async function eventually(holds) {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
 }

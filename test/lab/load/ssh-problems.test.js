@@ -2,10 +2,15 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { sweep } from '../../../load/sweep.js'
+import { main } from '../../../load/verb.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { newCertificate, startPostgres } from '../../support/postgres-host.js'
-import { ourProcesses, runSweep, startBox, untilNothingRuns } from '../../support/ssh-box.js'
+import { createShell } from '../../support/shell.js'
+import { ourProcesses, startBareBox, startBox, untilNothingRuns } from '../../support/ssh-box.js'
 import { startSshd, withoutSshd } from '../../support/sshd.js'
+
+const SHORT = ['--duration', '1s', '--warmup', '300ms', '--slo-p99', '5s']
 
 t.test(
   'what is wrong with a host is one line',
@@ -14,7 +19,7 @@ t.test(
     const hosts = await openHosts(t, ['box', 'small', 'closed', 'turned', 'database'])
     const [box, small, closed, { url }] = await Promise.all([
       startBox(hosts.box),
-      startBox(hosts.small),
+      startBareBox(hosts.small),
       startBox(hosts.closed, { settings: ['AllowTcpForwarding no'] }),
       startPostgres(hosts.database),
     ])
@@ -30,7 +35,10 @@ t.test(
       const out = path.join(folder, String(runs++))
       const database = databaseUrl ? ['--database-url', databaseUrl] : []
       const argv = ['--ssh', user, '--ssh-config', config, ...database, '--rates', '50', '--out', out]
-      const { code, stdout, stderr } = await runSweep(argv, env).ended
+      const { DATABASE_URL: _, ...inherited } = process.env
+      const shell = createShell({ env: { ...inherited, ...env } })
+      const code = await main({ sweep }, ['sweep', ...SHORT, ...argv], shell)
+      const { stdout, stderr } = shell.said
       t.equal(code, 2, stderr)
       t.equal(stdout, '')
       const said = stderr.split('\n').filter((text) => text && !/…$/.test(text))
@@ -94,7 +102,7 @@ t.test(
     })
 
     t.test('what is there', async (t) => {
-      const node = fs.realpathSync(process.execPath)
+      const { node } = small
       const old = path.join(small.folder, 'old-node')
       fs.writeFileSync(old, '#!/bin/sh\necho v18.20.4\n', { mode: 0o755 })
       for (const [file, line] of /** @type {[string, RegExp][]} */ ([
@@ -160,7 +168,7 @@ t.test(
       const own = await startPostgres(hosts.small)
       const databaseUrl = own.url
       const taken = `require('net').createServer().listen(3000, '${box.address}', () => console.log())`
-      const server = box.spawn([process.execPath, '-e', taken])
+      const server = box.spawn([box.node, '-e', taken])
       await new Promise((resolve) => server.stdout?.once('data', resolve))
       await refused(t, { databaseUrl }, /cannot listen on 10\.99\S+:3000: .*EADDRINUSE/)
       server.kill('SIGKILL')

@@ -6,13 +6,19 @@ import { renderReport } from '../../../load/report/report.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { readRun, readTrials, runVerb, temporaryFolder } from '../../support/lab.js'
 import { startPostgres } from '../../support/postgres-host.js'
-import { ourProcesses, runSweep, startBox } from '../../support/ssh-box.js'
+import { conserves } from '../../support/smoke.js'
+import { ourProcesses, runSweep, startBareBox, startBox } from '../../support/ssh-box.js'
 import { withoutSshd } from '../../support/sshd.js'
 
 t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? false }, async (t) => {
   const folder = temporaryFolder(t)
-  const hosts = await openHosts(t, ['box', 'database'])
-  const [box, { url }] = await Promise.all([startBox(hosts.box), startPostgres(hosts.database)])
+  const hosts = await openHosts(t, ['box', 'strict', 'database'])
+  const [box, strict, { url }] = await Promise.all([
+    startBareBox(hosts.box),
+    startBox(hosts.strict, { settings: ['AllowStreamLocalForwarding no'] }),
+    startPostgres(hosts.database),
+  ])
+  const there = [...box.flags, '--database-url', url]
 
   // As an interactive shell sets its title; and a forwarding that somebody's other session has.
   fs.writeFileSync(`${box.folder}/root/.bashrc`, "printf '\\033]0;box\\007'\n")
@@ -33,21 +39,25 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
       '-c',
       `cat /proc/${inside?.pid}/environ; ps -ef || cat /proc/[0-9]*/cmdline`,
     ])
+    t.match(seen, 'POOL_MAX=7')
     t.notMatch(seen, 'LAB_SECRET', 'the API gets its settings, and nothing else of our environment')
     const password = new URL(url).password
+    t.ok(inside, 'the API runs there')
     for (const { command } of hosts.box.processes()) t.notMatch(command, password, 'no password in a command line')
     const { code, stdout, stderr } = await lab.ended
     t.equal(code, 0, stderr)
     t.match(stderr, /copying Redline to root@\S+, and its packages by npm/)
     const trials = readTrials(out)
     t.equal(trials.length, 2)
+    conserves(t, trials)
     for (const [i, rate_rps] of [200, 400].entries()) {
       t.match(trials[i], {
         settings: { POOL_MAX: 7, INSERT_MODE: 'batched', HOST: box.address, NOFILE: Number, NODE: process.version },
         target: { kind: 'ssh', url: `http://${box.address}:3000/user`, pid: inside?.pid },
-        traffic: { sent: rate_rps, rows_stored: rate_rps, status: { 201: rate_rps }, errors: {} },
+        traffic: { sent: rate_rps, rows_stored: rate_rps },
         outcome: { verdict: 'pass' },
       })
+      t.strictSame([trials[i].traffic.status, trials[i].traffic.errors], [{ 201: rate_rps }, {}])
       const { api, kernel, here } = trials[i].probes
       for (const name of ['cpu_s', 'rss_bytes', 'open_files', 'cpu_us_per_request', 'statements'])
         t.ok(api[name] > 0, name)
@@ -90,6 +100,40 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
       'NOFILE=900 POOL_MAX=5': { NOFILE: 900, POOL_MAX: 5 },
     })
     t.match(readRun(out).not_applied[0], { cell: /NOFILE=2000000000/, because: /prlimit|nr_open|NOFILE/ })
+    t.strictSame(ourProcesses(box), [])
+  })
+
+  await t.test('ablate: stages are taken away there', async (t) => {
+    const out = `${folder}/ablate`
+    const short = ['--stages', 'validate', '--consumers', 'paced', '--rate', '500', '--rounds', '2', '--out', out]
+    const { status, stderr } = await runVerb('ablate', [...there, ...short])
+    t.ok(readTrials(out).length > 0, stderr)
+    for (const { target, settings } of readTrials(out)) {
+      t.match({ target, settings }, { target: { kind: 'ssh' }, settings: { HOST: box.address, WITHOUT: /./ } })
+    }
+    t.strictSame(readRun(out).not_applied, [], 'each was seen to be away')
+    t.ok(status === 0 || status === 1, 'two rounds are too few for an answer')
+    t.strictSame(ourProcesses(box), [])
+    t.equal(await box.run(['ls', '/tmp']), '', 'and no socket or token is left')
+  })
+
+  await t.test('ablate: where sshd forwards no socket, it is said in one line', async (t) => {
+    const short = ['--stages', 'validate', '--consumers', 'paced', '--rounds', '2', '--out', `${folder}/strict`]
+    const { status, stderr } = await runVerb('ablate', [...strict.flags, '--database-url', url, ...short])
+    t.equal(status, 2)
+    t.match(stderr, /redline: expected an answer .* AllowStreamLocalForwarding yes\n$/)
+    t.strictSame(ourProcesses(strict), [])
+  })
+
+  await t.test('faults: what is planted there is named, and what cannot be is left out', async (t) => {
+    const out = `${folder}/faults`
+    const only = ['--only', 'few-files,limiter,noisy-neighbours', '--duration', '1s', '--out', out]
+    const { stderr } = await runVerb('faults', [...there, ...only])
+    const trials = readTrials(out)
+    t.notOk(trials.some(({ cell }) => /noisy/.test(cell)))
+    const limits = new Map(trials.map(({ cell, limit }) => [cell, limit.resource]))
+    t.equal(limits.get('few-files'), 'nofile', stderr)
+    t.equal(limits.get('limiter'), 'rate-limit', stderr)
     t.strictSame(ourProcesses(box), [])
   })
 })

@@ -1,7 +1,11 @@
 import t from 'tap'
+import { workersOf } from '../../../load/drivers/locust/workers.js'
 import { explain } from '../../../load/ssh/failures.js'
 import { sshPlanOf } from '../../../load/ssh/plan.js'
 import { found } from '../../../load/ssh/prepare.js'
+import { sweep } from '../../../load/sweep.js'
+import { main } from '../../../load/verb.js'
+import { createShell } from '../../support/shell.js'
 
 t.test('what ssh says, as one line', async (t) => {
   /** @type {[string, RegExp][]} */
@@ -72,4 +76,36 @@ t.test('flags that do not go together', async (t) => {
   t.throws(() => sshPlanOf({ 'ssh-port': 3000 }), /--ssh-port: requires --ssh user@host/)
   t.equal(sshPlanOf({}), null)
   t.strictSame(sshPlanOf({ ssh: 'box' }), { host: 'box', config: null, port: 3000, address: null })
+})
+
+t.test('workers are spread by the cores of the hosts', async (t) => {
+  const cores = (/** @type {number[]} */ ...numbers) => numbers.map((one) => ({ cores: one }))
+  t.strictSame(workersOf(cores(2, 4), 100), [2, 4])
+  t.strictSame(workersOf(cores(2, 4), 3), [2, 1])
+  t.strictSame(workersOf(cores(1, 1, 8), 5), [1, 1, 3])
+  t.strictSame(workersOf(cores(4, 4), 1), [1, 0])
+})
+
+t.test('flags of load hosts that do not go together are refused in one line', async (t) => {
+  const url = ['--url', 'http://10.0.0.5/user']
+  const vegeta = ['--driver', 'vegeta']
+  const rows = /** @type {[string[], RegExp][]} */ ([
+    [[...url, '--load-hosts', 'a,b'], /expected --driver vegeta \(open loop\) or locust \(closed loop\), got paced/],
+    [[...vegeta, '--load-hosts', 'a,b'], /--load-hosts: requires --url or --ssh: the local API/],
+    [[...url, ...vegeta, '--load-hosts', 'a,-oProxyCommand=x'], /--load-hosts: expected hosts as ssh takes them/],
+    [[...url, ...vegeta, '--load-hosts', 'a,a'], /--load-hosts: expected hosts as ssh takes them, each once/],
+    [
+      [...url, ...vegeta, '--load-hosts', 'a,b', '--connections', '1'],
+      /expected a connection for each of the 2, got 1/,
+    ],
+    [['--ssh-config', 'file'], /--ssh-config: requires --ssh user@host/],
+    [['--driver', 'wrk', '--local-addresses', '127.0.0.1,127.0.0.2'], /expected --driver paced .* got wrk/],
+    [['--local-addresses', 'localhost'], /--local-addresses: expected IP addresses, each once/],
+  ])
+  for (const [flags, line] of rows) {
+    const shell = createShell()
+    t.equal(await main({ sweep }, ['sweep', '--out', t.testdirName, ...flags], shell), 2, flags.join(' '))
+    t.match(shell.said.stderr, line)
+    t.equal(shell.said.stderr.trim().split('\n').length, 1)
+  }
 })
