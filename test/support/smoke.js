@@ -11,10 +11,10 @@ const FILES = ['report.html', 'report.md', 'run.json', 'trials.ndjson']
  * @param {any} t
  * @param {string} verb
  * @param {string[]} args
- * @param {{ databaseUrl?: string, code?: number }} [options] code of the end
+ * @param {{ databaseUrl?: string, isCutAgain?: boolean }} [options] isCutAgain: after the second trial, where the rest takes too long
  * @returns {Promise<{ out: string, run: any, trials: any[], stdout: string, stderr: string }>}
  */
-export async function smoke(t, verb, args, { databaseUrl, code = 0 } = {}) {
+export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false } = {}) {
   const folder = temporaryFolder(t)
   const [out, temporary] = ['run', 'tmp'].map((name) => path.join(folder, name))
   fs.mkdirSync(temporary)
@@ -28,10 +28,15 @@ export async function smoke(t, verb, args, { databaseUrl, code = 0 } = {}) {
   const kept = readTrials(out)
   t.match(readRun(out), { verb, interrupted: true })
 
-  const resumed = await startLab([verb, '--resume', out], env).ended
-  t.equal(resumed.code, code, resumed.stderr)
+  const again = startLab([verb, '--resume', out], env)
+  if (isCutAgain) {
+    await again.stderrHas(`trial ${kept.length + 1}:`)
+    again.child.kill('SIGINT')
+  }
+  const resumed = await again.ended
+  t.equal(resumed.code, isCutAgain ? 130 : 0, resumed.stderr)
   const [run, trials] = [readRun(out), readTrials(out)]
-  t.match(run, { verb, interrupted: false })
+  t.match(run, { verb, interrupted: isCutAgain })
   t.ok(trials.length > kept.length, 'goes on')
   t.strictSame(trials.slice(0, kept.length), kept, 'and keeps what was measured')
   t.strictSame(

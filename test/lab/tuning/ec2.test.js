@@ -7,7 +7,6 @@ import { startPostgres } from '../../support/postgres-host.js'
 import { without } from '../../support/skip.js'
 import { ourProcesses, startBox } from '../../support/ssh-box.js'
 import { withoutSshd } from '../../support/sshd.js'
-import { openWayOut } from '../../support/way-out.js'
 
 const FOLDER = 'tuning/ec2'
 const USER_DATA = `${FOLDER}/user-data.yaml`
@@ -139,7 +138,7 @@ t.test(
   { skip: withoutHosts() ?? withoutSshd() ?? false },
   async (t) => {
     const { box, database, load } = await openHosts(t, ['box', 'database', 'load'])
-    const { user, configFile } = await startBox(box, { env: await openWayOut(t, box) })
+    const { user, configFile } = await startBox(box)
     const { url, caFile } = await startPostgres(database)
 
     // What the chapters before it leave on the load machine, where nobody gives flags for ssh.

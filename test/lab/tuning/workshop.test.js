@@ -17,6 +17,8 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
     spawn(process.execPath, [...PROGRAM, '--exercise', '6', '--out', folder], {
       env,
       stdio: ['pipe', 'pipe', 'ignore'],
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
     })
   const stage = () => readProgress(folder).exercises.files?.stage
 
