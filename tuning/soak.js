@@ -1,6 +1,6 @@
 import { markdownTable } from 'markdown-table'
 import { duration, helpText, wholeNumber } from '../load/flags.js'
-import { nextRung } from '../load/ladder.js'
+import { isValid, nextRung } from '../load/ladder.js'
 import { openRun, RUN_FLAGS } from '../load/open-run.js'
 import { localPlan } from '../load/plan.js'
 import { settingsLine, whereAndWhen } from '../load/report/report.js'
@@ -83,9 +83,10 @@ function nextStep({ duration_s, rates_rps, connections: [connections], samples }
 
 /** @param {SoakPlan} plan @param {Records} records */
 function problemOf({ samples }, records) {
-  const bad = records.find(({ outcome }) => outcome.verdict !== 'pass')
+  const bad = records.find(({ outcome }) => outcome.verdict === 'fail')
   if (bad) return `trial ${bad.trial} was no success: ${bad.outcome.because}`
-  return records.length < samples ? `${records.length} of ${samples} samples were taken` : null
+  const taken = records.filter(isValid).length
+  return taken < samples ? `${taken} of ${samples} samples were taken` : null
 }
 
 /**

@@ -149,7 +149,9 @@ function codeZero(records) {
   const share = own.server / own.all
   const verdict = own.all === 0 ? 'undecided' : share < 0.5 ? 'refuted' : share > 0.9 ? 'reproduced' : 'undecided'
   const evidence = [
-    `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text || 'none'}; the server ended ${percent(share)} of them, ${percent(own.reset / own.all)} by a reset`,
+    own.all === 0
+      ? 'by the generator with its defaults, no request ended without an answer'
+      : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(share)} of them, ${percent(own.reset / own.all)} by a reset`,
     `by one whose connections are bounded, ${count(bounded.all)}${bounded.text ? `: ${bounded.text}` : ''}`,
   ]
   return { published, by: ARTICLE, verdict, evidence }

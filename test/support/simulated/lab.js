@@ -1,9 +1,16 @@
 import { API_DEFAULTS, recordOf } from './record.js'
 
-const START_MS = Date.parse('2026-01-01T00:00:00Z')
+/** When the next trial of a run would have begun, had no answer been late. @param {import('./record.js').TrialRecord[]} records */
+export function after_ms(records) {
+  const last = records.at(-1)
+  if (!last) return START_MS
+  return Date.parse(last.started_at) + (last.load.warmup_s + last.load.duration_s + BETWEEN_TRIALS_S) * 1000
+}
 
 /** What passes between two trials. */
 const BETWEEN_TRIALS_S = 0.5
+
+const START_MS = Date.parse('2026-01-01T00:00:00Z')
 
 /**
  * A lab without processes, sockets or a clock: its targets are answered for by a simulated service, and its time passes as
@@ -14,6 +21,9 @@ const BETWEEN_TRIALS_S = 0.5
  * @param {(cell: string | null, opening: number) => void} [options.onOpen] before a target opens; throws where it does not
  * @param {(trial: import('../../../load/trial.js').TrialPlan, started: number) => Partial<import('./record.js').Seen> | void} [options.onTrial]
  *   while a trial is on: throws where it breaks off, returns what goes wrong in it; started: trials so far in this lab
+ * @param {(cell: string | null) => Record<string, string | number>} [options.settings] of a cell, as they are read back;
+ *   by default those that its name tells
+ * @param {number} [options.start_ms] when the lab's time begins
  * @returns {Partial<import('../../../load/run.js').Lab> & { log: LabLog }}
  *
  * @typedef {object} LabLog
@@ -21,15 +31,20 @@ const BETWEEN_TRIALS_S = 0.5
  * @property {number} open targets
  * @property {number} benches open
  * @property {number[]} pauses_ms
+ * @property {string} sentence of the report
+ * @property {string[]} pictures
  */
-export function createLab(serve, { onOpen = () => {}, onTrial = () => {} } = {}) {
+export function createLab(serve, options = {}) {
+  const { onOpen = () => {}, onTrial = () => {}, settings = settingsOf, start_ms = START_MS } = options
   const log = {
     opened: /** @type {(string | null)[]} */ ([]),
     open: 0,
     benches: 0,
     pauses_ms: /** @type {number[]} */ ([]),
+    sentence: '',
+    pictures: /** @type {string[]} */ ([]),
   }
-  let now_ms = START_MS
+  let now_ms = start_ms
   let started = 0
   let isOurs = true
 
@@ -54,11 +69,17 @@ export function createLab(serve, { onOpen = () => {}, onTrial = () => {} } = {})
         logFile: results.file('api.log'),
       }
       const close = async () => void log.benches--
-      return { database: null, cores, place, host: null, close }
+      const database = /** @type {any} */ (isOurs ? { kind: 'embedded', warnings: [] } : null)
+      return { database, cores, place, host: null, close }
     },
     describeRun: async (plan) => describeRun(plan),
     spoilers: async () => [],
-    writePages: async () => {},
+    // What is painted is tested elsewhere, and costs more than all the rest.
+    writePages: async (results, report, run, records) => {
+      results.writeReport(report.markdown(run, records))
+      log.sentence = report.sentence(run, records)
+      log.pictures = report.pictures(run, records).map(({ name }) => name)
+    },
 
     openTarget: async (_open, cell) => {
       log.opened.push(cell)
@@ -66,7 +87,7 @@ export function createLab(serve, { onOpen = () => {}, onTrial = () => {} } = {})
       log.open++
       return /** @type {any} */ ({
         ...(isOurs ? OURS : THEIRS),
-        settings: isOurs ? { ...API_DEFAULTS, ...settingsOf(cell) } : {},
+        settings: isOurs ? { ...API_DEFAULTS, ...settings(cell) } : {},
         stop: async () => void log.open--,
       })
     },

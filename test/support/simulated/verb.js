@@ -1,40 +1,37 @@
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { main } from '../../../load/verb.js'
 import { createShell } from '../shell.js'
-import { createLab } from './lab.js'
+import { after_ms, createLab } from './lab.js'
 
 /**
  * Runs a verb to its end in a simulated lab, as its command line would.
  *
  * @param {import('../../../load/verb.js').Verb} verb
- * @param {string[]} argv
+ * @param {string[]} argv with --out or --resume
  * @param {import('./service.js').Serve} serve
  * @param {object} [options]
  * @param {Parameters<typeof createLab>[1]} [options.lab] what happens beside
- * @param {boolean} [options.draws] the report's pages as well, which takes some tenths of a second
  * @param {number} [options.interruptAfter] trials: Ctrl-C while the next one is on
  * @param {NodeJS.ProcessEnv} [options.env]
  */
-export async function simulate(verb, argv, serve, { lab: beside = {}, draws = false, interruptAfter, env } = {}) {
+export async function simulate(verb, argv, serve, { lab: beside = {}, interruptAfter, env } = {}) {
   const controller = new AbortController()
+  const folder = argv[argv.findIndex((word) => word === '--out' || word === '--resume') + 1]
   const lab = createLab(serve, {
+    start_ms: after_ms(kept(folder).records),
     ...beside,
     onTrial: (trial, started) => {
       if (started - 1 === interruptAfter) controller.abort(new Error('SIGINT'))
       return beside.onTrial?.(trial, started)
     },
   })
-  const { writePages, ...undrawn } = lab
-  const shell = createShell({
-    signal: controller.signal,
-    lab: draws ? undrawn : { ...undrawn, writePages },
-    ...(env && { env }),
-  })
+  const shell = createShell({ signal: controller.signal, lab, ...(env && { env }) })
   const code = await main({ verb }, ['verb', ...argv], shell)
-  const at = argv.findIndex((word) => word === '--out' || word === '--resume')
-  const folder = argv[at + 1]
-  return { code, ...shell.said, log: lab.log, ...(at >= 0 && kept(folder)) }
+  const end = shell.said.stderr.trim().split('\n').at(-1) ?? ''
+  return { code, ...shell.said, end, log: lab.log, ...kept(folder) }
 }
 
 /** @param {string} folder @returns {{ run: any, records: any[] }} */
@@ -45,4 +42,31 @@ function kept(folder) {
   }
   const lines = read('trials.ndjson').split('\n').filter(Boolean)
   return { run: JSON.parse(read('run.json') || 'null'), records: lines.map((line) => JSON.parse(line)) }
+}
+
+/**
+ * Where two runs differ in what they measured, whenever they did.
+ *
+ * @param {any[]} found
+ * @param {any[]} expected
+ * @returns {string | null} null: nowhere
+ */
+export function differs(found, expected) {
+  const timeless = (/** @type {any} */ { run_id, started_at, ...record } = {}) => record
+  if (found.length !== expected.length) return `${found.length} trials, expected ${expected.length}`
+  const first = found.findIndex((record, i) => !isDeepStrictEqual(timeless(record), timeless(expected[i])))
+  return first === -1 ? null : `trial ${first + 1}: ${found[first].experiment}, expected ${expected[first].experiment}`
+}
+
+/** What a run says, without when and in which folder. @param {any} run */
+export function answerOf({ run_id, argv, started_at, finished_at, ...run }) {
+  return run
+}
+
+/** A folder in memory where there is such a thing: a run flushes every trial. @param {any} t */
+export function memoryFolder(t) {
+  const parent = fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir()
+  const folder = fs.mkdtempSync(path.join(parent, 'redline-test-'))
+  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
+  return folder
 }

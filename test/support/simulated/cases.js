@@ -1,0 +1,244 @@
+import { ablate } from '../../../tuning/ablate.js'
+import { balance } from '../../../tuning/balance.js'
+import { bench } from '../../../tuning/bench/bench.js'
+import { compare } from '../../../tuning/compare.js'
+import { faults } from '../../../tuning/faults.js'
+import { overload } from '../../../tuning/overload.js'
+import { playbook } from '../../../tuning/playbook.js'
+import { ramp } from '../../../tuning/ramp.js'
+import { soak } from '../../../tuning/soak.js'
+import { tune } from '../../../tuning/tune.js'
+import { createEndpoints } from './endpoints.js'
+import { API_DEFAULTS } from './record.js'
+import { createService } from './service.js'
+import { COSTS_US, createStages } from './stages.js'
+
+/**
+ * A verb of tuning/ with a command line, a service whose truth is known, and what the verb has to find out about it.
+ *
+ * @typedef {object} Case
+ * @property {string} name
+ * @property {import('../../../load/verb.js').Verb} verb
+ * @property {string[]} argv
+ * @property {import('./service.js').Serve} serve
+ * @property {Parameters<typeof import('./lab.js').createLab>[1]} [lab]
+ * @property {string[]} pictures
+ * @property {(t: any, found: { run: any, records: any[], stdout: string }) => void} holds
+ */
+
+const SIDES = ['--a', 'http://127.0.0.1:1/user', '--b', 'http://127.0.0.1:2/user']
+const STAGES = { stages: ['log', 'database'], slow_us: {}, rate_rps: 3000 }
+
+/** As balance plans it for trials of 8 s. */
+const FAILS = { failing: { from_s: 1.6, to_s: 4 } }
+
+/** A fault is a cell; what it sets is read back. */
+const FAULTY =
+  /** @type {Record<string, { capacity_rps: number, limit: 'api-cpu' | 'pool-size', POOL_MAX: number }>} */ ({
+    'pool-of-one': { capacity_rps: 190, limit: 'pool-size', POOL_MAX: 1 },
+    'pool-of-one with POOL_MAX=4': { capacity_rps: 760, limit: 'pool-size', POOL_MAX: 4 },
+    'spinning-handler': { capacity_rps: 900, limit: 'api-cpu', POOL_MAX: Number(API_DEFAULTS.POOL_MAX) },
+  })
+
+/** @type {Case[]} */
+const CASES = [
+  {
+    name: 'ablate: the database costs 70 us, the log 15',
+    verb: ablate,
+    argv: [
+      ...['--stages', 'log,database', '--consumers', 'paced,autocannon', '--rounds', '24', '--blocks', '6'],
+      ...['--duration', '200ms'],
+    ],
+    serve: createStages(/** @type {any} */ (STAGES), { drift: 0.1, seed: 2 }),
+    pictures: ['budget-cpu', 'budget-time'],
+    holds: (t, { run }) => {
+      const { lines } = run.budgets.cpu
+      t.strictSame(
+        lines.map((/** @type {any} */ { stage }) => stage),
+        STAGES.stages,
+      )
+      for (const { stage, cost } of lines) within(t, COSTS_US[stage], cost, stage)
+    },
+  },
+  {
+    name: 'balance: adaptive takes 0.8 of the time of round robin, and leaves an endpoint that fails',
+    verb: balance,
+    // Simulating its own worlds takes seconds of CPU, and pins nothing only where the API is part of the run.
+    argv: ['--only', 'strategies,failing,processes', '--blocks', '6', '--duration', '1s', '--haproxy', '/nowhere'],
+    serve: createEndpoints(/** @type {any} */ ({ fails: FAILS }), {
+      direct: { p50_ms: 1, leave_s: 0, back_s: 0 },
+      'round-robin': { p50_ms: 50, leave_s: 9, back_s: 0 },
+      adaptive: { p50_ms: 40, leave_s: 0.65, back_s: 1 },
+    }),
+    pictures: ['percentiles-strategies', 'shares-round-robin', 'shares-adaptive', 'shares-failing'],
+    holds: (t, { run }) => {
+      const [, adaptive] = run.strategies
+      within(t, 0.8, adaptive.to_reference.p50, 'p50')
+      const [stays, leaves] = run.failing
+      t.strictSame(stays.leave_s, Array(6).fill(null))
+      t.strictSame(leaves.leave_s, Array(6).fill(0.75), 'to a bin')
+      t.strictSame(leaves.back_s, Array(6).fill(1))
+      t.match(run.answer, /^Measured here, adaptive by round robin .* All four are lower/)
+    },
+  },
+  {
+    name: 'bench: single takes a half of batched',
+    verb: bench,
+    argv: ['--only', 'no-op,batched,single', '--repeats', '2'],
+    serve: createService(({ cell }) => ({
+      capacity_rps: { 'no-op': 24_000, batched: 20_000, single: 10_000 }[String(cell)] ?? 0,
+      noise: 0.02,
+    })),
+    pictures: ['inserts', 'cpu'],
+    holds: (t, { records, stdout }) => {
+      const [, ratio] = /\| single +\| +[\d,]+ \| +(\S+) \|/.exec(stdout) ?? []
+      near(t, Number(ratio), 0.5, 0.05, 'of batched')
+      const high = records.filter(({ experiment }) => experiment.startsWith('high/'))
+      t.strictSame([...new Set(high.map(({ cell }) => cell))], ['no-op'], 'what takes 20,000/s with room to spare')
+    },
+  },
+  {
+    name: 'compare: B is 1.3 times as slow and takes 0.8 of the rate',
+    verb: compare,
+    argv: [...SIDES, '--concurrency', '1,100', '--blocks', '8', '--duration', '500ms'],
+    serve: createService(({ cell }) => ({
+      ...(cell === 'a' ? { capacity_rps: 1500, least_ms: 4 } : { capacity_rps: 1200, least_ms: 5.2 }),
+      ...{ noise: 0.02, latency_noise: 0.03 },
+    })),
+    pictures: ['ratios', 'latency', 'rate'],
+    holds: (t, { run }) => {
+      const [one, hundred, most] = run.differences
+      within(t, 1.3, one, one.about)
+      within(t, 1500 / 1200, hundred, hundred.about)
+      within(t, 0.8, most, most.about)
+      t.match(run.answer, /^B is worse than A in p50 at 1: .*; .* p50 at 100: .*; .* maximum rate: /)
+    },
+  },
+  {
+    name: 'faults: a pool of one is named and confirmed, and so is a full core',
+    verb: faults,
+    argv: ['--only', 'pool-of-one,spinning-handler'],
+    serve: createService(({ cell }) => FAULTY[String(cell)]),
+    lab: { settings: (cell) => ({ POOL_MAX: FAULTY[String(cell)].POOL_MAX }) },
+    pictures: ['named'],
+    holds: (t, { records, stdout }) => {
+      t.strictSame(
+        records.map(({ cell, limit }) => [cell, limit.resource]),
+        [
+          ['spinning-handler', 'api-cpu'],
+          ['pool-of-one', 'pool-size'],
+          ['pool-of-one with POOL_MAX=4', 'none-reached'],
+        ],
+      )
+      t.match(stdout, 'yes: POOL_MAX=4')
+      t.match(stdout, '2 of 2 named right.')
+    },
+  },
+  {
+    name: 'overload: all of the peak is left where the rest is refused',
+    verb: overload,
+    argv: ['--duration', '2s'],
+    serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
+    pictures: ['goodput'],
+    holds: (t, { records }) => {
+      const [peak, ...loads] = records.map(({ traffic }) => traffic.goodput_rps)
+      near(t, peak, 4000, 400, 'the peak')
+      const shares = loads.map((goodput_rps) => goodput_rps / peak)
+      for (const [i, share] of [0.5, 1, 0.5, 1, 0.5].entries()) near(t, shares[i], share, 0.1, `load ${i + 1}`)
+    },
+  },
+  {
+    name: 'playbook: a claim that holds and one that does not',
+    verb: playbook,
+    argv: ['--claim', 'batched-takes-more', '--claim', 'prepared-costs-less'],
+    serve: createService(({ cell }) => {
+      return { capacity_rps: /batched/.test(String(cell)) ? 10_000 : 4000, noise: 0.03, cpu_us: 90 }
+    }),
+    pictures: ['claims'],
+    holds: (t, { run }) => {
+      const [prepared, batched] = run.claims
+      t.strictSame([prepared.verdict, batched.verdict], ['refuted', 'reproduced'])
+      within(t, 1, prepared, 'prepared')
+      within(t, 2.5, batched, 'batched')
+    },
+  },
+  {
+    name: 'ramp: two of A do the work of one B, which reaches the ceiling at twice the workers',
+    verb: ramp,
+    argv: [...SIDES, '--quick', '--latency-ceiling', '30ms'],
+    serve: createService(({ cell }) => ({ capacity_rps: cell === 'a' ? 2000 : 4000, noise: 0.02 })),
+    pictures: ['latency', 'rate'],
+    holds: (t, { run }) => {
+      const { series, work } = run.ramp
+      within(t, 2, work, 'of A')
+      for (const [i, capacity_rps] of [2000, 4000].entries()) {
+        within(t, capacity_rps, series[i].rps, series[i].key)
+        near(t, series[i].workers / (capacity_rps * 0.03), 1, 0.05, `workers of ${series[i].key}`)
+      }
+    },
+  },
+  {
+    name: 'soak: memory grows by 12 MiB an hour, open files do not',
+    verb: soak,
+    argv: ['--duration', '10m'],
+    serve: leaking(createService({ capacity_rps: 5000 }), 12),
+    pictures: ['memory', 'files'],
+    holds: (t, { stdout }) => {
+      t.match(stdout, /- Memory \(RSS\): 80 to 82 MiB, 12\.0 MiB per hour/)
+      t.match(stdout, /- Open files: 88 to 88, 0\.0 per hour/)
+    },
+  },
+  {
+    name: 'tune: a pool of 20 takes twice as much as one of 5',
+    verb: tune,
+    argv: ['--knob', 'POOL_MAX=5,20', '--blocks', '6', '--duration', '500ms', '--capacity', '2000'],
+    serve: createService(({ cell }) => ({
+      capacity_rps: cell === 'POOL_MAX=20' ? 4000 : 2000,
+      limit: 'pool-size',
+      noise: 0.01,
+    })),
+    pictures: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu'],
+    holds: (t, { run, stdout }) => {
+      t.strictSame(run.recommended, { POOL_MAX: '20' })
+      const [{ by, effect }] = run.choices
+      t.equal(by, 'goodput')
+      within(t, 1.5, effect, 'all that is offered')
+      const [, least, most] = /All together: (\S+)x to (\S+)x the capacity/.exec(stdout) ?? []
+      t.ok(Number(least) <= 2 && Number(most) >= 2, `${least} to ${most} times the capacity`)
+    },
+  },
+  {
+    name: 'tune --preset article: a service that loses nothing reproduces the capacity, and refutes what it cannot',
+    verb: tune,
+    argv: ['--preset', 'article', '--blocks', '1', '--duration', '2s'],
+    serve: createService({ capacity_rps: 1000, limit: 'pool-size' }),
+    pictures: ['success'],
+    holds: (t, { run }) => {
+      t.match(run.conclusions[0], { published: /^2,600\/s is what one core takes/, verdict: 'reproduced' })
+      t.match(run.conclusions.at(-1).evidence[0], /no request ended without an answer$/)
+    },
+  },
+]
+
+/** @param {import('./service.js').Serve} serve @param {number} mib_per_hour @returns {import('./service.js').Serve} */
+function leaking(serve, mib_per_hour) {
+  return (step, trial) => {
+    const seen = serve(step, trial)
+    return { ...seen, api: { ...seen.api, rss_bytes: (80 + (mib_per_hour * trial.at_s) / 3600) * 2 ** 20 } }
+  }
+}
+
+/** The truth is in an interval that says something. @param {any} t @param {number} truth @param {{ low: number, high: number | null }} found @param {string} what */
+function within(t, truth, { low, high }, what) {
+  t.ok(high !== null && low <= truth && truth <= high, `${what}: expected ${truth} in ${low} to ${high}`)
+}
+
+/** @param {any} t @param {number} value @param {number} truth @param {number} off @param {string} what */
+function near(t, value, truth, off, what) {
+  t.ok(Math.abs(value - truth) <= off, `${what}: expected ${truth} within ${off}, got ${value}`)
+}
+
+/** The cases of some verbs. @param {import('../../../load/verb.js').Verb[]} verbs */
+export function casesOf(verbs) {
+  return CASES.filter(({ verb }) => verbs.includes(verb))
+}

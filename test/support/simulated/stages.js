@@ -1,0 +1,73 @@
+import { normal } from '../../../load/random.js'
+import {
+  BY_TURNS,
+  PLANTED,
+  REQUESTS_PER_TURN,
+  STAGE_NAMES,
+  turnsOf,
+  WHOLE,
+  withoutOf,
+} from '../../../tuning/ablate/stages.js'
+import { visitsOf } from '../../../tuning/design.js'
+import { randomOf } from './service.js'
+
+/** CPU of each stage of a request: nothing, next to nothing, and a lot. */
+export const COSTS_US = /** @type {Record<string, number>} */ ({
+  ...{ log: 15, validate: 0, 'read-and-parse': 8, pool: 4, commit: 0, database: 70, headers: 3 },
+  [PLANTED]: 20,
+})
+
+/** What no stage accounts for. */
+export const REST_US = 100
+
+export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
+
+/**
+ * A service whose requests cost what their stages cost, for ablate.
+ *
+ * @param {Pick<import('../../../tuning/ablate/steps.js').AblatePlan, 'stages' | 'slow_us' | 'rate_rps'>} plan
+ * @param {{ noise?: number, drift?: number, seed?: number, shared_us?: number }} [options] noise: standard deviation of a
+ *   turn and of a trial; drift: of a round and of a trial; shared_us: spent as long as one of log and database is there
+ * @returns {import('./service.js').Serve}
+ */
+export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
+  const cells = turnsOf(plan)
+  const turns = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: 0 }).length
+
+  return (step, { trial }) => {
+    const random = randomOf(seed, trial)
+    const drawn = (/** @type {number} */ deviation) => Math.exp(deviation * normal(random))
+    if (step.cell !== BY_TURNS) {
+      const us = costOf(String(step.cell)) * drawn(drift) * drawn(noise)
+      return seenOf(step, us)
+    }
+    // The round that is on when the trial begins does not count; a tenth of a turn's requests come before it.
+    const length = Math.floor((step.load.duration_s * plan.rate_rps) / (turns * REQUESTS_PER_TURN * 1.1)) - 1
+    const rounds = Array.from({ length: Math.max(0, length) }, (_, round) => {
+      const order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + round })
+      const spell = drawn(drift)
+      return order.map(({ cell }) => {
+        const us = costOf(cell) * spell * drawn(noise)
+        return [cells.indexOf(cell), us, 2 * us]
+      })
+    })
+    return { ...seenOf(step, SUM_US), target: { cells, rounds } }
+  }
+
+  /** @param {string} cell */
+  function costOf(cell) {
+    const without = withoutOf(cell)
+    const kept = (/** @type {string} */ stage) => !without.includes(stage)
+    const stages_us = STAGE_NAMES.filter(kept).reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
+    const planted = Object.keys(plan.slow_us).some(kept) && kept(PLANTED) ? COSTS_US[PLANTED] : 0
+    return stages_us + planted + (kept('log') || kept('database') ? shared_us : 0)
+  }
+}
+
+/** @param {import('./record.js').Step} step @param {number} us of CPU for each request @returns {import('./record.js').Seen} */
+function seenOf({ load }, us) {
+  const ok_rps = load.loop === 'open' ? Number(load.rate_rps) : 1e6 / us
+  const cpu_core_ratio = Math.min(1, (ok_rps * us) / 1e6)
+  const mean_ms = load.loop === 'open' ? 2 : (load.connections / ok_rps) * 1000
+  return { ok_rps, mean_ms, api: { cpu_core_ratio, cpu_us_per_request: us } }
+}

@@ -1,0 +1,7 @@
+import t from 'tap'
+import { compare } from '../../../tuning/compare.js'
+import { tune } from '../../../tuning/tune.js'
+import { casesOf } from '../../support/simulated/cases.js'
+import { checkCase } from '../../support/simulated/check.js'
+
+for (const one of casesOf([compare, tune])) t.test(one.name, (t) => checkCase(t, one))

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { VERBS } from '../../../tuning/verbs.js'
+import { casesOf } from '../../support/simulated/cases.js'
+import { checkCase } from '../../support/simulated/check.js'
+
+const { bench, faults, overload, playbook, ramp, soak } = VERBS
+
+t.test('every verb that measures has a case', async (t) => {
+  const { workshop, ...others } = VERBS
+  t.ok(Object.keys(others).length >= 10)
+  for (const [name, verb] of Object.entries(others)) t.ok(casesOf([verb]).length > 0, name)
+})
+
+for (const one of casesOf([bench, faults, overload, playbook, ramp, soak])) {
+  t.test(one.name, (t) => checkCase(t, one))
+}
