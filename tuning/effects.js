@@ -62,8 +62,8 @@ export function mainEffects(observations, { name, levels }, noise = noiseOf(obse
   return others.map((level) => {
     const differences = observedAt(observations, name, level).flatMap((own) => {
       const before = logs.get(keyOf(own.block, { ...own.levels, [name]: reference }))
-      const after = logs.get(keyOf(own.block, own.levels))
-      return before === undefined || after === undefined ? [] : [after - before]
+      const after = Number(logs.get(keyOf(own.block, own.levels)))
+      return before === undefined ? [] : [after - before]
     })
     return effectOf(level, differences, noise)
   })
@@ -131,9 +131,6 @@ export function ratioOf(observations, cell, reference, noise = noiseOf(observati
 
 /** @param {string} level @param {number[]} differences of logarithms @param {Noise} noise @returns {Effect} */
 function effectOf(level, differences, noise) {
-  if (differences.length === 0) {
-    return { level, ratio: Number.NaN, low: 0, high: Number.POSITIVE_INFINITY, pairs: 0, tied: true }
-  }
   const { estimate, low, high, pairs } = typical(differences, CONFIDENCE)
   const floor = (NORMAL_WIDTH * noise.deviation) / Math.sqrt(pairs)
   const tied = (low <= 0 && high >= 0) || Math.abs(estimate) <= floor
@@ -180,5 +177,6 @@ export function ratioText({ ratio, low, high }) {
 
 /** @param {number} ratio */
 function digits(ratio) {
-  return ratio < 0.1 || ratio >= 100 ? ratio.toPrecision(2) : ratio.toFixed(2)
+  if (ratio >= 100) return ratio.toFixed(0)
+  return ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)
 }
