@@ -12,6 +12,7 @@ export default {
     'load/detectors/*.js',
     'load/drivers/schedule.js',
     'load/drivers/recorder.js',
+    'load/drivers/paced.js',
     'api/admission.js',
     'tuning/ranks.js',
     'tuning/effects.js',
@@ -23,7 +24,7 @@ export default {
   testRunner: 'tap',
   tap: {
     testFiles: [
-      'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule}.test.js',
+      'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,paced}.test.js',
       'test/unit/api/admission.test.js',
       'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/budget,balance/digest}.test.js',
     ],

@@ -25,8 +25,8 @@ const STEP = 0.01
  */
 export function probabilityBetween(low_rps, high_rps, trials) {
   const tried = trials.map(({ rate_rps }) => Math.log(rate_rps))
-  const from = low_rps === null ? Number.NEGATIVE_INFINITY : Math.log(low_rps)
-  const to = high_rps === null ? Number.POSITIVE_INFINITY : Math.log(high_rps)
+  const from = Math.log(low_rps ?? 0)
+  const to = Math.log(high_rps ?? Number.POSITIVE_INFINITY)
   let [inside, all] = [0, 0]
   for (let capacity = Math.min(...tried) - BEYOND; capacity < Math.max(...tried) + BEYOND; capacity += STEP) {
     for (const spread of SPREADS) {

@@ -22,13 +22,14 @@ t.test('nextTrial: invalid trials are never counted, wherever they fall', async 
 
 t.test('nextTrial: a run that was cut off goes on as if it had not been', async (t) => {
   for (const name of Object.keys(CURVES)) {
-    for (const { trials: all, plan } of simulate(name, { runs: 3, seed: 5 })) {
+    for (const { trials: all, plan } of simulate(name, { runs: 2, seed: 5 })) {
       const kept = JSON.parse(JSON.stringify(all))
-      for (const [i, { rate_rps, duration_s }] of all.entries()) {
-        const { purpose, ...next } = Object(nextTrial(kept.slice(0, i), plan))
-        t.strictSame(next, { rate_rps, duration_s }, `${name}, trial ${i + 1}, ${purpose}`)
-      }
-      t.equal(nextTrial(kept, plan), null)
+      const again = [...all, null].map((_, i) => nextTrial(kept.slice(0, i), plan))
+      t.strictSame(
+        again.map((next) => next && { rate_rps: next.rate_rps, duration_s: next.duration_s }),
+        [...all.map(({ rate_rps, duration_s }) => ({ rate_rps, duration_s })), null],
+        name,
+      )
     }
   }
 })
@@ -38,15 +39,15 @@ t.test('nextTrial: a run that was cut off goes on as if it had not been', async 
  * that hold the capacity, or miss it by 5 % at most; |bias| of the middle; how far off the worst is; trials of all but 5 %.
  */
 const BOUNDS = /** @type {const} */ ({
-  cliff: { inside: 0.88, near: 0.98, bias: 0.015, worst: 0.15, trials: 16 },
-  slope: { inside: 0.86, near: 0.98, bias: 0.015, worst: 0.15, trials: 15 },
-  noisy: { inside: 0.55, near: 0.87, bias: 0.025, worst: 0.25, trials: 20 },
-  bistable: { inside: 0.6, near: 0.93, bias: 0.02, worst: 0.2, trials: 20 },
+  cliff: { inside: 0.85, near: 0.98, bias: 0.015, worst: 0.15, trials: 16 },
+  slope: { inside: 0.8, near: 0.98, bias: 0.015, worst: 0.15, trials: 15 },
+  noisy: { inside: 0.5, near: 0.85, bias: 0.025, worst: 0.25, trials: 20 },
+  bistable: { inside: 0.5, near: 0.9, bias: 0.02, worst: 0.2, trials: 20 },
   outliers: { inside: 0.85, near: 0.97, bias: 0.015, worst: 0.15, trials: 16 },
   bursts: { inside: 0.82, near: 0.95, bias: 0.015, worst: 1, trials: 18 },
-  wandering: { inside: 0.81, near: 0.98, bias: 0.015, worst: 0.15, trials: 15 },
-  queue: { inside: 0.87, near: 0.98, bias: 0.02, worst: 0.15, trials: 17 },
-  far: { inside: 0.84, near: 0.97, bias: 0.015, worst: 0.15, trials: 18 },
+  wandering: { inside: 0.72, near: 0.98, bias: 0.015, worst: 0.15, trials: 15 },
+  queue: { inside: 0.85, near: 0.98, bias: 0.02, worst: 0.15, trials: 17 },
+  far: { inside: 0.8, near: 0.97, bias: 0.015, worst: 0.15, trials: 18 },
 })
 
 t.test('the search finds the capacity of synthetic services', async (t) => {
@@ -62,6 +63,8 @@ t.test('the search finds the capacity of synthetic services', async (t) => {
     t.ok(found.unanswered <= 0.02, `${name}: without an answer: ${found.unanswered}`)
     return runs.filter(({ problem }) => problem === null)
   })
+  const { inside, near } = summarize(all)
+  t.ok(inside >= 0.79 && near >= 0.955, `all services: the interval holds it: ${inside}, or nearly: ${near}`)
   const stated = (/** @type {typeof all[0]} */ { interval }) => Number(interval?.confidence)
   for (const [from, to, tolerance] of [
     [0, 0.5, 0.2],

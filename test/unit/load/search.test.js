@@ -1,4 +1,5 @@
 import t from 'tap'
+import { probabilityBetween } from '../../../load/search/confidence.js'
 import { intervalOf, nextTrial, SEARCH_DEFAULTS, scoreOf, searchProblem } from '../../../load/search/search.js'
 
 const PLAN = { ...SEARCH_DEFAULTS, plateau_rps: 1000 }
@@ -66,6 +67,19 @@ t.test('nextTrial decides step by step', async (t) => {
     ['900P 980I 980I 980I 900P', '900 confirm', 'and confirmed'],
     ['900P 980I 980I 980I 900P 900P@8', null, 'at least 900'],
     ['700P 980F 864I 864I 864I', '714 bracket', 'nothing above a rate that was given up is known'],
+    ['900P 980F 900F 900P', '980 edge', 'the edge with fewer trials first'],
+    ['900P 980F 980F 900F 900P 900F 900P', '900 confirm', 'three of five decide'],
+    ['700P 980F 700F@8 700F@8', '490 bracket', 'a rate that failed two long trials needs no further short one'],
+    ['700P-1 700I+3 980F+2', '819 bracket', 'whatever an invalid trial scored'],
+    ['700P-1 700P-3 700P-2 980F+1', '837 bracket', 'the median score of a rate counts'],
+    ['100P-2 1000F+0.1', '562 bracket', 'of a wide bracket a fair share goes, wherever the scores cross'],
+    ['900P-1.05 1015F+1', '927 bracket', 'and of a narrower one, where one trial more will not do'],
+    ['700P 980P 980F', '980 edge', 'a tie at the highest rate'],
+    ['700P 800F 800F 980P 980F', '727 bracket', 'a tie above a rate that fails is of no interest'],
+    ['900P 800F 800P 800F', '560 bracket', 'the majority is believed, although a higher rate passed'],
+    ['700F 980I', '700 edge', 'an invalid trial above an unexpected fail says nothing'],
+    ['800F', '560 bracket', 'a fail at four fifths of the plateau is not unexpected'],
+    ['1500P', '2100 bracket', 'one step above the plateau'],
     ['700F 700F 490F 245F 123F 61F 30F 20F', '20 edge', 'the lowest rate that is tried is repeated too'],
     ['700F 700F 490F 245F 123F 61F 30F 20F 20F', null, 'even that failed'],
   ]
@@ -88,6 +102,9 @@ t.test('nextTrial: rates are whole numbers from 1, of three digits', async (t) =
   t.equal(next('1P', { ...PLAN, plateau_rps: 1 }), '2 bracket', 'up is up')
   t.equal(next('2F 2F 1F 1F', slow), null)
   t.equal(next('', { ...PLAN, plateau_rps: 123_456 }), '86400 bracket')
+  const exact = { ...PLAN, precision_ratio: 0.001 }
+  t.match(next('1000P 1010F', exact), /^100[1-9] bracket$/, 'of more digits where the bracket is that narrow')
+  t.equal(next('1000P-2 1009F+0.01', exact), '1008 bracket', 'but always inside')
 })
 
 t.test('nextTrial: a trial at a low rate is long enough for as many requests', async (t) => {
@@ -97,6 +114,8 @@ t.test('nextTrial: a trial at a low rate is long enough for as many requests', a
   t.equal(of(100), 10, 'but no longer than that')
   const slow = { ...PLAN, plateau_rps: 100 }
   t.equal(next('90P@10 95F@10 90P@10 95F@10', slow), null, 'and it needs no longer one to confirm it')
+  const asLong = { ...PLAN, plateau_rps: 180 }
+  t.equal(next('173P@8 184F@7 173P@8 184F@7', asLong), null, 'nor does one that is as long as the confirming one')
 })
 
 t.test('intervalOf gives the largest pass below the smallest fail', async (t) => {
@@ -107,6 +126,11 @@ t.test('intervalOf gives the largest pass below the smallest fail', async (t) =>
     ['700P 980I 980F', { low_rps: 700, high_rps: 980, trials: 2 }, 'invalid trials are not counted'],
     ['700P 800F 980P', { low_rps: 700, high_rps: 800, trials: 3 }, 'a pass above a fail was luck'],
     ['700P 800F 800P 800P 980F', { low_rps: 800, high_rps: 980, trials: 5 }, 'by majority'],
+    [
+      '500I 500I 500I 700P 980F',
+      { low_rps: 700, high_rps: 980, trials: 2 },
+      'a rate given up below a pass is no bound',
+    ],
     ['700P 980P', { low_rps: 980, high_rps: null, trials: 2 }, 'at least'],
     ['700P 980I 980I 980I', { low_rps: 700, high_rps: null, trials: 1 }, 'at least, as far as the generator goes'],
     ['700P 980I 980I 980I 1370F', { low_rps: 700, high_rps: null, trials: 2 }, 'a fail beyond its reach is not known'],
@@ -135,6 +159,9 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
     ['700I 700I 700I', /^expected a rate .* 3 of 3 were invalid/, 'no valid trial'],
     ['700P 980F', /^the search had not settled after 2 trials: 700\/s passed, 980\/s failed/, 'cut off'],
     ['900P 980F 900P 980F 900I@8 900I@8 900I@8', /^expected a rate .* 3 of 7 were/, 'a rate that cannot be confirmed'],
+    ['700P', /not settled after 1 trials: 700\/s passed, none failed$/, 'no upper bound'],
+    ['700F', /not settled after 1 trials: none passed, 700\/s failed$/, 'no lower bound'],
+    ['900P 980F', null, 'narrow enough: how sure its edges are is told by the confidence'],
     ['900P 980F 900P 980F 900P@8', null, 'an interval'],
     ['900P 980I 980I 980I 900P 900P@8', null, 'at least'],
     ['700F 700F 490F 245F 123F 61F 30F 20F 20F', null, 'less than'],
@@ -159,11 +186,27 @@ t.test('scoreOf is ln(p99 / SLO), within bounds, and over the SLO where somethin
     [{ latency_ms: { p99: 0 } }, -3, 'far below'],
     [{ latency_ms: null }, 3, 'no answer at all'],
     [{ latency_ms: { p99: 50 }, success_ratio: 0.99 }, 1, 'answers that are no success'],
-    [{ latency_ms: { p99: 50 }, achieved_rps: 900 }, 1, 'less than was offered'],
-    [{ latency_ms: { p99: 50 }, achieved_rps: 990 }, -Math.LN2, 'the end of a trial is no lack'],
+    [{ latency_ms: { p99: 50 }, achieved_rps: 949 }, 1, 'less than was offered'],
+    [{ latency_ms: { p99: 50 }, achieved_rps: 950 }, -Math.LN2, 'the end of a trial is no lack'],
     [{ latency_ms: { p99: 1000 }, success_ratio: 0.5 }, Math.log(10), 'the worse of both'],
   ]
   for (const [changed, expected, about] of /** @type {[any, number, string][]} */ (rows)) {
     t.equal(score(changed), expected, about)
+  }
+})
+
+t.test('probabilityBetween weighs every capacity by how well it explains the verdicts', async (t) => {
+  const rows = [
+    ['100P 100P 1000F 1000F', 100, 1000, 0.99, 'there it is; the model is not exact enough for more'],
+    ['100P 100P 1000F 1000F', 1000, 2000, 0.01, 'nor for less elsewhere'],
+    ['100P 100P 1000F 1000F', 100, 300, Math.log(3) / Math.log(10), 'all between are as likely, on a scale of ratios'],
+    ['100P 100P 1000F 1000F', 300, 1000, Math.log(10 / 3) / Math.log(10), 'up to the rates that failed'],
+    ['900P 900P 900P', 900, null, 0.98, 'three passes are no luck'],
+    ['900F', null, 900, 0.95, 'a single fail may be a stall'],
+    ['900F 900F', null, 900, 0.99, 'two hardly'],
+  ]
+  for (const [text, low, high, expected, about] of /** @type {[string, any, any, number, string][]} */ (rows)) {
+    const found = probabilityBetween(low, high, trials(text))
+    t.ok(Math.abs(found - expected) <= 0.02, `${about}: ${found}, expected ${expected}`)
   }
 })
