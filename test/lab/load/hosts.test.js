@@ -172,13 +172,13 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
 
   await t.test('one that falls behind makes the trial invalid, and is named', async (t) => {
     server.slow(() => 0)
-    const running = trial(places, 2000, { rate_rps: 400, duration_s: 2, connections: 100, fresh_connections: false })
+    const running = trial(places, 5000, { rate_rps: 400, duration_s: 3, connections: 100, fresh_connections: false })
     await server.requests(100, b.address)
     const [{ pid }] = b
       .processes()
       .filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
     await b.run(['kill', '-STOP', String(pid)])
-    await server.requests(150, a.address)
+    await server.requests(300, a.address)
     await b.run(['kill', '-CONT', String(pid)])
     const { outcome, traffic } = await running
     t.match(outcome, { verdict: 'invalid', blame: 'generator' })
@@ -273,7 +273,7 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   // A port that was used waits for a second before it can be used again from the same address: none is used twice.
   for (const [i, driver] of ['paced', 'vegeta'].entries()) {
     await t.test(`${driver}: a second local address brings its own ports`, async (t) => {
-      const options = { rate_rps: 400, duration_s: 0.5, connections: 120, fresh_connections: true }
+      const options = { rate_rps: 400, duration_s: 0.5, connections: 90, fresh_connections: true }
       const drive = async (/** @type {object} */ origin) => {
         const argv = [process.execPath, DRIVE, driver, 'here', JSON.stringify({ ...options, origin })]
         const [program, ...args] = a.inNetwork(argv)

@@ -6,6 +6,8 @@ import { CHAPTERS, CLAIMS } from '../../../tuning/playbook/claims.js'
 import { EXPERIMENTS } from '../../../tuning/playbook/experiments.js'
 import { cellsOf, nextStep } from '../../../tuning/playbook/steps.js'
 import { resultOf, verdictOf } from '../../../tuning/playbook/verdict.js'
+import { recordsOf } from '../../support/simulated/records.js'
+import { createService } from '../../support/simulated/service.js'
 
 const PAGE = readFileSync('tuning/PLAYBOOK.md', 'utf8')
 
@@ -61,19 +63,13 @@ t.test('a verdict: beyond 1 on the side that was claimed, and large enough', asy
 
 const plan = /** @type {any} */ ({ experiments: ['batched', 'shedding'], blocks: 6, mix: { seed: 4 } })
 
-/** @param {(step: any) => any} answer */
-function runOf(answer) {
-  /** @type {any[]} */
-  const records = []
-  for (let step = nextStep(plan, records, []); step && records.length < 200; step = nextStep(plan, records, [])) {
-    records.push({ ...step, ...answer(step) })
-  }
-  return records
+/** @param {(record: any) => any} [change] */
+function runOf(change) {
+  return recordsOf(plan, nextStep, createService({ capacity_rps: 500 }), { change })
 }
 
 t.test('both cells in every block, the order drawn; a share is one of what the reference takes', async (t) => {
-  const pass = { outcome: { verdict: 'pass' }, traffic: { goodput_rps: 500 }, probes: { api: {} } }
-  const records = runOf(() => pass)
+  const records = runOf()
   t.equal(records.length, 12 + 1 + 12)
   const firsts = [0, 1, 2, 3, 4, 5].map(
     (block) => records.find(({ experiment }) => experiment === `batched/${block}/0`).cell,
@@ -92,11 +88,7 @@ t.test('both cells in every block, the order drawn; a share is one of what the r
 t.test(
   'invalid trials are repeated once, and never counted; a cell that cannot be had ends its experiment',
   async (t) => {
-    const records = runOf(() => ({
-      outcome: { verdict: 'invalid', blame: 'noise' },
-      traffic: { goodput_rps: 500 },
-      probes: { api: {} },
-    }))
+    const records = runOf((record) => ({ ...record, outcome: { verdict: 'invalid', blame: 'noise' } }))
     t.equal(records.length, 24 + 2)
     const claim = CLAIMS.find(({ id }) => id === 'batched-takes-more')
     t.match(resultOf(/** @type {any} */ (claim), records), { verdict: 'not measured' })

@@ -6,6 +6,8 @@ import { matrixOf } from '../../../tuning/tune/presets.js'
 import { envFile, recommendationOf } from '../../../tuning/tune/recommend.js'
 import { nextStep } from '../../../tuning/tune/steps.js'
 import { gainText } from '../../../tuning/tune/tables.js'
+import { recordsOf } from '../../support/simulated/records.js'
+import { createService } from '../../support/simulated/service.js'
 
 t.test('a matrix has as many blocks as an interval needs', async (t) => {
   t.equal(matrixOf([{ name: 'POOL_MAX', levels: ['20', '5', '10'] }]).blocks, 6)
@@ -32,28 +34,16 @@ const PLAN = /** @type {any} */ ({
 PLAN.cells = matrixOf(PLAN.knobs).cells
 PLAN.anchor = PLAN.cells[0]
 
-/** A target whose pool decides what gets through, and whose young generation decides the price. @param {any} step */
-function measured({ load, cell }) {
-  const capacity_rps = cell.includes('POOL_MAX=5') ? 500 : 1000
-  const goodput_rps = Math.min(load.rate_rps ?? capacity_rps, capacity_rps)
-  const holds = (load.rate_rps ?? 0) <= capacity_rps
-  return {
-    outcome: { verdict: holds ? 'pass' : 'fail', because: 'made up' },
-    traffic: { ok: 1, goodput_rps, achieved_rps: goodput_rps, success_ratio: 1, latency_ms: { p99: holds ? 10 : 900 } },
-    probes: { api: { cpu_us_per_request: cell.includes('SEMI_SPACE_MB=64') ? 50 : 100 }, kernel: {} },
-    limit: { resource: holds ? 'none-reached' : 'pool-size', evidence: [], runner_up: null, runner_up_evidence: [] },
-    settings: {},
-  }
-}
+/** A target whose pool decides what gets through, and whose young generation decides the price. */
+const serve = createService(({ cell }) => ({
+  capacity_rps: cell?.includes('POOL_MAX=5') ? 500 : 1000,
+  limit: 'pool-size',
+  cpu_us: cell?.includes('SEMI_SPACE_MB=64') ? 50 : 100,
+}))
 
-/** @param {(plan: any, records: any[], out: any[]) => any} next @param {any} plan @param {any[]} [out] */
-function runOf(next, plan, out = []) {
-  /** @type {any[]} */
-  const records = []
-  for (let step = next(plan, records, out); step && records.length < 500; step = next(plan, records, out)) {
-    records.push({ ...step, ...measured(step) })
-  }
-  return records
+/** @param {Parameters<typeof recordsOf>[1]} next @param {any} plan @param {any[]} [notApplied] */
+function runOf(next, plan, notApplied) {
+  return recordsOf(plan, next, serve, { notApplied })
 }
 
 t.test('a matrix: the capacity of the anchor, every cell in every block at shares of it, the finalists', async (t) => {

@@ -1,50 +1,48 @@
-import { seededRandom } from '../../../../load/random.js'
 import { nextStep } from '../../../../tuning/ramp/steps.js'
+import { recordsOf } from '../../../support/simulated/records.js'
+import { createService } from '../../../support/simulated/service.js'
 
 export const PLAN = /** @type {any} */ ({
   ...{ ceiling_ms: 200, most_workers: 1000, growth: 2, close: 1.5, blocks: 8, background_rps: 0 },
   ...{ warmup_s: 0.5, duration_s: 2, mix: { name: 'create-user', seed: 1 }, prices: {} },
+  slo: { p99_ms: 1e6, success_ratio: 0.99 },
   ...{ sides: { a: { url: 'http://a/' }, b: { url: 'http://b/' } }, drivers: ['autocannon'], without: null },
 })
 
-/** A service with so many requests/s and so long a way to it, in a closed loop. */
-export const service =
-  (/** @type {number} */ capacity_rps, /** @type {number} */ least_ms) => (/** @type {any} */ load) => {
-    const mean_ms = Math.max(least_ms, (load.connections / capacity_rps) * 1000)
-    return { mean_ms, rps: (load.connections / mean_ms) * 1000 }
-  }
+/**
+ * @typedef {import('../../../support/simulated/service.js').Truth} Truth
+ * @typedef {Truth & { fails?: boolean, generator?: number, waits?: number }} Answers fails: half of its requests; generator: cores
+ *   that it uses; waits: share of the time of a worker in which it waits for an answer
+ */
+
+/** A service with so many requests/s and so long a way to it. @returns {(load: any) => Answers} */
+export const service = (/** @type {number} */ capacity_rps, /** @type {number} */ least_ms) => () => ({
+  capacity_rps,
+  least_ms,
+})
 
 /**
- * A run against made-up services.
+ * A run against simulated services.
  *
  * @param {any} plan
- * @param {Record<string, (load: any) => { mean_ms: number, rps: number, fails?: boolean, generator?: number, waits?: number }>} services
- *   by side, or by side and driver
+ * @param {Record<string, (load: any) => Answers>} services by side, or by side and driver
  * @param {{ noise?: number, invalid?: (step: any, number: number) => boolean }} [options]
  */
 export function runOf(plan, services, { noise = 0.03, invalid = () => false } = {}) {
-  const random = seededRandom(plan.mix.seed)
-  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-  /** @type {any[]} */
-  const records = []
-  for (let step = nextStep(plan, records); step && records.length < 1000; step = nextStep(plan, records)) {
-    const answer = services[`${step.cell}:${step.load.driver}`] ?? services[String(step.cell)]
-    const { mean_ms, rps, fails = false, generator = 0.2, waits = 1 } = answer(step.load)
-    const factor = Math.exp(noise * normal())
-    const completed = (rps / factor) * step.load.duration_s
-    const verdict = invalid(step, records.length) ? 'invalid' : fails ? 'fail' : 'pass'
-    records.push({
-      ...step,
-      outcome: { verdict, because: 'made up' },
-      probes: { generator: { cpu_core_ratio: generator }, api: {}, postgres: {}, kernel: {} },
-      traffic: {
-        ...{ ok: 1, completed, goodput_rps: rps / factor, achieved_rps: rps / factor, success_ratio: fails ? 0.5 : 1 },
-        ...{ sent: completed, errors: {} },
-        latency_ms: { mean: mean_ms * factor * waits, p99: 2 * mean_ms * factor },
-      },
-    })
+  const answersOf = (/** @type {any} */ { cell, load }) => (services[`${cell}:${load.driver}`] ?? services[cell])(load)
+  /** @type {import('../../../support/simulated/service.js').Serve} */
+  const serve = (step, trial) => {
+    const { fails, generator, waits = 1, ...truth } = answersOf(step)
+    const seen = createService({ noise, latency_noise: noise, ...truth }, { seed: plan.mix.seed })(step, trial)
+    const refused = fails ? { ok_rps: seen.ok_rps / 2, refused_rps: seen.ok_rps / 2 } : {}
+    return { ...seen, ...refused, mean_ms: seen.mean_ms * waits, ...(generator && { generator_cores: generator }) }
   }
-  return records
+  const change = (/** @type {any} */ record, /** @type {any} */ step) => {
+    return invalid(step, record.trial - 1)
+      ? { ...record, outcome: { verdict: 'invalid', because: 'so planned' } }
+      : record
+  }
+  return recordsOf(plan, nextStep, serve, { change })
 }
 
 /** @param {number} per_hour @param {number} [storage_gb] */

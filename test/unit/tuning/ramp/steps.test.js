@@ -92,7 +92,10 @@ t.test('each request of a mix is screened alone; one is left out', async (t) => 
   const plan = { ...PLAN, blocks: 1, mix: { ...PLAN.mix, entries }, without: [entries[0]], left_out: 'estimate' }
   const slowed = (/** @type {any} */ load) => service(load.mix?.entries.length === 1 ? 1000 : 100, 5)(load)
   const records = runOf(plan, { a: slowed, b: slowed })
-  const screens = records.slice(0, 4).map(({ experiment, cell, load }) => [experiment, cell, load.mix.entries.length])
+  const screens = [0, 1, 2, 3].map((i) => {
+    const step = nextStep(plan, records.slice(0, i))
+    return [step?.experiment, step?.cell, step?.load.mix?.entries?.length]
+  })
   t.strictSame(screens, [
     ['screen/create', 'a', 1],
     ['screen/estimate', 'a', 1],
