@@ -1,5 +1,7 @@
 import { seededRandom } from '../../../load/random.js'
 import { nextStep } from '../../../tuning/balance/steps.js'
+import { recordsOf } from '../simulated/records.js'
+import { createService } from '../simulated/service.js'
 
 export const SIZE = { blocks: 2, warmup_s: 1, duration_s: 2, rate_rps: 10 }
 export const PLAN = /** @type {any} */ ({
@@ -7,17 +9,13 @@ export const PLAN = /** @type {any} */ ({
   sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE, processes: SIZE },
   processes: [1, 2],
   haproxy: 'haproxy',
-  mix: { seed: 1 },
+  mix: { name: 'create-user', seed: 1 },
+  slo: { p99_ms: 10_000, success_ratio: 1 },
 })
 
-/** @param {any} plan */
-export function recordsOf(plan) {
-  /** @type {any[]} */
-  const records = []
-  for (let step = nextStep(plan, records); step && records.length < 1000; step = nextStep(plan, records)) {
-    records.push({ ...step, outcome: { verdict: 'pass' }, probes: { generator: {} } })
-  }
-  return records
+/** Trials in which nothing goes wrong. @param {any} plan @returns {any[]} */
+export function trialsFor(plan) {
+  return recordsOf(plan, nextStep, createService({ capacity_rps: 1000 }))
 }
 
 /**

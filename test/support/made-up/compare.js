@@ -1,47 +1,47 @@
-import { seededRandom } from '../../../load/random.js'
 import { nextStep } from '../../../tuning/compare/steps.js'
+import { recordsOf } from '../simulated/records.js'
+import { createService } from '../simulated/service.js'
 
 export const PLAN = /** @type {any} */ ({
   ...{ concurrency: [1, 10, 100], blocks: 10, ladders: 10, per_worker_rps: 50, duration_s: 1, rung_s: 1 },
-  ...{ mix: { seed: 1 }, slo: { p99_ms: 10_000, success_ratio: 1 }, driver: 'paced' },
+  ...{ mix: { name: 'create-user', seed: 1 }, slo: { p99_ms: 10_000, success_ratio: 1 }, driver: 'paced' },
   sides: { a: { url: 'http://a/' }, b: { url: 'http://b/' } },
 })
 
 /**
- * A run against two made-up services.
+ * The trials of a comparison of two simulated services, which take 10 ms and 2,000/s but for what is said here.
  *
- * @param {{ b?: number, noise?: number, seed?: number, limit_rps?: number, limited?: string, refusal?: number, plan?: object, generator?: (step: any) => number, invalid?: (step: any) => boolean }} options b: times the latency
- *   of a; limited: the sides that refuse what is above limit_rps, at once, with this status; generator: cores that it uses
+ * @param {object} [options]
+ * @param {number} [options.b] times the latency of a
+ * @param {number} [options.noise]
+ * @param {number} [options.seed]
+ * @param {number} [options.limit_rps] beyond which some sides refuse
+ * @param {string} [options.limited] those sides
+ * @param {number} [options.refusal] with this status
+ * @param {object} [options.plan]
+ * @param {(step: any) => number} [options.generator] share of what it can do
+ * @param {(step: any) => boolean} [options.invalid]
  */
-export function runOf(options) {
-  const { b = 1, noise = 0.05, seed = 1, limit_rps = Number.POSITIVE_INFINITY, limited = 'ab', refusal = 429 } = options
-  const { generator = () => 0.2, invalid = () => false } = options
-  const random = seededRandom(seed)
-  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-  /** @type {any[]} */
-  const records = []
-  const plan = { ...PLAN, mix: { seed }, ...options.plan }
-  for (let step = nextStep(plan, records); step && records.length < 1000; step = nextStep(plan, records)) {
-    const { connections, rate_rps, per_worker_rps } = step.load
-    const factor = (step.cell === 'b' ? b : 1) * Math.exp(noise * normal())
-    const asked_rps = rate_rps ?? Math.min(2000 / factor, connections * (per_worker_rps || 1e9))
-    const passed_rps = limited.includes(step.cell ?? '') ? Math.min(asked_rps, limit_rps) : asked_rps
-    records.push({
-      ...step,
-      outcome: { verdict: invalid(step) ? 'invalid' : passed_rps < asked_rps ? 'fail' : 'pass', because: 'made up' },
-      probes: { generator: { cpu_core_ratio: generator(step), cores: '0-3' } },
-      traffic: {
-        ok: 1,
-        completed: asked_rps,
-        goodput_rps: passed_rps,
-        achieved_rps: asked_rps,
-        success_ratio: passed_rps / asked_rps,
-        status: { 201: passed_rps, ...(passed_rps < asked_rps && { [refusal]: asked_rps - passed_rps }) },
-        latency_ms: { p50: passed_rps < asked_rps ? 1 : 10 * factor, p99: 20 * factor },
-        ok_latency_ms: { p50: 10 * factor, p99: 20 * factor },
+export function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps, limited = 'ab', refusal = 429, ...options } = {}) {
+  const { generator, invalid = () => false } = options
+  const plan = { ...PLAN, mix: { ...PLAN.mix, seed }, ...options.plan }
+  const serve = createService(
+    ({ cell }) => {
+      const slower = cell === 'b' ? b : 1
+      const truth = { capacity_rps: 2000 / slower, least_ms: 10 * slower, noise, latency_noise: noise }
+      const isLimited = limit_rps !== undefined && limited.includes(String(cell))
+      return isLimited ? { ...truth, capacity_rps: limit_rps, refusal } : truth
+    },
+    { seed },
+  )
+  return recordsOf(plan, nextStep, serve, {
+    change: (record, step) => ({
+      ...record,
+      ...(invalid(step) && { outcome: { verdict: 'invalid', because: 'made up' } }),
+      probes: {
+        ...record.probes,
+        generator: { ...record.probes.generator, ...(generator && { cpu_core_ratio: generator(step) }) },
       },
-      limit: { resource: 'none-reached', evidence: [], runner_up: null, runner_up_evidence: [] },
-    })
-  }
-  return records
+    }),
+  })
 }

@@ -53,9 +53,15 @@ const GENERATOR_RPS = 1_000_000
 
 /** @param {Known} truth @param {Step['load']} load @returns {Seen} */
 function closedLoop(truth, { connections, per_worker_rps }) {
-  const { capacity_rps, least_ms, generator_rps = GENERATOR_RPS } = truth
+  const { capacity_rps, least_ms, refusal = null, generator_rps = GENERATOR_RPS } = truth
   const alone_rps = (connections / least_ms) * 1000
   const asked_rps = Math.min(alone_rps, per_worker_rps ? connections * per_worker_rps : alone_rps)
+  if (refusal !== null && asked_rps > capacity_rps) {
+    const refused_rps = Math.min(asked_rps, generator_rps) - capacity_rps
+    const generator_cores = Math.min(1, asked_rps / generator_rps)
+    const busy = insideOf(truth, capacity_rps, 1)
+    return { ok_rps: capacity_rps, refused_rps, refusal, mean_ms: least_ms, generator_cores, ...busy }
+  }
   const ok_rps = Math.min(asked_rps, capacity_rps, generator_rps)
   const isIdle = ok_rps === asked_rps
   const mean_ms = isIdle ? least_ms : (connections / ok_rps) * 1000

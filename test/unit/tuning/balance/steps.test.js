@@ -2,10 +2,11 @@ import t from 'tap'
 import { processFigures, strategyFigures } from '../../../../tuning/balance/figures.js'
 import { nextStep, partsOf, strategiesOf, trialsOf } from '../../../../tuning/balance/steps.js'
 import { balanceText } from '../../../../tuning/balance/tables.js'
-import { JUDGED, madeUp, PLAN, recordsOf, SIZE } from '../../../support/made-up/balance.js'
+import { JUDGED, madeUp, PLAN, SIZE, trialsFor } from '../../../support/made-up/balance.js'
 
 t.test('each strategy once in each block; a run that was cut off goes on with the same trial', async (t) => {
-  const records = recordsOf(PLAN)
+  const records = trialsFor(PLAN)
+  t.strictSame(partsOf(PLAN), ['overhead', 'strategies', 'crowded', 'failing', 'processes'])
   for (const part of partsOf(PLAN)) {
     for (const block of [0, 1]) {
       const cells = records
@@ -25,7 +26,7 @@ t.test('each strategy once in each block; a run that was cut off goes on with th
       cell: records[length].cell,
     })
   }
-  const bare = recordsOf({ ...PLAN, haproxy: null }).map(({ cell }) => cell)
+  const bare = trialsFor({ ...PLAN, haproxy: null }).map(({ cell }) => cell)
   t.notOk(bare.some((cell) => /haproxy|processes\/[12]/.test(cell)))
   t.ok(['strategies/adaptive', 'failing/round-robin', 'processes/direct'].every((cell) => bare.includes(cell)))
 })
@@ -46,7 +47,7 @@ t.test('a late generator or a failing trial does not count, and a full generator
   )
   const plan = { ...PLAN, parts: ['processes'] }
   const loaded = (/** @type {(cell: string) => number} */ ratioOf) => {
-    return recordsOf({ ...plan, sizes: { ...PLAN.sizes, processes: { ...SIZE, blocks: 6 } } }).map((record) => ({
+    return trialsFor({ ...plan, sizes: { ...PLAN.sizes, processes: { ...SIZE, blocks: 6 } } }).map((record) => ({
       ...record,
       settings: {},
       target: { cores: '0' },

@@ -1,7 +1,14 @@
 import t from 'tap'
 import { kindOf, nextStep, visitsOf } from '../../../../tuning/bench/steps.js'
+import { recordsOf } from '../../../support/simulated/records.js'
+import { createService } from '../../../support/simulated/service.js'
 
-const plan = /** @type {any} */ ({ repeats: 2, contenders: ['a', 'b', 'c'], mix: { seed: 7 }, duration_s: 1 })
+const plan = /** @type {any} */ ({
+  repeats: 2,
+  contenders: ['a', 'b', 'c'],
+  mix: { name: 'create-user', seed: 7 },
+  duration_s: 1,
+})
 
 t.test('every contender in every block, in an order of its own that the seed decides', async (t) => {
   const visits = visitsOf(plan)
@@ -17,12 +24,8 @@ t.test('every contender in every block, in an order of its own that the seed dec
 t.test(
   'a contender stays until it has been through everything; the high rate is for those that reach it',
   async (t) => {
-    /** @type {any[]} */
-    const records = []
-    for (let step = nextStep(plan, records); step; step = nextStep(plan, records)) {
-      const goodput_rps = step.cell === 'a' ? 30_000 : 5000
-      records.push({ ...step, outcome: { verdict: 'pass' }, traffic: { goodput_rps } })
-    }
+    const serve = createService(({ cell }) => ({ capacity_rps: cell === 'a' ? 30_000 : 5000 }))
+    const records = recordsOf(plan, nextStep, serve)
     t.equal(records.length, 2 * (4 + 3 + 3))
     const visits = records.map(({ cell }, i) => (cell === records[i - 1]?.cell ? null : cell)).filter(Boolean)
     t.ok(visits.length <= 6, `${visits}`)
