@@ -27,7 +27,7 @@ export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], 
  *
  * @param {Pick<import('../../../tuning/ablate/steps.js').AblatePlan, 'stages' | 'slow_us' | 'rate_rps'>} plan
  * @param {{ noise?: number, drift?: number, seed?: number, shared_us?: number }} [options] noise: standard deviation of a
- *   turn and of a trial; drift: of a round and of a trial; shared_us: spent as long as one of log and database is there
+ *   turn and of a trial; drift: of a round and of a block; shared_us: spent as long as one of log and database is there
  * @returns {import('./service.js').Serve}
  */
 export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
@@ -38,7 +38,8 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
     const random = randomOf(seed, trial)
     const drawn = (/** @type {number} */ deviation) => Math.exp(deviation * normal(random))
     if (step.cell !== BY_TURNS) {
-      const us = costOf(String(step.cell)) * drawn(drift) * drawn(noise)
+      const spell = Math.exp(drift * normal(randomOf(seed, -Number(step.experiment.split('/')[1]))))
+      const us = costOf(String(step.cell)) * spell * drawn(noise)
       return seenOf(step, us)
     }
     // The round that is on when the trial begins does not count; a tenth of a turn's requests come before it.

@@ -4,7 +4,8 @@ import { cellOf, cellsOf, PLANTED, STAGE_NAMES, turnsOf, WHOLE } from '../../../
 import { ablateText, budgetsOf } from '../../../../tuning/ablate/tables.js'
 import { conclusionOf, verdictOf } from '../../../../tuning/ablate/verdict.js'
 import { median } from '../../../../tuning/ranks.js'
-import { COSTS_US, PLAN, REST_US, runOf, SUM_US } from '../../../support/made-up/ablate.js'
+import { PLAN, runOf } from '../../../support/made-up/ablate.js'
+import { COSTS_US, REST_US, SUM_US } from '../../../support/simulated/stages.js'
 
 /** Turns alone, without the closed loops, of which the budget takes nothing. */
 const PACED = { ...PLAN, consumers: ['paced'] }

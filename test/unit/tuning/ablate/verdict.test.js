@@ -3,7 +3,8 @@ import { budgetOf, CURRENCIES, speedUp } from '../../../../tuning/ablate/budget.
 import { cellOf } from '../../../../tuning/ablate/stages.js'
 import { ablateText } from '../../../../tuning/ablate/tables.js'
 import { conclusionOf, publishedVerdict } from '../../../../tuning/ablate/verdict.js'
-import { COSTS_US, PLAN, runOf, SUM_US, THREE } from '../../../support/made-up/ablate.js'
+import { PLAN, runOf, THREE } from '../../../support/made-up/ablate.js'
+import { COSTS_US, SUM_US } from '../../../support/simulated/stages.js'
 
 t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
   const records = runOf({})
@@ -21,9 +22,9 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
   t.strictSame(publishedVerdict({ ...PLAN, consumers: ['paced'] }, records), [])
   t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu), CURRENCIES.cpu), /nothing was measured/)
   const truth = SUM_US / (SUM_US - COSTS_US.database)
-  const ups = Array.from({ length: 20 }, (_, seed) => speedUp(runOf({ seed }), 'autocannon', cellOf(['database'])))
+  const ups = Array.from({ length: 12 }, (_, seed) => speedUp(runOf({ seed }), 'autocannon', cellOf(['database'])))
   const holding = ups.filter(({ low, high }) => low < truth && truth < high)
-  t.ok(holding.length >= 18, `${holding.length} of 20`)
+  t.ok(holding.length >= 10, `${holding.length} of 12`)
   t.ok(ups.every(({ estimate }) => Math.abs(estimate / truth - 1) < 0.1))
 })
 
