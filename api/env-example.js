@@ -15,7 +15,7 @@ export function envExample() {
 }
 
 /** The same as a table of markdown, for README. @returns {string} */
-function settingsTable() {
+export function settingsTable() {
   const rows = Object.entries(SETTINGS).map(([name, { default: byDefault, expected, about }]) => {
     return `| \`${name}\` | ${byDefault === undefined ? '' : `\`${byDefault}\``} | ${expected} | ${about} |`
   })

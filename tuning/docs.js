@@ -29,11 +29,12 @@ const EXERCISE_PAGES = new URL('workshop/pages/', import.meta.url)
  * `npm run docs`: writes what the pages quote from the evidence that is committed, so that no figure in them is typed by
  * hand; and the pages of the workshop, whose text stands in its exercises.
  *
+ * @param {{ settings?: () => string }} [blocks] settings: the API's, as a table
  * @returns {Record<string, string>} files, and what has to be in them
  */
-export function pages() {
+export function pages({ settings = settingsBlock } = {}) {
   return {
-    [README]: pageOf(README, { answer: answerBlock, settings: settingsBlock }),
+    [README]: pageOf(README, { answer: answerBlock, settings }),
     [EXPERIMENTS]: pageOf(EXPERIMENTS, EXPERIMENTS_BLOCKS),
     [SCALING]: pageOf(SCALING, SCALING_BLOCKS),
     [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS),

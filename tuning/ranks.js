@@ -37,17 +37,25 @@ export function shift(values, others, confidence) {
   return { estimate: median(differences), low, high: Number(high) }
 }
 
-/** @param {number[]} values at least one @returns {number} NaN without values */
+/** @param {Iterable<number>} values at least one @returns {number} NaN without values */
 export function median(values) {
-  const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
+  const sorted = Float64Array.from([...values].filter((value) => Number.isFinite(value))).sort()
   const middle = sorted.length / 2
   return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
 /** Each value with itself and with every other, rising. @param {number[]} values */
 function meansOfTwo(values) {
-  return values.flatMap((a, i) => values.slice(i).map((b) => (a + b) / 2)).sort((a, b) => a - b)
+  const means = new Float64Array((values.length * (values.length + 1)) / 2)
+  let count = 0
+  for (let i = 0; i < values.length; i++) {
+    for (let j = i; j < values.length; j++) means[count++] = (values[i] + values[j]) / 2
+  }
+  return means.sort()
 }
+
+/** @type {Map<string, number>} by size and tail: figures of many samples of one size are asked for */
+const criticalRanks = new Map()
 
 /**
  * How many of the means lie outside on each side: the largest number with P(W < it) <= the tail, where W is the sum of
@@ -57,16 +65,20 @@ function meansOfTwo(values) {
  * @param {number} tail
  */
 function criticalRank(size, tail) {
+  const key = `${size} ${tail}`
+  const known = criticalRanks.get(key)
+  if (known !== undefined) return known
   const probabilities = new Float64Array((size * (size + 1)) / 2 + 1)
   probabilities[0] = 1
   for (let rank = 1; rank <= size; rank++) {
-    for (let sum = probabilities.length - 1; sum >= 0; sum--) {
+    for (let sum = (rank * (rank + 1)) / 2; sum >= 0; sum--) {
       probabilities[sum] = (probabilities[sum] + (sum >= rank ? probabilities[sum - rank] : 0)) / 2
     }
   }
   let below = 0
   let rank = 0
   for (; below + probabilities[rank] <= tail; rank++) below += probabilities[rank]
+  criticalRanks.set(key, rank)
   return rank
 }
 

@@ -7,3 +7,5 @@ processOnSpawn.addListener((child) => {
   const own = NODE_OPTIONS.replace(/"?--import=[^"\s]*@tapjs\/processinfo[^"\s]*"?/, '').trim()
   child.env = own === '' ? env : { ...env, NODE_OPTIONS: own }
 })
+
+if (/[\\/]test[\\/]unit[\\/]/.test(process.argv[1])) await import('./unit-tier.js')

@@ -2,13 +2,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readEnvironment, withDatabase } from '../../../load/environment.js'
-import { temporaryFolder } from '../../support/lab.js'
 
 const URL_A = 'postgres://a/a'
 const URL_B = 'postgres://b/b'
 
 t.test('which database is meant, and whether a run may empty a table in it', async (t) => {
-  const file = path.join(temporaryFolder(t), '.env')
+  const file = path.join(t.testdir(), '.env')
   fs.writeFileSync(file, `DATABASE_URL=${URL_A}\nPGHOST=of-the-file\nPGUSER=of-the-file\n`)
   const variables = { PGUSER: 'of-the-environment' }
   const ofFile = { PGHOST: 'of-the-file', ...variables }
@@ -32,7 +31,7 @@ t.test('which database is meant, and whether a run may empty a table in it', asy
 })
 
 t.test('variables that merely begin with PG are left alone', async (t) => {
-  const file = path.join(temporaryFolder(t), '.env')
+  const file = path.join(t.testdir(), '.env')
   const names = { PGTOK: 'mine', PGPASSFILE: 'p', PGHOST: 'h', PGSSLROOTCERT: 'ca', PGSERVICE: 's' }
   const { pg } = readEnvironment({ ...names, DATABASE_URL: URL_A }, file).database
   t.strictSame(pg, { PGHOST: 'h', PGSSLROOTCERT: 'ca', PGSERVICE: 's' })

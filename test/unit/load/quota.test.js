@@ -2,7 +2,6 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { cpuQuotaCores } from '../../../load/preflight/quota.js'
-import { temporaryFolder } from '../../support/lab.js'
 
 const V2 = '0::/app/lab\n'
 const V1 = '5:memory:/elsewhere\n4:cpu,cpuacct:/app/lab\n0::/\n'
@@ -37,7 +36,7 @@ t.test('cpuQuotaCores', async (t) => {
     files,
     cores,
   ] of /** @type {[string, string | null, Record<string, string>, number | null][]} */ (rows)) {
-    const root = temporaryFolder(t)
+    const root = t.testdir()
     for (const [name, text] of Object.entries(files)) {
       fs.mkdirSync(path.dirname(path.join(root, name)), { recursive: true })
       fs.writeFileSync(path.join(root, name), text)

@@ -1,10 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { settingsTable } from '../../../api/env-example.js'
 import { pages } from '../../../tuning/docs.js'
+import { commandsOf } from '../../support/shell-commands.js'
+
+const PAGES = pages({ settings: () => settingsTable().trim() })
 
 t.test('the pages quote the committed evidence as it is (npm run docs)', async (t) => {
-  for (const [file, page] of Object.entries(pages())) t.equal(readFileSync(file, 'utf8'), page, file)
+  for (const [file, page] of Object.entries(PAGES)) t.equal(readFileSync(file, 'utf8'), page, file)
 })
 
 /** Those that quote no evidence. */
@@ -17,7 +21,7 @@ const FIGURE = /\d[\d,.]*\s?(?:%|x\b|us\b|ms\b|MiB\b|req\/s|\/s\b)/g
 const GIVEN = ['100 ms', '5 ms']
 
 t.test('no measured figure stands outside what is generated', async (t) => {
-  for (const file of [...Object.keys(pages()), ...WRITTEN]) {
+  for (const file of [...Object.keys(PAGES), ...WRITTEN]) {
     const prose = readFileSync(file, 'utf8')
       .replace(/<!-- ([\w-]+) -->.*?<!-- \/\1 -->/gs, '')
       .replace(/```.*?```/gs, '')
@@ -28,7 +32,7 @@ t.test('no measured figure stands outside what is generated', async (t) => {
 })
 
 t.test('a link within the repository leads to what is there', async (t) => {
-  for (const file of [...Object.keys(pages()), ...WRITTEN].map((name) => path.resolve(name))) {
+  for (const file of [...Object.keys(PAGES), ...WRITTEN].map((name) => path.resolve(name))) {
     for (const [, to] of readFileSync(file, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^https?:/.test(to)) continue
       const [name, anchor] = to.split('#')
@@ -51,16 +55,45 @@ function anchorsOf(page) {
 
 t.test('README has the commands that CI runs', async (t) => {
   const page = readFileSync('README.md', 'utf8')
-  const ci = readFileSync('.ci/run', 'utf8')
-  for (const command of ['npm install && npm test', 'npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms']) {
-    t.match(page, command)
-    t.match(ci, command)
+  const run = commandsOf(readFileSync('.ci/run', 'utf8'))
+  for (const line of ['npm install && npm test', 'npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms']) {
+    t.match(page, line)
+    const commands = line.split(' && ')
+    for (const command of commands) {
+      t.ok(
+        run.some((one) => one === command || one.startsWith(`${command} `)),
+        `CI runs ${command}`,
+      )
+    }
+  }
+})
+
+t.test('a command that a script merely prints, or has in a comment, does not count as run', async (t) => {
+  const rows = [
+    ['npm test', ['npm test']],
+    ['npm install && npm test || status=$?', ['npm install', 'npm test', 'status=$?']],
+    ["TAP_REPORTER=tap A='b c' bash -c 'npm install && npm test' >\"$report\"", ['npm install', 'npm test']],
+    ['npm run sweep -- \\\n  --rates 500', ['npm run sweep -- --rates 500']],
+    ["say 'npm install && npm test'", ["say 'npm install && npm test'"]],
+    ['echo npm test # npm test', ['echo npm test']],
+    ['# npm test', []],
+    ['cat <<END\nnpm test\nEND\nls', ['cat', 'ls']],
+    ['if ! npm test; then exit 1; fi', ['npm test', 'exit 1']],
+    ['nice -n 19 npm test 2>&1 | tail -n 5', ['npm test', 'tail -n 5']],
+    ['npm test &', ['npm test']],
+    ['say() { printf "$*"; }\nsay npm test', ['say() { printf "$*"', 'say npm test']],
+    ['must() { "$@" || status=1; }\nmust npm test', ['must() { "$@"', 'status=1', 'npm test']],
+    ['named() {\n  shift\n  "$@"\n}\nnamed x sh -c \'npm test\'', ['named() {', 'shift', '"$@"', 'npm test']],
+  ]
+  for (const [script, commands] of /** @type {[string, string[]][]} */ (rows)) {
+    t.strictSame(commandsOf(script), commands, script)
   }
 })
 
 t.test('the pages name every npm script, and no script that is not there', async (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   const page = ['README.md', ...WRITTEN].map((file) => readFileSync(file, 'utf8')).join('\n')
+  t.ok(Object.keys(scripts).length > 20, 'there are scripts to look for')
   const named = new Set(
     [...page.matchAll(/npm (?:run (?:--silent )?([a-z][a-z:-]*)|(install|ci|test|start)\b)/g)].map(
       ([, script, own]) => script ?? own,

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { NotApplied } from '../../../load/not-applied.js'
 import { levelsOf } from '../../../tuning/design.js'
-import { asksForTls, findPgbouncer, pgbouncerConfig } from '../../../tuning/knobs/pgbouncer.js'
+import { asksForTls, pgbouncerConfig } from '../../../tuning/knobs/pgbouncer.js'
 import { KNOBS, parseKnob } from '../../../tuning/knobs.js'
 import { arithmeticTable, pgbouncerTable } from '../../../tuning/more-cores.js'
 import { PRESETS } from '../../../tuning/tune/presets.js'
@@ -28,11 +27,6 @@ t.test('a knob on the command line', async (t) => {
     ['SOFT_NOFILE=64', /Node raises its soft limit to the hard one/],
   ]
   for (const [text, message] of wrong) t.throws(() => parseKnob(text), message, text)
-})
-
-t.test('without PgBouncer the cell is not applied, and says how to get it', async (t) => {
-  const message = 'expected pgbouncer on PATH, found none; sudo apt-get install pgbouncer installs it'
-  t.throws(() => findPgbouncer(['/nowhere/pgbouncer']), new NotApplied(message))
 })
 
 t.test('statements with a name are followed since 1.21', async (t) => {

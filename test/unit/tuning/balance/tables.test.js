@@ -1,7 +1,5 @@
 import t from 'tap'
-import { pinningText } from '../../../../tuning/balance/cores.js'
-import { planOf } from '../../../../tuning/balance/plan.js'
-import { balanceReport, balanceText } from '../../../../tuning/balance/tables.js'
+import { balanceText } from '../../../../tuning/balance/tables.js'
 import { JUDGED, madeUp, PLAN, SIZE } from '../../../support/made-up/balance.js'
 
 t.test('who is not seen to leave or to come back is not said to have taken so long', async (t) => {
@@ -22,23 +20,4 @@ t.test('who is not seen to leave or to come back is not said to have taken so lo
   t.match(text, /Of these \d+ comparisons each is made at 95 %, and none is corrected/)
   t.match(text, 'Not measured here: HAProxy speaks TLS')
   t.notMatch(text, /It is what to run/)
-})
-
-t.test('the report says what was pinned where', async (t) => {
-  const cores = { api: '0', others: '1' }
-  t.match(
-    pinningText(cores, false),
-    /^The balancer ran on core 0 alone, the endpoints, the generator and the lab on core 1\.$/,
-  )
-  t.match(pinningText(cores, true), /HAProxy was not pinned/)
-  t.match(pinningText(null, true), /^Nothing was pinned: this system has one core/)
-  const run = {
-    plan: { ...planOf({ only: ['crowded'] }), haproxy: null },
-    run_id: 'x',
-    argv: [],
-    pinning: 'Pinned so.',
-    machine: {},
-    versions: {},
-  }
-  t.match(balanceReport(run, []), '- Pinned so.')
 })
