@@ -131,7 +131,6 @@ t.test('a client that goes on dripping behind its 413 is timed out, too', async 
   const head = 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
   socket.write(`${rawPost(body())}${head}Transfer-Encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2000)}\r\n`)
   const drip = setInterval(() => socket.write('1\r\nx\r\n'), 50)
-  t.strictSame(await answers(socket, 2), [201, 413])
   await ended(socket)
   clearInterval(drip)
   t.strictSame(await answers(socket, 3), [201, 413, 408], 'and told so')
