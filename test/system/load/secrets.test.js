@@ -9,7 +9,7 @@ import { readRun, readTrials, startLab, temporaryFolder } from '../../support/la
 import { httpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
 
-const SHORT = ['--duration', '200ms', '--warmup', '100ms', '--slo-p99', '9s', '--connections', '4']
+const SHORT = ['--duration', '600ms', '--warmup', '100ms', '--slo-p99', '9s', '--connections', '4']
 const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this system has no /proc'
 
 /** @type {Record<string, string[]>} */
