@@ -53,7 +53,7 @@ export async function within(what, promise, deadline_ms = DEADLINE_MS) {
  * @param {number} [deadline_ms]
  * @returns {Promise<string>} without its end
  */
-export async function firstLine(what, stream, deadline_ms = 30_000) {
+export async function firstLine(what, stream, deadline_ms = 120_000) {
   let text = ''
   let ended = false
   stream.on('data', (chunk) => {

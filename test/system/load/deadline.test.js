@@ -1,11 +1,13 @@
 import fs from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
 import { startGenerator } from '../../../load/drive.js'
 import { created, httpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
 import { until } from '../../support/until.js'
 
-const LOOP = "process.on('SIGUSR2', () => { for (;;); })"
+const LOOP =
+  "import fs from 'node:fs'; process.on('SIGUSR2', () => { fs.writeFileSync(process.env.REDLINE_TEST_LOOPS, ''); for (;;); })"
 const GRACE_S = 0.25
 const RUN_S = 0.25
 const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1 s, killed it/
@@ -49,6 +51,10 @@ t.test('a generator in an endless loop', async (t) => {
     else process.env.NODE_OPTIONS = options
   })
 
+  const loops = path.join(t.testdir(), 'loops')
+  process.env.REDLINE_TEST_LOOPS = loops
+  t.teardown(() => delete process.env.REDLINE_TEST_LOOPS)
+
   await t.test('is killed at its deadline', async (t) => {
     const generator = await generatorOf(t, 'paced')
     process.kill(generator.pid, 'SIGUSR2')
@@ -56,13 +62,16 @@ t.test('a generator in an endless loop', async (t) => {
   })
 
   await t.test('is killed after an abort, long before its deadline', async (t) => {
+    fs.rmSync(loops, { force: true })
     const controller = new AbortController()
     const generator = await generatorOf(t, 'paced', controller.signal)
     const running = generator.run(20)
+    running.catch(() => {})
     process.kill(generator.pid, 'SIGUSR2')
+    await until('the loop to begin', () => fs.existsSync(loops), 15_000)
     controller.abort(new Error('aborted by the test'))
     await t.rejects(running, { message: 'aborted by the test' })
-    t.notOk(isAlive(generator.pid))
+    await until('the generator to end', () => !isAlive(generator.pid))
   })
 })
 
