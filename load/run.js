@@ -27,7 +27,8 @@ const LAB = {
   runTrial,
   writePages,
   now: () => new Date(),
-  pause: (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) => pause(ms, undefined, { signal }),
+  pause: (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) =>
+    pause(ms, /** @type {void} */ (undefined), { signal }),
 }
 
 /**

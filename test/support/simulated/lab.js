@@ -18,7 +18,8 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
  *
  * @param {import('./service.js').Serve} serve
  * @param {object} [options] what happens beside
- * @param {(cell: string | null, opening: number) => void} [options.onOpen] before a target opens; throws where it does not
+ * @param {(cell: string | null, opening: number, interrupt: () => void) => void} [options.onOpen] before a target opens; throws
+ *   where it does not; interrupt: Ctrl-C
  * @param {(trial: import('../../../load/trial.js').TrialPlan, started: number) => Partial<import('./record.js').Seen> | void} [options.onTrial]
  *   while a trial is on: throws where it breaks off, returns what goes wrong in it; started: trials so far in this lab
  * @param {(cell: string | null) => Record<string, string | number>} [options.settings] of a cell, as they are read back;
@@ -83,7 +84,7 @@ export function createLab(serve, options = {}) {
 
     openTarget: async (_open, cell) => {
       log.opened.push(cell)
-      onOpen(cell, log.opened.length)
+      onOpen(cell, log.opened.length, () => {})
       log.open++
       return /** @type {any} */ ({
         ...(isOurs ? OURS : THEIRS),

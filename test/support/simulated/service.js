@@ -139,3 +139,24 @@ function insideOf({ capacity_rps, cpu_us, limit = 'api-cpu', pool_max }, served_
   }
   return { api: { cpu_core_ratio, cpu_us_per_request: each_us, ...pool } }
 }
+
+/**
+ * A service of `npm run simulate`, whose curve says what becomes of a rate.
+ *
+ * @param {import('../../../tuning/simulation/curves.js').Service} curve
+ * @param {import('../../../load/judge.js').Slo} slo
+ * @returns {Serve}
+ */
+export function onCurve(curve, { p99_ms: slo_ms }) {
+  return ({ load }) => {
+    const { rate_rps, duration_s, connections } = load
+    if (rate_rps === null) {
+      const ok_rps = Math.min(curve.plateau_rps, (connections * curve.plateau_rps) / 20)
+      return { ok_rps, mean_ms: (connections / ok_rps) * 1000 }
+    }
+    const { verdict, score } = curve.trial({ rate_rps, duration_s })
+    if (verdict === 'invalid') return { ok_rps: rate_rps, mean_ms: slo_ms, p99_ms: 2 * slo_ms, lateness_ms: 2 * slo_ms }
+    const p99_ms = slo_ms * Math.exp(score)
+    return { ok_rps: rate_rps, mean_ms: p99_ms / 3, p99_ms }
+  }
+}

@@ -16,19 +16,25 @@ import { after_ms, createLab } from './lab.js'
  * @param {Parameters<typeof createLab>[1]} [options.lab] what happens beside
  * @param {number} [options.interruptAfter] trials: Ctrl-C while the next one is on
  * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {AbortSignal} [options.signal]
+ * @param {import('../../../load/run.js').Lab['pause']} [options.pause]
+ * @param {import('../../../load/run.js').Lab['writePages']} [options.writePages]
  */
-export async function simulate(verb, argv, serve, { lab: beside = {}, interruptAfter, env } = {}) {
+export async function simulate(verb, argv, serve, options = {}) {
+  const { lab: beside = {}, interruptAfter, env, signal, ...others } = options
   const controller = new AbortController()
+  const interrupt = () => controller.abort(new Error('SIGINT'))
   const folder = argv[argv.findIndex((word) => word === '--out' || word === '--resume') + 1]
   const lab = createLab(serve, {
     start_ms: after_ms(kept(folder).records),
     ...beside,
     onTrial: (trial, started) => {
-      if (started - 1 === interruptAfter) controller.abort(new Error('SIGINT'))
+      if (started - 1 === interruptAfter) interrupt()
       return beside.onTrial?.(trial, started)
     },
+    onOpen: (cell, opening) => beside.onOpen?.(cell, opening, interrupt),
   })
-  const shell = createShell({ signal: controller.signal, lab, ...(env && { env }) })
+  const shell = createShell({ signal: signal ?? controller.signal, lab: { ...lab, ...others }, ...(env && { env }) })
   const code = await main({ verb }, ['verb', ...argv], shell)
   const end = shell.said.stderr.trim().split('\n').at(-1) ?? ''
   return { code, ...shell.said, end, log: lab.log, ...kept(folder) }

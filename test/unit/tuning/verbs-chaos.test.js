@@ -1,0 +1,43 @@
+import t from 'tap'
+import { NotApplied } from '../../../load/not-applied.js'
+import { VERBS } from '../../../tuning/verbs.js'
+import { casesOf } from '../../support/simulated/cases.js'
+import { createService, randomOf } from '../../support/simulated/service.js'
+import { memoryFolder, simulate } from '../../support/simulated/verb.js'
+
+const { bench, compare, faults, overload, playbook, ramp, soak, tune } = VERBS
+const SEEDS = 3
+
+/** Three tries of each place of a design, and as much again for what depends on what was found. */
+const MOST_TRIALS = 250
+
+/** Anything may be invalid, slow, fast or refused, whatever was before. @param {number} seed @returns {import('../../support/simulated/service.js').Serve} */
+function chaos(seed) {
+  return (step, { trial, ...others }) => {
+    const random = randomOf(seed, trial)
+    const capacity_rps = 10 ** (1 + 4 * random())
+    const refusal = random() < 0.3 ? 503 : null
+    const seen = createService({ capacity_rps, refusal })(step, { trial, ...others })
+    return random() < 0.4 ? { ...seen, errors: { 'client:ports': 1 } } : seen
+  }
+}
+
+for (const { name, verb, argv, lab } of casesOf([bench, compare, faults, overload, playbook, ramp, soak, tune])) {
+  t.test(`${name.split(':')[0]} ends, whatever it meets`, async (t) => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const random = randomOf(seed, 0)
+      const onOpen = () => {
+        if (random() < 0.05) throw new NotApplied('not here')
+      }
+      const folder = `${memoryFolder(t)}/run`
+      const options = { lab: { ...lab, onOpen } }
+      const { code, end, records, log } = await simulate(verb, [...argv, '--out', folder], chaos(seed), options)
+      t.ok(
+        code === 0 || (code === 1 && /^redline: no trustworthy answer: \S/.test(end)),
+        `seed ${seed}: ${code}, ${end}`,
+      )
+      t.ok(records.length <= MOST_TRIALS, `seed ${seed}: ${records.length} trials`)
+      t.strictSame([log.open, log.benches], [0, 0])
+    }
+  })
+}
