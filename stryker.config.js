@@ -26,7 +26,7 @@ export default {
     testFiles: [
       'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,paced}.test.js',
       'test/unit/api/admission.test.js',
-      'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/budget,balance/digest}.test.js',
+      'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/costs,balance/digest}.test.js',
     ],
     forceBail: true,
   },
