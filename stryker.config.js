@@ -13,7 +13,7 @@ export default {
     'load/drivers/schedule.js',
     'load/drivers/recorder.js',
     'load/drivers/paced.js',
-    'api/admission.js',
+    'api/{admission,gate,insert}.js',
     'tuning/ranks.js',
     'tuning/effects.js',
     'tuning/design.js',
@@ -25,7 +25,7 @@ export default {
   tap: {
     testFiles: [
       'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,paced}.test.js',
-      'test/unit/api/admission.test.js',
+      'test/unit/api/{admission,gate,insert,statements}.test.js',
       'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/costs,balance/digest}.test.js',
     ],
     forceBail: true,

@@ -10,7 +10,7 @@ const COSTS_US = [100, 80, 50, 65, 93]
 /**
  * Trials by turns, of six rounds in all.
  *
- * @param {(round: number) => [cell: number, cpu_us: number][]} turnsOf
+ * @param {(round: number) => number[][]} turnsOf of a cell and its CPU time
  * @param {any} [changes]
  */
 function byTurns(turnsOf, changes) {
@@ -28,7 +28,7 @@ function byTurns(turnsOf, changes) {
 
 /** Each cell once, and the whole at the start, in the middle and at the end. @param {number} round */
 function turns(round) {
-  const [whole, ...others] = COSTS_US.map((us, cell) => /** @type {[number, number]} */ ([cell, us + round]))
+  const [whole, ...others] = COSTS_US.map((us, cell) => [cell, us + round])
   // Of the three the one in the middle counts; what was planted is compared with their mean.
   return [[0, whole[1] + 3], ...others.slice(0, 2), whole, ...others.slice(2), [0, whole[1] - 6]]
 }
@@ -90,7 +90,7 @@ t.test('a round without a cell is left out where the cell counts', async (t) => 
   t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs, gap.pairs], [6, 4, 6, 4])
   t.equal(estimate(lines[0].cost), 20)
   const zero = (/** @type {number} */ round) => turns(round).map((turn) => (turn[0] === 0 ? [0, 0] : turn))
-  const { noise } = budgetOf(PLAN, byTurns(/** @type {any} */ (zero)), CURRENCIES.cpu)
+  const { noise } = budgetOf(PLAN, byTurns(zero), CURRENCIES.cpu)
   t.strictSame(noise, { ratio: 1, deviation: 0, pairs: 0 }, 'no noise is taken from turns without a figure')
   const none = budgetOf(
     PLAN,
