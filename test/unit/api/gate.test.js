@@ -89,8 +89,9 @@ t.test('a window in which nobody waited at some moment can only raise the rate',
       const idleFor = async (/** @type {number} */ done) => {
         state.waiting = 0
         if (moment === 'arrival') gate.lets()
-        for (let i = 0; i < done; i++) gate.served()
+        else gate.served()
         state.waiting = 5
+        for (let i = moment === 'arrival' ? 0 : 1; i < done; i++) gate.served()
         await pass(1)
       }
       await idleFor(1)
@@ -101,6 +102,19 @@ t.test('a window in which nobody waited at some moment can only raise the rate',
       t.equal(gate.signals().rate_rps, 76, 'and the next window counts in full')
     })
   }
+})
+
+t.test('a window in which nobody waits at its beginning does not lower the rate, either', async (t) => {
+  const { gate, state, serve } = start(t, {})
+  state.waiting = 5
+  await serve(11, 3)
+  state.waiting = 0
+  await serve(1, 3)
+  state.waiting = 5
+  await serve(1, 1)
+  t.equal(gate.signals().rate_rps, 60)
+  await serve(1, 1)
+  t.equal(gate.signals().rate_rps, 52, 'the next one does')
 })
 
 t.test('whoever would wait too long is turned away, until the queue is shorter', async (t) => {

@@ -90,6 +90,16 @@ for (const insertMode of MODES) {
   })
 }
 
+t.test('pipelined: a goodbye that is not answered has every connection replaced', async (t) => {
+  const { postgres, post, service, until } = start(t, { insertMode: 'pipelined', poolMaxLifetimeMs: 5000 })
+  await post(1)
+  postgres.storm('silence')
+  await until('the goodbye', () => postgres.sessions[0].socket.writableEnded)
+  t.equal(service.pool.generation(), 0)
+  await until('the end of the connection', () => postgres.sessions[0].socket.destroyed, SILENCE_MS)
+  t.equal(service.pool.generation(), 1)
+})
+
 t.test('batched: a shared statement without an answer holds up the next one for a second at most', async (t) => {
   const { clock, plan, post, send, until } = start(t, { insertMode: 'batched', batchSlots: 2, batchMaxRows: 10 })
   plan.statements.push({ fault: 'silence before', execute_ms: 1, commit_ms: 1, split: 0 })
