@@ -17,7 +17,7 @@ import { scenarios } from '../../support/simulation/scenario.js'
 const { SEEDS, SEED, SEED_PATH } = process.env
 
 /** `npm test` has to give the same result each time. */
-const USUAL = { numRuns: 300, seed: 1 }
+const USUAL = { numRuns: 200, seed: 1 }
 const parameters = {
   ...(SEEDS === undefined ? USUAL : { numRuns: Number(SEEDS) }),
   ...(SEED !== undefined && { seed: Number(SEED) }),
