@@ -8,4 +8,4 @@ processOnSpawn.addListener((child) => {
   child.env = own === '' ? env : { ...env, NODE_OPTIONS: own }
 })
 
-if (/[\\/]test[\\/]unit[\\/]/.test(process.argv[1])) await import('./unit-tier.js')
+if (/[\\/]test[\\/](unit|bundles)[\\/]/.test(process.argv[1])) await import('./unit-tier.js')

@@ -61,7 +61,10 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
       const { api, kernel, here } = trials[i].probes
       for (const name of ['cpu_s', 'rss_bytes', 'open_files', 'cpu_us_per_request', 'statements'])
         t.ok(api[name] > 0, name)
-      for (const found of [kernel, here]) t.match(found, { cores: {}, segments_sent: Number })
+      for (const found of [kernel, here]) {
+        t.ok(Object.keys(found.cores).length > 0)
+        t.type(found.segments_sent, 'number')
+      }
       t.ok('accept_queue_max' in kernel && !('accept_queue_max' in here), 'its port is that of the host')
     }
     const run = readRun(out)

@@ -30,6 +30,7 @@ t.test('balance: the endpoints got what the generator sent, each request once', 
     ['round-robin', 'adaptive', ...(program ? ['haproxy-leastconn'] : [])],
   )
   t.equal(run.simulation, null)
+  t.ok(trials.length > 0)
   for (const { cell, traffic, probes } of trials) {
     const { bin_ms, names, endpoints } = probes.target
     t.strictSame([bin_ms, names], [100, ['cached', 'slow', 'erring', 'recovering']], cell)

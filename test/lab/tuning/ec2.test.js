@@ -130,6 +130,7 @@ t.test('what the runbook makes, it takes down', async (t) => {
     t.match(BLOCKS.at(-1), remove)
   }
   const used = new Set([...(BLOCKS.at(-1) ?? '').matchAll(/\$\{?([A-Z_]+)/g)].map(([, name]) => name))
+  t.ok(used.size > 0)
   for (const name of used) t.match(text, new RegExp(`(^|[ ;])${name}[= ]`, 'm'), `${name} is set`)
 })
 

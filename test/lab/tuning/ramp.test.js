@@ -76,5 +76,6 @@ t.test('ramp: the local API with writes beside it; the mix comes from its file a
   t.match(report, /Writes beside it: 50\/s, of which/)
   t.match(report, /\| A: describe +\| +4 \|/)
   t.match(report, /\| A, 4: create +\|.* \d\.\d\dx \|$/m)
+  t.ok(readdirSync(out).length > 2)
   for (const file of readdirSync(out)) t.notMatch(readFileSync(path.join(out, file), 'utf8'), 'hunter2', file)
 })

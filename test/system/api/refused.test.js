@@ -66,6 +66,7 @@ for (const [about, { spoil, mend, code }] of Object.entries(permanent)) {
     const before = { stored: await stored(), failed: await failures(code), lines: errorLines(api).length }
     const answers = await inOneBatch(api, database.url, newUsers(REQUESTS), spoil)
     await mend()
+    t.equal(answers.length, REQUESTS)
     for (const answer of answers) {
       t.equal(answer.status, 500)
       t.equal(answer.headers.get('retry-after'), null)

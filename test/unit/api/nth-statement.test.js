@@ -68,6 +68,7 @@ for (const { mode, counts, untroubled, told } of results) {
       t.strictSame(untroubled, Array(REQUESTS.length).fill('created'), 'without trouble, every request is stored')
       t.ok(counts.statements >= 6, 'statements of a batch, alone, and with a key')
       t.ok(counts.logins >= 2, 'more than one connection')
+      t.ok(Object.keys(told).length > 5, 'ways to fail')
       for (const [fault, answers] of Object.entries(told)) {
         const expected = STATEMENT_FAULTS[fault]?.told ?? 'database_unavailable'
         const others = answers.filter((code) => code !== expected && !ALLOWED.includes(code))

@@ -94,6 +94,7 @@ t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, re
     confirmed: true,
     evidence: [String, /^with POOL_MAX=8 the SLO was met, .* at \d+\/s/],
   })
+  t.equal(limit?.evidence.length, 2)
 })
 
 t.test('one that does not move the capacity was not it: the runner-up is accused', async (t) => {
@@ -110,6 +111,7 @@ t.test('one that does not move the capacity was not it: the runner-up is accused
     confirmed: null,
     evidence: [/POOL_MAX=8 did not help/],
   })
+  t.equal(alone?.evidence.length, 1)
 })
 
 t.test('nothing is relaxed that is not ours, nor when it is not wanted', async (t) => {

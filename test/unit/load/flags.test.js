@@ -67,14 +67,10 @@ t.test('a command line that is wrong is refused in one line that says what was e
 
 t.test('a plan says what is sent', async (t) => {
   const plan = (/** @type {string[]} */ ...argv) => planOf(parseFlags(PLAN_FLAGS, argv))
-  t.match(plan(), {
-    driver: 'paced',
-    rates_rps: null,
-    connections: [256],
-    slo: { p99_ms: 100 },
-    mix: { name: 'create-user' },
-  })
-  t.match(plan('--method', 'GET').mix, { name: 'get', body_base64: '', headers: [] }, 'a GET has no body')
+  t.match(plan(), { driver: 'paced', rates_rps: null, slo: { p99_ms: 100 }, mix: { name: 'create-user' } })
+  t.strictSame(plan().connections, [256])
+  t.match(plan('--method', 'GET').mix, { name: 'get', body_base64: '' }, 'a GET has no body')
+  t.strictSame(plan('--method', 'GET').mix.headers, [])
   t.match(plan('--seed', '7').mix, { seed: 7 })
   t.strictSame(plan('--header', 'content-type: text/plain', '--header', 'A: 1').mix.headers, [
     ['content-type', 'text/plain'],

@@ -122,11 +122,10 @@ t.test('without a limit none is named', async (t) => {
   busy.probes.kernel.cores[busy.target.cores].busy_ratio = 0.8
   t.match(limitOf(busy, SLO), { resource: 'none-reached', runner_up: 'api-cpu' }, 'but what was nearest')
   fine.outcome.verdict = 'fail'
-  t.match(
-    limitOf(fine, SLO),
-    { resource: 'none-reached', evidence: [/nothing that was looked at/] },
-    'not even where it failed',
-  )
+  const { resource, evidence } = limitOf(fine, SLO)
+  t.equal(resource, 'none-reached', 'not even where it failed')
+  t.equal(evidence.length, 1)
+  t.match(evidence[0], /nothing that was looked at/)
 })
 
 t.test('of a service behind a URL only what is seen from outside is claimed', async (t) => {

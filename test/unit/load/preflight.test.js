@@ -141,6 +141,7 @@ t.test('where the load comes from hosts, each is looked at with its share, and n
 })
 
 t.test('where all is well, every finding is ok, with what was expected and what came', async (t) => {
+  t.equal(findings().length, 11)
   for (const finding of findings()) t.equal(finding.level, 'ok', sentenceOf(finding))
   const values = Object.fromEntries(findings().map(({ check, value }) => [check, value]))
   t.match(values, {
@@ -155,6 +156,7 @@ t.test('where all is well, every finding is ok, with what was expected and what 
 })
 
 t.test('what cannot be seen is said, each for itself, and nothing is thrown', async (t) => {
+  t.equal(findings(UNSEEN, FRESH).length, 12)
   for (const { check, level, value } of findings(UNSEEN, FRESH)) {
     t.equal(level, 'unseen', check)
     t.match(value, /^(unknown: here is no|not measured)/, check)

@@ -10,7 +10,9 @@ const RUNS = 60
 t.test('nextTrial: invalid trials are never counted, wherever they fall', async (t) => {
   const random = seededRandom(3)
   for (const name of ['slope', 'noisy', 'outliers']) {
-    for (const { trials: all, plan } of simulate(name, { runs: 20, seed: 11 })) {
+    const runs = simulate(name, { runs: 20, seed: 11 })
+    t.equal(runs.length, 20)
+    for (const { trials: all, plan } of runs) {
       const i = Math.floor(random() * all.length)
       const invalid = { ...all[i], verdict: /** @type {const} */ ('invalid') }
       const withInvalid = [...all.slice(0, i), invalid, invalid, ...all.slice(i)]
@@ -22,7 +24,9 @@ t.test('nextTrial: invalid trials are never counted, wherever they fall', async 
 
 t.test('nextTrial: a run that was cut off goes on as if it had not been', async (t) => {
   for (const name of Object.keys(CURVES)) {
-    for (const { trials: all, plan } of simulate(name, { runs: 2, seed: 5 })) {
+    const runs = simulate(name, { runs: 2, seed: 5 })
+    t.equal(runs.length, 2)
+    for (const { trials: all, plan } of runs) {
       const kept = JSON.parse(JSON.stringify(all))
       const again = [...all, null].map((_, i) => nextTrial(kept.slice(0, i), plan))
       t.strictSame(

@@ -43,8 +43,9 @@ t.test('one URL says everything, whatever the environment of whoever uses it', a
     for (const name of Object.keys(wrong)) delete process.env[name]
     const { connectionParameters } = /** @type {any} */ (client)
     const found = { ...connectionParameters, password: client.password }
-    for (const [name, value] of Object.entries(expected))
-      t.strictSame(found[name] ?? undefined, value, `${given}: ${name}`)
+    const names = Object.keys(expected)
+    t.ok(names.length > 0)
+    for (const name of names) t.strictSame(found[name] ?? undefined, expected[name], `${given}: ${name}`)
   }
 })
 

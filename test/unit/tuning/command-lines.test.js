@@ -23,6 +23,7 @@ const WRONG = {
 
 for (const [verb, wrong] of Object.entries(WRONG)) {
   t.test(`${verb}: a command line that makes no sense is refused with one line`, async (t) => {
+    t.ok(wrong.length > 0)
     for (const [flags, message] of wrong) {
       const shell = createShell()
       t.equal(await main(VERBS, [verb, ...flags], shell), 2, flags.join(' '))

@@ -59,6 +59,7 @@ t.test('README has the commands that CI runs', async (t) => {
   for (const line of ['npm install && npm test', 'npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms']) {
     t.match(page, line)
     const commands = line.split(' && ')
+    t.ok(commands.length > 0)
     for (const command of commands) {
       t.ok(
         run.some((one) => one === command || one.startsWith(`${command} `)),

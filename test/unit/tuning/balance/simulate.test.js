@@ -40,5 +40,6 @@ t.test('chance is that of the published quantiles', async (t) => {
   t.equal(samples, 20)
   t.ok(all_lower_ratio > 0.01 && all_lower_ratio < 0.5, String(all_lower_ratio))
   t.equal(as_published_ratio, 0)
+  t.ok(Object.keys(half_of_draws).length > 0)
   for (const { p25, p75 } of Object.values(half_of_draws)) t.ok(p25 > 0.9 && p25 < p75 && p75 < 1.1, `${p25} to ${p75}`)
 })

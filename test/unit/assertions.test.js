@@ -1,0 +1,91 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { vacuousIn } from '../support/vacuous.js'
+
+/** @param {string} code of a test */
+const inTest = (code) => `t.test('x', async (t) => {\n${code}\n})`
+
+t.test('an assertion that cannot fail is found', async (t) => {
+  const rows = [
+    ['t.match(x, [])', /array as a pattern/],
+    ['t.match(x, [1, 2])', /array as a pattern/],
+    ['t.match(x, {})', /empty object as a pattern/],
+    ['t.has(x, { a: { b: [] } })', /array as a pattern/],
+    ['t.hasStrict(x, { a: {} })', /empty object as a pattern/],
+    ['t.ok([])', /of a literal/],
+    ["t.ok('always')", /of a literal/],
+    ['t.ok(() => false)', /of a literal/],
+    ['t.ok(a, 5)', /takes a message second/],
+    ['t.ok(a, [1])', /takes a message second/],
+    ['t.equal(a)', /without an expected value/],
+    ['t.equal(a, 1, 2)', /takes a message third/],
+    ['const a = 1', /without an assertion/],
+    ['t.teardown(stop)', /without an assertion/],
+    ['t.throws(f)', /passes for any error/],
+    ["await t.rejects(p, 'it fails')", /passes for any error/],
+    ["t.only('y', async (t) => t.pass())", /only/],
+    ["t.test('y', { only: true }, async (t) => t.pass())", /only/],
+    ['await new Promise((resolve) => setTimeout(resolve, 100)); t.pass()', /a sleep/],
+    ['await sleep(100); t.pass()', /a sleep/],
+    ['for (const a of await list()) t.ok(a)', /which nothing says is not empty/],
+    ['const found = all.filter(isOdd)\nfor (const a of found) t.ok(a)', /which nothing says is not empty/],
+    ['found().forEach((a) => t.ok(a))', /which nothing says is not empty/],
+    ['for (const a of []) t.ok(a)', /which nothing says is not empty/],
+    ['for (const a of Object.values(await all())) t.ok(a)', /which nothing says is not empty/],
+  ]
+  for (const [code, what] of /** @type {[string, RegExp][]} */ (rows)) {
+    const found = vacuousIn('x.js', inTest(code))
+    t.equal(found.length, 1, `${code}: ${found}`)
+    t.match(found[0], what, code)
+  }
+})
+
+t.test('an assertion that can fail is none', async (t) => {
+  for (const code of [
+    't.strictSame(x, [])',
+    't.match(x, { a: 1, b: { c: /d/ } })',
+    't.ok(x, `large`)',
+    't.ok(x.length > 0, message)',
+    't.throws(f, { message: /expected/ })',
+    'await t.rejects(p, new TypeError())',
+    'await checks(t, 5)',
+    'for (const a of [1, 2]) t.ok(a)',
+    'const rows = [1, 2]\nfor (const row of rows) t.ok(row)',
+    'for (const [name, a] of Object.entries({ a: 1 })) t.ok(a, name)',
+    'for (const a of found) t.ok(a)\nt.equal(found.length, 3)',
+    'for (const a of await list()) if (!a) throw new Error()\nt.pass()',
+    't.equal(x.y.length, 1)\nt.match(x, { y: [/a/] })',
+    'while (!(await isSo())) await sleep(20)\nt.pass()',
+    'for (const a of await Promise.all(MODES.map(start))) t.ok(a)',
+    'await fc.assert(property)',
+    'setTimeout(answer, 50)\nt.pass()',
+  ]) {
+    t.strictSame(vacuousIn('x.js', inTest(code)), [], code)
+  }
+})
+
+/** So many findings that are none, by file. @type {Record<string, number>} */
+const KNOWN = {
+  // A file without imports, a page without links, a command without flags, a cell without other levels.
+  'unit/architecture.test.js': 1,
+  'unit/tuning/docs.test.js': 1,
+  'lab/tuning/ec2.test.js': 1,
+  'unit/tuning/playbook.test.js': 1,
+  // A text has at least the split that is the whole of it.
+  'unit/load/response.test.js': 2,
+}
+
+t.test('every assertion of every test file can fail', async (t) => {
+  const files = ['unit', 'system', 'lab'].flatMap((tier) =>
+    fs
+      .readdirSync(path.join('test', tier), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.js'))
+      .map((file) => `${tier}/${file}`),
+  )
+  t.ok(files.length > 100, `${files.length} files`)
+  for (const file of files) {
+    const found = vacuousIn(file, fs.readFileSync(path.join('test', file), 'utf8'))
+    t.equal(found.length, KNOWN[file] ?? 0, `${file}: ${found.join('; ')}`)
+  }
+})
