@@ -120,14 +120,14 @@ for (const [name, { create }] of Object.entries(CURVES)) {
     async (t) => {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const random = randomOf(seed, 0)
-        const invalid = (seed % 4) / 4
+        const invalid = (seed % 4) / 3
         const serve = onCurve(create(random), PLAN.slo)
         const marred = (/** @type {any} */ step, /** @type {any} */ trial) => {
           const seen = serve(step, trial)
           return random() < invalid ? { ...seen, errors: { 'client:ports': 1 } } : seen
         }
         const records = recordsOf(PLAN, nextStep, marred)
-        t.ok(records.length >= 3 && records.length <= MOST_TRIALS, `seed ${seed}: ${records.length} trials`)
+        t.ok(records.length > 0 && records.length <= MOST_TRIALS, `seed ${seed}: ${records.length} trials`)
         const { capacity, problem } = answerOf(PLAN, records)
         t.ok(capacity !== null || problem !== null, `seed ${seed}: an answer, or why there is none`)
       }
