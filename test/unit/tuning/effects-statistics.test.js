@@ -1,5 +1,5 @@
 import t from 'tap'
-import { seededRandom } from '../../../load/random.js'
+import { normal, seededRandom } from '../../../load/random.js'
 import { factorial, nameOf, visitsOf } from '../../../tuning/design.js'
 import { interactions, mainEffects, noiseOf, ratioText } from '../../../tuning/effects.js'
 
@@ -17,12 +17,11 @@ const RUNS = 300
  */
 function matrix(seed, { effect = () => 1, noise = 0.1, blocks = 4, knobs = [POOL, MODE], heavy = false } = {}) {
   const random = seededRandom(seed)
-  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   // A stall now and then: symmetric, but far out.
-  const disturbance = () => normal() * noise * (heavy && random() < 0.1 ? 5 : 1)
+  const disturbance = () => normal(random) * noise * (heavy && random() < 0.1 ? 5 : 1)
   const cells = factorial(knobs)
   const byName = new Map(cells.map((levels) => [nameOf(levels), levels]))
-  const drift = Array.from({ length: blocks }, () => 0.5 * normal())
+  const drift = Array.from({ length: blocks }, () => 0.5 * normal(random))
   const names = [...byName.keys()]
   return visitsOf({ cells: names, anchor: names[0], blocks, seed }).map(({ block, cell }) => {
     const levels = /** @type {Record<string, string>} */ (byName.get(cell))
