@@ -55,7 +55,8 @@ async function runTap(env) {
 
 /** Unit tests run many to a process; all others have one each. @param {string} tier */
 function filesOf(tier) {
-  return tier === 'unit' ? ['test/bundles', 'test/unit/api/simulation.test.js'] : [`test/${tier}`]
+  if (tier !== 'unit') return [`test/${tier}`]
+  return ['test/bundles', 'test/unit/api/simulation.test.js', 'test/unit/api/nth-statement.test.js']
 }
 
 /** Tests start from the defaults, whatever the shell that runs them has set. */

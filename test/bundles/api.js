@@ -1,4 +1,4 @@
 import { bundle } from '../support/bundle.js'
 
-// The simulation replaces the timers of its process.
-await bundle('test/unit/api', { without: ['simulation.test.js'] })
+// The simulations replace the timers of their process, and run before tap is loaded.
+await bundle('test/unit/api', { without: ['simulation.test.js', 'nth-statement.test.js'] })

@@ -35,4 +35,5 @@ export async function bundle(folder, { without = [], isDeep = true } = {}) {
       t.fail(`${file} cannot be loaded`, { error: String(/** @type {Error} */ (error).stack) })
     }
   }
+  t.test = test
 }

@@ -115,13 +115,17 @@ t.test('the connections take turns', async (t) => {
   )
 })
 
-t.test('ten minutes at an odd rate do not drift, though each timer is late', async (t) => {
-  for (const rate_rps of [0.7, 7.3, 333.3]) {
+t.test('minutes at an odd rate do not drift, though each timer is late', async (t) => {
+  for (const { rate_rps, duration_s } of [
+    { rate_rps: 0.7, duration_s: 600 },
+    { rate_rps: 7.3, duration_s: 300 },
+    { rate_rps: 333.3, duration_s: 60 },
+  ]) {
     const random = seededRandom(1)
-    const { clock, writes, ended } = startPhase({ rate_rps, duration_s: 600, late_ms: () => 1.5 * random() })
-    clock.runUntil(600_100)
+    const { clock, writes, ended } = startPhase({ rate_rps, duration_s, late_ms: () => 1.5 * random() })
+    clock.runUntil(duration_s * 1000 + 100)
     const { planned, sent, lateness_ms } = await ended
-    t.equal(planned, Math.round(rate_rps * 600))
+    t.equal(planned, Math.round(rate_rps * duration_s))
     t.equal(sent, planned)
     const off_ms = writes.map(({ i, at_ms }) => at_ms - (i * 1000) / rate_rps)
     t.equal(off_ms.length, planned)
