@@ -13,6 +13,8 @@ import { startShared } from './support/postgres.js'
  * runs unit and system; files given on its command line are run instead. A value of a flag goes into the same word (--jobs=2).
  */
 const TIERS = ['unit', 'system', 'lab']
+/** Has tap start test files without what they do not need. */
+const PLAIN_TESTS = new URL('./support/plain-tests.js', import.meta.url)
 const given = process.argv.slice(2)
 const isFile = (/** @type {string} */ word) => !TIERS.includes(word) && !word.startsWith('-')
 const tiers = given.some(isFile) ? [] : given.filter((word) => TIERS.includes(word))
@@ -42,7 +44,7 @@ async function runTap(env) {
   const tap = path.join(path.dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist/esm/run.mjs')
   // The tests of the lab's load measure; two at once would measure each other.
   const jobs = tiers.includes('lab') ? ['--jobs=1'] : []
-  const child = spawn(process.execPath, [tap, ...jobs, ...tiers.flatMap(filesOf), ...rest], {
+  const child = spawn(process.execPath, [`--import=${PLAIN_TESTS}`, tap, ...jobs, ...tiers.flatMap(filesOf), ...rest], {
     env: { ...inherited(), ...env },
     stdio: 'inherit',
   })
