@@ -33,7 +33,7 @@ const PROGRAM = `
 import { openDatabase } from './sql/database.js'
 const database = await openDatabase()
 await database.reset()
-console.log(database.version, await database.countRows())
+console.log(database.version, await database.countRows(), new URL(database.url).password)
 await database.close()
 `
 

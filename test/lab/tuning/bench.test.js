@@ -1,4 +1,10 @@
+import path from 'node:path'
 import t from 'tap'
+import { CONTENDERS } from '../../../tuning/bench/contenders.js'
+import { openContender } from '../../../tuning/bench/target.js'
+import { newUser, post } from '../../support/api.js'
+import { rows } from '../../support/database.js'
+import { temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { smoke } from '../../support/smoke.js'
 
@@ -11,4 +17,22 @@ t.test('bench: a floor stores nothing, a contender a row for each 201', async (t
   t.ok(trials.length >= 4)
   for (const { cell, traffic } of trials) t.equal(traffic.rows_stored, cell === 'json' ? null : traffic.ok, cell)
   t.match(stdout, /report\.md/)
+})
+
+t.test('each contender answers 201, and stores a row unless it is a floor', async (t) => {
+  const { url } = await newDatabase(t)
+  const logFile = path.join(temporaryFolder(t), 'api.log')
+  const place = { databaseUrl: url, cores: null, allCores: null, env: process.env, logFile }
+  t.equal(CONTENDERS.length, 11)
+  await Promise.all(
+    CONTENDERS.map(async (contender) => {
+      const target = await openContender(contender, place)
+      t.teardown(target.stop)
+      const user = newUser()
+      const { status } = await post(target.url, user)
+      t.equal(status, 201, contender.name)
+      const stored = await rows(url, 'SELECT password FROM users WHERE email = $1', [user.email])
+      t.equal(stored.length, contender.kind === 'floor' ? 0 : 1, `${contender.name}: rows`)
+    }),
+  )
 })

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { runRounds } from '../../../tuning/crash/rounds.js'
+import { startServer } from '../../support/postgres.js'
 
 const run = promisify(execFile)
 
@@ -31,4 +33,13 @@ t.test('npm run crash-test: a row per blow, nothing lost, doubled or invented, a
     t.strictSame(wrong, ['0', '0', '0'], blow)
   }
   t.equal(stderr.match(/^\d+ of 12: /gm)?.length, 12, 'a line as each blow is over')
+})
+
+t.test('a Postgres that acknowledges before it is durable is caught', async (t) => {
+  const results = await runRounds({
+    ...{ rounds: 1, blows: ['kill -9 of Postgres'], env: process.env, onRound: () => {} },
+    startPostgres: () => startServer({ synchronous_commit: 'off', wal_writer_delay: '10s' }),
+  })
+  t.equal(results.length, 1)
+  t.ok(results[0].lost.length > 0, 'rows are lost, and the check says so')
 })

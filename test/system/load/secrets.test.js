@@ -3,84 +3,14 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readMetrics } from '../../../load/probes/metrics.js'
-import { writePages } from '../../../load/report/write.js'
 import { runHere } from '../../support/in-process.js'
-import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
+import { readRun, temporaryFolder } from '../../support/lab.js'
+import { sendsSecrets } from '../../support/secrets.js'
 import { httpServer } from '../../support/servers.js'
-import { withoutDriver } from '../../support/skip.js'
 
-const SHORT = ['--duration', '600ms', '--warmup', '100ms', '--slo-p99', '9s', '--connections', '4']
-const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this system has no /proc'
-
-/** @type {Record<string, string[]>} */
-const DRIVERS = {
-  ...{ paced: ['--rates', '40'], vegeta: ['--driver', 'vegeta', '--rates', '40'] },
-  ...Object.fromEntries(['client', 'autocannon', 'wrk', 'locust'].map((name) => [name, ['--driver', name]])),
-}
-
-for (const [driver, load] of Object.entries(DRIVERS)) {
-  t.test(
-    `${driver} sends secrets that no file, message or process list shows`,
-    {
-      skip: withoutProc ?? withoutDriver(driver) ?? false,
-    },
-    async (t) => {
-      const marker = `secret${randomBytes(8).toString('hex')}`
-      const folder = temporaryFolder(t)
-      const out = path.join(folder, 'out')
-      const temporary = path.join(folder, 'tmp')
-      fs.mkdirSync(temporary)
-      fs.writeFileSync(path.join(folder, 'token'), `${marker}/file+&\n`, { mode: 0o600 })
-      fs.writeFileSync(path.join(folder, 'body'), `{"password":"${marker}-body"}`)
-      /** @type {Set<string>} */
-      const seen = new Set()
-      /** @type {string[] | null} */
-      let shown = null
-      let lab = process.pid
-      const run = async (
-        /** @type {any} */ t,
-        /** @type {string[]} */ argv,
-        /** @type {Record<string, string>} */ env,
-      ) => {
-        // One of them as a program; how the others get their secrets does not depend on the lab's own process.
-        if (driver !== 'paced') return withEnvironment(t, env, () => runHere(argv))
-        const { child, ended } = startLab(argv, env)
-        lab = Number(child.pid)
-        return ended
-      }
-      const url = await httpServer(t, async (req, res) => {
-        shown ??= [...processesShowing(marker, lab), ...readableFilesWith(marker, temporary)]
-        const { authorization, apikey } = req.headers
-        seen.add([req.url, authorization, apikey, (await req.toArray()).join('')].join(' '))
-        res.writeHead(201, { 'Content-Length': 0 }).end()
-      })
-      const variable = `REDLINE_TEST_${driver}`
-      const argv = [
-        ...['sweep', ...SHORT, ...load, '--out', out],
-        ...['--url', `${url}?a=${marker}-query&token={{file ${folder}/token}}`],
-        ...['--header', `Authorization: Bearer {{env ${variable}}}`, '--header', `apikey: ${marker}-literal`],
-        ...['--body', path.join(folder, 'body')],
-      ]
-      const { code, stdout, stderr } = await run(t, argv, { [variable]: `${marker}-env`, TMPDIR: temporary })
-      t.equal(code, 0, stderr)
-      const query = `a=${marker}-query&token=${encodeURIComponent(`${marker}/file+&`)}`
-      const body = `{"password":"${marker}-body"}`
-      t.strictSame([...seen], [`/user?${query} Bearer ${marker}-env ${marker}-literal ${body}`], 'all of them are sent')
-      t.strictSame(shown, [], 'no other process and no readable file shows one while the load is on')
-      t.notMatch(stdout + stderr, marker, 'nor does what is printed')
-      for (const file of fs.readdirSync(out)) {
-        const text = fs.readFileSync(path.join(out, file), 'utf8')
-        t.notOk(text.includes(marker) || text.includes(Buffer.from(body).toString('base64')), `nor does ${file}`)
-      }
-      const kept = `${url}?a=(withheld)&token={{file ${folder}/token}}`
-      t.equal(readTrials(out)[0].target.url, kept, 'the names of the query are kept, and where its secret is')
-      t.match(readRun(out).plan, {
-        url: kept,
-        mix: { source: { file: path.join(folder, 'body'), bytes: body.length, modified_at: String } },
-      })
-    },
-  )
-}
+// One of them as a program; how the others get their secrets does not depend on the lab's own process.
+sendsSecrets(t, 'paced', ['--rates', '40'], { asProgram: true })
+for (const driver of ['client', 'autocannon']) sendsSecrets(t, driver, ['--driver', driver])
 
 t.test('no problem with the metrics page shows a secret of its URL', async (t) => {
   const marker = `secret${randomBytes(8).toString('hex')}`
@@ -108,11 +38,12 @@ t.test('no problem with the metrics page shows a secret of its URL', async (t) =
   const out = path.join(temporaryFolder(t), 'out')
   const flags = ['--rates', '40', '--duration', '100ms', '--warmup', '50ms', '--slo-p99', '9s', '--out', out]
   const argv = ['sweep', ...flags, '--url', url, '--metrics-url', pages['in a redirect']]
-  const { code, stdout, stderr } = await runHere(argv, { lab: { writePages } })
+  const { code, stdout, stderr } = await runHere(argv)
   t.equal(code, 0, stderr)
   t.match(readRun(out).warnings.join(), /metrics page could not be read/)
   const texts = fs.readdirSync(out).map((file) => fs.readFileSync(path.join(out, file), 'utf8'))
-  t.ok(texts.length > 4)
+  // The pages are made of what stands in these.
+  t.ok(texts.length >= 2)
   t.notOk([stdout, stderr, ...texts].some((text) => text.includes(marker)))
 })
 
@@ -149,52 +80,3 @@ t.test('--resume needs a secret again only if the command line itself held it', 
   t.match(await runHere(['sweep', ...flags, '--header', 'apikey: hunter2', '--resume', literal]), { code: 0 })
   t.strictSame([...seen], [undefined, 'hunter2'])
 })
-
-/**
- * Changes this process's environment, as a program would find it.
- *
- * @template T
- * @param {any} t
- * @param {Record<string, string>} variables
- * @param {() => Promise<T>} work
- */
-async function withEnvironment(t, variables, work) {
-  const before = { ...process.env }
-  t.teardown(() => {
-    for (const name of Object.keys(variables)) {
-      if (before[name] === undefined) delete process.env[name]
-      else process.env[name] = before[name]
-    }
-  })
-  Object.assign(process.env, variables)
-  return work()
-}
-
-/** Processes but this one whose command line or environment holds a text. @param {string} text @param {number} but */
-function processesShowing(text, but) {
-  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== but)
-  return pids.flatMap((pid) => {
-    return ['cmdline', 'environ'].flatMap((file) => {
-      const shown = textOf(`/proc/${pid}/${file}`)
-      return shown.includes(text) ? [`${pid}/${file}: ${textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`] : []
-    })
-  })
-}
-
-/** Files that hold a text, and that others than their owner may read. @param {string} text @param {string} folder */
-function readableFilesWith(text, folder) {
-  return fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
-    const file = path.join(folder, name)
-    const found = fs.statSync(file, { throwIfNoEntry: false })
-    return found?.isFile() && (found.mode & 0o077) !== 0 && textOf(file).includes(text)
-  })
-}
-
-/** @param {string} file */
-function textOf(file) {
-  try {
-    return fs.readFileSync(file, 'latin1')
-  } catch {
-    return ''
-  }
-}

@@ -4,17 +4,17 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { DatabaseError, openDatabase } from '../../../sql/database.js'
-import { startEmbedded } from '../../../sql/embedded.js'
 import { copyCheckout, openDatabaseIn } from '../../support/checkout.js'
 import { rows } from '../../support/database.js'
 import { newDatabase, startServer } from '../../support/postgres.js'
 import { without, withoutRoot } from '../../support/skip.js'
 import { firstLine, until } from '../../support/until.js'
 
-const OUTPUT = /^\d+\.\d+ 0\n$/
+/** A version, no rows, and a password. */
+const OUTPUT = /^\d+\.\d+ 0 ([0-9a-f]{48})\n$/
 
-/** As a run starts it: with a data folder of its own. */
-const server = await startEmbedded()
+/** As a run starts it, but for initdb: from a checkout, below, it runs twice. */
+const server = await startServer()
 t.teardown(() => server.stop())
 
 t.test('the embedded Postgres is durable, and reachable from this machine alone', async (t) => {
@@ -30,14 +30,10 @@ t.test('the embedded Postgres is durable, and reachable from this machine alone'
   t.equal(mode & 0o022, 0, 'and nobody else may put anything into it')
 })
 
-t.test('its password is its own, and needed', async (t) => {
-  const other = new URL((await newDatabase(t)).url)
-  t.not(other.port, new URL(server.url).port, 'two at once have ports of their own')
-  t.not(other.password, new URL(server.url).password)
-  for (const password of ['wrong', other.password]) {
-    const wrong = Object.assign(new URL(server.url), { password })
-    await t.rejects(rows(String(wrong), 'SELECT 1'), { code: '28P01' })
-  }
+t.test('its password is needed, and its port its own', async (t) => {
+  t.not(new URL((await newDatabase(t)).url).port, new URL(server.url).port)
+  const wrong = Object.assign(new URL(server.url), { password: 'wrong' })
+  await t.rejects(rows(String(wrong), 'SELECT 1'), { code: '28P01' })
 })
 
 t.test('open, reset, count and close', async (t) => {
@@ -100,7 +96,9 @@ t.test('the environment does not loosen TLS either', async (t) => {
 
 /** `npm run database`, until it says where it serves. @param {any} t */
 async function serve(t) {
-  const child = spawn(process.execPath, ['sql/cli.js'], { env: { ...process.env, DATABASE_URL: '' } })
+  const child = spawn(process.execPath, ['--import=./test/support/copied-postgres.js', 'sql/cli.js'], {
+    env: { ...process.env, DATABASE_URL: '' },
+  })
   t.teardown(() => child.kill('SIGKILL'))
   const url = await firstLine('the URL of npm run database', child.stdout)
   const [{ folder, pid }] = await rows(
@@ -186,15 +184,19 @@ t.test(
   { skip: asUser[0] && without('setpriv', '--version') },
   async (t) => {
     const folder = copyCheckout(t)
+    /** @type {Set<string | undefined>} */
+    const passwords = new Set([new URL(server.url).password])
     await t.test('as an ordinary user', async (t) => {
       const { stdout, stderr } = openDatabaseIn(folder, asUser)
       t.match(stdout, OUTPUT, stderr)
+      t.equal(passwords.add(OUTPUT.exec(stdout)?.[1]).size, 2, 'with a password of its own')
     })
     await t.test('as root, where it is of mode 700 through and through', { skip: withoutRoot() }, async (t) => {
       spawnSync('chmod', ['-R', 'go-rwx', folder])
       t.equal(fs.statSync(`${folder}/checkout/sql/cli.js`).mode & 0o077, 0)
       const { stdout, stderr } = openDatabaseIn(folder)
       t.match(stdout, OUTPUT, stderr)
+      t.equal(passwords.add(OUTPUT.exec(stdout)?.[1]).size, 3)
     })
   },
 )
