@@ -8,7 +8,11 @@ import { primaryAndStandby, promote } from '../../support/replicas.js'
 import { tcpProxy } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
-const MODES = ['single', 'prepared', 'pipelined', 'batched']
+/**
+ * The kinds of connections: of the pool, and shared by many statements. Each INSERT_MODE on a server that turns read-only or
+ * falls silent is simulated in test/unit/api.
+ */
+const MODES = ['batched', 'pipelined']
 
 const { primary, standby } = await primaryAndStandby(t)
 
@@ -18,11 +22,14 @@ const { primary, standby } = await primaryAndStandby(t)
  * @param {any} t
  * @param {string} mode
  * @param {Record<string, string>} [settings]
+ * @param {string} [hostname] instead of the address
  */
-async function startClient(t, mode, settings) {
+async function startClient(t, mode, settings, hostname) {
   const proxy = await tcpProxy(t, primary.url)
   const name = `api-${apis++}`
-  const api = await startApi(t, `${proxy.url}&application_name=${name}`, { INSERT_MODE: mode, ...settings })
+  const url = new URL(`${proxy.url}&application_name=${name}`)
+  if (hostname) url.hostname = hostname
+  const api = await startApi(t, String(url), { INSERT_MODE: mode, ...settings })
   /** @type {string[]} */
   const stored = []
   const send = async () => {
@@ -47,7 +54,24 @@ async function countOf(url, emails) {
   return (await rows(url, 'SELECT count(*)::int FROM users WHERE email = ANY($1)', [emails]))[0].count
 }
 
-const clients = await Promise.all(MODES.map((mode) => startClient(t, mode)))
+// Stands in for DNS: the name leads to the address that the file holds.
+const addressFile = path.join(temporaryFolder(t), 'address')
+const hook = path.join(temporaryFolder(t), 'lookup.cjs')
+writeFileSync(addressFile, '127.0.0.1')
+writeFileSync(
+  hook,
+  `const dns = require('node:dns'), fs = require('node:fs'), { lookup } = dns
+   dns.lookup = (name, ...rest) => lookup(name === 'database.test' ? fs.readFileSync(${JSON.stringify(addressFile)}, 'utf8') : name, ...rest)`,
+)
+
+const POOL_MAX = 4
+/** For a server that falls silent: the API gives up on it a second later. */
+const IMPATIENT = { STATEMENT_TIMEOUT_MS: '2000', POOL_MAX: String(POOL_MAX) }
+const [named, silenced, ...clients] = await Promise.all([
+  startClient(t, 'prepared', { ...IMPATIENT, NODE_OPTIONS: `--require=${hook}` }, 'database.test'),
+  startClient(t, 'pipelined', IMPATIENT),
+  ...MODES.map((mode) => startClient(t, mode)),
+])
 
 for (const { mode, api, proxy, stored, send, burst, sessions } of clients) {
   t.test(`${mode}: sessions that end up on a standby are replaced once the address leads to the primary`, async (t) => {
@@ -56,10 +80,20 @@ for (const { mode, api, proxy, stored, send, burst, sessions } of clients) {
     proxy.reset()
     await until('a 503 from the standby', async () => (await send()) === 503)
     t.strictSame(await burst(40), [503])
+    // Sessions live for a second there, or for one request where that takes longer: requests come while somebody looks.
+    let isFound = false
+    const requests = (async () => {
+      const statuses = new Set()
+      while (!isFound) statuses.add(await send())
+      return [...statuses]
+    })()
     await until('sessions on the standby', async () => {
-      t.equal(await send(), 503)
-      return (await sessions(standby.url)).length > 0
+      isFound = (await sessions(standby.url)).length > 0
+      return isFound
+    }).finally(() => {
+      isFound = true
     })
+    t.strictSame(await requests, [503])
     t.match(await untilReadyz(api, 'the server is read-only'), { code: 503 })
     proxy.move(primary.url)
     await until('a 201 from the primary', async () => (await send()) === 201)
@@ -70,9 +104,35 @@ for (const { mode, api, proxy, stored, send, burst, sessions } of clients) {
   })
 }
 
+for (const { mode, proxy, send, burst, sessions } of [named, silenced]) {
+  t.test(
+    `${mode}: a primary that falls silent costs the requests in flight, not one for each idle session`,
+    async (t) => {
+      await until('several idle sessions', async () => {
+        t.strictSame(await burst(40), [201])
+        return (await sessions(primary.url)).length >= 3
+      })
+      proxy.silence()
+      t.equal(await send(), 504)
+      t.equal(await send(), 201)
+    },
+  )
+}
+
+t.test('each new session looks up the host name again', async (t) => {
+  const { proxy, send } = named
+  t.equal(await send(), 201)
+  // 127.0.0.2 is nobody's: a name that leads there finds no server.
+  writeFileSync(addressFile, '127.0.0.2')
+  proxy.reset()
+  await until('a 503', async () => (await send()) === 503)
+  t.equal(await send(), 503, 'while the name leads to nobody')
+  writeFileSync(addressFile, '127.0.0.1')
+  await until('a 201', async () => (await send()) === 201)
+})
+
 t.test('while the server stays read-only, sessions are replaced at most once a second', async (t) => {
-  const POOL_MAX = 4
-  const { send, burst, sessions } = await startClient(t, 'single', { POOL_MAX: String(POOL_MAX) })
+  const { send, burst, sessions } = named
   await readOnly(t, primary.url)
   await until('a 503', async () => (await send()) === 503)
   const pids = new Set()
@@ -104,48 +164,6 @@ async function writable(url) {
   const setting = "SELECT setting FROM pg_settings WHERE name = 'default_transaction_read_only'"
   await until('a server that takes writes', async () => (await rows(url, setting))[0].setting === 'off')
 }
-
-for (const mode of ['prepared', 'pipelined']) {
-  t.test(
-    `${mode}: a primary that falls silent costs the requests in flight, not one for each idle session`,
-    async (t) => {
-      const settings = { POOL_MAX: '8', STATEMENT_TIMEOUT_MS: '1000' }
-      const { proxy, send, burst, sessions } = await startClient(t, mode, settings)
-      await until('several idle sessions', async () => {
-        t.strictSame(await burst(40), [201])
-        return (await sessions(primary.url)).length >= 4
-      })
-      proxy.silence()
-      t.equal(await send(), 504)
-      t.equal(await send(), 201)
-    },
-  )
-}
-
-t.test('each new session looks up the host name again', async (t) => {
-  const proxy = await tcpProxy(t, primary.url)
-  const file = path.join(temporaryFolder(t), 'address')
-  const hook = path.join(temporaryFolder(t), 'lookup.cjs')
-  // Stands in for DNS: the name leads to the address that the file holds.
-  writeFileSync(
-    hook,
-    `const dns = require('node:dns'), fs = require('node:fs'), { lookup } = dns
-     dns.lookup = (name, ...rest) => lookup(name === 'database.test' ? fs.readFileSync(${JSON.stringify(file)}, 'utf8') : name, ...rest)`,
-  )
-  writeFileSync(file, '127.0.0.1')
-  const url = new URL(proxy.url)
-  url.hostname = 'database.test'
-  const api = await startApi(t, String(url), { NODE_OPTIONS: `--require=${hook}`, INSERT_MODE: 'prepared' })
-  const statusIs = async (/** @type {number} */ status) => (await post(api.url, newUser())).status === status
-  t.ok(await statusIs(201))
-  // 127.0.0.2 is nobody's: a name that leads there finds no server.
-  writeFileSync(file, '127.0.0.2')
-  proxy.reset()
-  await until('a 503', () => statusIs(503))
-  t.ok(await statusIs(503), 'while the name leads to nobody')
-  writeFileSync(file, '127.0.0.1')
-  await until('a 201', () => statusIs(201))
-})
 
 // The last: the primary is none any more.
 t.test('a primary that is demoted under its open sessions, and a standby that is promoted', async (t) => {

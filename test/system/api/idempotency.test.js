@@ -7,7 +7,6 @@ import { newDatabase } from '../../support/postgres.js'
 import { tcpProxy } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
-const MODES = ['single', 'prepared', 'pipelined', 'batched']
 const database = await newDatabase(t)
 const api = await startApi(t, database.url)
 let keys = 0
@@ -37,29 +36,28 @@ t.test('a malformed key is a 400, and stores nothing', async (t) => {
   t.equal(await countOf(user), 0)
 })
 
-for (const mode of MODES) {
-  t.test(`${mode}: a repeat gets the 201 and the Location of the first, and stores nothing`, async (t) => {
-    const { url } = mode === 'batched' ? api : await startApi(t, database.url, { INSERT_MODE: mode })
-    const [user, key] = [newUser(), newKey()]
-    const first = await postWith(url, user, key)
-    t.equal(first.status, 201)
-    const repeat = await postWith(url, { ...user, more: 'ignored' }, `"${key}"`)
-    t.equal(repeat.status, 201)
-    t.match(first.headers.get('location'), /^\/user\/[1-9]\d*$/)
-    t.equal(repeat.headers.get('location'), first.headers.get('location'))
-    t.equal(await countOf(user), 1)
-    for (const other of [
-      { ...user, password: 'another' },
-      { ...newUser(), password: user.password },
-    ]) {
-      const reused = await postWith(url, other, key)
-      t.equal(reused.status, 422)
-      t.match(await reused.json(), { code: 'idempotency_key_reused' })
-    }
-    t.equal((await postWith(url, user, newKey())).status, 201, 'the same user under another key is another request')
-    t.equal(await countOf(user), 2)
-  })
-}
+// The same statement in every INSERT_MODE: test/unit/api/nth-statement.test.js simulates them all.
+t.test('a repeat gets the 201 and the Location of the first, and stores nothing', async (t) => {
+  const { url } = api
+  const [user, key] = [newUser(), newKey()]
+  const first = await postWith(url, user, key)
+  t.equal(first.status, 201)
+  const repeat = await postWith(url, { ...user, more: 'ignored' }, `"${key}"`)
+  t.equal(repeat.status, 201)
+  t.match(first.headers.get('location'), /^\/user\/[1-9]\d*$/)
+  t.equal(repeat.headers.get('location'), first.headers.get('location'))
+  t.equal(await countOf(user), 1)
+  for (const other of [
+    { ...user, password: 'another' },
+    { ...newUser(), password: user.password },
+  ]) {
+    const reused = await postWith(url, other, key)
+    t.equal(reused.status, 422)
+    t.match(await reused.json(), { code: 'idempotency_key_reused' })
+  }
+  t.equal((await postWith(url, user, newKey())).status, 201, 'the same user under another key is another request')
+  t.equal(await countOf(user), 2)
+})
 
 t.test('requests at once with one key: one row, and each gets its Location', async (t) => {
   const [user, key] = [newUser(), newKey()]
@@ -95,7 +93,7 @@ t.test('a request that arrives while the first one commits waits for it', async 
 })
 
 const proxy = await tcpProxy(t, database.url)
-const impatient = await startApi(t, proxy.url, { STATEMENT_TIMEOUT_MS: '3000' })
+const impatient = await startApi(t, proxy.url, { STATEMENT_TIMEOUT_MS: '2000' })
 
 t.test('after an unknown outcome, a retry with the key stores no second row', async (t) => {
   const api = impatient
@@ -127,19 +125,6 @@ t.test('a request that stored nothing claims nothing: the key is free for its re
   t.equal(await countOf(user), 1)
 })
 
-t.test('with PASSWORD_STORAGE=scrypt a repeat is known by its password, and nothing about it is kept', async (t) => {
-  const api = await startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt' })
-  const [user, key] = [newUser(), newKey()]
-  const first = await postWith(api.url, user, key)
-  t.equal(first.status, 201)
-  const repeat = await postWith(api.url, user, key)
-  t.equal(repeat.status, 201)
-  t.equal(repeat.headers.get('location'), first.headers.get('location'))
-  t.equal((await postWith(api.url, { ...user, password: 'wrong' }, key)).status, 422)
-  const [claim] = await rows(database.url, 'SELECT * FROM redline_idempotency_keys WHERE key = $1', [key])
-  t.strictSame(Object.keys(claim).sort(), ['created_at', 'key', 'user_id'])
-})
-
 t.test('a key whose user is gone stores no second one', async (t) => {
   const [user, key] = [newUser(), newKey()]
   t.equal((await postWith(api.url, user, key)).status, 201)
@@ -148,6 +133,9 @@ t.test('a key whose user is gone stores no second one', async (t) => {
   t.equal(await countOf(user), 0)
 })
 
+const hashing = await startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt', IDEMPOTENCY_KEY_TTL_MS: '3600000' })
+
+// Before anybody else sends it a key: it deletes only so often.
 t.test('expired keys are deleted in steps, by requests with a key, and the others stay', async (t) => {
   await rows(database.url, 'TRUNCATE redline_idempotency_keys')
   await rows(
@@ -158,7 +146,7 @@ t.test('expired keys are deleted in steps, by requests with a key, and the other
     database.url,
     "INSERT INTO redline_idempotency_keys SELECT 'new-' || i, i FROM generate_series(1, 10) AS i",
   )
-  const api = await startApi(t, database.url, { IDEMPOTENCY_KEY_TTL_MS: '3600000' })
+  const api = hashing
   t.equal((await post(api.url, newUser())).status, 201)
   t.equal(await countKeys(), 2510, 'a request without a key deletes nothing')
   const counts = []
@@ -169,6 +157,19 @@ t.test('expired keys are deleted in steps, by requests with a key, and the other
   }
   t.strictSame(counts, [1511, 512, 13])
   t.equal((await rows(database.url, "SELECT FROM redline_idempotency_keys WHERE key LIKE 'old-%'")).length, 0)
+})
+
+t.test('with PASSWORD_STORAGE=scrypt a repeat is known by its password, and nothing about it is kept', async (t) => {
+  const api = hashing
+  const [user, key] = [newUser(), newKey()]
+  const first = await postWith(api.url, user, key)
+  t.equal(first.status, 201)
+  const repeat = await postWith(api.url, user, key)
+  t.equal(repeat.status, 201)
+  t.equal(repeat.headers.get('location'), first.headers.get('location'))
+  t.equal((await postWith(api.url, { ...user, password: 'wrong' }, key)).status, 422)
+  const [claim] = await rows(database.url, 'SELECT * FROM redline_idempotency_keys WHERE key = $1', [key])
+  t.strictSame(Object.keys(claim).sort(), ['created_at', 'key', 'user_id'])
 })
 
 t.test('a database without the table: 501 with a key and one log line, 201 without one', async (t) => {

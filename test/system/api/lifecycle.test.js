@@ -159,7 +159,7 @@ t.test('pipelined: a retired connection whose server never says farewell is cut'
 })
 
 /** A statement times out after this; where a server is silent, the API waits a second longer. */
-const STATEMENT_TIMEOUT_MS = '3000'
+const STATEMENT_TIMEOUT_MS = '2000'
 const proxies = {
   prepared: await tcpProxy(t, database.url),
   pipelined: await tcpProxy(t, database.url),
