@@ -75,21 +75,25 @@ t.test('a generator in an endless loop', async (t) => {
   })
 })
 
-for (const driver of ['wrk', 'vegeta']) {
-  t.test(
-    `${driver}, stopped, is killed with the generator that waits for it`,
-    { skip: withoutDriver(driver) },
-    async (t) => {
-      const generator = await generatorOf(t, driver)
-      const running = generator.run(5)
-      running.catch(() => {})
-      const pid = await childOf(generator.pid)
-      process.kill(pid, 'SIGSTOP')
-      await t.rejects(running, { message: /to end "run" within 5.75 s, killed it/ })
-      await until(`${driver} to end`, () => !isAlive(pid))
-    },
-  )
-}
+t.test('outside programs', async (t) => {
+  // Each has its deadline to wait for.
+  t.jobs = 2
+  for (const driver of ['wrk', 'vegeta']) {
+    t.test(
+      `${driver}, stopped, is killed with the generator that waits for it`,
+      { skip: withoutDriver(driver), buffered: true },
+      async (t) => {
+        const generator = await generatorOf(t, driver)
+        const running = generator.run(5)
+        running.catch(() => {})
+        const pid = await childOf(generator.pid)
+        process.kill(pid, 'SIGSTOP')
+        await t.rejects(running, { message: /to end "run" within 5.75 s, killed it/ })
+        await until(`${driver} to end`, () => !isAlive(pid))
+      },
+    )
+  }
+})
 
 t.test('a phase that is stopped early has its deadline from then on', async (t) => {
   const generator = await generatorOf(t, 'paced')

@@ -5,89 +5,9 @@ import { readEnvironment } from '../../../load/environment.js'
 import { runPreflight } from '../../../load/preflight/run.js'
 import { lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { newUser, post, startApi } from '../../support/api.js'
-import { blockTable, rows } from '../../support/database.js'
-import { runHere } from '../../support/in-process.js'
-import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
-import { newDatabase } from '../../support/postgres.js'
-import { until } from '../../support/until.js'
-
-const QUICK = ['--rates', '200', '--duration', '300ms', '--warmup', '100ms', '--slo-p99', '9s', '--seed', '7']
-const PATIENT = { MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0', POOL_CONNECT_TIMEOUT_MS: '30000' }
-const LAB = "pg_stat_activity WHERE application_name = 'redline-lab' AND datname = current_database()"
-
-/** A database with three users, as `npm run database` and an API make it. @param {any} t */
-async function databaseWithUsers(t) {
-  const { url } = await newDatabase(t)
-  await rows(url, "INSERT INTO users (email, password) VALUES ('ada', 'x'), ('bob', 'x'), ('eve', 'x')")
-  return url
-}
-
-/** @param {string} url */
-async function emails(url) {
-  return (await rows(url, 'SELECT email FROM public.users ORDER BY id')).map(({ email }) => email)
-}
-
-/** @param {string} url @param {string} path */
-function withSearchPath(url, path) {
-  const named = new URL(url)
-  named.searchParams.set('options', `-c search_path=${path}`)
-  return named.href
-}
-
-/**
- * @param {any} t
- * @param {string[]} argv
- * @param {Parameters<typeof runHere>[1] & { dotenv?: string }} [options]
- */
-async function sweep(t, argv, { dotenv, env, ...options } = {}) {
-  const folder = temporaryFolder(t)
-  const [dotenvFile, out] = ['.env', 'out'].map((name) => path.join(folder, name))
-  if (dotenv) fs.writeFileSync(dotenvFile, dotenv)
-  const given = { dotenvFile, env: { ...PATIENT, ...env }, ...options }
-  return { ...(await runHere(['sweep', ...QUICK, '--out', out, ...argv], given)), out }
-}
-
-/** The same as a program. @param {any} t @param {string[]} argv @param {Record<string, string>} [env] @param {string} [dotenv] */
-function startSweep(t, argv, env = {}, dotenv = '') {
-  const cwd = temporaryFolder(t)
-  fs.writeFileSync(path.join(cwd, '.env'), dotenv)
-  const out = path.join(cwd, 'out')
-  const lab = startLab(['sweep', ...QUICK, '--out', out, ...argv], { ...PATIENT, ...env }, { cwd })
-  return { ...lab, out }
-}
-
-/** @param {string} url */
-function labRows(url) {
-  return rows(url, 'SELECT count(*)::int AS rows FROM redline_lab.users').then(([found]) => found.rows)
-}
-
-/** While a program makes the table and puts load on it. @param {string} url @param {number} least */
-function untilLabRows(url, least) {
-  const stored = () => labRows(url).catch(() => 0)
-  return until(`${least} rows of the load`, async () => (await stored()) >= least, 60_000)
-}
-
-/** What the next lab says of a database; null: it takes it. @param {string} url @param {Parameters<typeof openDatabase>[1]} [options] */
-async function refusal(url, options) {
-  try {
-    const database = await openDatabase(url, { run: 'next', own: ['user-next-%'], ...options })
-    await database.close()
-    return null
-  } catch (error) {
-    return /** @type {Error} */ (error).message
-  }
-}
-
-t.test('a DATABASE_URL from .env is not enough to empty a table: exit 2, and the users are still there', async (t) => {
-  const url = await databaseWithUsers(t)
-  const { ended, out } = startSweep(t, [], {}, `DATABASE_URL=${url}\n`)
-  const { code, stderr } = await ended
-  t.equal(code, 2, stderr)
-  t.match(stderr, /\.env.*--database-url embedded.*--database-url URL/s)
-  t.strictSame(await emails(url), ['ada', 'bob', 'eve'])
-  t.strictSame(await rows(url, "SELECT nspname FROM pg_namespace WHERE nspname = 'redline_lab'"), [])
-  t.notOk(fs.existsSync(out), 'no folder is left either')
-})
+import { rows } from '../../support/database.js'
+import { databaseWithUsers, labRows, refusal, startSweep, sweep, withSearchPath } from '../../support/given-database.js'
+import { readRun, readTrials } from '../../support/lab.js'
 
 t.test('--database-url embedded means the embedded Postgres although .env names a database', async (t) => {
   const dotenv = 'DATABASE_URL=postgres://nobody@127.0.0.1:1/none\nPGOPTIONS=-c search_path=elsewhere\n'
@@ -106,49 +26,6 @@ t.test('--database-url embedded means the embedded Postgres although .env names 
   t.notOk(opened?.pg.PGOPTIONS)
 })
 
-t.test('a database that is named: users stay, the lab works in a schema of its own, again and again', async (t) => {
-  const url = await databaseWithUsers(t)
-  const { code, stderr, out } = await sweep(t, [], { env: { DATABASE_URL: url } })
-  t.equal(code, 0, stderr)
-  const [{ traffic }] = readTrials(out)
-  t.equal(traffic.rows_stored, traffic.status[201])
-  t.equal(await labRows(url), 80)
-  const [{ mark }] = await rows(url, "SELECT obj_description('redline_lab.users'::regclass, 'pg_class') AS mark")
-  t.match(mark, `redline: made by run ${readRun(out).run_id}`)
-  t.strictSame(await emails(url), ['ada', 'bob', 'eve'])
-  t.strictSame(await rows(url, "SELECT obj_description('public.users'::regclass, 'pg_class') AS mark"), [
-    { mark: null },
-  ])
-
-  await rows(url, "INSERT INTO redline_lab.users (email, password) VALUES ('mine', 'x')")
-  t.match(await refusal(url), /redline_lab\.users.*81 rows.*80.*DROP TABLE redline_lab\.users/s)
-  t.equal(await labRows(url), 81)
-  t.strictSame(await rows(url, "SELECT email FROM redline_lab.users WHERE email = 'mine'"), [{ email: 'mine' }])
-
-  await rows(url, "DELETE FROM redline_lab.users WHERE email = 'mine'")
-  t.equal(await refusal(url), null, 'what the run left is the lab’s')
-  t.equal(await labRows(url), 0)
-  t.strictSame(await emails(url), ['ada', 'bob', 'eve'])
-})
-
-t.test('after kill -9 the next run takes its rows for the lab’s, and no others', async (t) => {
-  const url = await databaseWithUsers(t)
-  const lab = startSweep(t, ['--duration', '60s', '--database-url', url])
-  await untilLabRows(url, 50)
-  lab.child.kill('SIGKILL')
-  await lab.ended
-  const sessions = "pg_stat_activity WHERE application_name LIKE 'redline-%' AND datname = current_database()"
-  await until('its sessions to end', async () => (await rows(url, `SELECT FROM ${sessions}`)).length === 0)
-  const left = await labRows(url)
-  t.ok(left >= 50)
-  await rows(url, "INSERT INTO redline_lab.users (email, password) VALUES ('mine', 'x')")
-  t.match(await refusal(url), /1 row that no load of run \S+ made.*DROP TABLE redline_lab\.users/s)
-  t.equal(await labRows(url), left + 1, 'nothing was emptied')
-  await rows(url, "DELETE FROM redline_lab.users WHERE email = 'mine'")
-  t.equal(await refusal(url), null)
-  t.equal(await labRows(url), 0)
-})
-
 t.test('rows that come in from elsewhere during a run stop it, and stay', async (t) => {
   const url = await databaseWithUsers(t)
   const mine = "INSERT INTO redline_lab.users (email, password) VALUES ('mine', 'x')"
@@ -164,17 +41,6 @@ t.test('rows that come in from elsewhere during a run stop it, and stay', async 
   t.strictSame(await rows(url, 'SELECT email FROM redline_lab.users'), [{ email: 'mine' }])
   t.match(await refusal(url), /1 row that no load of run \S+ made/, 'and the next run does not empty it either')
   t.strictSame(await rows(url, 'SELECT email FROM redline_lab.users'), [{ email: 'mine' }])
-})
-
-t.test('Ctrl-C ends a run that waits for a locked table', async (t) => {
-  const url = await databaseWithUsers(t)
-  const lab = startSweep(t, ['--timeout', '1s', '--database-url', url, '--warmup', '2s'])
-  await untilLabRows(url, 50)
-  await blockTable(t, withSearchPath(url, 'redline_lab'))
-  const waits = `SELECT FROM ${LAB} AND wait_event_type = 'Lock'`
-  await until('the lab to wait', async () => (await rows(url, waits)).length > 0, 60_000)
-  lab.child.kill('SIGINT')
-  t.equal((await lab.ended).code, 130)
 })
 
 t.test('a search path in the URL is respected, and its table refused unless the lab made it', async (t) => {

@@ -224,31 +224,56 @@ t.test('a reset keeps what came in from elsewhere, and a table that was exchange
   await database.close()
 })
 
-t.test('a table that a session has locked is refused after a few seconds, with the name of the session', async (t) => {
-  const url = await emptyDatabase()
-  const { url: inside } = await run(url, OF_THE_LOAD)
-  const release = await blockTable(t, `${inside}&application_name=somebody`)
-  t.match(await refusal(url), /redline_lab\.users is in use by session \d+ \(somebody, redline, 127\.0\.0\.1\)/)
-  await release()
-  t.equal(await refusal(url), null)
-})
+t.test('locks', async (t) => {
+  // Each waits for as long as the lab does, in a database of its own.
+  t.jobs = 3
+  t.test(
+    'a table that a session has locked is refused after a few seconds, with the name of the session',
+    { buffered: true },
+    async (t) => {
+      const { url } = await newDatabase(t)
+      await rows(url, 'DROP TABLE users')
+      const { url: inside } = await run(url, OF_THE_LOAD)
+      const release = await blockTable(t, `${inside}&application_name=somebody`)
+      t.match(await refusal(url), /redline_lab\.users is in use by session \d+ \(somebody, redline, 127\.0\.0\.1\)/)
+      await release()
+      t.equal(await refusal(url), null)
+    },
+  )
 
-t.test('a locked table: the error names the session that holds it, and the run can be closed', async (t) => {
-  const url = await emptyDatabase()
-  const database = await openDatabase(url, { run: 'r', own: OWN })
-  const release = await blockTable(t, `${database.url}&application_name=somebody`)
-  const counted = database.countRows().catch((error) => error)
-  await until('the lab to wait', async () => {
-    return (await rows(url, `SELECT FROM ${LAB} AND wait_event_type = 'Lock'`)).length > 0
+  t.test(
+    'a locked table: the error names the session that holds it, and the run can be closed',
+    { buffered: true },
+    async (t) => {
+      const { url } = await newDatabase(t)
+      await rows(url, 'DROP TABLE users')
+      const database = await openDatabase(url, { run: 'r', own: OWN })
+      const release = await blockTable(t, `${database.url}&application_name=somebody`)
+      const counted = database.countRows().catch((error) => error)
+      await until('the lab to wait', async () => {
+        return (await rows(url, `SELECT FROM ${LAB} AND wait_event_type = 'Lock'`)).length > 0
+      })
+      const error = await counted
+      t.type(error, DatabaseError)
+      t.match(error.message, /redline_lab\.users is in use by session \d+ \(somebody/)
+      const waiting = database.countRows().catch((error) => error)
+      await database.close()
+      t.type(await waiting, Error)
+      t.notMatch((await waiting).message, /in use by/, 'it does not wait for the lock again')
+      await release()
+    },
+  )
+
+  t.test('tables that another session is making are refused with a plain message', { buffered: true }, async (t) => {
+    const { url } = await newDatabase(t)
+    await rows(url, 'DROP TABLE users')
+    await rows(url, 'CREATE SCHEMA redline_lab')
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    t.teardown(() => other.end())
+    await other.query('BEGIN; CREATE TABLE redline_lab.users (id int)')
+    t.match(await refusal(url), /expected to make the tables, but another session/)
   })
-  const error = await counted
-  t.type(error, DatabaseError)
-  t.match(error.message, /redline_lab\.users is in use by session \d+ \(somebody/)
-  const waiting = database.countRows().catch((error) => error)
-  await database.close()
-  t.type(await waiting, Error)
-  t.notMatch((await waiting).message, /in use by/, 'it does not wait for the lock again')
-  await release()
 })
 
 t.test('a pooler that drops the search path is refused before anything is made', async (t) => {
@@ -258,16 +283,6 @@ t.test('a pooler that drops the search path is refused before anything is made',
     /search_path.*redline_lab.*got public.*ignore_startup_parameters/,
   )
   t.strictSame(await rows(url, "SELECT to_regclass('public.users') AS made"), [{ made: null }])
-})
-
-t.test('tables that another session is making are refused with a plain message', async (t) => {
-  const url = await emptyDatabase()
-  await rows(url, 'CREATE SCHEMA redline_lab')
-  const other = new pg.Client({ connectionString: url })
-  await other.connect()
-  t.teardown(() => other.end())
-  await other.query('BEGIN; CREATE TABLE redline_lab.users (id int)')
-  t.match(await refusal(url), /expected to make the tables, but another session/)
 })
 
 t.test('applySchema marks nothing, and the lab does not take its table', async (t) => {
