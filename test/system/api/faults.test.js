@@ -10,6 +10,7 @@ import { newServer } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
 
 const database = await newServer(t, { max_connections: '24', fsync: 'off' })
+const api = await startApi(t, database.url)
 const SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'"
 
 t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {
@@ -50,8 +51,6 @@ t.test('a slow database: whoever would wait longer than MAX_QUEUE_MS is refused'
   await clients
   t.equal(await metric(api, 'redline_shed_total{limit="queue_ms"}'), count.refused)
 })
-
-const api = await startApi(t, database.url)
 
 t.test('a database that takes no writes: 503, then 201 when it does', async (t) => {
   t.equal((await post(api.url, newUser())).status, 201)

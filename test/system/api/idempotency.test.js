@@ -8,7 +8,12 @@ import { tcpProxy } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
 const database = await newDatabase(t)
-const api = await startApi(t, database.url)
+const proxy = await tcpProxy(t, database.url)
+const [api, impatient, hashing] = await Promise.all([
+  startApi(t, database.url),
+  startApi(t, proxy.url, { STATEMENT_TIMEOUT_MS: '2000' }),
+  startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt', IDEMPOTENCY_KEY_TTL_MS: '3600000' }),
+])
 let keys = 0
 const newKey = () => `key-${process.pid}-${keys++}`
 
@@ -92,9 +97,6 @@ t.test('a request that arrives while the first one commits waits for it', async 
   t.equal(await countOf(user), 1)
 })
 
-const proxy = await tcpProxy(t, database.url)
-const impatient = await startApi(t, proxy.url, { STATEMENT_TIMEOUT_MS: '2000' })
-
 t.test('after an unknown outcome, a retry with the key stores no second row', async (t) => {
   const api = impatient
   t.equal((await post(api.url, newUser())).status, 201)
@@ -132,8 +134,6 @@ t.test('a key whose user is gone stores no second one', async (t) => {
   t.equal((await postWith(api.url, user, key)).status, 422)
   t.equal(await countOf(user), 0)
 })
-
-const hashing = await startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt', IDEMPOTENCY_KEY_TTL_MS: '3600000' })
 
 // Before anybody else sends it a key: it deletes only so often.
 t.test('expired keys are deleted in steps, by requests with a key, and the others stay', async (t) => {

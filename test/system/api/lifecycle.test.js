@@ -18,6 +18,23 @@ import { answers, connect, ended, rawPost } from '../../support/socket.js'
 import { until } from '../../support/until.js'
 
 const database = await newDatabase(t)
+const server = await newServer(t, { fsync: 'off' })
+/** A statement times out after this; where a server is silent, the API waits a second longer. */
+const STATEMENT_TIMEOUT_MS = '2000'
+const proxies = {
+  prepared: await tcpProxy(t, database.url),
+  pipelined: await tcpProxy(t, database.url),
+  batched: await tcpProxy(t, database.url),
+}
+const apis = Object.fromEntries(
+  await Promise.all(
+    Object.entries(proxies).map(async ([mode, { url }]) => {
+      const settings = { INSERT_MODE: mode, STATEMENT_TIMEOUT_MS, POOL_MAX: '1', PIPELINE_CONNECTIONS: '3' }
+      return [mode, await startApi(t, `${url}&application_name=${mode}`, settings)]
+    }),
+  ),
+)
+
 const userText = () => JSON.stringify(newUser())
 
 /** The API answers what comes this soon after the signal on a connection that is open; a client may be slower. */
@@ -116,8 +133,6 @@ t.test('no connection free in time: 503 with Retry-After, and 201 when one is', 
   t.equal((await post(api.url, newUser())).status, 201)
 })
 
-const server = await newServer(t, { fsync: 'off' })
-
 t.test('Postgres gone and back: 503s meanwhile, then 201s, by itself', async (t) => {
   const api = await startApi(t, server.url)
   for (const [i, signal] of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL']).entries()) {
@@ -157,22 +172,6 @@ t.test('pipelined: a retired connection whose server never says farewell is cut'
   await until('a 201 over another connection', async () => (await post(api.url, newUser())).status === 201)
   t.not((await rows(server.url, `${own} ORDER BY backend_start DESC`))[0].pid, pid)
 })
-
-/** A statement times out after this; where a server is silent, the API waits a second longer. */
-const STATEMENT_TIMEOUT_MS = '2000'
-const proxies = {
-  prepared: await tcpProxy(t, database.url),
-  pipelined: await tcpProxy(t, database.url),
-  batched: await tcpProxy(t, database.url),
-}
-const apis = Object.fromEntries(
-  await Promise.all(
-    Object.entries(proxies).map(async ([mode, { url }]) => {
-      const settings = { INSERT_MODE: mode, STATEMENT_TIMEOUT_MS, POOL_MAX: '1', PIPELINE_CONNECTIONS: '3' }
-      return [mode, await startApi(t, `${url}&application_name=${mode}`, settings)]
-    }),
-  ),
-)
 
 /** The sessions of one of these; that of the readiness check bears the name in the URL, too. @param {string} mode */
 function sessionsOf(mode) {

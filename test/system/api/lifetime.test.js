@@ -25,10 +25,12 @@ function start(t, mode, settings) {
 }
 
 // The two kinds of connections: those of the pool, taken by one statement at a time, and those that statements share.
-for (const mode of ['prepared', 'pipelined']) {
-  const limits = { POOL_MAX: '2', PIPELINE_CONNECTIONS: '2', POOL_IDLE_TIMEOUT_MS: '0' }
-  const api = await start(t, mode, { POOL_MAX_LIFETIME_MS: '200', ...limits })
+const LIMITS = { POOL_MAX_LIFETIME_MS: '200', POOL_MAX: '2', PIPELINE_CONNECTIONS: '2', POOL_IDLE_TIMEOUT_MS: '0' }
+const apis = await Promise.all(
+  ['prepared', 'pipelined'].map(async (mode) => ({ mode, api: await start(t, mode, LIMITS) })),
+)
 
+for (const { mode, api } of apis) {
   t.test(
     `${mode}: under load, connections are replaced at the end of their lifetime, and no request fails`,
     async (t) => {

@@ -140,6 +140,9 @@ const TABLES = [
   },
 ]
 
+const changing = await createDatabase('changing', SCHEMA)
+const single = await startApi(t, changing, { INSERT_MODE: 'single', POOL_MAX: '1' })
+
 /** Started early, since it is given up only after 10 s. */
 const lab = openLocal({
   databaseUrl: await createDatabase('empty'),
@@ -158,9 +161,6 @@ for (const { name, statements, options, status, detail, post: answer } of DATABA
     await logged(api, new RegExp(`not ready: ${status}`))
   })
 }
-
-const changing = await createDatabase('changing', SCHEMA)
-const single = await startApi(t, changing, { INSERT_MODE: 'single', POOL_MAX: '1' })
 
 /** Replaces all that is in the public schema, and what else a condition creates. @param {string} statements */
 function inPlaceOfTheSchema(statements) {
