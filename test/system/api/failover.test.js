@@ -167,6 +167,7 @@ async function writable(url) {
 
 // The last: the primary is none any more.
 t.test('a primary that is demoted under its open sessions, and a standby that is promoted', async (t) => {
+  t.equal(clients.length, 2)
   for (const { burst } of clients) t.strictSame(await burst(40), [201])
   await readOnly(t, primary.url)
   for (const { send } of clients) await until('a 503', async () => (await send()) === 503)
