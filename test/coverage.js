@@ -8,23 +8,34 @@ import { fileURLToPath } from 'node:url'
 /**
  * `npm run test:coverage`: the unit and system tests, and which lines of the product they and the programs that they start have run.
  * Fails where a folder falls below its floor in coverage.json. Node itself counts (NODE_V8_COVERAGE), in every process.
+ * `node test/coverage.js FOLDER` reports on tests that have run with NODE_V8_COVERAGE=FOLDER.
  */
 const FLOORS = JSON.parse(fs.readFileSync(new URL('coverage.json', import.meta.url), 'utf8'))
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-coverage-'))
-// Processes of other users write theirs, too.
-fs.chmodSync(folder, 0o1777)
-try {
-  const env = { ...process.env, NODE_V8_COVERAGE: folder }
-  const tests = spawn(process.execPath, ['test/run.js', 'unit', 'system'], { cwd: ROOT, env, stdio: 'inherit' })
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => tests.kill(signal))
-  const [code] = await once(tests, 'close')
-  const isEnough = print(linesOf(folder))
-  process.exitCode = code === 0 && isEnough ? 0 : 1
-} finally {
-  fs.rmSync(folder, { recursive: true, force: true })
+process.exitCode = process.argv[2] === undefined ? await runTests() : report(process.argv[2])
+
+/** @returns {Promise<number>} exit code */
+async function runTests() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'redline-coverage-'))
+  // Processes of other users write theirs, too.
+  fs.chmodSync(folder, 0o1777)
+  try {
+    const env = { ...process.env, NODE_V8_COVERAGE: folder }
+    const tests = spawn(process.execPath, ['test/run.js', 'unit', 'system'], { cwd: ROOT, env, stdio: 'inherit' })
+    for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+      process.on(signal, () => tests.kill(signal))
+    }
+    const [code] = await once(tests, 'close')
+    return report(folder) || (code ?? 1)
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {string} folder that holds what Node has counted @returns {number} exit code */
+function report(folder) {
+  return print(linesOf(folder)) ? 0 : 1
 }
 
 /** @param {Map<string, { lines: number, run: number }>} byFile */
