@@ -110,6 +110,7 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
   let sentAt_ms = 0
   let waiting = false
   let closing = false
+  let timedOut = false
   /** @type {{ sentOn: unknown, answeredOn: unknown }} connections: of the request on its way, and of the last answer */
   const used = { sentOn: null, answeredOn: null }
 
@@ -127,7 +128,8 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
     // autocannon writes on even behind an answer that said it was the last: nobody was asked for this one.
     if (closing) return recorder.sent--
     const waited_ms = performance.now() - sentAt_ms
-    if (waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
+    // autocannon's timer may fire a little early by this clock.
+    if (timedOut || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
     const status = parser.end()
     if (status !== null) answered(status)
     else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
@@ -158,6 +160,7 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
   client.on('request', () => {
     settleLost()
     waiting = true
+    timedOut = false
     closing = closing && client.conn === used.sentOn
     used.sentOn = client.conn
     sentAt_ms = performance.now()
@@ -167,6 +170,9 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
     closing = !head.shouldKeepAlive
   })
   client.on('response', answered)
+  client.on('timeout', () => {
+    timedOut = true
+  })
   client.on('connError', (/** @type {Error} */ error) => {
     if (waiting) recorder.error(sideOfCode(error))
     reconnectLater()

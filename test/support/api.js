@@ -20,12 +20,6 @@ const PATIENT = {
   SHUTDOWN_TIMEOUT_MS: '60000',
 }
 
-// fetch gives a connection 10 s to be opened, and Node has no setting for it; its dispatcher is there after the first use.
-const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
-await fetch('data:,')
-const { [DISPATCHER]: dispatcher } = /** @type {any} */ (globalThis)
-Reflect.set(globalThis, DISPATCHER, new dispatcher.constructor({ connect: { timeout: 60_000 } }))
-
 /**
  * The API as a process of its own, ready, until the test ends.
  *

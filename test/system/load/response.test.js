@@ -61,7 +61,8 @@ t.test('valid responses are read as Node’s own client reads them, wherever the
       .map((end, i) => text.slice(at[i], end))
       .filter((part) => part !== '')
     const { status } = /** @type {any} */ (readResponse(parts))
-    if (status !== node) throw new Error(`expected ${node}, got ${JSON.stringify(readResponse(parts))}`)
+    if (status !== node && !waitsInVain(text, node))
+      throw new Error(`expected ${node}, got ${JSON.stringify(readResponse(parts))}`)
   })
   await fc.assert(property, seeded(1000))
   t.pass('1,000 responses')
@@ -81,11 +82,16 @@ t.test('any bytes end in an answer or an error, and what is accepted is accepted
     const own = readResponse([bytes])
     if (typeof own === 'string' || MORE_LENIENT.test(bytes)) return
     const node = await readByNode(bytes)
-    if (own.status !== node) throw new Error(`expected ${node}, got ${own.status}`)
+    if (own.status !== node && !waitsInVain(bytes, node)) throw new Error(`expected ${node}, got ${own.status}`)
   })
   await fc.assert(property, seeded(3000))
   t.pass('3,000 mangled responses')
 })
+
+/** A response without a body may state a length (RFC 9110, 8.6); Node 20.19 waits for what its header announces. @param {string} text @param {unknown} node */
+function waitsInVain(text, node) {
+  return node === 'cut' && /^HTTP\/1\.\d (204|304)/m.test(text) && /content-length|transfer-encoding/i.test(text)
+}
 
 /**
  * Where RFC 9112 has a client accept what Node refuses: folded headers, tabs around values, a repeated length, minor versions
