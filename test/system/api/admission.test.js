@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
-import { blockTable } from '../../support/database.js'
+import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { answers, connect, rawPost } from '../../support/socket.js'
-import { within } from '../../support/until.js'
+import { until, within } from '../../support/until.js'
 
 const database = await newDatabase(t)
+
+const AT_LOCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 for (const mode of ['single', 'pipelined', 'batched']) {
   t.test(`${mode}: who would wait too long gets a 503 at once on the same connection, and is counted`, async (t) => {
@@ -14,7 +16,10 @@ for (const mode of ['single', 'pipelined', 'batched']) {
     const api = await startApi(t, database.url, { ...settings, MAX_QUEUE_REQUESTS: '5' })
     t.equal((await post(api.url, newUser())).status, 201)
     const release = await blockTable(t, database.url)
-    const held = Array.from({ length: 6 }, () => post(api.url, newUser()))
+    // The first by itself: a batch that takes a second one along would leave only four to wait.
+    const first = post(api.url, newUser())
+    await until('a statement at the lock', async () => (await rows(database.url, AT_LOCK)).length > 0)
+    const held = [first, ...Array.from({ length: 5 }, () => post(api.url, newUser()))]
     await untilMetric(api, 'redline_waiting_requests', 5)
     const socket = await connect(api.url)
     for (let i = 1; i <= 3; i++) {
