@@ -58,7 +58,7 @@ class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client)
   }
 }
 
-/** pg's parser throws at a malformed message, where nobody catches it: such a connection is broken. @param {any} connection */
+/** pg's parser throws on a malformed message, where nothing catches it: the guard breaks that connection instead. @param {any} connection */
 function guardParser(connection) {
   const { attachListeners } = connection
   connection.attachListeners = (/** @type {import('node:stream').Duplex} */ stream) => {

@@ -41,7 +41,7 @@ async function finish(server, sockets, pool) {
     // Node does not count a connection as idle on which nothing has ever come.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }
-  // When the timer is late, requests have arrived that nobody has read yet: they are read before an immediate runs.
+  // A late timer may run before requests that have already arrived are read; an immediate runs after they are read.
   const idle = setInterval(() => setImmediate(closeIdle), GRACE_MS)
   await closed
   clearInterval(idle)

@@ -20,8 +20,7 @@ const REPLACE_INTERVAL_MS = 1000
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 
 /**
- * A pool whose errors are ApiErrors, and which tells the log once when the database goes
- * and comes back, not once a request.
+ * A pool whose errors are ApiErrors. It logs once when the database goes and once when it comes back, not once a request.
  *
  * @param {import('./config.js').Config} config
  * @param {{ log: import('pino').Logger, observe?: (seconds: number) => void, stream?: () => import('node:stream').Duplex }} options

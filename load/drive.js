@@ -12,8 +12,7 @@ const GRACE_S = 10
 
 /**
  * Starts the generator's process for one trial. It has a deadline for all it is asked to do: the time that the load takes,
- * twice the timeout and a grace. A generator that misses the deadline is
- * killed with its children.
+ * twice the timeout and a grace period. A generator that misses its deadline is killed with its children.
  *
  * @param {import('./drivers/index.js').Load} load
  * @param {AbortSignal} signal stops it within a second
@@ -37,7 +36,7 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
   lost.catch(() => {})
 
   const beyond_s = 2 * load.timeout_s + grace_s
-  // A process that has just been started needs its time, whatever it is allowed afterwards.
+  // A process needs its start-up time, however short the grace period is afterwards.
   const opening_s = 2 * load.timeout_s + Math.max(grace_s, graceOf(load))
   let extend = (/** @type {number} */ _seconds) => {}
 

@@ -1,5 +1,5 @@
 /**
- * A clock that moves only when it is told to. Timers run in the order of their times; an interval starts anew when it has
+ * A clock that moves only when a test moves it. Timers run in the order of their times; an interval starts anew when it has
  * run, as Node's do.
  *
  * @param {{ late_ms?: () => number }} [options] late_ms: how long after its time a timer runs

@@ -11,7 +11,7 @@
  * @property {number | null} limit_rps what it levels off at; null: it does not
  */
 
-/** Coefficients of N / X = alone + contention (N - 1) + coherency N (N - 1) that may be other than nil. */
+/** Coefficients of N / X = alone + contention (N - 1) + coherency N (N - 1) that may differ from zero. */
 const SUBSETS = [[0], [0, 1], [0, 2], [0, 1, 2]]
 
 /** Squares that differ by less do so by rounding. */
@@ -19,10 +19,11 @@ const DIGITS = 12
 
 /**
  * Fits the law by least squares on N / X, which is linear in N - 1 and N (N - 1); the squares are relative, so that each
- * level weighs the same. No coefficient may be negative: of the fits in which none is, the nearest, with as many nil as can be.
+ * level weighs the same. No coefficient may be negative: of the fits without one, the closest wins; among equals, the one
+ * with the most zeros.
  *
  * @param {{ concurrency: number, rps: number }[]} points
- * @returns {Law | null} null: fewer than three different levels, or nothing got done at one of them
+ * @returns {Law | null} null: fewer than three different levels, or a level without throughput
  */
 export function fitLaw(points) {
   if (new Set(points.map(({ concurrency }) => concurrency)).size < 3) return null

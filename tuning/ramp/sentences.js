@@ -122,6 +122,6 @@ function generatorSentence(found) {
 function backgroundSentence({ background_rps }, findings) {
   if (background_rps === 0 || findings.kept_ratio === null) return []
   const kept = `${Math.round(findings.kept_ratio * 100)} %`
-  const text = `Writes beside it: ${count(background_rps)}/s, of which ${kept} got through in the typical trial.`
+  const text = `Background writes: ${count(background_rps)}/s, of which ${kept} got through in the typical trial.`
   return [fellBehind(findings) ? `Warning: ${text}` : text]
 }

@@ -120,7 +120,7 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
     t.equal(await box.run(['ls', '/tmp']), '', 'and no socket or token is left')
   })
 
-  await t.test('ablate: where sshd forwards no socket, it is said in one line', async (t) => {
+  await t.test('ablate: an sshd that forwards no sockets gives a one-line error', async (t) => {
     const short = ['--stages', 'validate', '--consumers', 'paced', '--rounds', '2', '--out', `${folder}/strict`]
     const { status, stderr } = await runVerb('ablate', [...strict.flags, '--database-url', url, ...short])
     t.equal(status, 2)

@@ -48,7 +48,7 @@ t.test('ramp: two services of somebody else, their prices, and no secrets', asyn
   for (const file of files) t.notMatch(readFileSync(path.join(out, file), 'utf8'), 'hunter2', file)
 })
 
-t.test('ramp: the local API with writes beside it; the mix comes from its file again', async (t) => {
+t.test('ramp: the local API with background writes; the mix is read from its file again', async (t) => {
   const { url } = await newDatabase(t)
   const folder = temporaryFolder(t)
   const [settings, mix] = ['a.env', 'mix.json'].map((name) => path.join(folder, name))
@@ -73,7 +73,7 @@ t.test('ramp: the local API with writes beside it; the mix comes from its file a
     t.ok(probes.postgres.connections > 0, 'Postgres is watched all the same')
   }
   const report = readFileSync(path.join(out, 'report.md'), 'utf8')
-  t.match(report, /Writes beside it: 50\/s, of which/)
+  t.match(report, /Background writes: 50\/s, of which/)
   t.match(report, /\| A: describe +\| +4 \|/)
   t.match(report, /\| A, 4: create +\|.* \d\.\d\dx \|$/m)
   t.ok(readdirSync(out).length > 2)

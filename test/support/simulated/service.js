@@ -141,7 +141,7 @@ function insideOf({ capacity_rps, cpu_us, limit = 'api-cpu', pool_max }, served_
 }
 
 /**
- * A service of `npm run simulate`, whose curve says what becomes of a rate.
+ * A service of `npm run simulate`, whose curve gives the outcome of each rate.
  *
  * @param {import('../../../tuning/simulation/curves.js').Service} curve
  * @param {import('../../../load/judge.js').Slo} slo

@@ -7,7 +7,7 @@
  * @property {'parse' | 'bind' | 'execute'} [at] the message that the error answers; `execute` unless said otherwise
  * @property {boolean} [commits] the row is stored all the same
  * @property {'none' | 'warning' | 'part' | 'garbage' | 'malformed'} [answer] how much of the answer arrives, where not all of it
- * @property {'close' | 'reset' | 'silence'} [end] what becomes of the session afterwards
+ * @property {'close' | 'reset' | 'silence'} [end] how the session ends
  * @property {boolean} [forgets] the session loses its prepared statements
  * @property {boolean} [stales] what the session has prepared is of no use any more
  * @property {import('../../../api/errors.js').ProblemCode} told

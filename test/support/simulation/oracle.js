@@ -82,7 +82,7 @@ function expectedOf(units) {
     return users.length === 1 ? ['row_refused'] : ['outcome_unknown']
   }
   if (users.length > 1 && isRowRefused(last)) return NOT_SENT
-  // Those that were sent behind a refused Parse are told why it was refused.
+  // Statements sent behind a refused Parse get the reason for that refusal.
   if (decision.error.code === '26000') return ['database_unavailable', 'database_refused']
   return [TOLD.get(signature(decision.error)) ?? `a rule for ${signature(decision.error)}`]
 }
