@@ -51,6 +51,8 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   const config = path.join(temporaryFolder(t), 'config')
   fs.writeFileSync(config, sshds.map(sectionOf).join(''))
   const server = await startServer(t, a.gateway)
+  const twoHosts = ['--load-hosts', `${userA},${userB}`, '--ssh-config', config]
+  const flags = ['--url', server.url, '--driver', 'vegeta', ...twoHosts]
   const ready = (/** @type {string[]} */ names, driver = 'vegeta', file = config) =>
     prepareHosts({ driver, hosts: names, config: file, signal, note: () => {} })
   const trial = (/** @type {any} */ places, slo_ms = 2000, /** @type {any} */ load = {}, abort = signal) => {
@@ -113,16 +115,6 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
     t.equal(alone.limit.resource, 'generator-ports')
 
     const out = path.join(temporaryFolder(t), 'out')
-    const flags = [
-      '--url',
-      server.url,
-      '--driver',
-      'vegeta',
-      '--load-hosts',
-      `${userA},${userB}`,
-      '--ssh-config',
-      config,
-    ]
     const times = ['--duration', '1500ms', '--warmup', '200ms', '--slo-p99', '2s', '--connections', '120']
     const lab = startLab(['sweep', ...flags, ...times, '--rates', String(RATE_RPS), '--seed', '1', '--out', out])
     const { code, stderr } = await lab.ended
@@ -189,16 +181,6 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   await t.test('a lab that is gone, and one that is interrupted, leave nothing there', async (t) => {
     for (const name of /** @type {const} */ (['SIGKILL', 'SIGINT'])) {
       const out = path.join(temporaryFolder(t), 'out')
-      const flags = [
-        '--url',
-        server.url,
-        '--driver',
-        'vegeta',
-        '--load-hosts',
-        `${userA},${userB}`,
-        '--ssh-config',
-        config,
-      ]
       const times = ['--rates', '100', '--duration', '60s', '--connections', '10']
       // Killed, it cannot clear away what it has here.
       const lab = startLab(['sweep', ...flags, ...times, '--out', out], { TMPDIR: temporaryFolder(t) })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadOnce } from '../../support/load.js'
 import { total } from '../../support/mixed.js'
-import { created, httpServer, refusingUrl, tcpServer } from '../../support/servers.js'
+import { created, httpServer, refusingUrl, slowServer, tcpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
 
 /** What servers do to drivers that are programs of their own; test/system has the same for those that Node runs. */
@@ -21,15 +21,7 @@ for (const driver of ['vegeta', 'wrk', 'locust']) {
   })
 
   testOf(driver, 'a latency is the time that the server took', async (t) => {
-    /** @type {number[]} */
-    const taken_ms = []
-    const url = await httpServer(t, (req, res) => {
-      const at_ms = performance.now()
-      setTimeout(() => {
-        taken_ms.push(performance.now() - at_ms)
-        created(req, res)
-      }, 50)
-    })
+    const { url, taken_ms } = await slowServer(t, 50)
     const start_ms = performance.now()
     const { latency_ms, completed } = await loadOnce(driver, url, { duration_s: 0.5, connections: 4, rate_rps: 20 })
     const elapsed_ms = performance.now() - start_ms

@@ -2,7 +2,7 @@ import t from 'tap'
 import { DRIVERS } from '../../../load/drivers/index.js'
 import { loadHere } from '../../support/load.js'
 import { countingServer, ENTRIES, requestsOf, total } from '../../support/mixed.js'
-import { created, httpServer, refusingUrl, tcpServer } from '../../support/servers.js'
+import { created, httpServer, refusingUrl, slowServer, tcpServer } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
 const ANSWER = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
@@ -18,15 +18,7 @@ function eachDriver(name, body) {
 eachDriver(
   'a latency is the time that the server took, and no connection was busy for longer than the run',
   async (t, driver, loop) => {
-    /** @type {number[]} */
-    const taken_ms = []
-    const url = await httpServer(t, (req, res) => {
-      const at_ms = performance.now()
-      setTimeout(() => {
-        taken_ms.push(performance.now() - at_ms)
-        created(req, res)
-      }, 50)
-    })
+    const { url, taken_ms } = await slowServer(t, 50)
     const start_ms = performance.now()
     const traffic = await loadHere(driver, url, { duration_s: 0.3, connections: 4, rate_rps: 20 })
     const elapsed_ms = performance.now() - start_ms

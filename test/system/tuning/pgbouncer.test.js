@@ -1,27 +1,13 @@
-import path from 'node:path'
 import t from 'tap'
 import { NotApplied } from '../../../load/not-applied.js'
 import { openDatabase } from '../../../sql/database.js'
-import { openCell } from '../../../tuning/knobs/open-cell.js'
-import { newUser, post } from '../../support/api.js'
+import { openUnpinned, statuses } from '../../support/cells.js'
 import { rows } from '../../support/database.js'
-import { processesOf, temporaryFolder } from '../../support/lab.js'
+import { processesOf } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { without } from '../../support/skip.js'
 
 const skip = without('pgbouncer', '--version') ?? false
-
-/** @param {any} t @param {string} databaseUrl @param {Record<string, string>} levels */
-function open(t, databaseUrl, levels, env = process.env) {
-  const logFile = path.join(temporaryFolder(t), 'api.log')
-  return openCell(levels, { databaseUrl, cores: null, allCores: null, env, logFile })
-}
-
-/** @param {string} url @param {number} requests all at once */
-async function statuses(url, requests) {
-  const answers = await Promise.all(Array.from({ length: requests }, () => post(url, newUser())))
-  return answers.map(({ status }) => status)
-}
 
 t.test(
   'behind PgBouncer the API has as many connections as that, and is past it when it closes',
@@ -29,7 +15,7 @@ t.test(
   async (t) => {
     const embedded = await newDatabase(t)
     const levels = { INSERT_MODE: 'single', POOL_MAX: '10', DB_DELAY_MS: '20', PGBOUNCER_POOL: '2' }
-    const target = await open(t, embedded.url, levels)
+    const target = await openUnpinned(t, embedded.url, levels)
     t.match(target.settings, { POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2, PGBOUNCER: /^\d+\.\d+/ })
 
     const answered = statuses(target.url, 60)
@@ -51,7 +37,7 @@ t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async 
   const embedded = await newDatabase(t)
   const database = await openDatabase(embedded.url)
   t.teardown(database.close)
-  const target = await open(t, database.url, { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' })
+  const target = await openUnpinned(t, database.url, { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' })
   t.teardown(target.stop)
   t.strictSame(await statuses(target.url, 3), [201, 201, 201])
   t.equal(await database.countRows(), 3)
@@ -62,7 +48,7 @@ t.test('what it does not pass on is not taken for set', { skip }, async (t) => {
   const embedded = await newDatabase(t)
   const levels = { INSERT_MODE: 'single', SYNCHRONOUS_COMMIT: 'off', PGBOUNCER_POOL: '2' }
   await t.rejects(
-    open(t, embedded.url, levels),
+    openUnpinned(t, embedded.url, levels),
     new NotApplied('SYNCHRONOUS_COMMIT: expected off when it was read back, got on'),
   )
   t.strictSame(processesOf('redline-pgbouncer-'), [])
