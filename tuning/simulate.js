@@ -32,7 +32,11 @@ try {
 }
 
 function usage() {
-  return helpText('npm run simulate -- [flags]\n\nHow good is the search?', FLAGS, '  npm run simulate -- --runs 5000')
+  return helpText(
+    'npm run simulate -- [flags]\n\nHow good is the search?',
+    FLAGS,
+    '  npm run simulate -- --runs 5000\n',
+  )
 }
 
 /** @param {{ runs: number, seed: number }} options */
