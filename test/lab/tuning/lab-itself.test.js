@@ -7,6 +7,8 @@ function run(script, ...args) {
   return spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', timeout: 120_000 })
 }
 
+const tableOf = (/** @type {string} */ text) => text.split('\n\n')[0]
+
 /** The cells of a markdown table's first column, without its head and the line below it. @param {string} text */
 const rowsOf = (text) => [...text.matchAll(/^\| (\S.*?) *\|/gm)].map(([, cell]) => cell).slice(2)
 
@@ -43,5 +45,3 @@ t.test('a wrong flag is told, with exit code 2', (t) => {
   }
   t.end()
 })
-
-const tableOf = (/** @type {string} */ text) => text.split('\n\n')[0]
