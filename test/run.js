@@ -6,6 +6,7 @@ import path from 'node:path'
 import { SETTINGS } from '../api/settings.js'
 import { initialiseIn } from '../sql/embedded.js'
 import { makeScratch } from '../sql/scratch.js'
+import { dataParent } from './support/data-parent.js'
 import { startShared } from './support/postgres.js'
 
 /**
@@ -24,7 +25,7 @@ process.exitCode = await main()
 
 async function main() {
   if (tiers.join() === 'unit') return runTap({})
-  const folder = makeScratch('tests', process.env.TMPDIR ?? '/var/tmp')
+  const folder = makeScratch('tests', dataParent())
   try {
     const initialised = await initialiseIn(folder)
     const postgres = await startShared(initialised)

@@ -1,5 +1,7 @@
+import path from 'node:path'
 import { applySchema } from '../../sql/database.js'
 import { startEmbedded } from '../../sql/embedded.js'
+import { dataParent } from './data-parent.js'
 import { rows } from './database.js'
 
 /** What `test/run.js` has started for all test files; a file that runs without it starts its own. */
@@ -10,9 +12,11 @@ let starting
 let databases = 0
 
 /**
+ * @typedef {import('../../sql/embedded.js').Initialised} Initialised
+ *
  * @typedef {object} Shared
  * @property {string} url of the server that the test files of one run share
- * @property {import('../../sql/embedded.js').Initialised} [initialised] for servers of a test's own
+ * @property {Initialised} [initialised] for servers of a test's own
  */
 
 /**
@@ -53,17 +57,23 @@ export async function newServer(t, settings) {
  * @param {string} [parent] of its folder
  */
 export function startServer(settings, parent) {
-  return startEmbedded({ settings, parent, initialised: given()?.initialised })
+  const initialised = given()?.initialised
+  return startEmbedded({ settings, parent: parent ?? parentFor(initialised), initialised })
+}
+
+/** Next to what is copied, in a run of all test files. @param {Initialised} [initialised] */
+function parentFor(initialised) {
+  return initialised ? path.dirname(initialised.folder) : dataParent()
 }
 
 /**
  * Starts the server that the test files share.
  *
- * @param {import('../../sql/embedded.js').Initialised} [initialised]
+ * @param {Initialised} [initialised]
  */
 export async function startShared(initialised) {
   const settings = { max_connections: '500', fsync: 'off', full_page_writes: 'off' }
-  const embedded = await startEmbedded({ settings, initialised })
+  const embedded = await startEmbedded({ settings, parent: parentFor(initialised), initialised })
   await cheapenLogins(embedded.url)
   await rows(embedded.url, `CREATE DATABASE ${TEMPLATE}`)
   await applySchema(inDatabase(embedded.url, TEMPLATE))
