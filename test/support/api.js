@@ -10,7 +10,7 @@ import { until, within } from './until.js'
 const SERVER = fileURLToPath(new URL('../../api/server.js', import.meta.url))
 
 /** Other tests load the machine, too: nothing is refused and nothing times out but where a test asks for it. */
-const PATIENT = {
+export const PATIENT = {
   MAX_QUEUE_MS: '0',
   MAX_QUEUE_REQUESTS: '1000000',
   MAX_LOOP_DELAY_MS: '0',
@@ -121,13 +121,13 @@ export async function readyz({ adminUrl }) {
   return { .../** @type {any} */ (await answer.json()), code: answer.status }
 }
 
-/** No answer waits for the log, which comes a moment later. @param {Api | string} log an API's, or a file @param {RegExp} pattern */
+/** No answer waits for the log, which comes a moment later. @param {Pick<Api, 'log'> | string} log an API's, or a file @param {RegExp} pattern */
 export function logged(log, pattern) {
   const text = () => (typeof log === 'string' ? fs.readFileSync(log, 'utf8') : log.log())
   return until(`${pattern} in the log`, () => pattern.test(text()))
 }
 
-/** What an API has logged, but for the line that it is still printing. @param {Api} api @returns {any[]} */
+/** What an API has logged, but for the line that it is still printing. @param {Pick<Api, 'log'>} api @returns {any[]} */
 export function logLines(api) {
   const lines = api.log().split('\n').slice(0, -1)
   return lines.map((line) => JSON.parse(line))

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { answers, connect, rawPost } from '../../support/socket.js'
@@ -13,7 +14,7 @@ const AT_LOCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_databa
 for (const mode of ['single', 'pipelined', 'batched']) {
   t.test(`${mode}: who would wait too long gets a 503 at once on the same connection, and is counted`, async (t) => {
     const settings = { INSERT_MODE: mode, POOL_MAX: '1', PIPELINE_CONNECTIONS: '1', BATCH_SLOTS: '1' }
-    const api = await startApi(t, database.url, { ...settings, MAX_QUEUE_REQUESTS: '5' })
+    const api = await startHere(t, database.url, { ...settings, MAX_QUEUE_REQUESTS: '5' })
     t.equal((await post(api.url, newUser())).status, 201)
     const release = await blockTable(t, database.url)
     // The first by itself: a batch that takes a second one along would leave only four to wait.
@@ -54,7 +55,7 @@ t.test('passwords that wait to be hashed count, requests that never get to the d
 })
 
 t.test('connections beyond the limit are closed and counted, the others served', async (t) => {
-  const api = await startApi(t, database.url, { MAX_CONNECTIONS: '3' })
+  const api = await startHere(t, database.url, { MAX_CONNECTIONS: '3' })
   /** @type {Awaited<ReturnType<typeof connect>>[]} */
   const kept = []
   let refused = 0

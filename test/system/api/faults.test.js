@@ -3,18 +3,19 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { metric, newUser, post, startApi } from '../../support/api.js'
+import { logLines, metric, newUser, post, untilReadyz } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { rows, takeConnections } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newServer } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
 
 const database = await newServer(t, { max_connections: '24', fsync: 'off' })
-const api = await startApi(t, database.url)
+const api = await startHere(t, database.url)
 const SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'"
 
 t.test('a database without a connection to spare: 503, no connection leaks, and 201 when there is one', async (t) => {
-  const api = await startApi(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '4' })
+  const api = await startHere(t, database.url, { INSERT_MODE: 'prepared', POOL_MAX: '4' })
   await endSessions()
   const release = await takeConnections(t, database.url)
   await untilAll(api.url, 503)
@@ -31,7 +32,7 @@ t.test('a slow database: whoever would wait longer than MAX_QUEUE_MS is refused'
      CREATE TRIGGER slow BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION slow()`,
   )
   t.teardown(() => rows(database.url, 'DROP FUNCTION slow() CASCADE'))
-  const api = await startApi(t, database.url, { INSERT_MODE: 'single', POOL_MAX: '1', MAX_QUEUE_MS: '100' })
+  const api = await startHere(t, database.url, { INSERT_MODE: 'single', POOL_MAX: '1', MAX_QUEUE_MS: '100' })
   const count = { created: 0, refused: 0 }
   const isOver = () => count.created >= 32 && count.refused > 0
   const client = async () => {
@@ -62,6 +63,46 @@ t.test('a database that takes no writes: 503, then 201 when it does', async (t) 
   await rows(writable.href, 'ALTER DATABASE postgres SET default_transaction_read_only = off')
   await endSessions()
   await untilAll(api.url, 201)
+})
+
+t.test('Postgres gone and back: 503s meanwhile, then 201s, by itself', async (t) => {
+  const api = await startHere(t, database.url)
+  for (const [i, signal] of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL']).entries()) {
+    t.equal((await post(api.url, newUser())).status, 201)
+    await database.halt(signal)
+    await until('a 503', async () => (await post(api.url, newUser())).status === 503)
+    for (let i = 0; i < 10; i++) {
+      const answer = await post(api.url, newUser())
+      t.equal(answer.status, 503)
+      t.equal(answer.headers.get('retry-after'), '1')
+      t.match(await answer.json(), { code: 'database_unavailable' })
+    }
+    t.match(await untilReadyz(api, 'database unavailable'), { code: 503 })
+    t.equal((await fetch(`${api.adminUrl}/healthz`)).status, 200)
+    await database.start()
+    await until('a 201', async () => (await post(api.url, newUser())).status === 201)
+    t.match(await untilReadyz(api, 'ready'), { code: 200 })
+    const times = (/** @type {RegExp} */ pattern) => logLines(api).filter(({ msg }) => pattern.test(msg)).length
+    await until(`${signal} in the log`, () => times(/^database available again/) === i + 1)
+    t.equal(times(/^database unavailable/), i + 1, `after ${signal}: said once, not once a request`)
+  }
+})
+
+t.test('pipelined: a retired connection whose server never says farewell is cut', async (t) => {
+  const settings = { INSERT_MODE: 'pipelined', PIPELINE_CONNECTIONS: '1', STATEMENT_TIMEOUT_MS: '1000' }
+  const api = await startHere(t, database.url, { ...settings, POOL_MAX_LIFETIME_MS: '1000' })
+  const own = "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api' AND query LIKE '%INTO users%'"
+  let pid = 0
+  await until('a session', async () => {
+    await post(api.url, newUser())
+    pid = (await rows(database.url, own))[0]?.pid
+    return pid
+  })
+  // The kernel keeps the connection of a stopped process open.
+  process.kill(pid, 'SIGSTOP')
+  t.teardown(() => process.kill(pid, 'SIGCONT'))
+  await until('a 201 over another connection', async () => (await post(api.url, newUser())).status === 201)
+  t.not((await rows(database.url, `${own} ORDER BY backend_start DESC`))[0].pid, pid)
 })
 
 // The last: its table is gone with its file system.

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { blockTable } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { answers, connect, ended, rawPost } from '../../support/socket.js'
@@ -18,7 +19,7 @@ const ATTACKER = fileURLToPath(new URL('../../support/tiny-chunks.js', import.me
 const HEAD = 'POST /user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
 const GET_WITH_BODY = 'GET /user/2000000000 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
 const database = await newDatabase(t)
-const api = await startApi(t, database.url)
+const api = await startHere(t, database.url)
 
 /** @param {number} bytes length of the JSON of a user, as the password fills it up */
 function userOf(bytes) {

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import t from 'tap'
 import { KEY_PATTERN } from '../../../api/idempotency.js'
-import { logged, newUser, post, startApi } from '../../support/api.js'
+import { logged, newUser, post } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { blockTable, rows, untilAtLock } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { tcpProxy } from '../../support/servers.js'
@@ -10,9 +11,9 @@ import { until } from '../../support/until.js'
 const database = await newDatabase(t)
 const proxy = await tcpProxy(t, database.url)
 const [api, impatient, hashing] = await Promise.all([
-  startApi(t, database.url),
-  startApi(t, proxy.url, { STATEMENT_TIMEOUT_MS: '2000' }),
-  startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt', IDEMPOTENCY_KEY_TTL_MS: '3600000' }),
+  startHere(t, database.url),
+  startHere(t, proxy.url, { STATEMENT_TIMEOUT_MS: '2000' }),
+  startHere(t, database.url, { PASSWORD_STORAGE: 'scrypt', IDEMPOTENCY_KEY_TTL_MS: '3600000' }),
 ])
 let keys = 0
 const newKey = () => `key-${process.pid}-${keys++}`

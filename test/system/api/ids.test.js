@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t from 'tap'
-import { newUser, post, startApi, untilMetric } from '../../support/api.js'
+import { newUser, post, untilMetric } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 
@@ -47,7 +48,7 @@ const MODES = ['single', 'prepared', 'pipelined', 'batched']
 // They see the old table first.
 await rows(database.url, OLD_TABLE)
 const apis = await Promise.all(
-  MODES.map(async (mode) => ({ mode, api: await startApi(t, database.url, { INSERT_MODE: mode }) })),
+  MODES.map(async (mode) => ({ mode, api: await startHere(t, database.url, { INSERT_MODE: mode }) })),
 )
 
 async function endSessions() {

@@ -1,13 +1,14 @@
 import t from 'tap'
 import { textArray } from '../../../api/insert.js'
-import { metric, newUser, startApi } from '../../support/api.js'
+import { metric, newUser } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { inOneBatch, newUsers } from '../../support/batch.js'
 import { rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 
 const database = await newDatabase(t)
 
-const api = await startApi(t, database.url, { INSERT_MODE: 'batched', BATCH_SLOTS: '1' })
+const api = await startHere(t, database.url, { INSERT_MODE: 'batched', BATCH_SLOTS: '1' })
 
 /** @param {Response} answer */
 const idOf = (answer) => answer.headers.get('location')?.slice('/user/'.length)

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { metric, newUser, post, startApi, untilReadyz } from '../../support/api.js'
+import { metric, newUser, post, untilReadyz } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
@@ -21,7 +22,7 @@ const shareNone = (some, others) => !some.some((pid) => others.includes(pid))
 
 /** @param {any} t @param {string} mode @param {Record<string, string>} settings */
 function start(t, mode, settings) {
-  return startApi(t, `${database.url}&application_name=${mode}`, { INSERT_MODE: mode, ...settings })
+  return startHere(t, `${database.url}&application_name=${mode}`, { INSERT_MODE: mode, ...settings })
 }
 
 // The two kinds of connections: those of the pool, taken by one statement at a time, and those that statements share.
@@ -92,7 +93,7 @@ for (const { mode, api } of apis) {
 }
 
 t.test('a lifetime shorter than a login: ready, and requests are served', async (t) => {
-  const api = await startApi(t, database.url, { POOL_MAX_LIFETIME_MS: '1' })
+  const api = await startHere(t, database.url, { POOL_MAX_LIFETIME_MS: '1' })
   t.equal((await post(api.url, newUser())).status, 201)
   await untilReadyz(api, 'ready')
   const check =

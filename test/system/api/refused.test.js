@@ -1,5 +1,6 @@
 import t from 'tap'
-import { logged, logLines, metric, newUser, post, startApi, startUnready } from '../../support/api.js'
+import { logged, logLines, metric, newUser, post, startUnready } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { inOneBatch, newUsers } from '../../support/batch.js'
 import { rows } from '../../support/database.js'
 import { newServer } from '../../support/postgres.js'
@@ -17,7 +18,7 @@ async function startGuest(t, env) {
   const url = new URL(database.url)
   url.username = 'guest'
   url.password = 'guest'
-  const api = await startApi(t, String(url), env)
+  const api = await startHere(t, String(url), env)
   await Promise.all(newUsers(REQUESTS).map((user) => post(api.url, user)))
   return api
 }
@@ -35,7 +36,7 @@ async function failures(code) {
   return text.split(`<${code}>ERROR:`).length - 1
 }
 
-/** What is logged at level error. @param {import('../../support/api.js').Api} api */
+/** What is logged at level error. @param {import('../../support/api-here.js').ApiHere} api */
 const errorLines = (api) => logLines(api).filter(({ level }) => level >= 50)
 
 // One statement at a time, so that requests share it.

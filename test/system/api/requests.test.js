@@ -1,7 +1,8 @@
 import { scryptSync } from 'node:crypto'
 import t from 'tap'
 import { PROBLEMS } from '../../../api/errors.js'
-import { logged, logLines, metric, newUser, post, startApi } from '../../support/api.js'
+import { logged, logLines, metric, newUser, post } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { connect, ended, rawPost } from '../../support/socket.js'
@@ -11,7 +12,7 @@ const user = { email: 'ada@example.com', password: 'secret' }
 const long = 'x'.repeat(256)
 
 const database = await newDatabase(t)
-const api = await startApi(t, database.url)
+const api = await startHere(t, database.url)
 
 t.test('POST /user stores a user, and its Location does not dangle', async (t) => {
   const before = newUser()
@@ -199,7 +200,7 @@ t.test('PASSWORD_STORAGE=plain warns at the start, and no line is logged per req
 })
 
 t.test('PASSWORD_STORAGE=scrypt stores a hash of the password', async (t) => {
-  const other = await startApi(t, database.url, { PASSWORD_STORAGE: 'scrypt' })
+  const other = await startHere(t, database.url, { PASSWORD_STORAGE: 'scrypt' })
   const stored = await storedPassword(other, 'correct horse')
   t.ok(isHashOf('correct horse', stored), stored)
   t.notOk(isHashOf('Correct horse', stored), 'and of no other')
@@ -208,7 +209,7 @@ t.test('PASSWORD_STORAGE=scrypt stores a hash of the password', async (t) => {
   t.ok(isHashOf('correct horse', again))
 })
 
-/** What is stored as the password of a new user. @param {import('../../support/api.js').Api} api @param {string} password @returns {Promise<string>} */
+/** What is stored as the password of a new user. @param {import('../../support/api-here.js').ApiHere} api @param {string} password @returns {Promise<string>} */
 async function storedPassword(api, password) {
   const answer = await post(api.url, { ...newUser(), password })
   const id = answer.headers.get('location')?.slice('/user/'.length)

@@ -1,0 +1,17 @@
+import pino from 'pino'
+
+/**
+ * The log, one JSON object per line.
+ *
+ * @param {string} level
+ * @param {import('pino').DestinationStream} [destination] default: standard output
+ */
+export function createLog(level, destination) {
+  const options = { level, serializers: { err: describeError } }
+  return destination ? pino(options, destination) : pino(options)
+}
+
+/** Omits Postgres' error detail, which quotes the row, password included. @param {any} error */
+function describeError({ name, code, message, stack }) {
+  return { type: name, code, message, stack }
+}

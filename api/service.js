@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import { createApp } from './app.js'
+import { warningsOf } from './config.js'
+import { openSession } from './connections.js'
+import { drain } from './drain.js'
+import { createGate } from './gate.js'
+import { createInsertOnce } from './idempotency.js'
+import { insertModes } from './insert.js'
+import { createAdminServer, createMetrics } from './metrics.js'
+import { passwordStorage } from './passwords.js'
+import { createPool } from './pool.js'
+import { createReadiness } from './readiness.js'
+import { createUsers } from './users.js'
+
+/** Files that are neither client connections nor the pool's: the admin listener's, the readiness check's session, the log, Node's own. */
+const OTHER_FILES = 48
+
+/** How often Node looks for requests that take too long; its default of 30 s would make the timeouts a fiction. */
+const TIMEOUT_CHECK_INTERVAL_MS = 500
+
+/** A port that cannot be listened on. The message is one line. */
+export class ListenError extends Error {}
+
+/**
+ * The whole service on its two ports. Independent of the process: of its environment, its signals and its exit.
+ *
+ * @param {import('./config.js').Config} config
+ * @param {import('pino').Logger} log
+ * @throws {ListenError}
+ */
+export async function startService(config, log) {
+  for (const warning of warningsOf(config)) log.warn(warning)
+  const metrics = createMetrics(config)
+  const pool = createPool(config, { log, observe: metrics.observeStatement })
+  const insert = insertModes[config.insertMode](pool, config)
+  const insertOnce = createInsertOnce(pool, config)
+  const users = createUsers({ pool, insert, insertOnce, storePassword: passwordStorage[config.passwordStorage] })
+  const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
+  const gate = createGate({ waiting, limits: config })
+  const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })
+  const { server, sockets, dropped } = createApiServer(app, config)
+  metrics.watch({ app, pool, users, gate, server, dropped })
+
+  let draining = false
+  const readiness = createReadiness({
+    openSession: () => openSession(config),
+    pool,
+    maxLifetime_ms: config.poolMaxLifetimeMs,
+    log,
+    isDraining: () => draining,
+  })
+  const admin = createAdminServer({ registry: metrics.registry, readiness })
+  const url = await listen(server, config.port, config.host, config.listenBacklog)
+  const adminUrl = await listen(admin, config.adminPort, config.adminHost)
+  log.info({ url, admin_url: adminUrl, insert_mode: config.insertMode, pool_max: config.poolMax }, 'listening')
+
+  return {
+    url,
+    adminUrl,
+
+    /** Stops accepting, and answers what has arrived, within the bound that is configured. */
+    drain() {
+      draining = true
+      readiness.end()
+      return drain({ server, sockets, app, pool, timeoutMs: config.shutdownTimeoutMs })
+    },
+
+    /** Ends everything at once, for a process that goes on; statements in flight are left to end by themselves. */
+    close() {
+      // A drain ends the pool by itself.
+      if (!draining) void pool.end()
+      draining = true
+      readiness.end()
+      for (const one of [server, admin]) {
+        one.close()
+        one.closeAllConnections()
+      }
+      metrics.stop()
+    },
+  }
+}
+
+/** @param {import('./app.js').App} app @param {import('./config.js').Config} config */
+function createApiServer(app, config) {
+  const server = http.createServer(
+    {
+      keepAliveTimeout: config.keepAliveTimeoutMs,
+      headersTimeout: config.requestTimeoutMs,
+      requestTimeout: config.requestTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+    },
+    app.handle,
+  )
+  // A connection on which nothing moves for longer than any request may take belongs to a client that does not read.
+  server.timeout = config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs
+  // A client that closes its side behind its request still gets its answer: the row is stored by then. (Node's own
+  // property, in lib/_http_server.js since 0.x and without a page in the manual; by default it drops the answer.)
+  Object.assign(server, { httpAllowHalfOpen: true })
+  // At the limit of open files the kernel keeps accepting connections, and Node closes them silently.
+  const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
+  server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
+  let dropped = 0
+  server.on('drop', () => dropped++)
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.on('checkExpectation', app.refuseExpectation)
+  server.on('clientError', app.clientError)
+  return { server, sockets, dropped: () => dropped }
+}
+
+/** The hard limit of open files, to which Node raises the soft one at its start; Infinity where there is no /proc. */
+function openFiles() {
+  try {
+    return Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+/**
+ * @param {http.Server} server
+ * @param {number} port
+ * @param {string} host
+ * @param {number} [backlog]
+ * @returns {Promise<string>} where it listens
+ * @throws {ListenError}
+ */
+async function listen(server, port, host, backlog) {
+  server.listen({ port, host, backlog })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new ListenError(`cannot listen on ${host}:${port}: ${/** @type {Error} */ (error).message}`)
+  }
+  const { address, family, port: bound } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
+}
