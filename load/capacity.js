@@ -2,7 +2,7 @@ import { DRIVERS } from './drivers/index.js'
 import { sends } from './drivers/refuse.js'
 import { limitOfRun } from './limit.js'
 import { moved, relaxedCell } from './relax.js'
-import { CONFIRM_TIMES, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './search/of-records.js'
+import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './search/of-records.js'
 import { intervalOf, nextTrial, searchProblem } from './search/search.js'
 
 /**
@@ -172,8 +172,7 @@ function limitOf(plan, records) {
 
 /** What the search met above the capacity. @param {import('./run.js').Plan} plan @param {Records} records */
 function searchedLimit(plan, records) {
-  const low_rps = intervalOf(trialsOf(records, plan), searchPlan(plan, records))?.low_rps
-  return limitOfRun(of(records, 'search'), low_rps)
+  return limitOfRun(of(records, 'search'), foundSoFar(plan, records)?.low_rps)
 }
 
 /** The runner-up in the place of the accused. @param {import('./limit.js').Limit} limit @returns {import('./limit.js').Limit} */
@@ -189,7 +188,7 @@ function other({ resource, evidence, runner_up, runner_up_evidence, confirmed })
 
 /** @param {import('./run.js').Plan} plan @param {Records} records @returns {number | null} where the relaxed limit is tried */
 function edgeOf(plan, records) {
-  const found = intervalOf(trialsOf(records, plan), searchPlan(plan, records))
+  const found = foundSoFar(plan, records)
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
 }
 

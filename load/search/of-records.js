@@ -1,6 +1,6 @@
 import { ratesText } from '../report/table.js'
 import { scoreOf } from './score.js'
-import { intervalOf, SEARCH_DEFAULTS } from './search.js'
+import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /** @typedef {import('../trial.js').TrialRecord[]} Records */
 
@@ -31,6 +31,11 @@ export function plateauOf(records) {
   return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))
 }
 
+/** @param {import('../run.js').Plan} plan @param {Records} records */
+export function foundSoFar(plan, records) {
+  return edgesOf(trialsOf(records, plan), searchPlan(plan, records))
+}
+
 /** @param {Records} records @param {string} experiment */
 export function of(records, experiment) {
   return records.filter((record) => record.experiment === experiment)
@@ -50,6 +55,6 @@ const PURPOSES = {
  * @param {import('./search.js').NextTrial} next
  */
 export function thoughtOf(plan, records, { purpose }) {
-  const found = intervalOf(trialsOf(records, plan), searchPlan(plan, records))
+  const found = foundSoFar(plan, records)
   return found ? `so far ${ratesText(found)}: ${PURPOSES[purpose]}` : 'a first rate, from the closed loops'
 }

@@ -88,16 +88,27 @@ export function nextTrial(trials, plan) {
  *
  * @param {SearchTrial[]} trials
  * @param {SearchPlan} plan
- * @returns {{ low_rps: number | null, high_rps: number | null, trials: number, confidence: number } | null} null: no rate
- *   has an answer; low_rps null: even the lowest failed; high_rps null: at least low_rps; trials: valid ones; confidence:
- *   see confidence.js
+ * @returns {{ low_rps: number | null, high_rps: number | null } | null} null: no rate has an answer; low_rps null: even the
+ *   lowest failed; high_rps null: at least low_rps
+ */
+export function edgesOf(trials, plan) {
+  const { low, high } = boundsOf(levelsOf(trials, plan))
+  return low || high ? { low_rps: low?.rate_rps ?? null, high_rps: high?.rate_rps ?? null } : null
+}
+
+/**
+ * The same, and how sure it is: to compute that takes far longer than to find the edges.
+ *
+ * @param {SearchTrial[]} trials
+ * @param {SearchPlan} plan
+ * @returns {{ low_rps: number | null, high_rps: number | null, trials: number, confidence: number } | null} trials: valid
+ *   ones; confidence: see confidence.js
  */
 export function intervalOf(trials, plan) {
-  const { low, high } = boundsOf(levelsOf(trials, plan))
-  if (!low && !high) return null
+  const edges = edgesOf(trials, plan)
+  if (!edges) return null
   const valid = trials.filter(({ verdict }) => verdict !== 'invalid')
-  const [low_rps, high_rps] = [low?.rate_rps ?? null, high?.rate_rps ?? null]
-  return { low_rps, high_rps, trials: valid.length, confidence: probabilityBetween(low_rps, high_rps, valid) }
+  return { ...edges, trials: valid.length, confidence: probabilityBetween(edges.low_rps, edges.high_rps, valid) }
 }
 
 /**

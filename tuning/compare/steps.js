@@ -1,4 +1,4 @@
-import { isSettled, isValid } from '../../load/ladder.js'
+import { byExperiment, isSettled, isValid } from '../../load/ladder.js'
 import { visitsOf } from '../design.js'
 import { generatorShare } from '../generator-share.js'
 import { capacityOf, capacityStep } from '../tune/capacity-of.js'
@@ -44,8 +44,9 @@ const REFUSED_RATIO = 0.01
  */
 export function nextStep(plan, records) {
   const visits = visitsOf({ cells: ['a', 'b'], anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
+  const trials = byExperiment(records)
   for (const [i, visit] of visits.entries()) {
-    const step = latencyStep(plan, visit, records) ?? ladderStep(plan, visit, records)
+    const step = latencyStep(plan, visit, trials) ?? ladderStep(plan, visit, trials)
     if (step) return { ...step, left_s: (durationOf(plan) * (visits.length - i)) / visits.length }
   }
   if (plan.mix.entries) return null
@@ -131,13 +132,13 @@ export function rateLimit(plan, name, records) {
 /**
  * @param {ComparePlan} plan
  * @param {import('../design.js').Visit} visit
- * @param {Records} records
+ * @param {Map<string, Records>} trials by experiment
  * @returns {import('../../load/run.js').Step | null}
  */
-function latencyStep({ concurrency, duration_s }, { block, position, cell }, records) {
+function latencyStep({ concurrency, duration_s }, { block, position, cell }, trials) {
   for (const connections of concurrency) {
     const experiment = `latency/${block}/${position}/${connections}`
-    if (isDone(experiment, records)) continue
+    if (isSettled(trials.get(experiment) ?? [])) continue
     return { experiment, cell, left_s: 0, load: { ...closed(connections, duration_s), per_worker_rps: 0 } }
   }
   return null
@@ -146,19 +147,19 @@ function latencyStep({ concurrency, duration_s }, { block, position, cell }, rec
 /**
  * @param {ComparePlan} plan
  * @param {import('../design.js').Visit} visit
- * @param {Records} records
+ * @param {Map<string, Records>} trials by experiment
  * @returns {import('../../load/run.js').Step | null}
  */
-function ladderStep({ ladders, per_worker_rps, rung_s }, { block, position, cell }, records) {
+function ladderStep({ ladders, per_worker_rps, rung_s }, { block, position, cell }, trials) {
   if (block >= ladders) return null
   let before_rps = 0
   for (const workers of WORKERS) {
     const experiment = `max/${block}/${position}/${workers}`
-    if (!isDone(experiment, records)) {
+    const own = trials.get(experiment) ?? []
+    if (!isSettled(own)) {
       return { experiment, cell, left_s: 0, load: { ...closed(workers, rung_s), per_worker_rps } }
     }
-    const rung = records.find((record) => record.experiment === experiment && isValid(record))
-    const goodput_rps = rung?.traffic.goodput_rps ?? 0
+    const goodput_rps = own.find(isValid)?.traffic.goodput_rps ?? 0
     if (goodput_rps < GAIN * before_rps) return null
     before_rps = goodput_rps
   }
@@ -169,11 +170,6 @@ function ladderStep({ ladders, per_worker_rps, rung_s }, { block, position, cell
 function closed(connections, duration_s) {
   const loop = /** @type {const} */ ('closed')
   return { driver: 'client', loop, rate_rps: null, connections, warmup_s: WARMUP_S, duration_s }
-}
-
-/** @param {string} experiment @param {Records} records */
-function isDone(experiment, records) {
-  return isSettled(records.filter((record) => record.experiment === experiment))
 }
 
 /** @param {Records} records @param {Name} name @param {string} kind */

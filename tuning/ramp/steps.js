@@ -1,3 +1,4 @@
+import { byExperiment, isValid } from '../../load/ladder.js'
 import { visitsOf } from '../design.js'
 import { aroundCeiling, crossingOf, nextWorkers } from './climb.js'
 
@@ -54,13 +55,14 @@ export function nextStep(plan, records) {
   if (screen) return screen
   const all = seriesOf(plan)
   const visits = visitsOf({ cells: all.map(({ key }) => key), anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
+  const climbs = byExperiment(records, climbOf)
   for (const [i, { block, cell: key }] of visits.entries()) {
     const series = /** @type {Series} */ (all.find((one) => one.key === key))
-    const workers = climbStep(plan, series, block, records)
+    const workers = climbStep(plan, series, block, climbs)
     if (workers === null) continue
     const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
     const load = { ...loadOf(plan, series.driver, workers), ...mixOf(plan, series) }
-    return { experiment: `ramp/${block}/${key}/${workers}`, cell: series.side, left_s, load }
+    return { experiment: `${climbName(block, key)}/${workers}`, cell: series.side, left_s, load }
   }
   return null
 }
@@ -123,13 +125,17 @@ export function crossingsOf(plan, records, key) {
   const trials = trialsOf(records, key)
   const blocks = [...new Set(trials.map(blockOf))].sort((a, b) => a - b)
   return blocks.flatMap((block) => {
-    const rungs = rungsOf(
-      plan,
-      trials.filter((trial) => blockOf(trial) === block),
-    )
-    const crossing = crossingOf(rungs, plan.ceiling_ms)
-    return crossing && crossing.rps > 0 ? [{ block, ...crossing, ...aroundCeiling(rungs) }] : []
+    const own = trials.filter((trial) => blockOf(trial) === block)
+    const met = metBy(plan, own)
+    return met ? [{ block, ...met }] : []
   })
+}
+
+/** Where a climb met the ceiling. @param {RampPlan} plan @param {Records} trials valid, of one series and block */
+function metBy(plan, trials) {
+  const rungs = rungsOf(plan, trials)
+  const crossing = crossingOf(rungs, plan.ceiling_ms)
+  return crossing && crossing.rps > 0 ? { ...crossing, ...aroundCeiling(rungs) } : null
 }
 
 /**
@@ -183,26 +189,48 @@ function screenStep(plan, records) {
  * @param {RampPlan} plan
  * @param {Series} series
  * @param {number} block
- * @param {Records} records
+ * @param {Climbs} climbs
+ *
+ * @typedef {Map<string, Records>} Climbs trials by climb
  */
-function climbStep(plan, { key, driver }, block, records) {
-  const own = records.filter(({ experiment }) => experiment.startsWith(`ramp/${block}/${key}/`))
+function climbStep(plan, { key, driver }, block, climbs) {
+  const own = climbs.get(climbName(block, key)) ?? []
   const last = own.filter(({ load }) => load.connections === own.at(-1)?.load.connections)
   if (last.length > 0 && !isDone(last)) return last[0].load.connections
   // A rung that cannot be had ends its climb: what lies beyond it would only be guessed.
   if (last.length > 0 && last.every(({ outcome }) => outcome.verdict === 'invalid')) return null
-  const rungs = rungsOf(plan, trialsOf(own, key))
+  const rungs = rungsOf(plan, own.filter(isValid))
   // With any other number, wrk leaves cores unused.
   const multiple = driver === 'wrk' ? (plan.generator_cores ?? 1) : 1
-  return nextWorkers(rungs, { ...climbOf(plan, key, block, records), multiple })
+  return nextWorkers(rungs, { ...startOf(plan, key, block, climbs), multiple })
 }
 
-/** @param {RampPlan} plan @param {string} key @param {number} block @param {Records} records @returns {import('./climb.js').Climb} */
-function climbOf(plan, key, block, records) {
+/**
+ * The first climb begins at the bottom, later ones below the ceiling that an earlier one met.
+ *
+ * @param {RampPlan} plan
+ * @param {string} key
+ * @param {number} block
+ * @param {Climbs} climbs
+ * @returns {import('./climb.js').Climb}
+ */
+function startOf(plan, key, block, climbs) {
   const { most_workers: most, growth, close } = plan
-  const [known] = crossingsOf(plan, records, key).filter((crossing) => crossing.block < block)
-  if (!known?.below) return { start: START_WORKERS, most, growth, close }
-  return { start: known.below.workers, most, growth: close, close }
+  for (let earlier = 0; earlier < block; earlier++) {
+    const known = metBy(plan, (climbs.get(climbName(earlier, key)) ?? []).filter(isValid))
+    if (known?.below) return { start: known.below.workers, most, growth: close, close }
+  }
+  return { start: START_WORKERS, most, growth, close }
+}
+
+/** The name of a climb, without the workers of a rung. @param {number} block @param {string} key */
+function climbName(block, key) {
+  return `ramp/${block}/${key}`
+}
+
+/** @param {string} experiment */
+function climbOf(experiment) {
+  return experiment.slice(0, experiment.lastIndexOf('/'))
 }
 
 /** @param {RampPlan} plan @param {string} driver @param {number} connections */

@@ -1,4 +1,5 @@
 import { answerOf, nextStep } from '../../load/capacity.js'
+import { foundSoFar } from '../../load/search/of-records.js'
 
 /**
  * The search for the capacity, as `sweep` does it, of one cell among the trials of a larger run.
@@ -22,6 +23,19 @@ export function capacityStep(phase, cell, plan, records) {
  */
 export function capacityOf(phase, cell, plan, records) {
   return answerOf(plan, ownOf(phase, cell, records))
+}
+
+/**
+ * The rate up to which a cell meets the SLO, without what else `capacityOf` says of it.
+ *
+ * @param {string} phase
+ * @param {string} cell
+ * @param {import('../../load/run.js').Plan} plan
+ * @param {import('../../load/trial.js').TrialRecord[]} records
+ * @returns {number | null}
+ */
+export function lowestOf(phase, cell, plan, records) {
+  return foundSoFar(plan, ownOf(phase, cell, records))?.low_rps ?? null
 }
 
 /** @param {string} phase @param {string} cell @param {import('../../load/trial.js').TrialRecord[]} records */

@@ -1,7 +1,7 @@
-import { isSettled } from '../../load/ladder.js'
+import { byExperiment, isSettled } from '../../load/ladder.js'
 import { levelsOf, nameOf, visitsOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
-import { capacityOf, capacityStep } from './capacity-of.js'
+import { capacityStep, lowestOf } from './capacity-of.js'
 import { recommendationOf } from './recommend.js'
 
 /** What each cell is offered in each block, as shares of the anchor's capacity. */
@@ -57,7 +57,7 @@ export function durationOf(plan) {
 
 /** What the rates of a matrix are shares of. @param {TunePlan} plan @param {Records} records */
 export function anchorCapacity(plan, records) {
-  return plan.capacity_rps ?? capacityOf('anchor', plan.anchor, plan, records).capacity?.low_rps ?? null
+  return plan.capacity_rps ?? lowestOf('anchor', plan.anchor, plan, records)
 }
 
 /** The cells that are worth a search of their own, the anchor last, or none if it is the best. @param {TunePlan} plan @param {Records} records */
@@ -76,11 +76,12 @@ export function finalistsOf(plan, records) {
  */
 function blockStep(plan, capacity_rps, records, isOut) {
   const visits = visitsOf(designOf(plan))
+  const trials = byExperiment(records)
   for (const [i, { block, position, cell }] of visits.entries()) {
     if (isOut(cell)) continue
     for (const kind of ORDER) {
       const experiment = `block/${block}/${position}/${kind}`
-      if (isSettled(records.filter((record) => record.experiment === experiment))) continue
+      if (isSettled(trials.get(experiment) ?? [])) continue
       const load = {
         driver: 'paced',
         loop: /** @type {const} */ ('open'),

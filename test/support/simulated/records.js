@@ -18,13 +18,14 @@ const MOST_TRIALS = 5000
  */
 export function recordsOf(plan, next, serve, { change = (record) => record, notApplied = [], given = [] } = {}) {
   const records = [...given]
+  let at_s = records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0)
   for (let step = next(plan, records, notApplied); step; step = next(plan, records, notApplied)) {
     if (records.length >= MOST_TRIALS) throw new Error(`the design goes on after ${MOST_TRIALS} trials`)
     const trial = records.length + 1
-    const at_s = records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0)
     const started_at = new Date(at_s * 1000).toISOString()
     const about = { trial, started_at, ...(plan.slo && { slo: plan.slo }), ...(plan.mix && { mix: plan.mix }) }
     records.push(change(recordOf(step, serve(step, { trial, at_s }), about), step))
+    at_s += step.load.warmup_s + step.load.duration_s
   }
   return records
 }
