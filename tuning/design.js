@@ -62,6 +62,24 @@ export function visitsOf({ cells, anchor, blocks, seed }) {
   }).flat()
 }
 
+/**
+ * What follows from a plan alone is computed once: a verb asks for it before every trial.
+ *
+ * @template {object} P
+ * @template T
+ * @param {(plan: P) => T} compute
+ * @returns {(plan: P) => T}
+ */
+export function oncePerPlan(compute) {
+  /** @type {WeakMap<P, T>} */
+  const known = new WeakMap()
+  return (plan) => {
+    const found = known.get(plan) ?? compute(plan)
+    known.set(plan, found)
+    return found
+  }
+}
+
 /** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed @returns {T[]} */
 export function shuffled(values, seed) {
   const order = [...values]

@@ -164,7 +164,12 @@ function keyOf(block, levels) {
 function groupBy(values, keyOf) {
   /** @type {Map<string, T[]>} */
   const groups = new Map()
-  for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value])
+  for (const value of values) {
+    const key = keyOf(value)
+    const own = groups.get(key)
+    if (own) own.push(value)
+    else groups.set(key, [value])
+  }
   return groups
 }
 

@@ -13,7 +13,7 @@ export function typical(values, confidence) {
   const outside = criticalRank(values.length, (1 - confidence) / 2)
   const [low, high] =
     outside === 0 ? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] : [means[outside - 1], means.at(-outside)]
-  return { estimate: median(means), low, high: Number(high), pairs: values.length }
+  return { estimate: middleOf(means.filter(Number.isFinite)), low, high: Number(high), pairs: values.length }
 }
 
 /**
@@ -28,18 +28,22 @@ export function typical(values, confidence) {
  *   this confidence: four of each for 0.95
  */
 export function shift(values, others, confidence) {
-  const differences = values.flatMap((a) => others.map((b) => a - b)).sort((a, b) => a - b)
+  const differences = Float64Array.from(values.flatMap((a) => others.map((b) => a - b))).sort()
   const outside = criticalWins(values.length, others.length, (1 - confidence) / 2)
   const [low, high] =
     outside === 0
       ? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
       : [differences[outside - 1], differences.at(-outside)]
-  return { estimate: median(differences), low, high: Number(high) }
+  return { estimate: middleOf(differences.filter(Number.isFinite)), low, high: Number(high) }
 }
 
 /** @param {Iterable<number>} values at least one @returns {number} NaN without values */
 export function median(values) {
-  const sorted = Float64Array.from([...values].filter((value) => Number.isFinite(value))).sort()
+  return middleOf(Float64Array.from(values).filter(Number.isFinite).sort())
+}
+
+/** @param {Float64Array} sorted */
+function middleOf(sorted) {
   const middle = sorted.length / 2
   return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2
 }

@@ -1,5 +1,5 @@
 import { markdownTable } from 'markdown-table'
-import { NONE } from '../load/report/table.js'
+import { decimal, NONE } from '../load/report/table.js'
 import { median } from './ranks.js'
 
 /** `median [least–most]` @param {number[]} values @param {number} digits */
@@ -7,7 +7,7 @@ export function spread(values, digits) {
   const known = values.filter((value) => Number.isFinite(value))
   if (known.length === 0) return NONE
   const text = (/** @type {number} */ value) => {
-    return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    return decimal(value, digits)
   }
   const [least, most] = [Math.min(...known), Math.max(...known)]
   return known.length === 1 ? text(least) : `${text(median(known))} [${text(least)}–${text(most)}]`

@@ -83,6 +83,24 @@ export function count(value) {
   return value.toLocaleString('en-US')
 }
 
+/** @type {Map<string, Intl.NumberFormat>} to make one takes far longer than to use it */
+const formats = new Map()
+
+/**
+ * 12345.67 -> 12,345.7
+ *
+ * @param {number} value
+ * @param {number} most digits behind the point
+ * @param {number} [least] zeros at the end are left out down to it
+ */
+export function decimal(value, most, least = most) {
+  const key = `${least} ${most}`
+  const format =
+    formats.get(key) ?? new Intl.NumberFormat('en-US', { minimumFractionDigits: least, maximumFractionDigits: most })
+  formats.set(key, format)
+  return format.format(value)
+}
+
 /**
  * A capacity in words, of which one end may be unknown.
  *

@@ -46,13 +46,19 @@ export async function writePages(results, report, run, records) {
  * @param {{ title: string, sections: import('./sections.js').Section[] }} text of report.md
  */
 export async function writeAll(results, page, text) {
+  const hasPictures = [...page.sections, ...text.sections].some(({ blocks }) => blocks.some(isPicture))
   // Half a second, which a run pays when it has ended, and not when it begins.
-  const [{ renderPage }, paint] = await Promise.all([import('./page.js'), createPainter()])
+  const [{ renderPage }, paint] = await Promise.all([import('./page.js'), hasPictures ? createPainter() : () => ''])
   for (const { blocks } of text.sections) {
     for (const block of blocks) {
-      if (typeof block !== 'string') results.writeText(`${block.name}.svg`, standalone(paint(block)))
+      if (isPicture(block)) results.writeText(`${block.name}.svg`, standalone(paint(block)))
     }
   }
   results.writeText('report.md', markdownOf(text))
   results.writeText('report.html', renderPage(page, paint))
+}
+
+/** @param {string | import('./picture.js').Picture} block @returns {block is import('./picture.js').Picture} */
+function isPicture(block) {
+  return typeof block !== 'string'
 }

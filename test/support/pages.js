@@ -1,7 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { chromium } from 'playwright-core'
 import { sweep } from '../../load/sweep.js'
 import { main } from '../../load/verb.js'
 import { reportOn } from '../../tuning/report.js'
@@ -24,6 +23,8 @@ const report = reportOn({ sweep, ...VERBS })
 
 /** @param {any} t */
 export async function startBrowser(t) {
+  // Takes half a second, of which most tests of reports have no use.
+  const { chromium } = await import('playwright-core')
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
   t.teardown(() => browser.close())
   return browser

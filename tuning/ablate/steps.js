@@ -1,4 +1,4 @@
-import { visitsOf } from '../design.js'
+import { oncePerPlan, visitsOf } from '../design.js'
 import { isLate, isSound } from '../sound.js'
 import { BY_TURNS, cellsOf, REQUESTS_PER_TURN, turnsOf, WHOLE } from './stages.js'
 
@@ -60,9 +60,8 @@ const BEFORE_TURN_RATIO = 0.1
 export function nextStep(plan, records, notApplied = []) {
   const done = doneIn(records)
   const trials = trialsOf(plan)
-  const next = trials.findIndex(({ experiment, cell }) => {
-    return !done.has(experiment) && !notApplied.some((one) => one.cell === cell)
-  })
+  const out = new Set(notApplied.map(({ cell }) => cell))
+  const next = trials.findIndex(({ experiment, cell }) => !done.has(experiment) && !out.has(cell))
   if (next === -1) return null
   return { ...trials[next], left_s: sumOf(trials.slice(next)) }
 }
@@ -107,8 +106,7 @@ export function closedLoopsOf({ consumers }) {
   return consumers.filter((name) => CONSUMERS[name].loop === 'closed')
 }
 
-/** @param {AblatePlan} plan */
-function trialsOf(plan) {
+const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
   const { consumers, duration_s } = plan
   const [first] = consumers
   const turns = turnTrialsOf(plan).map((duration_s, i) => {
@@ -121,7 +119,7 @@ function trialsOf(plan) {
     return { experiment: `${FIRST}/${cell}/${consumer}`, cell, load: loadOf(consumer, plan, duration_s, warmup_s) }
   })
   return [warmups[0], ...turns, ...warmups.slice(1), ...blockTrialsOf(plan)]
-}
+})
 
 /** @param {AblatePlan} plan @returns {number[]} seconds of each */
 function turnTrialsOf({ rate_rps, rounds, ...plan }) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { settingsLine, whereAndWhen } from '../../load/report/report.js'
-import { NONE } from '../../load/report/table.js'
+import { decimal, NONE } from '../../load/report/table.js'
 import { median } from '../ranks.js'
 import { GENERATOR_LIMIT, leftOutText } from '../sound.js'
 import { table } from '../spread.js'
@@ -242,5 +242,5 @@ function loadText({ rate_rps }, consumer) {
 /** @param {number} value */
 function figure(value) {
   if (!Number.isFinite(value)) return NONE
-  return value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 })
+  return decimal(value, Math.abs(value) < 100 ? 1 : 0, 0)
 }

@@ -1,5 +1,5 @@
 import { byExperiment, isSettled, isValid } from '../../load/ladder.js'
-import { visitsOf } from '../design.js'
+import { oncePerPlan, visitsOf } from '../design.js'
 import { generatorShare } from '../generator-share.js'
 import { capacityOf, capacityStep } from '../tune/capacity-of.js'
 
@@ -43,7 +43,7 @@ const REFUSED_RATIO = 0.01
  * @returns {import('../../load/run.js').Step | null}
  */
 export function nextStep(plan, records) {
-  const visits = visitsOf({ cells: ['a', 'b'], anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
+  const visits = visitsTo(plan)
   const trials = byExperiment(records)
   for (const [i, visit] of visits.entries()) {
     const step = latencyStep(plan, visit, trials) ?? ladderStep(plan, visit, trials)
@@ -56,6 +56,10 @@ export function nextStep(plan, records) {
   }
   return null
 }
+
+const visitsTo = oncePerPlan((/** @type {ComparePlan} */ { blocks, mix }) => {
+  return visitsOf({ cells: ['a', 'b'], anchor: null, blocks, seed: mix.seed })
+})
 
 /** Seconds. @param {ComparePlan} plan */
 export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s }) {

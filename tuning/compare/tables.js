@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { whereAndWhen } from '../../load/report/report.js'
-import { count, milliseconds, NONE } from '../../load/report/table.js'
+import { count, decimal, milliseconds, NONE } from '../../load/report/table.js'
 import { median } from '../ranks.js'
 import { table } from '../spread.js'
 import { lawOf } from './law.js'
@@ -233,5 +233,5 @@ function bar(share) {
 /** @param {number} value */
 function figure(value) {
   if (Number.isNaN(value)) return NONE
-  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
+  return decimal(value, value < 100 ? 1 : 0, 0)
 }

@@ -1,4 +1,4 @@
-import { count, milliseconds, NONE } from '../../load/report/table.js'
+import { count, decimal, milliseconds, NONE } from '../../load/report/table.js'
 import { labelOf } from '../compare/sides.js'
 import { boundOf, fellBehind, isFull, mainOf } from './findings.js'
 
@@ -29,7 +29,7 @@ export function nameOf(plan, { side, driver, variant }) {
 /** `1,234 [1,200–1,260]` @param {import('./cost.js').Interval} interval @param {number} [digits] */
 export function intervalText({ estimate, low, high }, digits = 0) {
   const text = (/** @type {number} */ value) => {
-    return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    return decimal(value, digits)
   }
   return Number.isFinite(high) && low > 0 ? `${text(estimate)} [${text(low)}–${text(high)}]` : text(estimate)
 }
@@ -37,7 +37,7 @@ export function intervalText({ estimate, low, high }, digits = 0) {
 /** @param {number} value */
 export function figure(value) {
   if (Number.isNaN(value)) return NONE
-  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
+  return decimal(value, value < 100 ? 1 : 0, 0)
 }
 
 /** @param {number} ratio */

@@ -1,5 +1,5 @@
 import { byExperiment, isSettled } from '../../load/ladder.js'
-import { levelsOf, nameOf, visitsOf } from '../design.js'
+import { levelsOf, nameOf, oncePerPlan, visitsOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
 import { capacityStep, lowestOf } from './capacity-of.js'
 import { recommendationOf } from './recommend.js'
@@ -52,7 +52,7 @@ export function nextStep(plan, records, notApplied) {
 
 /** Seconds of the blocks, and of the searches of the finalists. @param {TunePlan} plan */
 export function durationOf(plan) {
-  return visitsOf(designOf(plan)).length * visitDuration(plan) + 2 * SEARCH_S
+  return visitsTo(plan).length * visitDuration(plan) + 2 * SEARCH_S
 }
 
 /** What the rates of a matrix are shares of. @param {TunePlan} plan @param {Records} records */
@@ -75,7 +75,7 @@ export function finalistsOf(plan, records) {
  * @returns {import('../../load/run.js').Step | null}
  */
 function blockStep(plan, capacity_rps, records, isOut) {
-  const visits = visitsOf(designOf(plan))
+  const visits = visitsTo(plan)
   const trials = byExperiment(records)
   for (const [i, { block, position, cell }] of visits.entries()) {
     if (isOut(cell)) continue
@@ -115,10 +115,9 @@ function searchStep(phase, cell, plan, records) {
   return { ...step, load: { ...step.load, ...loadOf(levelsOf(cell)) } }
 }
 
-/** @param {TunePlan} plan */
-function designOf({ cells, anchor, blocks, mix }) {
-  return { cells, anchor, blocks, seed: mix.seed }
-}
+const visitsTo = oncePerPlan((/** @type {TunePlan} */ { cells, anchor, blocks, mix }) => {
+  return visitsOf({ cells, anchor, blocks, seed: mix.seed })
+})
 
 /** Seconds. @param {TunePlan} plan */
 function visitDuration({ duration_s }) {

@@ -1,5 +1,5 @@
 import { settingsLine, whereAndWhen } from '../../load/report/report.js'
-import { count, milliseconds, NONE, percent, ratesText } from '../../load/report/table.js'
+import { count, decimal, milliseconds, NONE, percent, ratesText } from '../../load/report/table.js'
 import { levelsOf } from '../design.js'
 import { CONFIDENCE, interactions, mainEffects, noiseOf, ratioOf, ratioText } from '../effects.js'
 import { KNOBS } from '../knobs.js'
@@ -209,9 +209,7 @@ function successText(trials) {
 
 /** @param {number} value @param {number} decimals */
 function numberText(value, decimals) {
-  return Number.isNaN(value)
-    ? NONE
-    : value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+  return Number.isNaN(value) ? NONE : decimal(value, decimals)
 }
 
 /** @param {any} run */

@@ -11,11 +11,19 @@ export const PLAN = /** @type {any} */ ({
 
 export const THREE = { ...PLAN, consumers: ['paced', 'autocannon', 'client'] }
 
+/** @type {Map<string, any[]>} by its options */
+const runs = new Map()
+
 /**
- * A run against a simulated service whose requests cost what their stages cost.
+ * A run against a simulated service whose requests cost what their stages cost: a copy, which the caller may change.
  *
  * @param {{ plan?: any, seed?: number } & Parameters<typeof createStages>[1]} [options]
  */
 export function runOf({ plan = PLAN, seed = 1, ...costs } = {}) {
-  return recordsOf({ ...plan, mix: { ...plan.mix, seed } }, nextStep, createStages(plan, { seed, ...costs }))
+  const key = JSON.stringify({ plan, seed, costs })
+  const records =
+    runs.get(key) ??
+    recordsOf({ ...plan, mix: { ...plan.mix, seed } }, nextStep, createStages(plan, { seed, ...costs }))
+  runs.set(key, records)
+  return structuredClone(records)
 }
