@@ -72,8 +72,6 @@ const KNOWN = {
   'unit/tuning/docs.test.js': 1,
   'lab/tuning/ec2.test.js': 1,
   'unit/tuning/playbook.test.js': 1,
-  // A text has at least the split that is the whole of it.
-  'unit/load/response.test.js': 2,
 }
 
 t.test('every assertion of every test file can fail', async (t) => {

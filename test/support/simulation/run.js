@@ -4,6 +4,9 @@ import { checkAnswers } from './oracle.js'
 import { createPostgres } from './postgres.js'
 import { createService } from './service.js'
 
+// pg looks for its variables at every connection, and the real environment takes longer than all that is simulated of one.
+process.env = { ...process.env }
+
 /** Longer than any timeout of the service, several times over. */
 const LONG_MS = 60_000
 
