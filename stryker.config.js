@@ -12,7 +12,7 @@ export default {
     'load/detectors/*.js',
     'load/drivers/schedule.js',
     'load/drivers/recorder.js',
-    'load/drivers/paced.js',
+    'load/drivers/pacing.js',
     'api/{admission,gate,insert}.js',
     'tuning/ranks.js',
     'tuning/effects.js',
@@ -24,7 +24,7 @@ export default {
   testRunner: 'tap',
   tap: {
     testFiles: [
-      'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,paced}.test.js',
+      'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,pacing}.test.js',
       'test/unit/api/{admission,gate,insert,statements}.test.js',
       'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/costs,balance/digest}.test.js',
     ],

@@ -1,11 +1,18 @@
+import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { TIMEOUT, UNSENT } from '../../../load/drivers/errors.js'
-import { pace } from '../../../load/drivers/paced.js'
+import { pace } from '../../../load/drivers/pacing.js'
 import { seededRandom } from '../../../load/random.js'
 import { virtualClock } from '../../support/virtual-clock.js'
 
 /** How often the generator looks at its schedule. */
 const TICK_MS = 1
+
+/** What the generator's clock shows when a phase begins; the tests count from there. */
+const START_MS = 7_000_000
+
+/** @param {ReturnType<typeof virtualClock>} clock */
+const shown = (clock) => ({ ...clock, now: () => START_MS + clock.now() })
 
 /**
  * One phase over connections that answer after some time, or never.
@@ -46,7 +53,7 @@ function startPhase({
       send: (/** @type {number} */ i, /** @type {import('../../../load/drivers/connection.js').Done} */ done) => {
         if (request) throw new Error(`expected connection ${number} to be idle for request ${i}`)
         writes.push({ i, connection: number, at_ms: clock.now() })
-        request = { done, sentAt_ms: clock.now() }
+        request = { done, sentAt_ms: START_MS + clock.now() }
         const { after_ms, status = 201, error = null } = answer(i)
         if (after_ms !== undefined) clock.setTimeout(() => finish(error ? 0 : status, error), after_ms)
       },
@@ -68,7 +75,7 @@ function startPhase({
       },
       onEnd: () => ends++,
     },
-    clock,
+    shown(clock),
   )
   return { clock, writes, counts, ended, stopping, enough, ends: () => ends }
 }
@@ -76,7 +83,7 @@ function startPhase({
 t.test(
   'every request leaves in its turn, within a tick of its time, and the phase ends with the last answer',
   async (t) => {
-    const { clock, writes, ended, ends } = startPhase({ rate_rps: 300, duration_s: 2 })
+    const { clock, writes, ended, ends, stopping, enough } = startPhase({ rate_rps: 300, duration_s: 2 })
     clock.runUntil(2010)
     const traffic = await ended
     t.equal(writes.length, 600)
@@ -89,6 +96,8 @@ t.test(
     t.ok(Math.max(...lateness_ms) <= TICK_MS, `${Math.max(...lateness_ms)} ms`)
     t.equal(ends(), 1)
     t.equal(clock.timers(), 0, 'no timer is left')
+    const listeners = [stopping, enough].map(({ signal }) => getEventListeners(signal, 'abort').length)
+    t.strictSame(listeners, [0, 0], 'nobody listens any more')
     const { planned, sent, completed, achieved_rps, success_ratio, status, errors } = traffic
     t.strictSame(
       { planned, sent, completed, achieved_rps, success_ratio, status, errors },
@@ -244,7 +253,7 @@ t.test('enough before the beginning: one request, for there is an answer to wait
       onCounts: () => {},
       onEnd: () => {},
     },
-    clock,
+    shown(clock),
   )
   clock.runUntil(20)
   t.equal((await ended).planned, 1)
