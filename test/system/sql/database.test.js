@@ -131,25 +131,6 @@ t.test('npm run database ends when Postgres does', async (t) => {
   t.notOk(fs.existsSync(path.dirname(folder)))
 })
 
-t.test('data survives a crash of the server', async (t) => {
-  const database = await startServer()
-  t.teardown(() => database.stop())
-  await rows(database.url, 'CREATE TABLE kept AS SELECT 1 AS n')
-  await database.halt('SIGKILL')
-  await t.rejects(rows(database.url, 'SELECT 1'), { code: 'ECONNREFUSED' })
-  await database.start()
-  t.strictSame(await rows(database.url, 'SELECT n FROM kept'), [{ n: 1 }])
-})
-
-t.test('stop leaves neither process nor folder', async (t) => {
-  const database = await startServer()
-  const pid = database.pid()
-  t.ok(fs.existsSync(database.folder))
-  await database.stop()
-  t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
-  t.notOk(fs.existsSync(database.folder))
-})
-
 t.test('when its owner is killed, so is Postgres', { skip: without('setpriv', '--version') }, async (t) => {
   const program = `
     import { startServer } from './test/support/postgres.js'
@@ -200,3 +181,21 @@ t.test(
     })
   },
 )
+
+// The last two: the server is gone then.
+t.test('data survives a crash of the server', async (t) => {
+  await rows(server.url, 'CREATE TABLE kept AS SELECT 1 AS n')
+  await server.halt('SIGKILL')
+  await t.rejects(rows(server.url, 'SELECT 1'), { code: 'ECONNREFUSED' })
+  await server.start()
+  t.strictSame(await rows(server.url, 'SELECT n FROM kept'), [{ n: 1 }])
+})
+
+t.test('stop leaves neither process nor folder', async (t) => {
+  const pid = server.pid()
+  process.kill(pid, 0)
+  t.ok(fs.existsSync(server.folder))
+  await server.stop()
+  t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+  t.notOk(fs.existsSync(server.folder))
+})

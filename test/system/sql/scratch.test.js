@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { makeScratch, removeLeftovers } from '../../../sql/scratch.js'
+import { dataParent } from '../../support/data-parent.js'
 import { startLab, temporaryFolder } from '../../support/lab.js'
 import { without, withoutRoot } from '../../support/skip.js'
 import { firstLine } from '../../support/until.js'
@@ -29,6 +30,14 @@ async function owner(t, parent) {
   return { child, ...JSON.parse(await firstLine('the folders of their owner', child.stdout)) }
 }
 
+/** For data folders. @param {any} t */
+function parentOfOwners(t) {
+  const parent = fs.mkdtempSync(path.join(dataParent(), 'redline-test-'))
+  fs.chmodSync(parent, 0o755)
+  t.teardown(() => fs.rmSync(parent, { recursive: true, force: true }))
+  return parent
+}
+
 /** Empty where the process has ended, reaped or not. @param {number} pid */
 function commandOf(pid) {
   try {
@@ -39,7 +48,7 @@ function commandOf(pid) {
 }
 
 t.test('the next run removes what a kill -9 left, and a Postgres that still runs in it', async (t) => {
-  const parent = temporaryFolder(t)
+  const parent = parentOfOwners(t)
   const { child, folders, pid } = await owner(t, parent)
   await removeLeftovers([parent])
   t.equal(folders.length, 2)
@@ -59,7 +68,7 @@ t.test('the next run removes what a kill -9 left, and a Postgres that still runs
 })
 
 t.test('two that start at once leave each other’s folders alone', async (t) => {
-  const parent = temporaryFolder(t)
+  const parent = parentOfOwners(t)
   const { child, folders } = await owner(t, parent)
   child.kill('SIGKILL')
   await once(child, 'exit')
