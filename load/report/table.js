@@ -80,7 +80,7 @@ export function offered({ rate_rps, connections }) {
 
 /** 12345.6 -> 12,345.6 @param {number} value */
 export function count(value) {
-  return value.toLocaleString('en-US')
+  return decimal(value, 3, 0)
 }
 
 /** @type {Map<string, Intl.NumberFormat>} to make one takes far longer than to use it */

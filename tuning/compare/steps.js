@@ -84,8 +84,9 @@ export function latencyTrials(records, name, concurrency) {
  */
 export function maximaOf(records, name) {
   const own = records.filter(({ cell, experiment }) => cell === name && experiment.startsWith('max/'))
-  return [...new Set(own.map(blockOf))].flatMap((block) => {
-    const trials = own.filter((record) => blockOf(record) === block)
+  const blocks = byExperiment(own, (experiment) => String(blockOf({ experiment })))
+  return [...blocks.values()].flatMap((trials) => {
+    const block = blockOf(trials[0])
     const rungs = WORKERS.flatMap(
       (workers) => trials.find(({ load, outcome }) => load.connections === workers && isValid({ outcome })) ?? [],
     )

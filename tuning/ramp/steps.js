@@ -123,11 +123,10 @@ export function rungsOf({ ceiling_ms }, trials) {
  */
 export function crossingsOf(plan, records, key) {
   const trials = trialsOf(records, key)
-  const blocks = [...new Set(trials.map(blockOf))].sort((a, b) => a - b)
-  return blocks.flatMap((block) => {
-    const own = trials.filter((trial) => blockOf(trial) === block)
+  const climbs = [...byExperiment(trials, climbOf).values()].sort(([a], [b]) => blockOf(a) - blockOf(b))
+  return climbs.flatMap((own) => {
     const met = metBy(plan, own)
-    return met ? [{ block, ...met }] : []
+    return met ? [{ block: blockOf(own[0]), ...met }] : []
   })
 }
 

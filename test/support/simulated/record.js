@@ -68,7 +68,7 @@ const ANY = {
  */
 export function recordOf({ experiment, cell, load }, seen, about = {}) {
   const { run_id, trial, started_at, settings, target, slo, mix, timeout_s } = { ...ANY, ...about }
-  const { mix: _, ...described } = /** @type {any} */ (load)
+  const { mix: _, trial: __, ...described } = /** @type {any} */ (load)
   const { countsRows, ...shownTarget } = target
   const record = /** @type {any} */ ({
     run_id,
@@ -78,11 +78,10 @@ export function recordOf({ experiment, cell, load }, seen, about = {}) {
     cell,
     settings,
     target: shownTarget,
-    load: { timeout_s, trial, ...described, mix: mix.name, seed: mix.seed },
+    load: { timeout_s, ...described, mix: mix.name, seed: mix.seed },
     traffic: trafficOf(load, seen, countsRows),
     probes: probesOf(load, seen, target),
   })
-  delete record.load.trial
   record.outcome = judge(record, slo)
   return { ...record, limit: limitOf(record, slo) }
 }

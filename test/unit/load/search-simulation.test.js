@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { seededRandom } from '../../../load/random.js'
 import { intervalOf, nextTrial } from '../../../load/search/search.js'
@@ -12,13 +13,14 @@ t.test('nextTrial: invalid trials are never counted, wherever they fall', async 
   for (const name of ['slope', 'noisy', 'outliers']) {
     const runs = simulate(name, { runs: 20, seed: 11 })
     t.equal(runs.length, 20)
-    for (const { trials: all, plan } of runs) {
+    const changed = runs.filter(({ trials: all, plan }) => {
       const i = Math.floor(random() * all.length)
       const invalid = { ...all[i], verdict: /** @type {const} */ ('invalid') }
       const withInvalid = [...all.slice(0, i), invalid, invalid, ...all.slice(i)]
-      t.strictSame(intervalOf(withInvalid, plan), intervalOf(all, plan))
-      t.strictSame(nextTrial(withInvalid.slice(0, i + 2), plan), nextTrial(all.slice(0, i), plan))
-    }
+      const [interval, next] = [intervalOf(withInvalid, plan), nextTrial(withInvalid.slice(0, i + 2), plan)]
+      return !isDeepStrictEqual([interval, next], [intervalOf(all, plan), nextTrial(all.slice(0, i), plan)])
+    })
+    t.strictSame(changed, [], name)
   }
 })
 
