@@ -20,13 +20,15 @@ import { watchProcess } from './probes/process.js'
  * @param {TrialPlan} plan
  * @param {AbortSignal} signal
  * @param {(counts: any) => void} onCounts while the load is on
+ * @param {(...args: Parameters<typeof startGenerator>) => Promise<import('./drive.js').Generator>} [start]
  * @returns {Promise<TrialRecord>}
  */
-export async function runTrial({ target, database, slo, runId, experiment, cell }, plan, signal, onCounts) {
+export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
+  const { target, database, slo, runId, experiment, cell } = setup
   const started_at = new Date().toISOString()
   const load = { ...plan, url: target.url, connections: plan.connections }
   await orAborted(signal, async () => database?.reset())
-  const generator = await startGenerator(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
+  const generator = await start(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {import('./targets/index.js').Calm} */ (async () => {})

@@ -1,11 +1,20 @@
 import { openBench } from '../../load/bench.js'
 import { doctor } from '../../load/doctor.js'
 import { sweep } from '../../load/sweep.js'
+import { runTrial } from '../../load/trial.js'
 import { main } from '../../load/verb.js'
+import { startHere } from './load.js'
 import { createShell } from './shell.js'
 
 /** A bench without pinning, which would move the test itself to another core. @type {import('../../load/run.js').Lab['openBench']} */
 const openUnpinned = (plan, results, opening) => openBench(plan, results, opening, () => null)
+
+/**
+ * A trial whose generator is in this process, for tests in which neither its rate nor its process matters.
+ *
+ * @type {import('../../load/run.js').Lab['runTrial']}
+ */
+export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan, signal, onCounts, startHere)
 
 /**
  * Runs a verb of the lab in this process: with real load, but neither pinned nor with pages, which take longer than the

@@ -26,7 +26,7 @@ import { DRIVERS } from '../../load/drivers/index.js'
  */
 export async function loadOnce(driver, url, options = {}) {
   const generator = await startGenerator(loadOf(driver, url, options), signalOf(options), () => {})
-  return inPhases(generator, options, (duration_s) => generator.run(duration_s))
+  return inPhases(generator, options)
 }
 
 /**
@@ -38,27 +38,41 @@ export async function loadOnce(driver, url, options = {}) {
  * @returns {Promise<any>} traffic
  */
 export async function loadHere(driver, url, options = {}) {
-  const signal = signalOf(options)
-  const session = await DRIVERS[driver].open(loadOf(driver, url, options), signal)
-  const enough = new AbortController().signal
-  const run = (/** @type {number} */ duration_s) => {
-    return session.run({ duration_s, signal, onCounts: () => {}, onEnd: () => {}, enough })
-  }
-  return inPhases(session, options, run)
+  const generator = await startHere(loadOf(driver, url, options), signalOf(options), () => {})
+  return inPhases(generator, options)
 }
 
 /**
- * @param {{ close: () => Promise<void> }} session
- * @param {Options} options
- * @param {(duration_s: number) => Promise<any>} run
+ * A generator without a process of its own.
+ *
+ * @param {import('../../load/drivers/index.js').Load} load
+ * @param {AbortSignal} signal
+ * @param {(counts: any) => void} onCounts
+ * @returns {Promise<import('../../load/drive.js').Generator>}
  */
-async function inPhases(session, { duration_s = 1, warmup_s = 0, warmedUp = () => {} }, run) {
+export async function startHere(load, signal, onCounts) {
+  const session = await DRIVERS[load.driver].open(load, signal)
+  let enough = new AbortController()
+  return {
+    pid: process.pid,
+    ready: async (duration_s) => session.ready?.({ duration_s, signal }),
+    run: (duration_s, onEnd = () => {}) => {
+      enough = new AbortController()
+      return session.run({ duration_s, signal, onCounts, onEnd, enough: enough.signal })
+    },
+    enough: () => enough.abort(),
+    close: () => session.close(),
+  }
+}
+
+/** @param {import('../../load/drive.js').Generator} generator @param {Options} options */
+async function inPhases(generator, { duration_s = 1, warmup_s = 0, warmedUp = () => {} }) {
   try {
-    if (warmup_s > 0) await run(warmup_s)
+    if (warmup_s > 0) await generator.run(warmup_s)
     warmedUp()
-    return await run(duration_s)
+    return await generator.run(duration_s)
   } finally {
-    await session.close()
+    await generator.close()
   }
 }
 

@@ -15,9 +15,9 @@ const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this syst
  * @param {any} t the file's
  * @param {string} driver
  * @param {string[]} load its flags
- * @param {{ asProgram?: boolean }} [options]
+ * @param {{ asProgram?: boolean, lab?: Partial<import('../../load/run.js').Lab> }} [options] lab: what stands in for the real one
  */
-export function sendsSecrets(t, driver, load, { asProgram = false } = {}) {
+export function sendsSecrets(t, driver, load, { asProgram = false, lab: standIn = {} } = {}) {
   t.test(
     `${driver} sends secrets that no file, message or process list shows`,
     {
@@ -41,7 +41,7 @@ export function sendsSecrets(t, driver, load, { asProgram = false } = {}) {
         /** @type {string[]} */ argv,
         /** @type {Record<string, string>} */ env,
       ) => {
-        if (!asProgram) return withEnvironment(t, env, () => runHere(argv))
+        if (!asProgram) return withEnvironment(t, env, () => runHere(argv, { lab: standIn }))
         const { child, ended } = startLab(argv, env)
         lab = Number(child.pid)
         return ended

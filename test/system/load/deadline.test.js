@@ -1,13 +1,21 @@
 import fs from 'node:fs'
-import path from 'node:path'
 import t from 'tap'
 import { startGenerator } from '../../../load/drive.js'
 import { created, httpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
 import { until } from '../../support/until.js'
 
-const LOOP =
-  "import fs from 'node:fs'; process.on('SIGUSR2', () => { fs.writeFileSync(process.env.REDLINE_TEST_LOOPS, ''); for (;;); })"
+/** Has a generator that gets SIGUSR2 never return to its event loop. */
+const BLOCKS =
+  "import fs from 'node:fs'; process.on('SIGUSR2', () => { fs.writeFileSync(process.env.REDLINE_TEST_BLOCKED + process.pid, ''); " +
+  'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })'
+process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,${encodeURIComponent(BLOCKS)}`
+process.env.REDLINE_TEST_BLOCKED = `${t.testdir()}/`
+const isBlocked = (/** @type {number} */ pid) => fs.existsSync(`${process.env.REDLINE_TEST_BLOCKED}${pid}`)
+
+// Each has its deadline to wait for.
+t.jobs = 6
+
 const GRACE_S = 0.25
 const RUN_S = 0.25
 const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1 s, killed it/
@@ -35,7 +43,7 @@ function isAlive(pid) {
   }
 }
 
-t.test('a generator that was stopped is killed at its deadline', async (t) => {
+t.test('a generator that was stopped is killed at its deadline', { buffered: true }, async (t) => {
   const generator = await generatorOf(t, 'paced')
   process.kill(generator.pid, 'SIGSTOP')
   await t.rejects(generator.run(RUN_S), { message: MESSAGE })
@@ -43,59 +51,42 @@ t.test('a generator that was stopped is killed at its deadline', async (t) => {
   t.notOk(isAlive(generator.pid))
 })
 
-t.test('a generator in an endless loop', async (t) => {
-  const options = process.env.NODE_OPTIONS
-  process.env.NODE_OPTIONS = `${options ?? ''} --import=data:text/javascript,${encodeURIComponent(LOOP)}`
-  t.teardown(() => {
-    if (options === undefined) delete process.env.NODE_OPTIONS
-    else process.env.NODE_OPTIONS = options
-  })
-
-  const loops = path.join(t.testdir(), 'loops')
-  process.env.REDLINE_TEST_LOOPS = loops
-  t.teardown(() => delete process.env.REDLINE_TEST_LOOPS)
-
-  await t.test('is killed at its deadline', async (t) => {
-    const generator = await generatorOf(t, 'paced')
-    process.kill(generator.pid, 'SIGUSR2')
-    await t.rejects(generator.run(RUN_S), { message: MESSAGE })
-  })
-
-  await t.test('is killed after an abort, long before its deadline', async (t) => {
-    fs.rmSync(loops, { force: true })
-    const controller = new AbortController()
-    const generator = await generatorOf(t, 'paced', controller.signal)
-    const running = generator.run(20)
-    running.catch(() => {})
-    process.kill(generator.pid, 'SIGUSR2')
-    await until('the loop to begin', () => fs.existsSync(loops), 15_000)
-    controller.abort(new Error('aborted by the test'))
-    await t.rejects(running, { message: 'aborted by the test' })
-    await until('the generator to end', () => !isAlive(generator.pid))
-  })
+t.test('a generator whose event loop is blocked is killed at its deadline', { buffered: true }, async (t) => {
+  const generator = await generatorOf(t, 'paced')
+  process.kill(generator.pid, 'SIGUSR2')
+  await t.rejects(generator.run(RUN_S), { message: MESSAGE })
+  t.ok(isBlocked(generator.pid))
 })
 
-t.test('outside programs', async (t) => {
-  // Each has its deadline to wait for.
-  t.jobs = 2
-  for (const driver of ['wrk', 'vegeta']) {
-    t.test(
-      `${driver}, stopped, is killed with the generator that waits for it`,
-      { skip: withoutDriver(driver), buffered: true },
-      async (t) => {
-        const generator = await generatorOf(t, driver)
-        const running = generator.run(5)
-        running.catch(() => {})
-        const pid = await childOf(generator.pid)
-        process.kill(pid, 'SIGSTOP')
-        await t.rejects(running, { message: /to end "run" within 5.75 s, killed it/ })
-        await until(`${driver} to end`, () => !isAlive(pid))
-      },
-    )
-  }
+t.test('a blocked generator is killed after an abort, long before its deadline', { buffered: true }, async (t) => {
+  const controller = new AbortController()
+  const generator = await generatorOf(t, 'paced', controller.signal)
+  const running = generator.run(20)
+  running.catch(() => {})
+  process.kill(generator.pid, 'SIGUSR2')
+  await until('it to be blocked', () => isBlocked(generator.pid), 15_000)
+  controller.abort(new Error('aborted by the test'))
+  await t.rejects(running, { message: 'aborted by the test' })
+  await until('the generator to end', () => !isAlive(generator.pid))
 })
 
-t.test('a phase that is stopped early has its deadline from then on', async (t) => {
+for (const driver of ['wrk', 'vegeta']) {
+  t.test(
+    `${driver}, stopped, is killed with the generator that waits for it`,
+    { skip: withoutDriver(driver), buffered: true },
+    async (t) => {
+      const generator = await generatorOf(t, driver)
+      const running = generator.run(5)
+      running.catch(() => {})
+      const pid = await childOf(generator.pid)
+      process.kill(pid, 'SIGSTOP')
+      await t.rejects(running, { message: /to end "run" within 5.75 s, killed it/ })
+      await until(`${driver} to end`, () => !isAlive(pid))
+    },
+  )
+}
+
+t.test('a phase that is stopped early has its deadline from then on', { buffered: true }, async (t) => {
   const generator = await generatorOf(t, 'paced')
   const running = generator.run(3600)
   running.catch(() => {})

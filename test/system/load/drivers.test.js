@@ -7,12 +7,20 @@ import { until } from '../../support/until.js'
 
 const ANSWER = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
 
+/** Of a server whose closed loop has to go round, but not as often as it can. */
+const WORK_MS = 20
+
 /** The drivers that Node runs, in this process; those that are programs have tests in test/lab. */
 const DRIVEN = ['paced', 'client', 'autocannon']
 
+// Most of them wait.
+t.jobs = DRIVEN.length
+
 /** @param {string} name @param {(t: any, driver: string, loop: string) => Promise<void>} body */
 function eachDriver(name, body) {
-  for (const driver of DRIVEN) t.test(`${driver}: ${name}`, (t) => body(t, driver, DRIVERS[driver].loop))
+  for (const driver of DRIVEN) {
+    t.test(`${driver}: ${name}`, { buffered: true }, (t) => body(t, driver, DRIVERS[driver].loop))
+  }
 }
 
 eachDriver(
@@ -67,7 +75,7 @@ eachDriver('every request of a run is counted once, and its email is its own', a
     emails.push(JSON.parse((await req.toArray()).join('')).email)
     res.writeHead(201, { 'Content-Length': 0 }).end()
   })
-  const traffic = await loadHere(driver, url, { duration_s: 0.2, rate_rps: 500 })
+  const traffic = await loadHere(driver, url, { duration_s: 0.1, rate_rps: 1000 })
   t.ok(emails.length > 0)
   t.strictSame([traffic.planned, traffic.sent, traffic.completed], Array(3).fill(emails.length))
   t.equal(new Set(emails).size, emails.length, 'no email twice')
@@ -83,7 +91,7 @@ eachDriver('other answers are counted by status, and are no success', async (t, 
     seen[status]++
     res.writeHead(status, { 'Content-Length': 0 }).end()
   })
-  const traffic = await loadHere(driver, url, { rate_rps: 100, duration_s: 0.2 })
+  const traffic = await loadHere(driver, url, { rate_rps: 200, duration_s: 0.1 })
   t.ok(seen[201] > 0)
   t.strictSame(traffic.status, seen)
   t.equal(traffic.success_ratio, seen[201] / (seen[201] + seen[503]))
@@ -92,7 +100,7 @@ eachDriver('other answers are counted by status, and are no success', async (t, 
 })
 
 eachDriver('nobody listens: server:refused', async (t, driver) => {
-  const { errors, planned, completed } = await loadHere(driver, await refusingUrl(t), { duration_s: 0.2 })
+  const { errors, planned, completed } = await loadHere(driver, await refusingUrl(t), { duration_s: 0.1 })
   t.strictSame(errors, { 'server:refused': planned })
   t.ok(planned > 0)
   t.equal(completed, 0)
@@ -100,14 +108,14 @@ eachDriver('nobody listens: server:refused', async (t, driver) => {
 
 eachDriver('the server resets: server:reset', async (t, driver) => {
   const url = await tcpServer(t, (socket) => socket.on('data', () => socket.resetAndDestroy()))
-  const { errors, planned, completed } = await loadHere(driver, url, { duration_s: 0.2 })
+  const { errors, planned, completed } = await loadHere(driver, url, { duration_s: 0.1 })
   t.strictSame([errors, completed], [{ 'server:reset': planned }, 0])
   t.ok(planned > 0)
 })
 
 eachDriver('the server closes without an answer: server:closed', async (t, driver) => {
   const url = await tcpServer(t, (socket) => socket.on('data', () => socket.end()))
-  const { errors, planned, completed } = await loadHere(driver, url, { duration_s: 0.2 })
+  const { errors, planned, completed } = await loadHere(driver, url, { duration_s: 0.1 })
   t.strictSame([errors, completed], [{ 'server:closed': planned }, 0])
   t.ok(planned > 0)
 })
@@ -119,10 +127,10 @@ eachDriver('the server closes a connection that had served: server:closed-idle',
     socket.on('data', () => {
       if (requests++ > 0) return socket.end()
       answered++
-      socket.write(ANSWER)
+      setTimeout(() => socket.write(ANSWER), WORK_MS)
     })
   })
-  const { errors, status, planned } = await loadHere(driver, url, { duration_s: 0.2, connections: 1 })
+  const { errors, status, planned } = await loadHere(driver, url, { rate_rps: 20, connections: 1, duration_s: 0.6 })
   t.strictSame(Object.keys(errors), ['server:closed-idle'])
   t.strictSame(status, { 201: answered })
   t.equal(answered + errors['server:closed-idle'], planned)
@@ -140,9 +148,9 @@ eachDriver('no answer within the timeout: client:timeout, with the wait in the l
 eachDriver('a server that closes after every answer is asked again, and blamed for nothing', async (t, driver) => {
   const url = await httpServer(t, (req, res) => {
     req.resume()
-    res.writeHead(201, { Connection: 'close', 'Content-Length': 0 }).end()
+    setTimeout(() => res.writeHead(201, { Connection: 'close', 'Content-Length': 0 }).end(), WORK_MS)
   })
-  const { errors, status, sent } = await loadHere(driver, url, { rate_rps: 50, connections: 2, duration_s: 0.2 })
+  const { errors, status, sent } = await loadHere(driver, url, { rate_rps: 20, connections: 2, duration_s: 0.6 })
   t.strictSame(errors, {})
   t.strictSame(status, { 201: sent })
   t.ok(sent > 2, `${sent} requests`)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { ENDLESS, MALFORMED, VALID } from '../../support/hostile.js'
-import { runHere } from '../../support/in-process.js'
+import { runHere, trialHere } from '../../support/in-process.js'
 import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
-import { loadHere, loadOnce } from '../../support/load.js'
+import { loadHere } from '../../support/load.js'
 import { httpServer, tcpServer } from '../../support/servers.js'
 
 /** Beyond it a run hangs. */
@@ -24,10 +24,10 @@ for (const driver of ['paced', 'autocannon', 'client']) {
     /** @type {Record<string, Record<string, number>>} */
     const found = { status: {}, errors: {} }
     const all = Object.values(served)
-    // A closed loop may need more than one, where others have the cores.
-    for (let loads = 0; loads < 20 && all.some(({ count }) => count === 0); loads++) {
-      const traffic = await loadOnce(driver, url, {
-        ...{ duration_s: 0.7, rate_rps: 100, connections: 4, timeout_s: 30 },
+    // Loads are short, since a closed loop goes round many times while it lasts.
+    for (let loads = 0; loads < 100 && all.some(({ count }) => count === 0); loads++) {
+      const traffic = await loadHere(driver, url, {
+        ...{ duration_s: 0.1, rate_rps: 600, connections: 4, timeout_s: 30 },
         signal: AbortSignal.timeout(DEADLINE_MS),
       })
       for (const kind of ['status', 'errors']) {
@@ -117,7 +117,7 @@ t.test('autocannon: responses that end with the connection, interim ones and HTT
     const url = await tcpServer(t, (socket) =>
       socket.once('data', () => (ends ? socket.end(text) : answer(socket, text, true))),
     )
-    const { errors, status, sent } = await loadHere('autocannon', url, { duration_s: 0.2, connections: 2 })
+    const { errors, status, sent } = await loadHere('autocannon', url, { duration_s: 0.05, connections: 2 })
     t.strictSame(errors, {}, name)
     t.ok(sent > 0 && status[200] === sent, `${name}: ${status[200]} of ${sent}`)
   }
@@ -125,15 +125,24 @@ t.test('autocannon: responses that end with the connection, interim ones and HTT
 
 t.test('a sweep of a service whose responses are malformed ends with what it saw', async (t) => {
   const url = await tcpServer(t, (socket) => answer(socket, MALFORMED['chunk size: -5']('HTTP/1.1 201 Created\r\n')))
-  const metrics = await httpServer(t, (_req, res) => void res.end('x 1\n'.repeat(2 ** 20 + 1)))
+  const page = Buffer.from('x 1\n'.repeat(2 ** 20 + 1))
+  const metrics = await httpServer(t, (_req, res) => void res.end(page))
   for (const load of [
     '--driver=paced --rates=50',
     '--driver=autocannon --connections=4',
     '--driver=client --connections=4',
   ]) {
     const folder = temporaryFolder(t)
-    const common = [`--url=${url}`, `--metrics-url=${metrics}`, '--duration=300ms', '--warmup=100ms', `--out=${folder}`]
+    const common = [
+      `--url=${url}`,
+      `--metrics-url=${metrics}`,
+      '--duration=200ms',
+      '--warmup=50ms',
+      '--slo-p99=9s',
+      `--out=${folder}`,
+    ]
     const { code, stdout } = await runHere(['sweep', ...common, ...load.split(' ')], {
+      lab: { runTrial: trialHere },
       signal: AbortSignal.timeout(DEADLINE_MS),
     })
     t.equal(code, 1, load)
@@ -171,8 +180,10 @@ async function hostileServer(t, responses) {
       const bytes = response(`HTTP/1.1 ${one.code} Row\r\n`)
       if (typeof bytes === 'string') return socket.write(bytes, 'latin1')
       socket.write(bytes.first, 'latin1')
+      // Each write is a system call for as long as the kernel takes it.
+      const again = Buffer.from(bytes.again.repeat(50), 'latin1')
       const more = () => {
-        while (!socket.destroyed && socket.write(bytes.again, 'latin1'));
+        while (!socket.destroyed && socket.write(again));
       }
       socket.on('drain', more)
       more()

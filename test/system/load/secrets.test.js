@@ -3,14 +3,16 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readMetrics } from '../../../load/probes/metrics.js'
-import { runHere } from '../../support/in-process.js'
+import { runHere, trialHere } from '../../support/in-process.js'
 import { readRun, temporaryFolder } from '../../support/lab.js'
 import { sendsSecrets } from '../../support/secrets.js'
 import { httpServer } from '../../support/servers.js'
 
-// One of them as a program; how the others get their secrets does not depend on the lab's own process.
+const lab = { runTrial: trialHere }
+
+// One of them as a program with a generator; how the others get their secrets does not depend on these processes.
 sendsSecrets(t, 'paced', ['--rates', '40'], { asProgram: true })
-for (const driver of ['client', 'autocannon']) sendsSecrets(t, driver, ['--driver', driver])
+for (const driver of ['client', 'autocannon']) sendsSecrets(t, driver, ['--driver', driver], { lab })
 
 t.test('no problem with the metrics page shows a secret of its URL', async (t) => {
   const marker = `secret${randomBytes(8).toString('hex')}`
@@ -38,7 +40,7 @@ t.test('no problem with the metrics page shows a secret of its URL', async (t) =
   const out = path.join(temporaryFolder(t), 'out')
   const flags = ['--rates', '40', '--duration', '100ms', '--warmup', '50ms', '--slo-p99', '9s', '--out', out]
   const argv = ['sweep', ...flags, '--url', url, '--metrics-url', pages['in a redirect']]
-  const { code, stdout, stderr } = await runHere(argv)
+  const { code, stdout, stderr } = await runHere(argv, { lab })
   t.equal(code, 0, stderr)
   t.match(readRun(out).warnings.join(), /metrics page could not be read/)
   const texts = fs.readdirSync(out).map((file) => fs.readFileSync(path.join(out, file), 'utf8'))
@@ -56,10 +58,10 @@ t.test('--resume needs a secret again only if the command line itself held it', 
     seen.add(req.headers['x-token']?.toString()).add(req.headers.apikey?.toString())
     res.writeHead(201, { 'Content-Length': 0 }).end()
   })
-  const flags = ['--url', url, '--duration', '200ms', '--warmup', '50ms', '--slo-p99', '9s', '--rates', '20,30']
+  const flags = ['--url', url, '--duration', '100ms', '--warmup', '50ms', '--slo-p99', '9s', '--rates', '20,30']
   const run = async (/** @type {string} */ name, /** @type {string[]} */ secret) => {
     const out = path.join(folder, name)
-    const { code, stderr } = await runHere(['sweep', ...flags, ...secret, '--out', out])
+    const { code, stderr } = await runHere(['sweep', ...flags, ...secret, '--out', out], { lab })
     t.equal(code, 0, stderr)
     const trials = fs.readFileSync(path.join(out, 'trials.ndjson'), 'utf8').split('\n')
     fs.writeFileSync(path.join(out, 'trials.ndjson'), `${trials[0]}\n`)
@@ -67,16 +69,16 @@ t.test('--resume needs a secret again only if the command line itself held it', 
     return out
   }
   const referred = await run('referred', ['--header', `X-Token: {{file ${folder}/token}}`])
-  t.match(await runHere(['sweep', '--resume', referred]), { code: 0 })
+  t.match(await runHere(['sweep', '--resume', referred], { lab }), { code: 0 })
   t.strictSame([...seen], ['hunter2', undefined])
   fs.rmSync(path.join(folder, 'token'))
-  t.match(await runHere(['sweep', '--resume', referred]), {
+  t.match(await runHere(['sweep', '--resume', referred], { lab }), {
     code: 2,
     stderr: /expected a readable file, got ENOENT/,
   })
 
   const literal = await run('literal', ['--header', 'apikey: hunter2'])
-  t.match(await runHere(['sweep', '--resume', literal]), { code: 2, stderr: /expected the flags .* again/ })
-  t.match(await runHere(['sweep', ...flags, '--header', 'apikey: hunter2', '--resume', literal]), { code: 0 })
+  t.match(await runHere(['sweep', '--resume', literal], { lab }), { code: 2, stderr: /expected the flags .* again/ })
+  t.match(await runHere(['sweep', ...flags, '--header', 'apikey: hunter2', '--resume', literal], { lab }), { code: 0 })
   t.strictSame([...seen], [undefined, 'hunter2'])
 })
