@@ -1,4 +1,4 @@
-import { createPainter, standalone } from './chart.js'
+import { createPainter, standalone, WIDTHS } from './chart.js'
 import { secondsPicture } from './seconds.js'
 import { EVERY_TRIAL, markdownOf, sectionsOf } from './sections.js'
 import { trialTable } from './table.js'
@@ -48,7 +48,8 @@ export async function writePages(results, report, run, records) {
 export async function writeAll(results, page, text) {
   const hasPictures = [...page.sections, ...text.sections].some(({ blocks }) => blocks.some(isPicture))
   // Half a second, which a run pays when it has ended, and not when it begins.
-  const [{ renderPage }, paint] = await Promise.all([import('./page.js'), hasPictures ? createPainter() : () => ''])
+  const [{ renderPage }, painter] = await Promise.all([import('./page.js'), hasPictures ? createPainter() : () => ''])
+  const paint = remembered(painter)
   for (const { blocks } of text.sections) {
     for (const block of blocks) {
       if (isPicture(block)) results.writeText(`${block.name}.svg`, standalone(paint(block)))
@@ -61,4 +62,21 @@ export async function writeAll(results, page, text) {
 /** @param {string | import('./picture.js').Picture} block @returns {block is import('./picture.js').Picture} */
 function isPicture(block) {
   return typeof block !== 'string'
+}
+
+/**
+ * A picture's file and the page show the same drawing, which is made once.
+ *
+ * @param {(picture: import('./picture.js').Picture, width: number) => string} paint
+ */
+function remembered(paint) {
+  /** @type {Map<import('./picture.js').Picture, Map<number, string>>} */
+  const drawings = new Map()
+  return (/** @type {import('./picture.js').Picture} */ picture, width = WIDTHS.wide) => {
+    const drawn = drawings.get(picture) ?? new Map()
+    drawings.set(picture, drawn)
+    const drawing = drawn.get(width) ?? paint(picture, width)
+    drawn.set(width, drawing)
+    return drawing
+  }
 }

@@ -47,6 +47,9 @@ function idleGenerator({ probes }) {
   Object.assign(probes.generator, { cpu_core_ratio: 0.1, run_delay_ratio: 0 })
 }
 
+// Alone, a file would have 30 s.
+t.setTimeout(300_000)
+
 const viewer = skip ? null : await startViewer(t)
 
 t.test('the page of every verb', { skip }, async (t) => {
@@ -58,7 +61,11 @@ t.test('the page of every verb', { skip }, async (t) => {
       await runReport(source)
       await looksRight(t, `${source}/report.html`, VIEWS[i % 2], pictures)
       const markdown = fs.readFileSync(`${source}/report.md`, 'utf8')
-      for (const picture of pictures) t.match(markdown, `](${picture}.svg)`, `report.md shows ${picture}`)
+      t.strictSame(
+        pictures.filter((picture) => !markdown.includes(`](${picture}.svg)`)),
+        [],
+        'report.md shows each',
+      )
       if (name === 'compare') {
         for (const side of 'AB') t.match(fs.readFileSync(`${source}/latency.svg`, 'utf8'), `>${side}, fitted<`)
       }
@@ -213,36 +220,59 @@ async function shown(file, view) {
 async function looksRight(t, file, views, pictures) {
   const { page, problems } = await shown(file, views[0])
   await page.evaluate(axe)
+  await page.evaluate(spareContrastOfPictures)
   for (const view of views) {
     await lookedAt(view)
     const where = `at ${view.width} px, ${view.colorScheme}`
-    const seen = await page.evaluate(inspect)
-    t.ok(seen.width <= view.width, `nothing is wider than the page ${where}: ${seen.width}`)
-    t.equal(seen.ground, GROUNDS[view.colorScheme], `it is ${view.colorScheme}`)
-    t.ok(seen.answer.length > 20, `the answer stands on top ${where}`)
-    for (const name of pictures) {
-      const found = seen.pictures.filter((one) => one.name === name)
-      t.equal(found.length, 1, `${name} is there ${where}`)
-      const [{ role, strays, broken, hasTable, marks, spread }] = found
-      const whole = { role: 'img', strays: [], broken: false, hasTable: true }
-      t.strictSame({ role, strays, broken, hasTable }, whole, `${name} is whole ${where}`)
-      t.ok(marks >= 3 && spread > 0.15, `${name} is not empty ${where}: ${marks}`)
-    }
-    t.strictSame(
-      seen.pictures.flatMap(({ collisions }) => collisions),
-      [],
-      `no label covers another ${where}`,
-    )
+    t.strictSame(faultsOf(await page.evaluate(inspect), view, pictures), [], `all is there and whole ${where}`)
     t.strictSame(await violationsOf(page), [], `axe finds nothing ${where}`)
   }
   t.strictSame(problems, [], 'no error, no request')
 }
 
-/** @param {import('playwright-core').Page} page @returns {Promise<string[]>} */
+/** Runs in the page: axe cannot tell what is behind the letters of a picture, and leaves their contrast open at length. */
+function spareContrastOfPictures() {
+  const { axe } = /** @type {any} */ (globalThis)
+  axe.configure({ rules: [{ id: 'color-contrast', selector: ':not(svg *)' }] })
+}
+
+/** @param {Seen} seen @param {View} view @param {string[]} pictures that have to be there */
+function faultsOf(seen, view, pictures) {
+  const faults = []
+  if (seen.width > view.width) faults.push(`wider than the page: ${seen.width}`)
+  if (seen.ground !== GROUNDS[view.colorScheme]) faults.push(`the ground is ${seen.ground}`)
+  if (seen.answer.length <= 20) faults.push(`the answer on top is "${seen.answer}"`)
+  for (const name of pictures) {
+    const found = seen.pictures.filter((one) => one.name === name)
+    if (found.length !== 1) faults.push(`expected one ${name}, got ${found.length}`)
+    for (const { role, strays, broken, hasTable, marks, spread } of found) {
+      if (role !== 'img') faults.push(`${name} has the role ${role}`)
+      if (strays.length > 0) faults.push(`${name} has letters beyond its edge: ${strays}`)
+      if (broken) faults.push(`${name} contains NaN, undefined or Infinity`)
+      if (!hasTable) faults.push(`${name} has no table`)
+      if (!(marks >= 3 && spread > 0.15)) faults.push(`${name} is empty: ${marks} marks, spread ${spread}`)
+    }
+  }
+  return [...faults, ...seen.pictures.flatMap(({ collisions }) => collisions)]
+}
+
+/**
+ * Folded tables, most of a page's elements, are away while axe looks: it passes over what is not visible, but asks for the style
+ * of each cell.
+ *
+ * @param {import('playwright-core').Page} page
+ * @returns {Promise<string[]>}
+ */
 async function violationsOf(page) {
   return page.evaluate(async () => {
     const { axe, document } = /** @type {any} */ (globalThis)
-    const found = await axe.run(document, { resultTypes: ['violations', 'passes'] })
+    const folded = [...document.querySelectorAll('details:not([open]) .scroll')].map((table) => {
+      const place = document.createComment('')
+      table.replaceWith(place)
+      return () => place.replaceWith(table)
+    })
+    const found = await axe.run(document, { resultTypes: ['violations'] })
+    for (const putBack of folded) putBack()
     if (found.passes.length < 10) return [`expected rules that apply, got ${found.passes.length}`]
     return found.violations.map((/** @type {any} */ one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`)
   })
