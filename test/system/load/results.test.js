@@ -12,10 +12,11 @@ import { firstLine } from '../../support/until.js'
 
 const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
 
-/** A process that does something with results folders, says how it went, and lives on. @param {any} t @param {string} program */
+/** A process that does something with results folders when it is told a word, says how it went, and lives on. @param {any} t @param {string} program */
 function another(t, program) {
   const code = `import { Results } from './load/results.js'
-process.stdin.once('data', () => {
+process.stdin.on('data', (chunk) => {
+  const word = String(chunk).trim()
   try { ${program}; console.log('done') } catch (error) { console.log(error.message) }
 })
 setTimeout(() => {}, 60_000)`
@@ -23,8 +24,8 @@ setTimeout(() => {}, 60_000)`
   t.teardown(() => child.kill('SIGKILL'))
   return {
     child,
-    go: async () => {
-      child.stdin.write('go\n')
+    go: async (word = 'go') => {
+      child.stdin.write(`${word}\n`)
       return firstLine('what came of it', child.stdout)
     },
     end: async () => {
@@ -63,14 +64,13 @@ t.test('a folder in use is refused, and free again as soon as its process has en
 })
 
 t.test('of several that resume at the same moment, one gets the folder', async (t) => {
-  for (let round = 0; round < 2; round++) {
-    const folder = t.testdir({ [`run${round}`]: { 'run.json': RUN } })
-    const resume = `Results.resume(${JSON.stringify(path.join(folder, `run${round}`))})`
-    const all = Array.from({ length: 4 }, () => another(t, resume))
-    const said = await Promise.all(all.map(({ go }) => go()))
+  const folder = t.testdir({ first: { 'run.json': RUN }, second: { 'run.json': RUN } })
+  const all = Array.from({ length: 4 }, () => another(t, `Results.resume(${JSON.stringify(folder)} + '/' + word)`))
+  for (const name of ['first', 'second']) {
+    const said = await Promise.all(all.map(({ go }) => go(name)))
     t.equal(said.filter((one) => one === 'done').length, 1, said.join('; '))
-    await Promise.all(all.map(({ end }) => end()))
   }
+  await Promise.all(all.map(({ end }) => end()))
 })
 
 t.test('a lock of a process whose id another one has by now does not count', async (t) => {
