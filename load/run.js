@@ -66,10 +66,6 @@ export async function runExperiment(experiment, { signal, progress, environment,
     warnings: [],
     not_applied: [],
   }
-  const write = () => {
-    results.writeRun(state)
-    results.writeReport(report.markdown(state, records))
-  }
   const released = (/** @type {Error} */ error) => {
     results.releaseUnused()
     throw error
@@ -100,7 +96,7 @@ export async function runExperiment(experiment, { signal, progress, environment,
           state.pinning = experiment.pinning ?? pinningText(plan, bench, target)
           state.warnings.push(...(await lab.spoilers(step, plan, { ...bench, origin }, target, { signal, progress })))
         }
-        write()
+        results.writeRun(state)
       }
       const trial = (records.at(-1)?.trial ?? 0) + 1
       const from = origin.of(step.load.driver)
@@ -137,7 +133,8 @@ export async function runExperiment(experiment, { signal, progress, environment,
     await bench.close()
   }
   state.finished_at = lab.now().toISOString()
-  write()
+  results.writeRun(state)
+  results.writeReport(report.markdown(state, records))
   // What was measured is not lost to a picture that cannot be drawn.
   await lab.writePages(results, report, state, records).catch((error) => {
     progress.note(`report.html could not be written: ${error.message}`)
