@@ -27,7 +27,7 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
  * @param {number} parts.bodyLimitBytes
  */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
-  const description = JSON.stringify(openapi({ bodyLimitBytes }))
+  let description = ''
   const stats = { inFlight: 0, answers: counters(), problems: counters() }
   /** @type {WeakSet<object>} causes that were logged: many requests share one */
   const logged = new WeakSet()
@@ -60,6 +60,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /** @type {Record<string, Handler>} */
   const openapiRoutes = {
     async GET() {
+      description ||= JSON.stringify(openapi({ bodyLimitBytes }))
       return json(200, description, [])
     },
   }

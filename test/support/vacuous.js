@@ -1,4 +1,9 @@
-import ts from 'typescript'
+import { createRequire } from 'node:module'
+
+/** @import { CallExpression, Expression, Identifier, Node } from 'typescript' */
+
+/** Required, since Node looks through the 9 MB of a CommonJS package that is imported for what it exports. @type {import('typescript')} */
+const ts = createRequire(import.meta.url)('typescript')
 
 const PATTERNS = ['match', 'has', 'hasStrict', 'notMatch', 'notHas']
 const COMPARISONS = ['equal', 'not', 'same', 'notSame', 'strictSame', 'strictNotSame', 'type', ...PATTERNS]
@@ -28,7 +33,7 @@ export function vacuousIn(name, text) {
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS)
   /** @type {string[]} */
   const found = []
-  const report = (/** @type {ts.Node} */ node, /** @type {string} */ what) => {
+  const report = (/** @type {Node} */ node, /** @type {string} */ what) => {
     found.push(`${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${what}`)
   }
   walk(file, (node) => {
@@ -49,16 +54,16 @@ export function vacuousIn(name, text) {
   return found
 }
 
-/** @typedef {(node: ts.Node, what: string) => void} Report */
+/** @typedef {(node: Node, what: string) => void} Report */
 
-/** Of `t.equal(…)`: equal; null for what is no method of a test. @param {ts.Node} node */
+/** Of `t.equal(…)`: equal; null for what is no method of a test. @param {Node} node */
 function methodOf(node) {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return null
   const { expression, name } = node.expression
   return ts.isIdentifier(expression) && /^t\d?$/.test(expression.text) ? name.text : null
 }
 
-/** @param {ts.CallExpression} call @param {Report} report */
+/** @param {CallExpression} call @param {Report} report */
 function checkAssertion(call, report) {
   const method = methodOf(call)
   if (method === null) return
@@ -80,7 +85,7 @@ function checkAssertion(call, report) {
 /**
  * An array matches where it is a prefix, unless its length is compared, too; an empty object matches anything.
  *
- * @param {ts.Node} actual @param {ts.Node} pattern @param {Report} report @param {string} [path] within actual
+ * @param {Node} actual @param {Node} pattern @param {Report} report @param {string} [path] within actual
  */
 function checkPattern(actual, pattern, report, path = '') {
   if (ts.isArrayLiteralExpression(pattern)) {
@@ -100,7 +105,7 @@ function checkPattern(actual, pattern, report, path = '') {
   }
 }
 
-/** @param {ts.CallExpression} call @param {Report} report */
+/** @param {CallExpression} call @param {Report} report */
 function checkTest(call, report) {
   const isTest = methodOf(call) === 'test' || (ts.isIdentifier(call.expression) && call.expression.text === 'test')
   const body = call.arguments.at(-1)
@@ -118,11 +123,11 @@ function checkTest(call, report) {
   if (!asserts) report(call, 'a test without an assertion')
 }
 
-/** @param {ts.CallExpression} call @param {Report} report */
+/** @param {CallExpression} call @param {Report} report */
 function checkSleep(call, report) {
   const [first, second] = call.arguments
   const name = call.expression.getText()
-  const isLiteral = (/** @type {ts.Node | undefined} */ node) => node !== undefined && ts.isNumericLiteral(node)
+  const isLiteral = (/** @type {Node | undefined} */ node) => node !== undefined && ts.isNumericLiteral(node)
   const isTimer = name === 'setTimeout' && isLiteral(second) && first.getText() === 'resolve'
   const isAwaited = ts.isAwaitExpression(call.parent) && /^(?:sleep|pause|delay|setTimeout)$/.test(name)
   // In a loop it polls.
@@ -130,7 +135,7 @@ function checkSleep(call, report) {
     report(call, 'a sleep: wait for what it waits for')
 }
 
-/** Assertions in a loop whose list may be empty. @param {ts.Expression} list @param {ts.Node} body @param {Report} report */
+/** Assertions in a loop whose list may be empty. @param {Expression} list @param {Node} body @param {Report} report */
 function checkLoop(list, body, report) {
   let asserts = false
   walk(body, (node) => {
@@ -148,7 +153,7 @@ function checkLoop(list, body, report) {
   if (!isSeen) report(list, `a loop over ${list.getText().slice(0, 40)}, which nothing says is not empty`)
 }
 
-/** @param {ts.Expression} list @returns {boolean} */
+/** @param {Expression} list @returns {boolean} */
 function mayBeEmpty(list) {
   if (ts.isParenthesizedExpression(list)) return mayBeEmpty(list.expression)
   if (ts.isArrayLiteralExpression(list)) {
@@ -175,7 +180,7 @@ function mayBeEmpty(list) {
   return true
 }
 
-/** A parameter, an import, or a variable that is a literal. @param {ts.Identifier} identifier */
+/** A parameter, an import, or a variable that is a literal. @param {Identifier} identifier */
 function isTable(identifier) {
   let is = false
   walk(identifier.getSourceFile(), (node) => {
@@ -191,20 +196,20 @@ function isTable(identifier) {
   return is
 }
 
-/** The body of the test in which a node stands, or the file. @param {ts.Node} node @returns {ts.Node} */
+/** The body of the test in which a node stands, or the file. @param {Node} node @returns {Node} */
 function scopeOf(node) {
   for (let at = node; at.parent; at = at.parent) if (methodOf(at) === 'test') return at
   return node.getSourceFile()
 }
 
-/** @param {ts.Node} node */
+/** @param {Node} node */
 function isInLoop(node) {
   for (let at = node; at.parent && methodOf(at) !== 'test'; at = at.parent)
     if (ts.isIterationStatement(at, false)) return true
   return false
 }
 
-/** @param {ts.Node} node */
+/** @param {Node} node */
 function identifiersOf(node) {
   /** @type {string[]} */
   const names = []
@@ -215,12 +220,12 @@ function identifiersOf(node) {
   return names
 }
 
-/** @param {ts.Node} node */
+/** @param {Node} node */
 function isText(node) {
   return ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node)
 }
 
-/** @param {ts.Node} node */
+/** @param {Node} node */
 function isConstant(node) {
   return (
     isText(node) ||
@@ -232,25 +237,25 @@ function isConstant(node) {
   )
 }
 
-/** @param {ts.Node} node */
+/** @param {Node} node */
 function isNoMessage(node) {
   const isWord = [ts.SyntaxKind.TrueKeyword, ts.SyntaxKind.FalseKeyword, ts.SyntaxKind.NullKeyword].includes(node.kind)
   return isWord || (isConstant(node) && !isText(node) && !ts.isObjectLiteralExpression(node))
 }
 
-/** @param {ts.CallExpression} call @param {string} name */
+/** @param {CallExpression} call @param {string} name */
 function hasProperty(call, name) {
   return call.arguments.some(
     (one) => ts.isObjectLiteralExpression(one) && one.properties.some((property) => property.name?.getText() === name),
   )
 }
 
-/** @param {ts.Node} node @param {ts.Node} outer */
+/** @param {Node} node @param {Node} outer */
 function isWithin(node, outer) {
   return node.pos >= outer.pos && node.end <= outer.end
 }
 
-/** @param {ts.Node} node @param {(node: ts.Node) => void} visit */
+/** @param {Node} node @param {(node: Node) => void} visit */
 function walk(node, visit) {
   visit(node)
   ts.forEachChild(node, (child) => walk(child, visit))
