@@ -62,10 +62,12 @@ export function softNofileOf(pid) {
 
 /** A list as the kernel writes it: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
 export function expandCores(list) {
-  return list.split(',').flatMap((part) => {
+  const cores = []
+  for (const part of list.split(',')) {
     const [first, last = first] = part.split('-').map(Number)
-    return Array.from({ length: last - first + 1 }, (_, i) => first + i)
-  })
+    for (let core = first; core <= last; core++) cores.push(core)
+  }
+  return cores
 }
 
 /** @param {number | 'self'} pid @param {string} file @param {RegExp} pattern @returns {string | null} */

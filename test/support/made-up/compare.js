@@ -35,13 +35,10 @@ export function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps, limited = 'ab'
     { seed },
   )
   return recordsOf(plan, nextStep, serve, {
-    change: (record, step) => ({
-      ...record,
-      ...(invalid(step) && { outcome: { verdict: 'invalid', because: 'made up' } }),
-      probes: {
-        ...record.probes,
-        generator: { ...record.probes.generator, ...(generator && { cpu_core_ratio: generator(step) }) },
-      },
-    }),
+    change: (record, step) => {
+      if (invalid(step)) record.outcome = /** @type {any} */ ({ verdict: 'invalid', because: 'made up' })
+      if (generator) record.probes.generator.cpu_core_ratio = generator(step)
+      return record
+    },
   })
 }
