@@ -13,7 +13,7 @@ export function typical(values, confidence) {
   const outside = criticalRank(values.length, (1 - confidence) / 2)
   const [low, high] =
     outside === 0 ? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] : [means[outside - 1], means.at(-outside)]
-  return { estimate: middleOf(means.filter(Number.isFinite)), low, high: Number(high), pairs: values.length }
+  return { estimate: middleOf(finiteOf(means)), low, high: Number(high), pairs: values.length }
 }
 
 /**
@@ -34,12 +34,18 @@ export function shift(values, others, confidence) {
     outside === 0
       ? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
       : [differences[outside - 1], differences.at(-outside)]
-  return { estimate: middleOf(differences.filter(Number.isFinite)), low, high: Number(high) }
+  return { estimate: middleOf(finiteOf(differences)), low, high: Number(high) }
 }
 
 /** @param {Iterable<number>} values at least one @returns {number} NaN without values */
 export function median(values) {
   return middleOf(Float64Array.from(values).filter(Number.isFinite).sort())
+}
+
+/** @param {Float64Array} sorted what is not finite stands at its ends */
+function finiteOf(sorted) {
+  const areAll = Number.isFinite(sorted[0]) && Number.isFinite(sorted.at(-1))
+  return areAll ? sorted : sorted.filter(Number.isFinite)
 }
 
 /** @param {Float64Array} sorted */

@@ -32,6 +32,8 @@ export function terminalText(markdown, columns = TERMINAL_COLUMNS) {
 /** What follows a list's dash stands below its text. A path or a URL is left in one piece: it is there to be copied. @param {string} line @param {number} columns */
 function lineText(line, columns) {
   const [indent] = /^ *(?:- )?/.exec(line) ?? ['']
+  // No character is wider than two columns; escapes only take less.
+  if (2 * line.length <= columns) return indent + line.slice(indent.length).trim()
   const broken = wrapAnsi(line.slice(indent.length), columns - indent.length)
   return indent + broken.replaceAll('\n', `\n${' '.repeat(indent.length)}`)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { isSettled, isValid } from '../../load/ladder.js'
-import { levelsOf, nameOf, visitsOf } from '../design.js'
+import { byExperiment, isSettled, isValid } from '../../load/ladder.js'
+import { levelsOf, nameOf, oncePerPlan, visitsOf } from '../design.js'
 import { loadOf } from '../knobs/open-cell.js'
 
 /** The figures as they were published; our own transcription. */
@@ -44,13 +44,10 @@ export function nextStep(plan, records, notApplied) {
     const load = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, ...PEAK }
     return { experiment: 'peak', cell: first, left_s: durationOf(plan), load }
   }
-  const visits = visitsOfRows(plan)
-  for (const [i, { block, position, cell: unit }] of visits.entries()) {
-    const { row, generator } = unitOf(unit)
-    const cell = cellOf(row, generator)
-    const experiment = `row/${block}/${position}/${unit}`
-    const trials = records.filter((record) => record.experiment === experiment)
-    if (isOut(cell) || isSettled(trials, counts)) continue
+  const visits = visitsTo(plan)
+  const trials = byExperiment(records)
+  for (const [i, { experiment, cell, row }] of visits.entries()) {
+    if (isOut(cell) || isSettled(trials.get(experiment) ?? [], counts)) continue
     const load = {
       driver: 'paced',
       loop: /** @type {const} */ ('open'),
@@ -67,7 +64,7 @@ export function nextStep(plan, records, notApplied) {
 
 /** Seconds. @param {ArticlePlan} plan */
 export function durationOf(plan) {
-  return visitsOfRows(plan).length * (plan.duration_s + WARMUP_S + BESIDE_S)
+  return visitsTo(plan).length * (plan.duration_s + WARMUP_S + BESIDE_S)
 }
 
 /** What the design takes in a closed loop. @param {Records} records @returns {number | null} */
@@ -91,13 +88,15 @@ function counts(record) {
   return isValid(record) || (record.load.unbounded === true && record.outcome.blame === 'generator')
 }
 
-/** @param {ArticlePlan} plan */
-function visitsOfRows({ blocks, mix }) {
+const visitsTo = oncePerPlan((/** @type {ArticlePlan} */ { blocks, mix }) => {
   const cells = PUBLISHED.rows.flatMap((/** @type {any} */ _, /** @type {number} */ row) =>
     GENERATORS.map((generator) => nameOfUnit(row, generator)),
   )
-  return visitsOf({ cells, anchor: null, blocks, seed: mix.seed })
-}
+  return visitsOf({ cells, anchor: null, blocks, seed: mix.seed }).map(({ block, position, cell: unit }) => {
+    const { row, generator } = unitOf(unit)
+    return { experiment: `row/${block}/${position}/${unit}`, cell: cellOf(row, generator), row }
+  })
+})
 
 /** @param {number} row @param {Generator} generator */
 function nameOfUnit(row, generator) {

@@ -57,9 +57,18 @@ export function nextStep(plan, records) {
   return null
 }
 
-const visitsTo = oncePerPlan((/** @type {ComparePlan} */ { blocks, mix }) => {
-  return visitsOf({ cells: ['a', 'b'], anchor: null, blocks, seed: mix.seed })
+const visitsTo = oncePerPlan((/** @type {ComparePlan} */ { blocks, concurrency, mix }) => {
+  return visitsOf({ cells: ['a', 'b'], anchor: null, blocks, seed: mix.seed }).map((visit) => ({
+    ...visit,
+    latency: concurrency.map((connections) => ({
+      connections,
+      experiment: `latency/${visit.block}/${visit.position}/${connections}`,
+    })),
+    ladder: WORKERS.map((workers) => ({ workers, experiment: `max/${visit.block}/${visit.position}/${workers}` })),
+  }))
 })
+
+/** @typedef {ReturnType<typeof visitsTo>[number]} Visit */
 
 /** Seconds. @param {ComparePlan} plan */
 export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s }) {
@@ -136,13 +145,12 @@ export function rateLimit(plan, name, records) {
 
 /**
  * @param {ComparePlan} plan
- * @param {import('../design.js').Visit} visit
+ * @param {Visit} visit
  * @param {Map<string, Records>} trials by experiment
  * @returns {import('../../load/run.js').Step | null}
  */
-function latencyStep({ concurrency, duration_s }, { block, position, cell }, trials) {
-  for (const connections of concurrency) {
-    const experiment = `latency/${block}/${position}/${connections}`
+function latencyStep({ duration_s }, { cell, latency }, trials) {
+  for (const { experiment, connections } of latency) {
     if (isSettled(trials.get(experiment) ?? [])) continue
     return { experiment, cell, left_s: 0, load: { ...closed(connections, duration_s), per_worker_rps: 0 } }
   }
@@ -151,15 +159,14 @@ function latencyStep({ concurrency, duration_s }, { block, position, cell }, tri
 
 /**
  * @param {ComparePlan} plan
- * @param {import('../design.js').Visit} visit
+ * @param {Visit} visit
  * @param {Map<string, Records>} trials by experiment
  * @returns {import('../../load/run.js').Step | null}
  */
-function ladderStep({ ladders, per_worker_rps, rung_s }, { block, position, cell }, trials) {
+function ladderStep({ ladders, per_worker_rps, rung_s }, { block, cell, ladder }, trials) {
   if (block >= ladders) return null
   let before_rps = 0
-  for (const workers of WORKERS) {
-    const experiment = `max/${block}/${position}/${workers}`
+  for (const { experiment, workers } of ladder) {
     const own = trials.get(experiment) ?? []
     if (!isSettled(own)) {
       return { experiment, cell, left_s: 0, load: { ...closed(workers, rung_s), per_worker_rps } }

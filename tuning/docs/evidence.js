@@ -4,6 +4,9 @@ import { Results } from '../../load/results.js'
 
 const EVIDENCE = new URL('../evidence/', import.meta.url)
 
+/** @type {Map<string, { run: any, records: import('../../load/trial.js').TrialRecord[] }>} many parts of the pages quote the same run */
+const read = new Map()
+
 /**
  * A run that is committed, which the pages quote.
  *
@@ -12,7 +15,9 @@ const EVIDENCE = new URL('../evidence/', import.meta.url)
  */
 export function evidence(name) {
   const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
-  return { run: results.readRun(), records: results.readTrials() }
+  const found = read.get(name) ?? { run: results.readRun(), records: results.readTrials() }
+  read.set(name, found)
+  return found
 }
 
 /** @param {string} name */

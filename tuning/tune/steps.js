@@ -77,10 +77,9 @@ export function finalistsOf(plan, records) {
 function blockStep(plan, capacity_rps, records, isOut) {
   const visits = visitsTo(plan)
   const trials = byExperiment(records)
-  for (const [i, { block, position, cell }] of visits.entries()) {
+  for (const [i, { cell, places }] of visits.entries()) {
     if (isOut(cell)) continue
-    for (const kind of ORDER) {
-      const experiment = `block/${block}/${position}/${kind}`
+    for (const { experiment, kind } of places) {
       if (isSettled(trials.get(experiment) ?? [])) continue
       const load = {
         driver: 'paced',
@@ -116,7 +115,10 @@ function searchStep(phase, cell, plan, records) {
 }
 
 const visitsTo = oncePerPlan((/** @type {TunePlan} */ { cells, anchor, blocks, mix }) => {
-  return visitsOf({ cells, anchor, blocks, seed: mix.seed })
+  return visitsOf({ cells, anchor, blocks, seed: mix.seed }).map(({ block, position, cell }) => ({
+    cell,
+    places: ORDER.map((kind) => ({ experiment: `block/${block}/${position}/${kind}`, kind })),
+  }))
 })
 
 /** Seconds. @param {TunePlan} plan */

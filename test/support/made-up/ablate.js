@@ -15,7 +15,8 @@ export const THREE = { ...PLAN, consumers: ['paced', 'autocannon', 'client'] }
 const runs = new Map()
 
 /**
- * A run against a simulated service whose requests cost what their stages cost: a copy, which the caller may change.
+ * A run against a simulated service whose requests cost what their stages cost. It belongs to all who ask for it: who wants
+ * to change its trials takes copyOf them.
  *
  * @param {{ plan?: any, seed?: number } & Parameters<typeof createStages>[1]} [options]
  */
@@ -23,7 +24,20 @@ export function runOf({ plan = PLAN, seed = 1, ...costs } = {}) {
   const key = JSON.stringify({ plan, seed, costs })
   const records =
     runs.get(key) ??
-    recordsOf({ ...plan, mix: { ...plan.mix, seed } }, nextStep, createStages(plan, { seed, ...costs }))
+    frozen(recordsOf({ ...plan, mix: { ...plan.mix, seed } }, nextStep, createStages(plan, { seed, ...costs })))
   runs.set(key, records)
+  return records
+}
+
+/** @param {any[]} records */
+export function copyOf(records) {
   return structuredClone(records)
+}
+
+/** What a test may be tempted to change. @param {any[]} records */
+function frozen(records) {
+  for (const { probes, traffic, outcome } of records) {
+    for (const part of [probes.target?.rounds, ...Object.values(probes), probes, traffic, outcome]) Object.freeze(part)
+  }
+  return records
 }

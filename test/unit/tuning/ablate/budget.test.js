@@ -4,7 +4,7 @@ import { cellOf, cellsOf, PLANTED, STAGE_NAMES, turnsOf, WHOLE } from '../../../
 import { ablateText, budgetsOf } from '../../../../tuning/ablate/tables.js'
 import { conclusionOf, verdictOf } from '../../../../tuning/ablate/verdict.js'
 import { median } from '../../../../tuning/ranks.js'
-import { PLAN, runOf } from '../../../support/made-up/ablate.js'
+import { copyOf, PLAN, runOf } from '../../../support/made-up/ablate.js'
 import { COSTS_US, REST_US, SUM_US } from '../../../support/simulated/stages.js'
 
 /** Turns alone, without the closed loops, of which the budget takes nothing. */
@@ -72,7 +72,7 @@ t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (
 
 t.test('what was not measured is said to be so, and what has too few blocks too', async (t) => {
   const without = (/** @type {string} */ cell) => {
-    const records = runOf()
+    const records = copyOf(runOf())
     for (const { probes } of records) {
       const { cells, rounds } = probes.target ?? { cells: [], rounds: [] }
       const kept = rounds.map((/** @type {number[][]} */ round) => round.filter(([i]) => cells[i] !== cell))
@@ -82,7 +82,7 @@ t.test('what was not measured is said to be so, and what has too few blocks too'
   }
   t.match(without('without log+validate'), /not measured: validate, read-and-parse/)
   t.notMatch(without(cellOf(STAGE_NAMES)), /NaN|the rest/)
-  const records = runOf()
+  const records = copyOf(runOf())
   for (const { probes } of records) probes.target?.rounds.splice(2)
   const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
   t.match(few, /too few rounds to tell: log/)
