@@ -96,7 +96,7 @@ function namesOf(files) {
         (line) => /^ {4}(?:not )?ok \d+ - (.*?)(?: # (?:SKIP|TODO|time=).*)?$/.exec(line)?.[1] ?? [],
       )
       // A bundle puts the file's name before each test's.
-      return [...new Set(tests)].map((test) => (name.startsWith('test/bundles/') ? test : `${name} > ${test}`))
+      return [...new Set(tests)].map((test) => (/^test\/(system-)?bundles\//.test(name) ? test : `${name} > ${test}`))
     })
     .sort()
 }

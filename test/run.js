@@ -8,6 +8,7 @@ import { initialiseIn } from '../sql/embedded.js'
 import { makeScratch } from '../sql/scratch.js'
 import { dataParent } from './support/data-parent.js'
 import { startShared } from './support/postgres.js'
+import { SYSTEM_BUNDLES } from './support/system-bundles.js'
 
 /**
  * `node test/run.js [TIER | FILE | flag of tap]…`: runs test files under tap, beside one Postgres that they share. `npm test`
@@ -56,10 +57,20 @@ async function runTap(env) {
   return code ?? 1
 }
 
-/** Unit tests run many to a process; all others have one each. @param {string} tier */
+/** Unit tests run many to a process, and so do small system tests; all others have one each. @param {string} tier */
 function filesOf(tier) {
-  if (tier !== 'unit') return [`test/${tier}`]
-  return ['test/bundles', 'test/unit/api/simulation.test.js', 'test/unit/api/nth-statement.test.js']
+  if (tier === 'unit')
+    return ['test/bundles', 'test/unit/api/simulation.test.js', 'test/unit/api/nth-statement.test.js']
+  if (tier === 'system') return ['test/system-bundles', ...unbundled()]
+  return [`test/${tier}`]
+}
+
+function unbundled() {
+  const bundled = Object.values(SYSTEM_BUNDLES).flat()
+  return fs
+    .readdirSync('test/system', { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join('test/system', name))
+    .filter((file) => file.endsWith('.test.js') && !bundled.includes(file))
 }
 
 /** Tests start from the defaults, whatever the shell that runs them has set. */

@@ -4,23 +4,33 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 
 /**
- * Runs every test file below a folder in this process, one after the other, with the file's name before each test's. To load
- * tap takes several times as long as most unit tests.
+ * Runs every test file below a folder in this process (`bundleFiles`).
  *
  * @param {string} folder
  * @param {{ without?: string[], isDeep?: boolean }} [options] without: files that need a process of their own; isDeep: folders in
  *   it count, too
  */
-export async function bundle(folder, { without = [], isDeep = true } = {}) {
+export function bundle(folder, { without = [], isDeep = true } = {}) {
   const files = fs
     .readdirSync(folder, { recursive: isDeep, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.js') && !without.includes(name))
     .sort()
-  const { test } = t
-  for (const name of files) {
-    const file = path.join(folder, name)
+  return bundleFiles(files.map((name) => path.join(folder, name)))
+}
+
+/**
+ * Runs test files in this process, one after the other, with the file's name before each test's. To load tap takes several
+ * times as long as most unit tests. What a file has torn down at its end is gone before the next one begins.
+ *
+ * @param {string[]} files
+ */
+export async function bundleFiles(files) {
+  const { test, teardown } = t
+  for (const file of files) {
     /** @type {PromiseLike<unknown>[]} */
     const running = []
+    /** @type {(() => unknown)[]} */
+    const endings = []
     t.test = /** @type {any} */ (
       (/** @type {string} */ about, /** @type {any[]} */ ...rest) => {
         const ended = Reflect.apply(test, t, [`${file} > ${about}`, ...rest])
@@ -28,12 +38,18 @@ export async function bundle(folder, { without = [], isDeep = true } = {}) {
         return ended
       }
     )
+    t.teardown = (ending) => void endings.unshift(ending)
     try {
       await import(pathToFileURL(file).href)
-      await Promise.all(running)
     } catch (error) {
       t.fail(`${file} cannot be loaded`, { error: String(/** @type {Error} */ (error).stack) })
     }
+    try {
+      await Promise.all(running)
+      for (const ending of endings) await ending()
+    } catch (error) {
+      t.fail(`${file} does not end`, { error: String(/** @type {Error} */ (error).stack) })
+    }
   }
-  t.test = test
+  Object.assign(t, { test, teardown })
 }

@@ -97,7 +97,10 @@ async function startForThisFile(t) {
   let root = t
   while (root.parent) root = root.parent
   const embedded = await startShared()
-  root.teardown(() => embedded.halt('SIGQUIT').then(embedded.stop))
+  root.teardown(() => {
+    starting = undefined
+    return embedded.halt('SIGQUIT').then(embedded.stop)
+  })
   return { url: embedded.url }
 }
 

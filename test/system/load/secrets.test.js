@@ -17,6 +17,7 @@ for (const driver of ['client', 'autocannon']) sendsSecrets(t, driver, ['--drive
 t.test('no problem with the metrics page shows a secret of its URL', async (t) => {
   const marker = `secret${randomBytes(8).toString('hex')}`
   process.env.REDLINE_TEST_TOKEN = marker
+  t.teardown(() => delete process.env.REDLINE_TEST_TOKEN)
   const token = `{{env REDLINE_TEST_TOKEN}}`
   const url = await httpServer(t, async (req, res) => {
     await req.toArray()

@@ -1,0 +1,17 @@
+/**
+ * Files of test/system that run in one process, by the name of the bundle in test/system-bundles: those whose work costs little
+ * more than a process that loads tap, pg and the lab. None changes what belongs to its process (environment, signals, folder)
+ * for longer than one of its tests, and none measures its process.
+ */
+export const SYSTEM_BUNDLES = {
+  api: filesIn('test/system/api', ['fuzz', 'idempotency', 'ids', 'insert', 'lifetime', 'requests']),
+  load: filesIn('test/system/load', ['ports', 'response', 'results', 'secrets', 'ssh-nofile', 'ssh-parts', 'sweep']),
+  tuning: filesIn('test/system/tuning', [
+    ...['ablate', 'balance', 'bench', 'compare', 'knobs', 'pgbouncer', 'programs', 'ramp', 'verb-balance'],
+  ]),
+}
+
+/** @param {string} folder @param {string[]} names */
+function filesIn(folder, names) {
+  return names.map((name) => `${folder}/${name}.test.js`)
+}
