@@ -19,7 +19,8 @@ t.test(
     t.match(target.settings, { POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2, PGBOUNCER: /^\d+\.\d+/ })
 
     const answered = statuses(target.url, 60)
-    const sessions = 'SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1'
+    const sessions =
+      'SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1'
     let most = 0
     for (let ended = false; !ended; ) {
       ended = await Promise.race([answered.then(() => true), new Promise((resolve) => setTimeout(resolve, 5, false))])
