@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { rows } from '../../support/database.js'
+import { runHere } from '../../support/in-process.js'
 import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { created, httpServer } from '../../support/servers.js'
@@ -52,7 +53,7 @@ for (const [driver, load] of OTHERS) {
     const { url } = await newDatabase(t)
     const out = path.join(temporaryFolder(t), 'run')
     const argv = ['sweep', ...SHORT, '--driver', driver, ...load, '--out', out]
-    const { code, stderr } = await startLab(argv, { DATABASE_URL: url, ...PATIENT }).ended
+    const { code, stderr } = await runHere(argv, { env: { DATABASE_URL: url, ...PATIENT } })
     t.equal(code, 0, stderr)
     const [{ traffic, load: shown }, ...more] = readTrials(out)
     t.strictSame([shown.driver, more], [driver, []])
@@ -68,9 +69,9 @@ for (const [driver, load] of OTHERS) {
 t.test('SIGKILL in mid-sweep leaves no process and a readable file, and --resume completes it', async (t) => {
   const temporary = temporaryFolder(t)
   const out = path.join(temporary, 'run')
-  const env = { TMPDIR: temporary, ...PATIENT }
   const argv = ['sweep', ...SHORT, '--rates', '100,200']
-  const lab = startLab([...argv, '--out', out], env)
+  // With a Postgres of its own, which has to go with it.
+  const lab = startLab([...argv, '--out', out], { TMPDIR: temporary, ...PATIENT })
   await lab.stderrHas('trial 1:')
   lab.child.kill('SIGKILL')
   await lab.ended
@@ -81,16 +82,18 @@ t.test('SIGKILL in mid-sweep leaves no process and a readable file, and --resume
     [100],
   )
 
-  const wrong = await startLab(['sweep', '--rates', '1', '--resume', out], env).ended
+  const { url } = await newDatabase(t)
+  const env = { DATABASE_URL: url, ...PATIENT }
+  const wrong = await runHere(['sweep', '--rates', '1', '--resume', out], { env })
   t.equal(wrong.code, 2)
   t.match(wrong.stderr, /--resume: expected the flags of the run in .* \(--duration 500ms .*\) or none/)
-  const changed = await startLab(['sweep', '--resume', out], { ...env, POOL_MAX: '7' }).ended
+  const changed = await runHere(['sweep', '--resume', out], { env: { ...env, POOL_MAX: '7' } })
   t.equal(changed.code, 2)
   t.match(changed.stderr, /--resume: expected POOL_MAX=20, as the run began, got POOL_MAX=7/)
 
   const before = readRun(out)
   fs.writeFileSync(`${out}/run.json`, JSON.stringify({ ...before, warnings: [...before.warnings, 'found before'] }))
-  const resumed = await startLab([...argv, '--resume', out], env).ended
+  const resumed = await runHere([...argv, '--resume', out], { env })
   t.equal(resumed.code, 0, resumed.stderr)
   const trials = readTrials(out)
   t.strictSame(trials.slice(0, 1), kept)
@@ -107,44 +110,47 @@ t.test('SIGKILL in mid-sweep leaves no process and a readable file, and --resume
   t.equal(run.warnings.filter((/** @type {string} */ text) => text === 'found before').length, 1)
 })
 
-t.test('a service that dies in mid-trial ends the run with its last words', async (t) => {
-  const { url } = await newDatabase(t)
-  const out = path.join(temporaryFolder(t), 'run')
-  const argv = ['sweep', ...SHORT, '--rates', '100,100,100', '--out', out]
-  const lab = startLab(argv, { DATABASE_URL: url, ...PATIENT })
-  await lab.stderrHas('trial 1:')
-  process.kill(readTrials(out)[0].target.pid, 'SIGKILL')
-  const { code, stderr } = await lab.ended
-  t.equal(code, 1)
-  t.match(stderr, /no trustworthy answer: the run broke off: the API ended by itself \(SIGKILL\)/)
-  const trials = readTrials(out)
-  t.ok(trials.length < 3)
-  conserves(t, trials)
-  const { problem, interrupted } = readRun(out)
-  t.match(problem, /the run broke off/)
-  t.equal(interrupted, false)
-  t.match(fs.readFileSync(`${out}/report.md`, 'utf8'), /No trustworthy answer: the run broke off/)
-})
-
-t.test('a generator that is stopped breaks the run off, which keeps its trials and says why', async (t) => {
-  const url = await httpServer(t, created)
-  const out = path.join(temporaryFolder(t), 'run')
-  const load = ['--rates=20,30', '--duration=1s', '--warmup=200ms', '--timeout=200ms', '--connections=2']
-  const { child, ended, stderrHas } = startLab(['sweep', `--url=${url}`, ...load, `--out=${out}`])
-  await stderrHas('trial 1:')
-  let generator = ''
-  await until('the generator of the second trial', () => {
-    const children = fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
-    generator = children.find((pid) => /generator\.js/.test(commandOf(pid))) ?? ''
-    return generator
+// Side by side: the second waits for a deadline.
+t.test('what breaks a run off', { jobs: 2 }, async (t) => {
+  t.test('a service that dies in mid-trial ends the run with its last words', async (t) => {
+    const { url } = await newDatabase(t)
+    const out = path.join(temporaryFolder(t), 'run')
+    const argv = ['sweep', ...SHORT, '--rates', '100,100,100', '--out', out]
+    const lab = startLab(argv, { DATABASE_URL: url, ...PATIENT })
+    await lab.stderrHas('trial 1:')
+    process.kill(readTrials(out)[0].target.pid, 'SIGKILL')
+    const { code, stderr } = await lab.ended
+    t.equal(code, 1)
+    t.match(stderr, /no trustworthy answer: the run broke off: the API ended by itself \(SIGKILL\)/)
+    const trials = readTrials(out)
+    t.ok(trials.length < 3)
+    conserves(t, trials)
+    const { problem, interrupted } = readRun(out)
+    t.match(problem, /the run broke off/)
+    t.equal(interrupted, false)
+    t.match(fs.readFileSync(`${out}/report.md`, 'utf8'), /No trustworthy answer: the run broke off/)
   })
-  process.kill(Number(generator), 'SIGSTOP')
-  const { code, stderr } = await ended
-  t.equal(code, 1)
-  t.match(stderr, /the run broke off: expected the generator \(paced\) to end "\w+" within \d+/)
-  t.equal(readTrials(out).length, 1)
-  t.match(readRun(out).problem, /^the run broke off: expected the generator/)
-  t.notOk(fs.existsSync(`/proc/${generator}`))
+
+  t.test('a generator that is stopped breaks the run off, which keeps its trials and says why', async (t) => {
+    const url = await httpServer(t, created)
+    const out = path.join(temporaryFolder(t), 'run')
+    const load = ['--rates=20,30', '--duration=1s', '--warmup=200ms', '--timeout=200ms', '--connections=2']
+    const { child, ended, stderrHas } = startLab(['sweep', `--url=${url}`, ...load, `--out=${out}`])
+    await stderrHas('trial 1:')
+    let generator = ''
+    await until('the generator of the second trial', () => {
+      const children = fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
+      generator = children.find((pid) => /generator\.js/.test(commandOf(pid))) ?? ''
+      return generator
+    })
+    process.kill(Number(generator), 'SIGSTOP')
+    const { code, stderr } = await ended
+    t.equal(code, 1)
+    t.match(stderr, /the run broke off: expected the generator \(paced\) to end "\w+" within \d+/)
+    t.equal(readTrials(out).length, 1)
+    t.match(readRun(out).problem, /^the run broke off: expected the generator/)
+    t.notOk(fs.existsSync(`/proc/${generator}`))
+  })
 })
 
 /** @param {string} pid of a process that may have ended */
