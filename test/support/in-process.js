@@ -22,18 +22,19 @@ export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan
  *
  * @param {string[]} argv
  * @param {object} [options]
+ * @param {Record<string, import('../../load/verb.js').Verb>} [options.verbs] those of load/ unless told otherwise
  * @param {Record<string, string | undefined>} [options.env] beside this process's own, without DATABASE_URL
  * @param {string} [options.dotenvFile]
  * @param {AbortSignal} [options.signal]
  * @param {Partial<import('../../load/run.js').Lab>} [options.lab] what stands in for the real one
  * @returns {Promise<{ code: number, stdout: string, stderr: string }>}
  */
-export async function runHere(argv, { env = {}, lab = {}, ...given } = {}) {
+export async function runHere(argv, { verbs = { sweep, doctor }, env = {}, lab = {}, ...given } = {}) {
   const shell = createShell({
     env: { ...process.env, DATABASE_URL: undefined, ...env },
     lab: { openBench: openUnpinned, spoilers: async () => [], writePages: async () => {}, ...lab },
     ...given,
   })
-  const code = await main({ sweep, doctor }, argv, shell)
+  const code = await main(verbs, argv, shell)
   return { code, ...shell.said }
 }

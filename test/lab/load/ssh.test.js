@@ -3,8 +3,10 @@ import fs from 'node:fs'
 import net from 'node:net'
 import t from 'tap'
 import { renderReport } from '../../../load/report/report.js'
+import { VERBS } from '../../../tuning/verbs.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
-import { readRun, readTrials, runVerb, temporaryFolder } from '../../support/lab.js'
+import { runHere } from '../../support/in-process.js'
+import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
 import { startPostgres } from '../../support/postgres-host.js'
 import { conserves } from '../../support/smoke.js'
 import { ourProcesses, runSweep, startBareBox, startBox } from '../../support/ssh-box.js'
@@ -93,8 +95,8 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
     const out = `${folder}/tune`
     const knobs = ['--knob', 'NOFILE=900,2000000000', '--knob', 'POOL_MAX=20,5']
     const short = ['--blocks', '1', '--capacity', '200', '--duration', '300ms', '--out', out]
-    const ended = await runVerb('tune', [...box.flags, '--database-url', url, ...knobs, ...short])
-    t.equal(ended.status, 0, ended.stderr)
+    const ended = await runHere(['tune', ...there, ...knobs, ...short], { verbs: VERBS })
+    t.equal(ended.code, 0, ended.stderr)
     t.notMatch(ended.stderr, /copying/, 'what is installed is used')
     const cells = new Map(readTrials(out).map(({ cell, settings }) => [cell, settings]))
     t.equal(cells.size, 2)
@@ -109,8 +111,8 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
   await t.test('ablate: stages are taken away there', async (t) => {
     const out = `${folder}/ablate`
     const short = ['--stages', 'validate', '--consumers', 'paced', '--rate', '500', '--rounds', '2', '--out', out]
-    const { status, stderr } = await runVerb('ablate', [...there, ...short])
-    t.ok(status === 0 || status === 1, `two rounds are too few for an answer: ${stderr}`)
+    const { code, stderr } = await runHere(['ablate', ...there, ...short], { verbs: VERBS })
+    t.ok(code === 0 || code === 1, `two rounds are too few for an answer: ${stderr}`)
     t.ok(readTrials(out).length > 0, stderr)
     for (const { target, settings } of readTrials(out)) {
       t.match({ target, settings }, { target: { kind: 'ssh' }, settings: { HOST: box.address, WITHOUT: /./ } })
@@ -122,8 +124,9 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
 
   await t.test('ablate: an sshd that forwards no sockets gives a one-line error', async (t) => {
     const short = ['--stages', 'validate', '--consumers', 'paced', '--rounds', '2', '--out', `${folder}/strict`]
-    const { status, stderr } = await runVerb('ablate', [...strict.flags, '--database-url', url, ...short])
-    t.equal(status, 2)
+    const argv = ['ablate', ...strict.flags, '--database-url', url, ...short]
+    const { code, stderr } = await runHere(argv, { verbs: VERBS })
+    t.equal(code, 2)
     t.match(stderr, /redline: expected an answer .* AllowStreamLocalForwarding yes\n$/)
     t.strictSame(ourProcesses(strict), [])
   })
@@ -131,7 +134,7 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
   await t.test('faults: what is planted there is named, and what cannot be is left out', async (t) => {
     const out = `${folder}/faults`
     const only = ['--only', 'few-files,limiter,noisy-neighbours', '--duration', '1s', '--out', out]
-    const { stderr } = await runVerb('faults', [...there, ...only])
+    const { stderr } = await runHere(['faults', ...there, ...only], { verbs: VERBS })
     const trials = readTrials(out)
     t.notOk(trials.some(({ cell }) => /noisy/.test(cell)))
     const limits = new Map(trials.map(({ cell, limit }) => [cell, limit.resource]))
