@@ -69,15 +69,20 @@ for (const exercise of EXERCISES) {
 
 /** What this machine cannot do is not asked of it. @param {any} t @param {any} facts @param {any[]} measurements */
 function refusesNothing(t, facts, measurements) {
-  for (const { levels, load } of measurements) {
-    t.ok(load.duration_s > 0 && load.connections > 0)
-    t.ok(load.loop === 'closed' ? load.rate_rps === null : Number.isInteger(load.rate_rps) && load.rate_rps > 0)
-    if (!facts.limits) t.notOk('NOFILE' in levels)
-    if (!facts.vegeta) t.notOk('GENERATOR' in levels)
-    if (!facts.pinned) t.notOk('CORES' in levels)
-    for (const [name, level] of Object.entries(levels))
-      if (name in KNOBS) t.ok(KNOBS[name].accepts(level), `${name}=${level}`)
-  }
+  const wrong = measurements.flatMap(({ name, levels, load }) => {
+    const { loop, rate_rps, duration_s, connections } = load
+    const isRate = loop === 'closed' ? rate_rps === null : Number.isInteger(rate_rps) && rate_rps > 0
+    const needed = { NOFILE: facts.limits, GENERATOR: facts.vegeta, CORES: facts.pinned }
+    return [
+      ...(duration_s > 0 && connections > 0 ? [] : [`${name}: no load`]),
+      ...(isRate ? [] : [`${name}: ${loop} loop at ${rate_rps}/s`]),
+      ...Object.entries(needed).flatMap(([knob, isThere]) => (!isThere && knob in levels ? [`${name}: ${knob}`] : [])),
+      ...Object.entries(levels).flatMap(([knob, level]) =>
+        knob in KNOBS && !KNOBS[knob].accepts(level) ? [`${name}: ${knob}=${level}`] : [],
+      ),
+    ]
+  })
+  t.strictSame(wrong, [])
 }
 
 t.test('at least eight, each once, and all but the first say what they need', async (t) => {
