@@ -10,7 +10,9 @@ import { DRIVERS } from '../../load/drivers/index.js'
  * @property {string} [method]
  * @property {AbortSignal} [signal]
  * @property {number} [warmup_s] 0: none
- * @property {() => void} [warmedUp] the warm-up is over
+ * @property {() => void} [begins] a phase that is measured begins
+ * @property {() => boolean} [isEnough] after a phase: whether all came that the test needs. A closed loop on a busy machine may not
+ *   come far; then another phase follows, and the last one counts
  * @property {import('../../load/mix.js').Entry[]} [entries]
  * @property {boolean} [fresh_connections]
  * @property {Partial<Pick<import('../../load/drivers/index.js').Load, 'load_hosts' | 'ssh_config' | 'local_addresses'>>} [origin] where it comes from
@@ -65,12 +67,18 @@ export async function startHere(load, signal, onCounts) {
   }
 }
 
+const MOST_PHASES = 100
+
 /** @param {import('../../load/drive.js').Generator} generator @param {Options} options */
-async function inPhases(generator, { duration_s = 1, warmup_s = 0, warmedUp = () => {} }) {
+async function inPhases(generator, { duration_s = 1, warmup_s = 0, begins = () => {}, isEnough = () => true }) {
   try {
     if (warmup_s > 0) await generator.run(warmup_s)
-    warmedUp()
-    return await generator.run(duration_s)
+    for (let phase = 1; ; phase++) {
+      begins()
+      const traffic = await generator.run(duration_s)
+      if (isEnough()) return traffic
+      if (phase === MOST_PHASES) throw new Error(`expected enough within ${phase} phases of ${duration_s} s`)
+    }
   } finally {
     await generator.close()
   }

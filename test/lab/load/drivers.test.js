@@ -37,11 +37,11 @@ const NAMING = ALL.filter((driver) => !NAMELESS.includes(driver))
 eachDriver('what it sent is what arrived, each once, and what was answered', ALL, async (t, driver, loop) => {
   const { url, seen } = await countingServer(t)
   let warm = 0
-  const warmedUp = () => {
+  const begins = () => {
     warm = seen.length
   }
   const entries = loop === 'closed' ? ENTRIES : undefined
-  const options = { entries, connections: 4, rate_rps: 100, warmup_s: 0.3, duration_s: 0.6, warmedUp }
+  const options = { entries, connections: 4, rate_rps: 100, warmup_s: 0.3, duration_s: 0.6, begins }
   const traffic = await loadOnce(driver, url, options)
   if (entries) {
     const known = requestsOf(entries, 4 * seen.length)
