@@ -2,8 +2,8 @@ import fs from 'node:fs'
 
 const MEMORY = '/dev/shm'
 
-/** Six servers at once, and the databases of six test files on the shared one, take less than a third of it. */
-const NEEDED_bytes = 2 ** 31
+/** Three times what six servers and the databases of six test files on the shared one take. */
+const REQUIRED_bytes = 2 ** 31
 
 /**
  * The folder for data folders of Postgres: in memory where there is room. A data folder has a thousand files and a database 300, which
@@ -15,7 +15,7 @@ export function dataParent() {
   return process.env.TMPDIR ?? (hasRoom() ? MEMORY : '/var/tmp')
 }
 
-/** A copy of the binaries may have to run there, which containers forbid. */
+/** Tests may have to run a copy of the Postgres programs there, which containers often forbid. */
 function hasRoom() {
   try {
     const mount = fs
@@ -25,7 +25,7 @@ function hasRoom() {
     if (!mount || mount.split(' ')[3].split(',').includes('noexec')) return false
     fs.accessSync(MEMORY, fs.constants.W_OK)
     const { bavail, bsize } = fs.statfsSync(MEMORY)
-    return Math.min(bavail * bsize, process.availableMemory()) >= NEEDED_bytes
+    return Math.min(bavail * bsize, process.availableMemory()) >= REQUIRED_bytes
   } catch {
     return false
   }

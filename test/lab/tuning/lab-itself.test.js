@@ -33,7 +33,7 @@ t.test('bench:generators: each open-loop driver offers its requests', (t) => {
   t.end()
 })
 
-t.test('a wrong flag is told, with exit code 2', (t) => {
+t.test('an invalid flag is reported, with exit code 2', (t) => {
   for (const [script, flag] of [
     ['tuning/simulate.js', '--runs'],
     ['tuning/generators.js', '--rounds'],

@@ -205,6 +205,7 @@ t.test('PASSWORD_STORAGE=scrypt stores a hash of the password', async (t) => {
   t.ok(isHashOf('correct horse', stored), stored)
   t.notOk(isHashOf('Correct horse', stored), 'and of no other')
   const again = await storedPassword(other, 'correct horse')
+  t.ok(isHashOf('correct horse', again), again)
   t.not(again.split('$')[3], stored.split('$')[3], 'with a salt of its own')
 })
 

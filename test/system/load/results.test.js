@@ -12,7 +12,12 @@ import { firstLine } from '../../support/until.js'
 
 const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
 
-/** A process that does something with results folders when it is told a word, says how it went, and lives on. @param {any} t @param {string} program */
+/**
+ * Another process that runs `program` for each line it gets, prints `done` or the error, and stays alive: a lock on a results folder
+ * belongs to a process.
+ *
+ * @param {any} t @param {string} program source text; it reads the line as `word`
+ */
 function another(t, program) {
   const code = `import { Results } from './load/results.js'
 process.stdin.on('data', (chunk) => {
