@@ -5,6 +5,16 @@ import { keyOf } from './idempotency.js'
 import { openapi } from './openapi.js'
 import { createRefusalLog } from './refusal-log.js'
 
+/**
+ * @import { ProblemCode } from './errors.js'
+ * @import { Gate } from './gate.js'
+ * @import { Answer } from './http.js'
+ * @import { Users } from './users.js'
+ * @import { IncomingMessage, ServerResponse } from 'node:http'
+ * @import { Duplex } from 'node:stream'
+ * @import { Logger } from 'pino'
+ */
+
 const CREATED = '{"message":"User created"}'
 
 /** Sent with the response to the newest request on a connection: Node drops any that are pipelined behind it. */
@@ -12,7 +22,7 @@ const LAST_ON_CONNECTION = ['Connection', 'close']
 const LINE = Symbol('line')
 
 /** What Node's HTTP parser found wrong, as answers of ours; anything else it complains of is malformed_http. */
-const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemCode>} */ ({
+const PARSER_PROBLEMS = /** @type {Record<string, ProblemCode>} */ ({
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 })
@@ -21,9 +31,9 @@ const PARSER_PROBLEMS = /** @type {Record<string, import('./errors.js').ProblemC
  * The routes, and how each request ends in exactly one answer. Independent of listening, of the environment and of pg.
  *
  * @param {object} parts
- * @param {import('./users.js').Users} parts.users
- * @param {import('./gate.js').Gate} parts.gate
- * @param {import('pino').Logger} parts.log
+ * @param {Users} parts.users
+ * @param {Gate} parts.gate
+ * @param {Logger} parts.log
  * @param {number} parts.bodyLimitBytes
  */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
@@ -92,8 +102,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   }
 
   /**
-   * @param {import('node:http').IncomingMessage} req
-   * @param {import('node:http').ServerResponse} res
+   * @param {IncomingMessage} req
+   * @param {ServerResponse} res
    * @param {Handler} [handler]
    */
   async function handle(req, res, handler = route) {
@@ -132,8 +142,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
   /**
    * @param {unknown} error
-   * @param {import('node:http').IncomingMessage} req
-   * @returns {import('./http.js').Answer | null} null: there is nobody to answer
+   * @param {IncomingMessage} req
+   * @returns {Answer | null} null: there is nobody to answer
    */
   function answerTo(error, req) {
     if (error instanceof ClientGone) return null
@@ -159,7 +169,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     stats.answers[status] = (stats.answers[status] ?? 0) + 1
   }
 
-  /** @param {import('./errors.js').ProblemCode} code */
+  /** @param {ProblemCode} code */
   function countProblem(code) {
     stats.problems[code] = (stats.problems[code] ?? 0) + 1
   }
@@ -167,8 +177,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /**
    * Gives a connection its last answer, after those to the requests that came before it, and closes it.
    *
-   * @param {import('./errors.js').ProblemCode} code
-   * @param {import('node:stream').Duplex} socket
+   * @param {ProblemCode} code
+   * @param {Duplex} socket
    */
   function refuse(code, socket) {
     // Nothing that still comes on this connection is of use.
@@ -193,10 +203,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     stats,
 
     /** For the server's `checkExpectation`: an Expect header that is not 100-continue. */
-    refuseExpectation: (
-      /** @type {import('node:http').IncomingMessage} */ req,
-      /** @type {import('node:http').ServerResponse} */ res,
-    ) => {
+    refuseExpectation: (/** @type {IncomingMessage} */ req, /** @type {ServerResponse} */ res) => {
       return handle(req, res, async () => {
         throw new ApiError('expectation_failed')
       })
@@ -206,7 +213,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
      * For the server's `clientError`: the bytes were no request, or did not come in time.
      *
      * @param {Error & { code?: string }} error
-     * @param {import('node:stream').Duplex} socket
+     * @param {Duplex} socket
      */
     clientError(error, socket) {
       // ECONNRESET and the like: nobody is there any more.
@@ -229,14 +236,14 @@ const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 const counters = () => ({})
 
 /** @typedef {ReturnType<typeof createApp>} App */
-/** @typedef {(req: import('node:http').IncomingMessage) => Promise<import('./http.js').Answer>} Handler */
+/** @typedef {(req: IncomingMessage) => Promise<Answer>} Handler */
 
 /**
  * The requests of one connection, which may be pipelined: how many have come and been answered, and the one that came
  * last, while it has no answer.
  *
  * @param {any} socket
- * @returns {{ received: number, answered: number, newest?: import('node:http').IncomingMessage, onAllAnswered?: () => void }}
+ * @returns {{ received: number, answered: number, newest?: IncomingMessage, onAllAnswered?: () => void }}
  */
 function lineOf(socket) {
   socket[LINE] ??= { received: 0, answered: 0, newest: undefined, onAllAnswered: undefined }

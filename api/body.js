@@ -1,3 +1,8 @@
+/**
+ * @import { IncomingMessage } from 'node:http'
+ * @import { Socket } from 'node:net'
+ */
+
 /** Smallest capacity that is worth allocating once a body comes in pieces. */
 const MIN_CAPACITY_BYTES = 1024
 
@@ -50,7 +55,7 @@ export function createBody(limitBytes) {
  * times what its bytes suggest. A piece counts only if it came in the same read as the one before it, since pieces that
  * trickle in cost the client a packet each, and a slow network must not make a body wrong.
  *
- * @param {import('node:http').IncomingMessage} req
+ * @param {IncomingMessage} req
  * @param {() => void} refuse called once, when the body has come in too many pieces for its length; has to close the
  *   connection
  */
@@ -81,7 +86,7 @@ export function boundPieces(req, refuse) {
  * (lib/_http_common.js, the same in Node 20 to 26) and not in the manual; where it is not found, the rest of this read is
  * slower, and no less safe.
  *
- * @param {import('node:net').Socket} socket
+ * @param {Socket} socket
  */
 function skipRead(socket) {
   const parser = Reflect.get(socket, 'parser') ?? {}

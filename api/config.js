@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { parse as parseDotenv } from 'dotenv'
 import { SETTINGS } from './settings.js'
 
+/** @import { Setting } from './settings.js' */
+
 /** What DATABASE_URL may carry behind its question mark. */
 const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'options', 'application_name']
 
@@ -98,7 +100,7 @@ function readDotenv(file) {
 
 /**
  * @param {string} name
- * @param {import('./settings.js').Setting} setting
+ * @param {Setting} setting
  * @param {string | undefined} raw
  */
 function settingValue(name, setting, raw) {

@@ -1,13 +1,20 @@
 import pg from 'pg'
 import { ConfigError } from './config.js'
 
+/**
+ * @import { Config } from './config.js'
+ * @import { Duplex } from 'node:stream'
+ * @import { PoolConfig } from 'pg'
+ * @import { Logger } from 'pino'
+ */
+
 /** The longest that a login or a statement of the readiness check may take; its answer does not wait for it. */
 const SESSION_TIMEOUT_MS = 2000
 
 /**
  * Refuses what pg would stumble over at every connection: it reads URL and PG variables only then.
  *
- * @param {import('./config.js').Config} config
+ * @param {Config} config
  * @throws {ConfigError}
  */
 export function checkDatabaseSettings({ databaseUrl }) {
@@ -24,7 +31,7 @@ export function checkDatabaseSettings({ databaseUrl }) {
 /**
  * Opens a session beside the pool, for the readiness check.
  *
- * @param {import('./config.js').Config} config
+ * @param {Config} config
  */
 export async function openSession({ databaseUrl }) {
   const client = new LoginClient({
@@ -61,7 +68,7 @@ class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client)
 /** pg's parser throws on a malformed message, where nothing catches it: the guard breaks that connection instead. @param {any} connection */
 function guardParser(connection) {
   const { attachListeners } = connection
-  connection.attachListeners = (/** @type {import('node:stream').Duplex} */ stream) => {
+  connection.attachListeners = (/** @type {Duplex} */ stream) => {
     const on = (/** @type {string} */ event, /** @type {(bytes: Buffer) => void} */ listener) =>
       stream.on(event, (bytes) => {
         try {
@@ -74,15 +81,15 @@ function guardParser(connection) {
   }
 }
 
-/** The server's own timeout answers first where there is an answer; this one is for a server that has gone silent. @param {import('./config.js').Config} config */
+/** The server's own timeout answers first where there is an answer; this one is for a server that has gone silent. @param {Config} config */
 export function silenceOf({ statementTimeoutMs }) {
   return statementTimeoutMs + 1000
 }
 
 /**
- * @param {import('./config.js').Config} config
- * @param {import('pino').Logger} log
- * @param {import('pg').PoolConfig & { pipeline?: boolean }} options
+ * @param {Config} config
+ * @param {Logger} log
+ * @param {PoolConfig & { pipeline?: boolean }} options
  */
 export function openPool(config, log, options) {
   const pool = new pg.Pool({

@@ -1,5 +1,11 @@
 import net from 'node:net'
 
+/**
+ * @import { App } from './app.js'
+ * @import { Pool } from './pool.js'
+ * @import { Server } from 'node:http'
+ */
+
 /** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
 const GRACE_MS = 250
 
@@ -7,10 +13,10 @@ const GRACE_MS = 250
  * Stops accepting, lets every request that has arrived end, and closes the pool, all within `timeoutMs`.
  *
  * @param {object} parts
- * @param {import('node:http').Server} parts.server
+ * @param {Server} parts.server
  * @param {Set<net.Socket>} parts.sockets its open connections
- * @param {import('./app.js').App} parts.app
- * @param {import('./pool.js').Pool} parts.pool
+ * @param {App} parts.app
+ * @param {Pool} parts.pool
  * @param {number} parts.timeoutMs
  * @returns {Promise<{ isComplete: boolean, dropped: number }>} `dropped`: requests without an answer at the timeout, which
  *   get none if the process ends now
@@ -28,9 +34,9 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
 }
 
 /**
- * @param {import('node:http').Server} server
+ * @param {Server} server
  * @param {Set<net.Socket>} sockets
- * @param {import('./pool.js').Pool} pool
+ * @param {Pool} pool
  */
 async function finish(server, sockets, pool) {
   // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { admit, affordableRefusals, serviceRate } from './admission.js'
 
+/** @import { Limit, Limits } from './admission.js' */
+
 /** Long enough to see some answers, short against any wait that is worth a limit. */
 const WINDOW_MS = 50
 
@@ -12,7 +14,7 @@ const FIRST_WINDOW_MS = 500
  *
  * @param {object} parts
  * @param {() => number} parts.waiting requests that wait for their turn at the database
- * @param {import('./admission.js').Limits} parts.limits
+ * @param {Limits} parts.limits
  */
 export function createGate({ waiting, limits }) {
   const signals = { waiting: 0, rate_rps: Number.POSITIVE_INFINITY, loop_delay_ms: 0, refusals: 0 }
@@ -71,7 +73,7 @@ export function createGate({ waiting, limits }) {
 
 /** @typedef {ReturnType<typeof createGate>} Gate */
 
-/** @returns {Record<import('./admission.js').Limit, number>} */
+/** @returns {Record<Limit, number>} */
 function counters() {
   return { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
 }

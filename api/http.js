@@ -3,6 +3,8 @@ import { STATUS_CODES } from 'node:http'
 import { createBody } from './body.js'
 import { ApiError, problemBody } from './errors.js'
 
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+
 /** application/json, with no parameter but charset=utf-8. Other JSON types are not what this service documents. */
 const JSON_TYPE_MAX_LENGTH = 100
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
@@ -11,7 +13,7 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  * Reads a JSON body. What comes beyond the limit is read and dropped by Node once the answer is out, so that the client
  * gets to see its 413; the server's request timeout bounds how long that may go on.
  *
- * @param {import('node:http').IncomingMessage} req
+ * @param {IncomingMessage} req
  * @param {number} limitBytes
  * @returns {Promise<unknown>}
  * @throws {ApiError} unsupported_media_type, body_too_large, malformed_json
@@ -57,7 +59,7 @@ export function problem(error) {
   return { status: error.status, headers: problemHeaders(error), body: problemBody(error) }
 }
 
-/** Writes an answer in one piece. @param {import('node:http').ServerResponse} res @param {Answer} answer */
+/** Writes an answer in one piece. @param {ServerResponse} res @param {Answer} answer */
 export function send(res, { status, headers, body }) {
   headers.push('Content-Length', String(Buffer.byteLength(body)))
   res.writeHead(status, headers)

@@ -1,6 +1,8 @@
 import { ApiError, RowRefused } from './errors.js'
 import { idOf } from './insert.js'
 
+/** @import { Pool } from './pool.js' */
+
 /**
  * Idempotency-Key as draft-ietf-httpapi-idempotency-key-header has it: a string of structured fields (RFC 9651). Bare keys,
  * such as a UUID without quotes, are accepted too. `"a"` and `a` are one key.
@@ -57,7 +59,7 @@ export function keyOf(header) {
 /**
  * Stores users at most once per key, on the same pool in every INSERT_MODE: a statement of its own, outside any batch.
  *
- * @param {import('./pool.js').Pool} pool
+ * @param {Pool} pool
  * @param {{ idempotencyKeyTtlMs: number }} config
  * @returns {InsertOnce}
  *
@@ -103,7 +105,7 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
 }
 
 /**
- * @param {import('./pool.js').Pool} pool
+ * @param {Pool} pool
  * @param {string} key
  * @param {User} user
  * @returns {Promise<string | null>} null when the key is taken
@@ -121,7 +123,7 @@ async function storeOnce(pool, key, { email, password }) {
 }
 
 /**
- * @param {import('./pool.js').Pool} pool
+ * @param {Pool} pool
  * @param {string} key
  * @param {(earlier: User) => Promise<boolean>} isRepeatOf
  * @returns {Promise<string | null>} null when there is no such key

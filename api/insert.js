@@ -1,6 +1,11 @@
 import { ApiError, RowRefused } from './errors.js'
 
 /**
+ * @import { Config } from './config.js'
+ * @import { Pool } from './pool.js'
+ */
+
+/**
  * The ways to store one user. Each gives a function that resolves to the new id, in decimal digits, once the row is
  * committed: a statement outside a transaction block is answered after its commit.
  *
@@ -24,7 +29,7 @@ const INSERT_MANY = `
   )
   SELECT string_agg(id::text, ',' ORDER BY id) AS ids FROM stored`
 
-/** @type {Record<string, (pool: import('./pool.js').Pool, config: import('./config.js').Config) => Insert>} */
+/** @type {Record<string, (pool: Pool, config: Config) => Insert>} */
 export const insertModes = {
   /** An unnamed statement per request: Postgres parses and plans it each time. The article's way. */
   single: (pool) => async (user) => idOf(await pool.query({ text: INSERT, values: [user.email, user.password] })),
@@ -135,7 +140,7 @@ function prepared({ email, password }) {
   return { name: 'insert_user', text: INSERT, values: [email, password] }
 }
 
-/** @param {Awaited<ReturnType<import('./pool.js').Pool['query']>>} result @returns {string} */
+/** @param {Awaited<ReturnType<Pool['query']>>} result @returns {string} */
 export function idOf({ rows }) {
   // A trigger can make a statement that succeeds store nothing.
   if (rows.length === 0) throw new ApiError('row_refused')
@@ -145,7 +150,7 @@ export function idOf({ rows }) {
 /**
  * Stores rows in one statement.
  *
- * @param {import('./pool.js').Pool} pool
+ * @param {Pool} pool
  * @param {User[]} users
  * @returns {Promise<string[]>} their ids, in their order
  * @throws {RowRefused} and nothing is stored

@@ -1,10 +1,12 @@
 import pino from 'pino'
 
+/** @import { DestinationStream } from 'pino' */
+
 /**
  * The log, one JSON object per line.
  *
  * @param {string} level
- * @param {import('pino').DestinationStream} [destination] default: standard output
+ * @param {DestinationStream} [destination] default: standard output
  */
 export function createLog(level, destination) {
   const options = { level, serializers: { err: describeError } }

@@ -4,6 +4,16 @@ import { promisify } from 'node:util'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { send } from './http.js'
 
+/**
+ * @import { App } from './app.js'
+ * @import { Config } from './config.js'
+ * @import { Gate } from './gate.js'
+ * @import { Pool } from './pool.js'
+ * @import { Readiness } from './readiness.js'
+ * @import { Users } from './users.js'
+ * @import { Server } from 'node:net'
+ */
+
 const STATEMENT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
@@ -12,7 +22,7 @@ const LOOP_RESOLUTION_MS = 10
  * The numbers of this process in Prometheus' text format. prom-client's default metrics bring CPU, memory, garbage
  * collection and file descriptors (`process_open_fds`, `process_max_fds`); what follows is Redline's own.
  *
- * @param {import('./config.js').Config} config
+ * @param {Config} config
  */
 export function createMetrics(config) {
   const registry = new Registry()
@@ -35,11 +45,11 @@ export function createMetrics(config) {
 
     /**
      * @param {object} parts
-     * @param {import('./app.js').App} parts.app
-     * @param {import('./pool.js').Pool} parts.pool
-     * @param {import('./users.js').Users} parts.users
-     * @param {import('./gate.js').Gate} parts.gate
-     * @param {import('node:net').Server} parts.server
+     * @param {App} parts.app
+     * @param {Pool} parts.pool
+     * @param {Users} parts.users
+     * @param {Gate} parts.gate
+     * @param {Server} parts.server
      * @param {() => number} parts.dropped connections closed since there were too many
      */
     watch({ app, pool, users, gate, server, dropped }) {
@@ -81,7 +91,7 @@ export function createMetrics(config) {
  *
  * @param {object} parts
  * @param {Registry} parts.registry
- * @param {import('./readiness.js').Readiness} parts.readiness
+ * @param {Readiness} parts.readiness
  */
 export function createAdminServer({ registry, readiness }) {
   /** @type {Record<string, () => Promise<[number, string, string]>>} */
@@ -106,7 +116,7 @@ export function createAdminServer({ registry, readiness }) {
  * The settings that took effect, so that a lab can read back what it set.
  *
  * @param {Registry} registry
- * @param {import('./config.js').Config} config
+ * @param {Config} config
  */
 function info(registry, config) {
   const { databaseUrl, ...shown } = config

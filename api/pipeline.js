@@ -1,3 +1,5 @@
+/** @import { Client, Result, Statement } from './pool.js' */
+
 /** Delay before a connection that could not be opened is tried again while others serve. */
 const RETRY_MS = 1000
 
@@ -12,8 +14,8 @@ const STAGGER = 0.1
  * @param {number} options.silence_ms a connection that owes an answer and gives none for this long is cut
  * @param {number} options.lifetime_ms a connection is retired after this; 0 never
  * @param {() => void} options.onSilence called after such a cut
- * @param {() => Promise<import('./pool.js').Client>} options.connect
- * @param {(client: import('./pool.js').Client, statement: import('./pool.js').Statement) => Promise<import('./pool.js').Result>} options.run
+ * @param {() => Promise<Client>} options.connect
+ * @param {(client: Client, statement: Statement) => Promise<Result>} options.run
  */
 export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, connect, run }) {
   /** @type {Lane[]} */
@@ -56,7 +58,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     lane.opening.catch(() => {})
   }
 
-  /** @param {Lane} lane @param {import('./pool.js').Client} client @returns {Line} */
+  /** @param {Lane} lane @param {Client} client @returns {Line} */
   function createLine(lane, client) {
     const watchdog = setTimeout(() => {
       if (line.inFlight === 0 && !line.isRetired) return
@@ -77,7 +79,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   }
 
   return {
-    /** @param {import('./pool.js').Statement} statement */
+    /** @param {Statement} statement */
     async query(statement) {
       inFlight++
       try {
@@ -105,7 +107,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     },
   }
 
-  /** @param {Line} line @param {import('./pool.js').Statement} statement */
+  /** @param {Line} line @param {Statement} statement */
   async function send(line, statement) {
     if (line.inFlight++ === 0) line.watchdog.refresh()
     try {
@@ -125,7 +127,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
  * @property {number} lifetime_ms
  *
  * @typedef {object} Line an open connection
- * @property {import('./pool.js').Client} client
+ * @property {Client} client
  * @property {NodeJS.Timeout} watchdog
  * @property {number} inFlight
  * @property {boolean} isRetired takes no more statements

@@ -4,6 +4,14 @@ import { outcomeOf } from './outcome.js'
 import { createPipeline } from './pipeline.js'
 import { createRefusalLog } from './refusal-log.js'
 
+/**
+ * @import { Config } from './config.js'
+ * @import { ClientPool } from './connections.js'
+ * @import { Fate } from './outcome.js'
+ * @import { Duplex } from 'node:stream'
+ * @import { Logger } from 'pino'
+ */
+
 /** Only a session on another server can store a row. */
 const READ_ONLY = '25006'
 
@@ -22,8 +30,8 @@ const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 /**
  * A pool whose errors are ApiErrors. It logs once when the database goes and once when it comes back, not once a request.
  *
- * @param {import('./config.js').Config} config
- * @param {{ log: import('pino').Logger, observe?: (seconds: number) => void, stream?: () => import('node:stream').Duplex }} options
+ * @param {Config} config
+ * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options
  *   `observe` gets each statement's time on its connection, in seconds, without the wait for that connection; `stream`
  *   makes a connection instead of a socket
  */
@@ -65,7 +73,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     return new ApiError('database_unavailable', undefined, { cause: error })
   }
 
-  /** @param {import('./connections.js').ClientPool} from */
+  /** @param {ClientPool} from */
   async function connect(from) {
     try {
       return await from.connect()
@@ -116,7 +124,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
 
   /**
    * @param {object} client
-   * @param {import('./outcome.js').Fate} fate
+   * @param {Fate} fate
    * @param {any} error
    * @param {unknown} earlier the refusal that explains it
    */

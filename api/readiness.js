@@ -1,5 +1,11 @@
 import { FACTS, unfitness } from './fitness.js'
 
+/**
+ * @import { Session } from './connections.js'
+ * @import { Pool } from './pool.js'
+ * @import { Logger } from 'pino'
+ */
+
 /** Maximum response time of /readyz. */
 const ANSWER_WITHIN_MS = 1000
 
@@ -26,14 +32,14 @@ const READY = { status: 'ready' }
  * behind no request. An instance that is merely busy is ready: to take it out would only make the others busier.
  *
  * @param {object} parts
- * @param {() => Promise<import('./connections.js').Session>} parts.openSession
- * @param {Pick<import('./pool.js').Pool, 'generation' | 'served_ms' | 'stats'>} parts.pool
+ * @param {() => Promise<Session>} parts.openSession
+ * @param {Pick<Pool, 'generation' | 'served_ms' | 'stats'>} parts.pool
  * @param {number} parts.maxLifetime_ms of a session; 0: without end
- * @param {import('pino').Logger} parts.log told when the verdict changes
+ * @param {Logger} parts.log told when the verdict changes
  * @param {() => boolean} parts.isDraining
  */
 export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDraining }) {
-  /** @type {{ session: import('./connections.js').Session, generation: number, opened_ms: number, timer?: NodeJS.Timeout } | null} */
+  /** @type {{ session: Session, generation: number, opened_ms: number, timer?: NodeJS.Timeout } | null} */
   let kept = null
   /** @type {Promise<Verdict> | null} */
   let looking = null
@@ -143,7 +149,7 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
  * @typedef {ReturnType<typeof createReadiness>} Readiness
  */
 
-/** @param {import('./connections.js').Session} session @returns {Promise<Verdict>} */
+/** @param {Session} session @returns {Promise<Verdict>} */
 async function ask(session) {
   return unfitness(await session.row(FACTS)) ?? READY
 }

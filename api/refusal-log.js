@@ -1,3 +1,5 @@
+/** @import { Logger } from 'pino' */
+
 /** The same refusal is logged again after this long. */
 const REPEAT_MS = 60_000
 
@@ -7,7 +9,7 @@ const MAX_TEXTS = 100
 /**
  * Logs why Postgres refuses statements: once per cause and minute, however many requests run into it.
  *
- * @param {import('pino').Logger} log
+ * @param {Logger} log
  * @param {string} message
  * @returns {(error: Error & { code?: string }) => void}
  */

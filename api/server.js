@@ -4,6 +4,8 @@ import { checkDatabaseSettings } from './connections.js'
 import { createLog } from './log.js'
 import { ListenError, startService } from './service.js'
 
+/** @import { Config } from './config.js' */
+
 /** Codes of the end after a signal; 2 is for a configuration that is wrong. */
 const EXIT = { drained: 0, dropped: 1, refused: 2 }
 
@@ -25,7 +27,7 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
   })
 }
 
-/** @returns {import('./config.js').Config} */
+/** @returns {Config} */
 function configOrExit() {
   try {
     const read = readConfig()

@@ -14,6 +14,13 @@ import { createPool } from './pool.js'
 import { createReadiness } from './readiness.js'
 import { createUsers } from './users.js'
 
+/**
+ * @import { App } from './app.js'
+ * @import { Config } from './config.js'
+ * @import { AddressInfo, Socket } from 'node:net'
+ * @import { Logger } from 'pino'
+ */
+
 /** Files that are neither client connections nor the pool's: the admin listener's, the readiness check's session, the log, Node's own. */
 const OTHER_FILES = 48
 
@@ -26,8 +33,8 @@ export class ListenError extends Error {}
 /**
  * The whole service on its two ports. Independent of the process: of its environment, its signals and its exit.
  *
- * @param {import('./config.js').Config} config
- * @param {import('pino').Logger} log
+ * @param {Config} config
+ * @param {Logger} log
  * @throws {ListenError}
  */
 export async function startService(config, log) {
@@ -82,7 +89,7 @@ export async function startService(config, log) {
   }
 }
 
-/** @param {import('./app.js').App} app @param {import('./config.js').Config} config */
+/** @param {App} app @param {Config} config */
 function createApiServer(app, config) {
   const server = http.createServer(
     {
@@ -103,7 +110,7 @@ function createApiServer(app, config) {
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
   let dropped = 0
   server.on('drop', () => dropped++)
-  /** @type {Set<import('node:net').Socket>} */
+  /** @type {Set<Socket>} */
   const sockets = new Set()
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -138,6 +145,6 @@ async function listen(server, port, host, backlog) {
   } catch (error) {
     throw new ListenError(`cannot listen on ${host}:${port}: ${/** @type {Error} */ (error).message}`)
   }
-  const { address, family, port: bound } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const { address, family, port: bound } = /** @type {AddressInfo} */ (server.address())
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
 }

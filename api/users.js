@@ -1,6 +1,12 @@
 import { ApiError } from './errors.js'
 import { isStoredAs } from './passwords.js'
 
+/**
+ * @import { InsertOnce } from './idempotency.js'
+ * @import { Insert } from './insert.js'
+ * @import { Pool } from './pool.js'
+ */
+
 /** varchar(255) counts characters, that is code points. */
 export const MAX_FIELD_CHARACTERS = 255
 
@@ -25,9 +31,9 @@ const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
  * What the API does with users, on a database.
  *
  * @param {object} parts
- * @param {import('./pool.js').Pool} parts.pool
- * @param {import('./insert.js').Insert} parts.insert
- * @param {import('./idempotency.js').InsertOnce} parts.insertOnce
+ * @param {Pool} parts.pool
+ * @param {Insert} parts.insert
+ * @param {InsertOnce} parts.insertOnce
  * @param {(password: string) => string | Promise<string>} parts.storePassword
  */
 export function createUsers({ pool, insert, insertOnce, storePassword }) {

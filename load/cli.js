@@ -1,5 +1,5 @@
-import { doctor } from './doctor.js'
-import { sweep } from './sweep.js'
-import { main } from './verb.js'
+import { main } from './run/verb.js'
+import { doctor } from './verbs/doctor.js'
+import { sweep } from './verbs/sweep/sweep.js'
 
 process.exitCode = await main({ sweep, doctor }, process.argv.slice(2))

@@ -7,6 +7,8 @@ import { DatabaseError } from './error.js'
 import { markText, readMark } from './mark.js'
 import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } from './sessions.js'
 
+/** @import { Left, Mark } from './mark.js' */
+
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
 
@@ -213,12 +215,12 @@ function refuseUnmarked(tables, place) {
  * @param {Table} table
  */
 async function refuseForeignRows(client, { name, full_name, comment }) {
-  const { run, own, left } = /** @type {import('./mark.js').Mark} */ (readMark(comment))
+  const { run, own, left } = /** @type {Mark} */ (readMark(comment))
   const remove = `Keep what you need of it, then DROP TABLE ${full_name}: the next run recreates it`
   const found = left && (await leftIn(client, name, own))
   // Marks of earlier versions have no digest.
   if (left && !isDeepStrictEqual({ digest: null, ...found }, { digest: null, ...left })) {
-    const [holds, was] = [/** @type {import('./mark.js').Left} */ (found), left].map(leftText)
+    const [holds, was] = [/** @type {Left} */ (found), left].map(leftText)
     const others = holds === was ? `not the ${left.rows === '1' ? 'one' : 'ones'} that run ${run} left` : null
     throw new DatabaseError(
       `${full_name} holds ${holds}, but ${others ?? `run ${run} left ${was}`}: others have used it. ${remove}`,
@@ -240,7 +242,7 @@ async function refuseChanges(client, claimed) {
     )
   }
   for (const { name, full_name, comment } of claimed) {
-    const { run, own } = /** @type {import('./mark.js').Mark} */ (readMark(comment))
+    const { run, own } = /** @type {Mark} */ (readMark(comment))
     const foreign = own ? await foreignRows(client, name, own) : 0
     if (foreign === 0) continue
     throw new DatabaseError(
@@ -272,7 +274,7 @@ async function foreignRows(client, name, own) {
  * @param {pg.Client} client
  * @param {string} name
  * @param {string[] | null} own
- * @returns {Promise<import('./mark.js').Left>}
+ * @returns {Promise<Left>}
  */
 async function leftIn(client, name, own) {
   const highest = name === 'users' ? ', max(id)::text AS highest_id' : ''
@@ -282,12 +284,12 @@ async function leftIn(client, name, own) {
   return rows[0]
 }
 
-/** @param {import('./mark.js').Left} left */
+/** @param {Left} left */
 function leftText({ rows, highest_id }) {
   return `${rows} row${rows === '1' ? '' : 's'}${highest_id ? ` up to id ${highest_id}` : ''}`
 }
 
-/** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {import('./mark.js').Mark} mark */
+/** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {Mark} mark */
 async function mark(client, name, { run, own, left }) {
   await client.query(`COMMENT ON TABLE ${name} IS ${pg.escapeLiteral(markText({ run, own, left }))}`)
 }

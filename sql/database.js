@@ -7,6 +7,11 @@ import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
 import { DatabaseError } from './error.js'
 
+/**
+ * @import { Durability } from './durability.js'
+ * @import { Embedded } from './embedded.js'
+ */
+
 export { DatabaseError }
 
 /** Any number will do, as long as every Redline asks for the same one. */
@@ -38,7 +43,7 @@ const REFERENCED = '0A000'
 export async function openDatabase(given, { run = 'without a name', own = null, pg = {} } = {}) {
   const address = given ? explicitAddress(given, pg) : null
   const embedded = address ? null : await startEmbedded()
-  const url = address?.url ?? /** @type {import('./embedded.js').Embedded} */ (embedded).url
+  const url = address?.url ?? /** @type {Embedded} */ (embedded).url
   try {
     const client = await connect(url)
     const place = embedded ? 'embedded' : address?.ownSchema ? 'own' : 'named'
@@ -89,7 +94,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
 export async function lookAtDatabase(given, { pg = {} } = {}) {
   const embedded = given ? null : await startEmbedded()
   try {
-    const { url } = given ? explicitAddress(given, pg) : /** @type {import('./embedded.js').Embedded} */ (embedded)
+    const { url } = given ? explicitAddress(given, pg) : /** @type {Embedded} */ (embedded)
     const client = await connect(url)
     await client.query('SET default_transaction_read_only = on')
     const close = async () => {
@@ -137,7 +142,7 @@ export async function applySchema(url, env = process.env) {
  * @property {'embedded' | 'given'} kind
  * @property {string} version of the server, such as 18.4
  * @property {string} schema that holds the tables
- * @property {import('./durability.js').Durability} durability
+ * @property {Durability} durability
  * @property {string[]} warnings what makes its commits less than durable
  * @property {() => Promise<void>} reset empties the tables; DatabaseError where rows of somebody else came in
  * @property {() => Promise<number>} countRows

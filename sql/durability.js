@@ -1,6 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 
+/** @import { Client } from 'pg' */
+
 const FACTS = `
   SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit,
     current_setting('full_page_writes') AS full_page_writes, current_setting('wal_sync_method') AS wal_sync_method,
@@ -15,7 +17,7 @@ const IN_MEMORY = ['tmpfs', 'ramfs']
 /**
  * What a commit is worth, as a session of the API finds it: asked over a connection of the same role, with the same options.
  *
- * @param {import('pg').Client} client
+ * @param {Client} client
  * @param {string[]} tables
  * @param {string | null} folder of the data, where the server is ours
  * @returns {Promise<Durability>}

@@ -11,6 +11,8 @@ import { binary, postgresUser, usableBinaries } from './binaries.js'
 import { leashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 const run = promisify(execFile)
 
 const START_ATTEMPTS = 5
@@ -188,7 +190,7 @@ async function initdb(native, folder, user) {
 
 /**
  * @param {Cluster} cluster @param {number} port
- * @returns {Promise<{ child: import('node:child_process').ChildProcess | null, log: string }>} null: it did not start
+ * @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start
  */
 async function startPostmaster({ native, folder, settings, user }, port) {
   const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -209,7 +211,7 @@ async function startPostmaster({ native, folder, settings, user }, port) {
  * Postgres writes its state into the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS): pg_ctl -w
  * waits for the same line.
  *
- * @param {import('node:child_process').ChildProcess} child
+ * @param {ChildProcess} child
  * @param {string} data
  */
 async function untilReady(child, data) {
@@ -226,7 +228,7 @@ async function untilReady(child, data) {
   return false
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
+/** @param {ChildProcess} child */
 function isRunning({ pid, exitCode, signalCode }) {
   return pid !== undefined && exitCode === null && signalCode === null
 }
@@ -234,7 +236,7 @@ function isRunning({ pid, exitCode, signalCode }) {
 /**
  * SIGINT is Postgres' fast shutdown: it ends sessions and writes a checkpoint. Where that hangs, SIGQUIT ends it at once.
  *
- * @param {import('node:child_process').ChildProcess} child
+ * @param {ChildProcess} child
  * @param {NodeJS.Signals} signal
  */
 async function halt(child, signal) {

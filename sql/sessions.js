@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from './error.js'
 
+/**
+ * @import { Table } from './claim.js'
+ * @import { Client } from 'pg'
+ */
+
 /** Sessions of a run that was just killed need a moment to end. */
 const WAIT_MS = 3000
 const POLL_MS = 100
@@ -32,8 +37,8 @@ const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redl
  * For a schema that others may use, too. In the lab's own schema a lock alone counts: whatever else is connected to the
  * database has tables of its own.
  *
- * @param {import('pg').Client} client
- * @param {import('./claim.js').Table[]} tables
+ * @param {Client} client
+ * @param {Table[]} tables
  * @throws {DatabaseError} when they do not end within a few seconds
  */
 export async function refuseOtherSessions(client, tables) {
@@ -52,8 +57,8 @@ export async function refuseOtherSessions(client, tables) {
  * During a run whose rows cannot be told from those of others. Another API that uses the table looks like the run's own, and
  * a client that has disconnected leaves no session: neither is noticed.
  *
- * @param {import('pg').Client} client
- * @param {import('./claim.js').Table[]} tables
+ * @param {Client} client
+ * @param {Table[]} tables
  * @param {string[]} names that a statement on the tables must contain
  * @throws {DatabaseError}
  */
@@ -70,7 +75,7 @@ export async function refuseStrangers(client, tables, names) {
  * Postgres may still execute statements sent by a killed API; those rows belong to the run. Waits a second at most, since an
  * API may be somebody else's.
  *
- * @param {import('pg').Client} client
+ * @param {Client} client
  */
 export async function untilApisEnded(client) {
   for (const until = Date.now() + APIS_END_MS; Date.now() < until; await pause(POLL_MS)) {
@@ -78,14 +83,14 @@ export async function untilApisEnded(client) {
   }
 }
 
-/** Who holds locks on the tables. @param {import('pg').Client} client @param {import('./claim.js').Table[]} tables */
+/** Who holds locks on the tables. @param {Client} client @param {Table[]} tables */
 export async function sessionsText(client, tables) {
   return listOf(await sessionsUsing(client, tables))
 }
 
 /**
- * @param {import('pg').Client} client
- * @param {import('./claim.js').Table[]} tables
+ * @param {Client} client
+ * @param {Table[]} tables
  * @param {object} [by]
  * @param {string[]} [by.names] words of a statement that uses the tables
  * @param {string[]} [by.ignored] application names

@@ -62,9 +62,9 @@ function print(byFile) {
   return isEnough
 }
 
-/** `load/drivers/vegeta/x.js` belongs to `load/drivers`. @param {string} file */
+/** `load/generators/drivers/vegeta/x.js` belongs to `load/generators/drivers`, and `api/app.js` to `api`. @param {string} file */
 function folderOf(file) {
-  return path.dirname(file).split(path.sep).slice(0, 2).join('/')
+  return path.dirname(file).split(path.sep).slice(0, 3).join('/')
 }
 
 /** @param {string} folder @returns {Map<string, { lines: number, run: number }>} by file: lines with code, and those that ran */

@@ -16,7 +16,7 @@ import { SYSTEM_BUNDLES } from './support/system-bundles.js'
  */
 const TIERS = ['unit', 'system', 'lab']
 /** Has tap start test files without what they do not need. */
-const PLAIN_TESTS = new URL('./support/plain-tests.js', import.meta.url)
+const PLAIN_TESTS = new URL('support/plain-tests.js', import.meta.url)
 const given = process.argv.slice(2)
 const isFile = (/** @type {string} */ word) => !TIERS.includes(word) && !word.startsWith('-')
 const tiers = given.some(isFile) ? [] : given.filter((word) => TIERS.includes(word))

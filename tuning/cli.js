@@ -1,6 +1,6 @@
-import { sweep } from '../load/sweep.js'
-import { main } from '../load/verb.js'
-import { reportOn } from './report.js'
+import { main } from '../load/run/verb.js'
+import { sweep } from '../load/verbs/sweep/sweep.js'
+import { reportOn } from './experiments/report/report.js'
 import { VERBS } from './verbs.js'
 
 process.exitCode = await main({ ...VERBS, report: reportOn({ sweep, ...VERBS }) }, process.argv.slice(2))

@@ -1,6 +1,12 @@
 import { readMetrics } from './metrics.js'
 import { watchProcess } from './process.js'
 
+/**
+ * @import { Probe } from './index.js'
+ * @import { Metrics } from './metrics.js'
+ * @import { ProcessUse } from './process.js'
+ */
+
 const SCRAPE_TIMEOUT_MS = 2000
 
 /** At the end of a trial an event loop that was blocked gets the time to answer. */
@@ -29,9 +35,9 @@ const KEY_MAX_CHARS = 100
  * counters taken as the difference over the trial.
  *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
- * @param {() => import('./process.js').ProcessUse | null | Promise<import('./process.js').ProcessUse | null>} [use] of the
+ * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of the
  *   process since now, where it is not one of this machine
- * @returns {Promise<import('./index.js').Probe>} its findings have a metrics_problem where the page could not be read when
+ * @returns {Promise<Probe>} its findings have a metrics_problem where the page could not be read when
  *   the trial began or ended, so that nothing is known of what it says
  */
 export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
@@ -72,16 +78,16 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
 
 /** @typedef {Record<string, number | null>} Sample values of the gauges */
 
-/** @param {import('./process.js').ProcessUse | null} use @param {number} completed */
+/** @param {ProcessUse | null} use @param {number} completed */
 function used(use, completed) {
   if (!use) return {}
   return completed > 0 ? { ...use, cpu_us_per_request: ((use.threads_cpu_s ?? use.cpu_s) * 1e6) / completed } : use
 }
 
 /**
- * @param {import('./metrics.js').Metrics} first
+ * @param {Metrics} first
  * @param {Sample[]} samples
- * @param {import('./metrics.js').Metrics} last
+ * @param {Metrics} last
  * @param {number} wall_s
  */
 function tell(first, samples, last, wall_s) {
@@ -117,7 +123,7 @@ function tell(first, samples, last, wall_s) {
   }
 }
 
-/** @param {import('./metrics.js').Metrics} first @param {import('./metrics.js').Metrics} last @param {string} name @param {string} label */
+/** @param {Metrics} first @param {Metrics} last @param {string} name @param {string} label */
 function growth(first, last, name, label) {
   const before = first.by(name, label)
   const rows = Object.entries(last.by(name, label)).map(([key, count]) => [key, count - (before[key] ?? 0)])

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { textOf } from '../machine.js'
+import { textOf } from '../system/machine.js'
 
 /** The unit of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/iostats.rst). */
 const SECTOR_BYTES = 512

@@ -1,11 +1,16 @@
-import { coresOf, nofileOf } from '../machine.js'
+import { coresOf, nofileOf } from '../system/machine.js'
 import { watchProcess } from './process.js'
+
+/**
+ * @import { HostTraffic } from '../generators/drivers/vegeta/hits.js'
+ * @import { Probe } from './index.js'
+ */
 
 /**
  * What the generator's process uses, and the programs that it drives.
  *
  * @param {{ pid: number }} generator
- * @returns {import('./index.js').Probe}
+ * @returns {Probe}
  */
 export function watchGenerator({ pid }) {
   const use = watchProcess(pid)
@@ -29,7 +34,7 @@ export function watchGenerator({ pid }) {
   }
 }
 
-/** @param {import('../drivers/vegeta/hits.js').HostTraffic[]} hosts @param {number} sent */
+/** @param {HostTraffic[]} hosts @param {number} sent */
 function ofHosts(hosts, sent) {
   const all_s = hosts.map(({ cpu_s }) => cpu_s)
   if (all_s.includes(null)) return {}

@@ -1,10 +1,16 @@
 /**
+ * @import { Host } from '../system/ssh/host.js'
+ * @import { Probe } from './index.js'
+ * @import { ProcessUse } from './process.js'
+ */
+
+/**
  * What the process and the kernel of another host do: its agent looks, by its own clock, from the begin to the end.
  *
- * @param {import('../ssh/host.js').Host} host
+ * @param {Host} host
  */
 export function watchHost(host) {
-  /** @type {Promise<{ process: import('./process.js').ProcessUse | null, kernel: any }> | undefined} */
+  /** @type {Promise<{ process: ProcessUse | null, kernel: any }> | undefined} */
   let ended
   const end = () => {
     ended ??= host.ask('end')
@@ -22,7 +28,7 @@ export function watchHost(host) {
       return use
     },
 
-    /** @type {import('./index.js').Probe} */
+    /** @type {Probe} */
     kernel: {
       async sample() {},
 

@@ -6,6 +6,11 @@ import { watchKernel } from './kernel.js'
 import { watchPostgres } from './postgres.js'
 
 /**
+ * @import { Database } from '../../sql/database.js'
+ * @import { Target } from '../targets/index.js'
+ */
+
+/**
  * Probes, all of one shape: begun beside a load, sampled while it is on, ended when the last answer has come.
  *
  * @typedef {object} Probe
@@ -19,8 +24,8 @@ import { watchPostgres } from './postgres.js'
 
 /**
  * @param {object} parts
- * @param {import('../targets/index.js').Target} parts.target
- * @param {import('../../sql/database.js').Database | null} parts.database
+ * @param {Target} parts.target
+ * @param {Database | null} parts.database
  * @param {{ pid: number }} parts.generator
  */
 export async function startProbes({ target, database, generator }) {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { availableMemory_bytes, watchDisks } from './disk.js'
 
+/** @import { Probe } from './index.js' */
+
 /** /proc/net/tcp: the state of a socket that listens (include/net/tcp_states.h). */
 const LISTEN = '0A'
 
@@ -9,7 +11,7 @@ const LISTEN = '0A'
  * the whole machine (its network namespace): on one that does other things, too, they are an upper bound.
  *
  * @param {{ url: string, ours: boolean }} target ours: it listens on this machine
- * @returns {import('./index.js').Probe | null} null where there is no /proc
+ * @returns {Probe | null} null where there is no /proc
  */
 export function watchKernel({ url, ours }) {
   const first = readCounters()

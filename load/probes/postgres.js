@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { coresOf } from '../machine.js'
+import { coresOf } from '../system/machine.js'
 import { familyCpu_s, statFields } from './process.js'
+
+/**
+ * @import { Database, Look } from '../../sql/database.js'
+ * @import { Probe } from './index.js'
+ */
 
 /**
  * What every session does, and on what it waits, except the lab's own and that of the API's readiness check. A statement
@@ -24,8 +29,8 @@ const COUNTERS = `
  * What Postgres does while the load is on: wait events of the sessions, sampled; CPU of all its processes, where it runs
  * on this machine; commits, WAL, connections.
  *
- * @param {import('../../sql/database.js').Database | null} database
- * @returns {Promise<import('./index.js').Probe | null>}
+ * @param {Database | null} database
+ * @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {
   if (!database) return null
@@ -71,7 +76,7 @@ export async function watchPostgres(database) {
 /**
  * The postmaster's pid, where it runs on this machine.
  *
- * @param {import('../../sql/database.js').Look} database
+ * @param {Look} database
  * @returns {Promise<number | null>}
  */
 export async function findPostmaster(database) {
@@ -79,7 +84,7 @@ export async function findPostmaster(database) {
   return postmasterOf(row)
 }
 
-/** @param {import('../../sql/database.js').Database} database */
+/** @param {Database} database */
 async function counters(database) {
   const [row] = await database.query(COUNTERS)
   return { ...row, wal_bytes: Number(row.wal_bytes) }

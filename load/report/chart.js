@@ -3,6 +3,8 @@ import { dotsOption } from './forms/dots.js'
 import { heatOption } from './forms/heat.js'
 import { xyOption } from './forms/xy.js'
 
+/** @import { Picture } from './picture.js' */
+
 /** Wide for a page and a file; narrow so that letters stay letters on a telephone. */
 export const WIDTHS = { wide: 760, narrow: 350 }
 
@@ -11,7 +13,7 @@ export const WIDTHS = { wide: 760, narrow: 350 }
  *
  * The only importer of ECharts, which draws SVG without a browser or a canvas and brings two packages more.
  *
- * @returns {Promise<(picture: import('./picture.js').Picture, width?: number) => string>} `<svg>…</svg>`
+ * @returns {Promise<(picture: Picture, width?: number) => string>} `<svg>…</svg>`
  */
 export async function createPainter() {
   const [{ init, use }, charts, components, { SVGRenderer }] = await Promise.all([
@@ -44,7 +46,7 @@ export function standalone(svg) {
   return `${svg.replace('</desc>', () => `</desc>${ground}`)}\n`
 }
 
-/** A picture's form as the library wants it, and how high it gets. @param {import('./picture.js').Picture['form']} form @param {number} width */
+/** A picture's form as the library wants it, and how high it gets. @param {Picture['form']} form @param {number} width */
 function optionOf(form, width) {
   if (form.kind === 'xy') return xyOption(form, width)
   return form.kind === 'dots' ? dotsOption(form, width) : heatOption(form, width)
@@ -55,7 +57,7 @@ function optionOf(form, width) {
  * many fit on a page.
  *
  * @param {string} svg
- * @param {import('./picture.js').Picture} picture
+ * @param {Picture} picture
  * @param {{ width: number, height: number }} size
  */
 function accessible(svg, { name, title, about }, { width, height }) {

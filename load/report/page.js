@@ -4,6 +4,11 @@ import { tableOf } from './picture.js'
 import { EVERY_TRIAL } from './sections.js'
 import { STYLE } from './style.js'
 
+/**
+ * @import { Picture } from './picture.js'
+ * @import { Section } from './sections.js'
+ */
+
 /** What few will read, and who does will look for. */
 const FOLDED =
   /^(How it was measured|Where|Published|What HAProxy ran with|Endpoints of the simulation|What each stage is)$/
@@ -20,8 +25,8 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
  * @param {object} report
  * @param {string} report.title
  * @param {string} report.sentence the answer
- * @param {import('./sections.js').Section[]} report.sections
- * @param {(picture: import('./picture.js').Picture, width: number) => string} paint
+ * @param {Section[]} report.sections
+ * @param {(picture: Picture, width: number) => string} paint
  * @returns {string} HTML
  */
 export function renderPage({ title, sentence, sections }, paint) {
@@ -59,7 +64,7 @@ ${parts.join('\n')}
 `
 }
 
-/** @param {import('./picture.js').Picture} picture @param {(picture: import('./picture.js').Picture, width: number) => string} paint */
+/** @param {Picture} picture @param {(picture: Picture, width: number) => string} paint */
 function figure(picture, paint) {
   const { name, title, about } = picture
   const { head, rows } = tableOf(picture)

@@ -3,10 +3,15 @@ import { offered as offeredText } from './table.js'
 import { VERDICTS } from './verdicts.js'
 
 /**
+ * @import { TrialRecord } from '../run/trial.js'
+ * @import { Picture } from './picture.js'
+ */
+
+/**
  * What got through in each second, trial after trial, beside what was offered.
  *
- * @param {import('../trial.js').TrialRecord[]} records
- * @returns {import('./picture.js').Picture | null} null: no trial has seconds
+ * @param {TrialRecord[]} records
+ * @returns {Picture | null} null: no trial has seconds
  */
 export function secondsPicture(records) {
   let at_s = 0
@@ -62,7 +67,7 @@ const WIDE_RATIO = 100
 /**
  * Successes per second. What was answered after the end of the load belongs to none of its seconds.
  *
- * @param {Pick<import('../trial.js').TrialRecord, 'load' | 'traffic'>} record
+ * @param {Pick<TrialRecord, 'load' | 'traffic'>} record
  */
 function secondsOf({ load, traffic }) {
   const seconds = (traffic.per_second ?? []).map(({ ok }, i) => {
@@ -75,7 +80,7 @@ function secondsOf({ load, traffic }) {
 /** Of less, too few requests are left to make a rate of. */
 const LEAST_S = 0.05
 
-/** A row per trial. @param {import('../trial.js').TrialRecord[]} records */
+/** A row per trial. @param {TrialRecord[]} records */
 function tableOf(records) {
   const rows = records.map((record) => [
     `${record.trial}${record.cell ? `, ${record.cell}` : ''}`,

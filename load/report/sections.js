@@ -1,14 +1,16 @@
+/** @import { Picture } from './picture.js' */
+
 /** The heading of the raw table. */
 export const EVERY_TRIAL = 'Every trial'
 
 /**
  * A report in parts: what stands under each of its headings, with its pictures in their places.
  *
- * @typedef {string | import('./picture.js').Picture} Block
+ * @typedef {string | Picture} Block
  * @typedef {{ heading: string | null, blocks: Block[] }} Section heading null: the top
  *
  * @param {string} markdown
- * @param {import('./picture.js').Picture[]} pictures
+ * @param {Picture[]} pictures
  * @returns {{ title: string, sections: Section[] }}
  */
 export function sectionsOf(markdown, pictures) {
@@ -62,7 +64,7 @@ function placeOf(blocks) {
   return table === -1 ? blocks.length : table
 }
 
-/** @param {import('./picture.js').Picture} picture */
+/** @param {Picture} picture */
 function plainText({ title, about }) {
   return `${title}: ${about}`.replace(/[[\]\\\r\n]/g, ' ')
 }

@@ -1,5 +1,11 @@
 import { markdownTable } from 'markdown-table'
 
+/**
+ * @import { TrialRecord } from '../run/trial.js'
+ * @import { Outcome } from '../verdict/judge.js'
+ * @import { Limit } from '../verdict/limit.js'
+ */
+
 const HEAD = [
   'offered',
   'achieved',
@@ -25,14 +31,14 @@ export const NONE = '–'
 /**
  * The trials of a run as a markdown table, a row each, in the order in which they ran.
  *
- * @param {import('../trial.js').TrialRecord[]} records
+ * @param {TrialRecord[]} records
  * @returns {string}
  */
 export function trialTable(records) {
   return tableOf(HEAD, records.map(row))
 }
 
-/** The same for a terminal. @param {import('../trial.js').TrialRecord[]} records @returns {string} */
+/** The same for a terminal. @param {TrialRecord[]} records @returns {string} */
 export function shortTrialTable(records) {
   const rows = records.map(row)
   const kept = HEAD.map((name, i) => {
@@ -48,7 +54,7 @@ function tableOf(head, rows) {
   return markdownTable([head, ...rows], { align })
 }
 
-/** @param {import('../trial.js').TrialRecord} record */
+/** @param {TrialRecord} record */
 function row({ load, traffic, probes, outcome, limit, cell: place }) {
   const { 201: created = 0, ...others } = traffic.status
   return [
@@ -67,7 +73,7 @@ function row({ load, traffic, probes, outcome, limit, cell: place }) {
   ]
 }
 
-/** @param {import('../judge.js').Outcome} outcome @param {import('../limit.js').Limit | null} limit */
+/** @param {Outcome} outcome @param {Limit | null} limit */
 function outcomeOf({ verdict, blame }, limit) {
   const why = verdict === 'fail' ? limit?.resource : blame
   return why ? `${verdict}: ${why}` : verdict

@@ -4,13 +4,20 @@ import { EVERY_TRIAL, markdownOf, sectionsOf } from './sections.js'
 import { trialTable } from './table.js'
 
 /**
+ * @import { Results } from '../run/results.js'
+ * @import { TrialRecord } from '../run/trial.js'
+ * @import { Picture } from './picture.js'
+ * @import { Section } from './sections.js'
+ */
+
+/**
  * How a verb's results are shown. All of it is derived from run.json and trials.ndjson, which may be older than the verb:
  * what is not in them is left out.
  *
  * @typedef {object} Report
- * @property {(run: any, records: import('../trial.js').TrialRecord[]) => string} markdown report.md, without pictures
- * @property {(run: any, records: import('../trial.js').TrialRecord[]) => string} sentence the answer in a sentence or two
- * @property {(run: any, records: import('../trial.js').TrialRecord[]) => import('./picture.js').Picture[]} pictures
+ * @property {(run: any, records: TrialRecord[]) => string} markdown report.md, without pictures
+ * @property {(run: any, records: TrialRecord[]) => string} sentence the answer in a sentence or two
+ * @property {(run: any, records: TrialRecord[]) => Picture[]} pictures
  */
 
 /** What belongs to every trial stands after what was found, before how. */
@@ -20,10 +27,10 @@ const METHOD = /^(Published|What each stage is|How it was measured|Where)$/
 /**
  * Writes report.html, and report.md with its pictures beside it.
  *
- * @param {import('../results.js').Results} results
+ * @param {Results} results
  * @param {Report} report
  * @param {any} run
- * @param {import('../trial.js').TrialRecord[]} records
+ * @param {TrialRecord[]} records
  */
 export async function writePages(results, report, run, records) {
   const markdown = report.markdown(run, records)
@@ -41,9 +48,9 @@ export async function writePages(results, report, run, records) {
 }
 
 /**
- * @param {import('../results.js').Results} results
- * @param {{ title: string, sentence: string, sections: import('./sections.js').Section[] }} page
- * @param {{ title: string, sections: import('./sections.js').Section[] }} text of report.md
+ * @param {Results} results
+ * @param {{ title: string, sentence: string, sections: Section[] }} page
+ * @param {{ title: string, sections: Section[] }} text of report.md
  */
 export async function writeAll(results, page, text) {
   const hasPictures = [...page.sections, ...text.sections].some(({ blocks }) => blocks.some(isPicture))
@@ -59,7 +66,7 @@ export async function writeAll(results, page, text) {
   results.writeText('report.html', renderPage(page, paint))
 }
 
-/** @param {string | import('./picture.js').Picture} block @returns {block is import('./picture.js').Picture} */
+/** @param {string | Picture} block @returns {block is Picture} */
 function isPicture(block) {
   return typeof block !== 'string'
 }
@@ -67,12 +74,12 @@ function isPicture(block) {
 /**
  * A picture's file and the page show the same drawing, which is made once.
  *
- * @param {(picture: import('./picture.js').Picture, width: number) => string} paint
+ * @param {(picture: Picture, width: number) => string} paint
  */
 function remembered(paint) {
-  /** @type {Map<import('./picture.js').Picture, Map<number, string>>} */
+  /** @type {Map<Picture, Map<number, string>>} */
   const drawings = new Map()
-  return (/** @type {import('./picture.js').Picture} */ picture, width = WIDTHS.wide) => {
+  return (/** @type {Picture} */ picture, width = WIDTHS.wide) => {
     const drawn = drawings.get(picture) ?? new Map()
     drawings.set(picture, drawn)
     const drawing = drawn.get(width) ?? paint(picture, width)

@@ -2,6 +2,12 @@ import { openLocal } from './local.js'
 import { openSsh } from './ssh.js'
 
 /**
+ * @import { Probe } from '../probes/index.js'
+ * @import { Place } from '../run/run.js'
+ * @import { Host } from '../system/ssh/host.js'
+ */
+
+/**
  * The service under test, all kinds of one shape.
  *
  * @typedef {object} Target
@@ -15,14 +21,14 @@ import { openSsh } from './ssh.js'
  * @property {string | null} cores it may run on, read back from the kernel
  * @property {number | null} [softNofile] its soft limit of open files, read back from the kernel
  * @property {string[]} [words] its command line, read back from the kernel
- * @property {import('../ssh/host.js').Host} [host] where it runs, if not here
+ * @property {Host} [host] where it runs, if not here
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
  * @property {(generator: { pid: number }, experiment: string, trial: number) => Promise<Calm>} [disturb] for the length of a trial,
  *   of which it is told the experiment and the number
  * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
- * @property {() => Promise<import('../probes/index.js').Probe>} [watch] a probe of its own, begun when the warm-up is over
+ * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
  *
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
@@ -31,7 +37,7 @@ import { openSsh } from './ssh.js'
 export { NODE_FLAGS, openLocal } from './local.js'
 export { openUrl } from './url.js'
 
-/** The API, where it is to run. @param {import('../run.js').Place} place */
+/** The API, where it is to run. @param {Place} place */
 export function openApi(place) {
   return place.host ? openSsh(place) : openLocal(place)
 }

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../flags.js'
-import { coresOf, nofileOf, softNofileOf, textOf } from '../machine.js'
-import { freePorts } from '../ports.js'
+import { UsageError } from '../command/flags.js'
 import { readMetrics } from '../probes/metrics.js'
-import { ServiceEnded, startService } from '../service.js'
+import { coresOf, nofileOf, softNofileOf, textOf } from '../system/machine.js'
+import { freePorts } from '../system/ports.js'
+import { ServiceEnded, startService } from '../system/service.js'
+
+/** @import { Target } from './index.js' */
 
 const ROOT = new URL('../../', import.meta.url)
 const SERVER = fileURLToPath(new URL('api/server.js', ROOT))
@@ -40,7 +42,7 @@ const CONFIG_EXIT_CODE = 2
  * @param {number | string | null} [options.nofile] its limit of open files; null: ours
  * @param {{ host: string, port: number } | null} [options.listen] where clients reach it; a free port of loopback unless
  *   told otherwise
- * @returns {Promise<import('./index.js').Target>}
+ * @returns {Promise<Target>}
  * @throws {UsageError} when it refuses its configuration, or finds no database
  */
 export async function openLocal(options) {

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../flags.js'
+import { UsageError } from '../command/flags.js'
+
+/**
+ * @import { Place } from '../run/run.js'
+ * @import { Host } from '../system/ssh/host.js'
+ * @import { Target } from './index.js'
+ */
 
 const ROOT = new URL('../../', import.meta.url)
 const POLL_TIMEOUT_MS = 5000
@@ -12,12 +18,12 @@ const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /**
  * Starts the API on another host, by the agent there, and waits until it is ready there and answers here.
  *
- * @param {import('../run.js').Place} place
- * @returns {Promise<import('./index.js').Target>}
+ * @param {Place} place
+ * @returns {Promise<Target>}
  * @throws {UsageError} when it refuses its configuration, or its port is closed to us
  */
 export async function openSsh(place) {
-  const host = /** @type {import('../ssh/host.js').Host} */ (place.host)
+  const host = /** @type {Host} */ (place.host)
   const { databaseUrl, env, node, nodeFlags, nofile, cores } = place
   const died = host.died()
   const started = await host.ask('start', {
@@ -75,7 +81,7 @@ function filesOf(databaseUrl) {
   )
 }
 
-/** @param {string} adminUrl @param {import('../ssh/host.js').Host} host */
+/** @param {string} adminUrl @param {Host} host */
 async function checkTunnel(adminUrl, { name }) {
   const { status, problem } = await ask(`${adminUrl}/readyz`)
   if (status === 200) return
@@ -88,7 +94,7 @@ async function checkTunnel(adminUrl, { name }) {
  * The API is ready there: if it does not answer here, something stands between.
  *
  * @param {string} origin
- * @param {import('../ssh/host.js').Host} host
+ * @param {Host} host
  */
 async function checkPort(origin, { name, address, port }) {
   const { status, problem } = await ask(`${origin}/openapi.json`)

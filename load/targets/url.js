@@ -1,4 +1,6 @@
-import { keptUrl } from '../credentials.js'
+import { keptUrl } from '../command/credentials.js'
+
+/** @import { Target } from './index.js' */
 
 /**
  * A service that already runs. Nothing of it is started, set, emptied or counted.
@@ -7,7 +9,7 @@ import { keptUrl } from '../credentials.js'
  * @param {object} [options]
  * @param {string | null} [options.metricsUrl] what it tells of itself
  * @param {string} [options.shownUrl] the URL as it may be written down
- * @returns {import('./index.js').Target}
+ * @returns {Target}
  */
 export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {
   return {

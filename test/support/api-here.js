@@ -3,6 +3,8 @@ import { createLog } from '../../api/log.js'
 import { startService } from '../../api/service.js'
 import { PATIENT, untilReadyz } from './api.js'
 
+/** @import { Api } from './api.js' */
+
 /**
  * The API in this process, ready, until the test ends: for whatever concerns neither signals, nor exit codes, nor memory, CPU
  * and files of the process. To start a process takes 0.5 s of CPU.
@@ -26,6 +28,6 @@ export async function startHere(t, databaseUrl, env = {}) {
 }
 
 /**
- * @typedef {Pick<import('./api.js').Api, 'url' | 'origin' | 'adminUrl' | 'log'> & Pick<Service, 'drain'>} ApiHere
+ * @typedef {Pick<Api, 'url' | 'origin' | 'adminUrl' | 'log'> & Pick<Service, 'drain'>} ApiHere
  * @typedef {Awaited<ReturnType<typeof startService>>} Service
  */

@@ -2,6 +2,8 @@ import pg from 'pg'
 import { newUser, post, untilMetric } from './api.js'
 import { within } from './until.js'
 
+/** @import { Api } from './api.js' */
+
 /** @param {number} count */
 export const newUsers = (count) => Array.from({ length: count }, newUser)
 
@@ -9,7 +11,7 @@ export const newUsers = (count) => Array.from({ length: count }, newUser)
  * Sends the first user alone and all others in one statement, given BATCH_SLOTS=1: both wait for a lock until the last
  * request is there.
  *
- * @param {Pick<import('./api.js').Api, 'url' | 'adminUrl'>} api
+ * @param {Pick<Api, 'url' | 'adminUrl'>} api
  * @param {string} databaseUrl
  * @param {{ email: string, password: string }[]} users
  * @param {string} [spoil] SQL that takes effect as the lock is released

@@ -1,4 +1,4 @@
-import { DRIVERS } from '../../load/drivers/index.js'
+import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { loadOnce } from './load.js'
 import { created, httpServer } from './servers.js'
 

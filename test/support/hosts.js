@@ -9,6 +9,8 @@ import { leashed } from '../../sql/leash.js'
 import { given } from './postgres.js'
 import { without, withoutRoot } from './skip.js'
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 const execute = promisify(execFile)
 
 /** N of 10.99.N.0/24. The test itself is .1 there, the hosts follow. */
@@ -83,7 +85,7 @@ export async function openHosts(t, names, { seen = [] } = {}) {
  * @property {(argv: string[]) => string[]} inNetwork the same with nothing but the network of that host: files and processes are
  *   ours, and signals arrive. For the lab
  * @property {(argv: string[]) => Promise<string>} run to the end; what it prints
- * @property {(argv: string[]) => import('node:child_process').ChildProcess} spawn until the test ends
+ * @property {(argv: string[]) => ChildProcess} spawn until the test ends
  * @property {() => { pid: number, command: string }[]} processes alive there, with their pids there, but its first one
  * @property {(state: 'up' | 'down') => Promise<unknown>} wire down: as if it had been pulled out
  */

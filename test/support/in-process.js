@@ -1,18 +1,23 @@
-import { openBench } from '../../load/bench.js'
-import { doctor } from '../../load/doctor.js'
-import { sweep } from '../../load/sweep.js'
-import { runTrial } from '../../load/trial.js'
-import { main } from '../../load/verb.js'
+import { openBench } from '../../load/run/bench.js'
+import { runTrial } from '../../load/run/trial.js'
+import { main } from '../../load/run/verb.js'
+import { doctor } from '../../load/verbs/doctor.js'
+import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { startHere } from './load.js'
 import { createShell } from './shell.js'
 
-/** A bench without pinning, which would move the test itself to another core. @type {import('../../load/run.js').Lab['openBench']} */
+/**
+ * @import { Lab } from '../../load/run/run.js'
+ * @import { Verb } from '../../load/run/verb.js'
+ */
+
+/** A bench without pinning, which would move the test itself to another core. @type {Lab['openBench']} */
 const openUnpinned = (plan, results, opening) => openBench(plan, results, opening, () => null)
 
 /**
  * A trial whose generator is in this process, for tests in which neither its rate nor its process matters.
  *
- * @type {import('../../load/run.js').Lab['runTrial']}
+ * @type {Lab['runTrial']}
  */
 export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan, signal, onCounts, startHere)
 
@@ -22,11 +27,11 @@ export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan
  *
  * @param {string[]} argv
  * @param {object} [options]
- * @param {Record<string, import('../../load/verb.js').Verb>} [options.verbs] those of load/ unless told otherwise
+ * @param {Record<string, Verb>} [options.verbs] those of load/ unless told otherwise
  * @param {Record<string, string | undefined>} [options.env] beside this process's own, without DATABASE_URL
  * @param {string} [options.dotenvFile]
  * @param {AbortSignal} [options.signal]
- * @param {Partial<import('../../load/run.js').Lab>} [options.lab] what stands in for the real one
+ * @param {Partial<Lab>} [options.lab] what stands in for the real one
  * @returns {Promise<{ code: number, stdout: string, stderr: string }>}
  */
 export async function runHere(argv, { verbs = { sweep, doctor }, env = {}, lab = {}, ...given } = {}) {

@@ -6,6 +6,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from './until.js'
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 /** Verbs of load/cli.js; tuning/cli.js has the others. */
 const IN_LOAD = ['sweep', 'doctor']
 
@@ -18,7 +20,7 @@ const DEADLINE_MS = 240_000
  * @param {string[]} argv
  * @param {Record<string, string | undefined>} [env] undefined takes a variable away
  * @param {{ cwd?: string, deadline_ms?: number }} [options] cwd: the folder it runs in, whose `.env` it reads
- * @returns {{ child: import('node:child_process').ChildProcess, ended: Promise<{ code: number | null, stdout: string, stderr: string }>, stderrHas: (text: string) => Promise<void> }}
+ * @returns {{ child: ChildProcess, ended: Promise<{ code: number | null, stdout: string, stderr: string }>, stderrHas: (text: string) => Promise<void> }}
  */
 export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS } = {}) {
   const merged = Object.entries({ ...process.env, DATABASE_URL: undefined, ...env }).filter(

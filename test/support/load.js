@@ -1,5 +1,11 @@
-import { startGenerator } from '../../load/drive.js'
-import { DRIVERS } from '../../load/drivers/index.js'
+import { startGenerator } from '../../load/generators/drive.js'
+import { DRIVERS } from '../../load/generators/drivers/index.js'
+
+/**
+ * @import { Generator } from '../../load/generators/drive.js'
+ * @import { Load } from '../../load/generators/drivers/index.js'
+ * @import { Entry } from '../../load/generators/mix.js'
+ */
 
 /**
  * @typedef {object} Options
@@ -13,9 +19,9 @@ import { DRIVERS } from '../../load/drivers/index.js'
  * @property {() => void} [begins] a phase that is measured begins
  * @property {() => boolean} [isEnough] after a phase: whether all came that the test needs. A closed loop on a busy machine may not
  *   come far; then another phase follows, and the last one counts
- * @property {import('../../load/mix.js').Entry[]} [entries]
+ * @property {Entry[]} [entries]
  * @property {boolean} [fresh_connections]
- * @property {Partial<Pick<import('../../load/drivers/index.js').Load, 'load_hosts' | 'ssh_config' | 'local_addresses'>>} [origin] where it comes from
+ * @property {Partial<Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'>>} [origin] where it comes from
  */
 
 /**
@@ -47,10 +53,10 @@ export async function loadHere(driver, url, options = {}) {
 /**
  * A generator without a process of its own.
  *
- * @param {import('../../load/drivers/index.js').Load} load
+ * @param {Load} load
  * @param {AbortSignal} signal
  * @param {(counts: any) => void} onCounts
- * @returns {Promise<import('../../load/drive.js').Generator>}
+ * @returns {Promise<Generator>}
  */
 export async function startHere(load, signal, onCounts) {
   const session = await DRIVERS[load.driver].open(load, signal)
@@ -69,7 +75,7 @@ export async function startHere(load, signal, onCounts) {
 
 const MOST_PHASES = 100
 
-/** @param {import('../../load/drive.js').Generator} generator @param {Options} options */
+/** @param {Generator} generator @param {Options} options */
 async function inPhases(generator, { duration_s = 1, warmup_s = 0, begins = () => {}, isEnough = () => true }) {
   try {
     if (warmup_s > 0) await generator.run(warmup_s)
@@ -89,7 +95,7 @@ function signalOf({ signal }) {
   return signal ?? new AbortController().signal
 }
 
-/** @param {string} driver @param {string} url @param {Options} options @returns {import('../../load/drivers/index.js').Load} */
+/** @param {string} driver @param {string} url @param {Options} options @returns {Load} */
 function loadOf(driver, url, options) {
   const { rate_rps = 100, connections = 8, timeout_s = 5, method = 'POST' } = options
   const { entries, fresh_connections, origin } = options

@@ -1,7 +1,9 @@
-import { createMix } from '../../load/mix.js'
+import { createMix } from '../../load/generators/mix.js'
 import { httpServer } from './servers.js'
 
-/** A mix in which each request shows whether it was sent as it should be. @type {import('../../load/mix.js').Entry[]} */
+/** @import { Entry } from '../../load/generators/mix.js' */
+
+/** A mix in which each request shows whether it was sent as it should be. @type {Entry[]} */
 export const ENTRIES = [
   { name: 'create', method: 'POST', path: '/user', body: '{"email":"{{word}}-{{seq}}@redline.test"}', weight: 3 },
   { name: 'read', method: 'GET', path: '/user/{{int 1 1000}}?w={{word}}', body: '', weight: 6 },
@@ -23,7 +25,7 @@ export async function countingServer(t) {
 /**
  * The first requests of a mix as that server should see them.
  *
- * @param {import('../../load/mix.js').Entry[]} entries
+ * @param {Entry[]} entries
  * @param {number} count
  */
 export function requestsOf(entries, count) {

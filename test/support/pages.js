@@ -1,9 +1,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { sweep } from '../../load/sweep.js'
-import { main } from '../../load/verb.js'
-import { reportOn } from '../../tuning/report.js'
+import { main } from '../../load/run/verb.js'
+import { sweep } from '../../load/verbs/sweep/sweep.js'
+import { reportOn } from '../../tuning/experiments/report/report.js'
 import { VERBS } from '../../tuning/verbs.js'
 import { createShell } from './shell.js'
 

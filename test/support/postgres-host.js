@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 import { postgresUser } from '../../sql/binaries.js'
 import { given } from './postgres.js'
 
+/** @import { Host } from './hosts.js' */
+
 const run = promisify(execFile)
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
 const SERVER = 'test/support/postgres-server.js'
@@ -15,7 +17,7 @@ const SERVER = 'test/support/postgres-server.js'
  * A Postgres on a host, until the test ends, as a managed one is: it listens there alone, asks for a password, and takes
  * nobody without TLS; its certificate is for its address, by a CA of the test's own.
  *
- * @param {import('./hosts.js').Host} host
+ * @param {Host} host
  * @param {object} [options]
  * @param {Record<string, string>} [options.settings] of Postgres
  * @returns {Promise<{ url: string, caFile: string }>} url verifies by the CA file
@@ -47,7 +49,7 @@ export async function startPostgres(host, { settings = {} } = {}) {
   return { url: url.href, caFile }
 }
 
-/** What this run has initialised, by its paths there. @param {import('./hosts.js').Host} host */
+/** What this run has initialised, by its paths there. @param {Host} host */
 function initialisedOn({ checkout, data }) {
   const initialised = given()?.initialised
   if (!initialised) return undefined

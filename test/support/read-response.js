@@ -1,4 +1,4 @@
-import { ProtocolError, ResponseReader } from '../../load/drivers/response.js'
+import { ProtocolError, ResponseReader } from '../../load/generators/drivers/response.js'
 
 /**
  * What a reader makes of bytes that arrive in parts, and of the end of the connection behind them.

@@ -1,11 +1,13 @@
-import { main } from '../../load/verb.js'
+import { main } from '../../load/run/verb.js'
 import { createShell } from './shell.js'
+
+/** @import { Verb } from '../../load/run/verb.js' */
 
 /**
  * Asserts that a verb refuses each of these command lines with one line and exit code 2, before it begins anything.
  *
  * @param {any} t
- * @param {Record<string, import('../../load/verb.js').Verb>} verb by its name
+ * @param {Record<string, Verb>} verb by its name
  * @param {[argv: string[], message: RegExp][]} refused
  */
 export async function refuses(t, verb, refused) {

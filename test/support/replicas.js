@@ -5,6 +5,8 @@ import { rows } from './database.js'
 import { newServer, startServer } from './postgres.js'
 import { until } from './until.js'
 
+/** @import { Embedded } from '../../sql/embedded.js' */
+
 /**
  * A primary with the schema applied, and a hot standby that streams from it, until the test ends. The standby is a copy
  * of the primary's data folder: the embedded binaries come without pg_basebackup.
@@ -27,7 +29,7 @@ export async function primaryAndStandby(t) {
 /** Neither loses its power. */
 const UNFLUSHED = { fsync: 'off' }
 
-/** @typedef {import('../../sql/embedded.js').Embedded} Server */
+/** @typedef {Embedded} Server */
 
 /** @param {Server} primary @param {Server} standby */
 function copyData(primary, standby) {

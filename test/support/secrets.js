@@ -6,6 +6,8 @@ import { readRun, readTrials, startLab, temporaryFolder } from './lab.js'
 import { httpServer } from './servers.js'
 import { withoutDriver } from './skip.js'
 
+/** @import { Lab } from '../../load/run/run.js' */
+
 const SHORT = ['--duration', '200ms', '--warmup', '50ms', '--slo-p99', '9s', '--connections', '4']
 const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this system has no /proc'
 
@@ -15,7 +17,7 @@ const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this syst
  * @param {any} t the file's
  * @param {string} driver
  * @param {string[]} load its flags
- * @param {{ asProgram?: boolean, lab?: Partial<import('../../load/run.js').Lab> }} [options] lab: what stands in for the real one
+ * @param {{ asProgram?: boolean, lab?: Partial<Lab> }} [options] lab: what stands in for the real one
  */
 export function sendsSecrets(t, driver, load, { asProgram = false, lab: standIn = {} } = {}) {
   t.test(

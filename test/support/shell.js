@@ -1,9 +1,11 @@
+/** @import { Shell } from '../../load/run/verb.js' */
+
 /**
  * Surroundings for a verb that runs in this process: what it writes is kept, nothing of this machine's environment reaches
  * it, and it listens to no signal.
  *
- * @param {Partial<import('../../load/verb.js').Shell>} [given]
- * @returns {import('../../load/verb.js').Shell & { said: { stdout: string, stderr: string } }}
+ * @param {Partial<Shell>} [given]
+ * @returns {Shell & { said: { stdout: string, stderr: string } }}
  */
 export function createShell(given = {}) {
   const said = { stdout: '', stderr: '' }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { DRIVERS } from '../../load/drivers/index.js'
+import { DRIVERS } from '../../load/generators/drivers/index.js'
 
 /** Why a test cannot run here; undefined: it can. Printed with the skip. */
 

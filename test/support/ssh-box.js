@@ -3,10 +3,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { bundleOf } from '../../load/ssh/bundle.js'
+import { bundleOf } from '../../load/system/ssh/bundle.js'
 import { startLab } from './lab.js'
 import { startSshd } from './sshd.js'
 import { until } from './until.js'
+
+/** @import { Host } from './hosts.js' */
 
 const run = promisify(execFile)
 
@@ -19,7 +21,7 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline-boxes', i
 /**
  * A host as somebody finds it who has used it before: sshd, Node, npm, and Redline's packages in its cache.
  *
- * @param {import('./hosts.js').Host} host
+ * @param {Host} host
  * @param {Parameters<typeof startSshd>[1]} [options]
  */
 export async function startBox(host, options) {
@@ -34,7 +36,7 @@ export async function startBox(host, options) {
  * A host as somebody has just started one: nothing of Redline is there. Its npm finds the packages in a copy of our own
  * cache, since it has no way to a registry.
  *
- * @param {import('./hosts.js').Host} host
+ * @param {Host} host
  * @param {Parameters<typeof startSshd>[1]} [options]
  */
 export async function startBareBox(host, options) {
@@ -47,7 +49,7 @@ export async function startBareBox(host, options) {
   return openBox(host, options)
 }
 
-/** @param {import('./hosts.js').Host} host @param {Parameters<typeof startSshd>[1]} options */
+/** @param {Host} host @param {Parameters<typeof startSshd>[1]} options */
 async function openBox(host, options) {
   fs.writeFileSync(path.join(host.folder, 'root', '.npmrc'), 'offline=true\n')
   const sshd = await startSshd(host, options)

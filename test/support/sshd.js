@@ -5,6 +5,11 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { without } from './skip.js'
 
+/**
+ * @import { Host } from './hosts.js'
+ * @import { ChildProcess } from 'node:child_process'
+ */
+
 const run = promisify(execFile)
 const SSHD = '/usr/sbin/sshd'
 const START_TIMEOUT_MS = 10_000
@@ -16,7 +21,7 @@ const START_TIMEOUT_MS = 10_000
  * The settings of the client are a file, as users have theirs in ~/.ssh/config: `ssh -F configFile root@address`, of the
  * lab's verbs `--ssh-config FILE`.
  *
- * @param {import('./hosts.js').Host} host
+ * @param {Host} host
  * @param {object} [options]
  * @param {Record<string, string>} [options.env] of each session
  * @param {string[]} [options.settings] lines of sshd_config; of two that set the same, the first counts, and these are first
@@ -97,7 +102,7 @@ SetEnv ${variables.join(' ')}
 `
 }
 
-/** @param {string} address @param {import('node:child_process').ChildProcess} child */
+/** @param {string} address @param {ChildProcess} child */
 async function untilListening(address, child) {
   let words = ''
   child.stderr?.on('data', (chunk) => {

@@ -1,3 +1,5 @@
+/** @import { Readable } from 'node:stream' */
+
 /** How long anything may take before a test gives up on it: long, since other tests load the machine, too. */
 const DEADLINE_MS = 60_000
 
@@ -49,7 +51,7 @@ export async function within(what, promise, deadline_ms = DEADLINE_MS) {
  * The first line that a program prints.
  *
  * @param {string} what completes "expected …" when none comes in time
- * @param {import('node:stream').Readable} stream
+ * @param {Readable} stream
  * @param {number} [deadline_ms]
  * @returns {Promise<string>} without its end
  */

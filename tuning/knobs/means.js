@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { DRIVERS } from '../../load/drivers/index.js'
-import { UsageError } from '../../load/flags.js'
-import { nodeOf } from '../../load/node-versions.js'
-import { NotApplied } from '../../load/not-applied.js'
-import { openSession } from '../faults/session.js'
+import { UsageError } from '../../load/command/flags.js'
+import { DRIVERS } from '../../load/generators/drivers/index.js'
+import { nodeOf } from '../../load/system/node-versions.js'
+import { NotApplied } from '../../load/system/not-applied.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
+import { openSession } from './session.js'
+
+/** @import { Client } from 'pg' */
 
 const SEMI_SPACE = '--max-semi-space-size='
 
@@ -28,7 +30,7 @@ const DELAY_TOLERANCE_MS = 0.5
  *
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
  *
- * @typedef {import('../../load/run.js').Place} Place
+ * @typedef {import('../../load/run/run.js').Place} Place
  * @typedef {import('../../load/targets/index.js').Target} Target
  */
 
@@ -173,13 +175,13 @@ export function semiSpaceOf(words) {
   return words.findLast((word) => word.startsWith(SEMI_SPACE))?.slice(SEMI_SPACE.length)
 }
 
-/** What an insert of no rows takes beyond the way there, in milliseconds. @param {import('pg').Client} session */
+/** What an insert of no rows takes beyond the way there, in milliseconds. @param {Client} session */
 async function emptyInsert(session) {
   const insert_ms = await leastTime_ms(session, "INSERT INTO users (email, password) SELECT '', '' WHERE false")
   return Math.max(0, insert_ms - (await leastTime_ms(session, 'SELECT 1')))
 }
 
-/** Of a few. @param {import('pg').Client} session @param {string} statement */
+/** Of a few. @param {Client} session @param {string} statement */
 async function leastTime_ms(session, statement) {
   const times_ms = []
   for (let i = 0; i < 5; i++) {
@@ -190,7 +192,7 @@ async function leastTime_ms(session, statement) {
   return Math.min(...times_ms)
 }
 
-/** @template T @param {string} databaseUrl @param {(session: import('pg').Client) => Promise<T>} work */
+/** @template T @param {string} databaseUrl @param {(session: Client) => Promise<T>} work */
 async function inSession(databaseUrl, work) {
   const session = await openSession(databaseUrl)
   try {

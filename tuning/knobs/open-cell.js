@@ -1,23 +1,29 @@
-import { UsageError } from '../../load/flags.js'
-import { NotApplied } from '../../load/not-applied.js'
-import { ServiceEnded } from '../../load/service.js'
+import { UsageError } from '../../load/command/flags.js'
+import { NotApplied } from '../../load/system/not-applied.js'
+import { ServiceEnded } from '../../load/system/service.js'
 import { openApi } from '../../load/targets/index.js'
-import { KNOBS } from '../knobs.js'
+import { KNOBS } from './knobs.js'
 import { MEANS } from './means.js'
+
+/**
+ * @import { Place } from '../../load/run/run.js'
+ * @import { Target } from '../../load/targets/index.js'
+ * @import { Means } from './means.js'
+ */
 
 /**
  * The API with its knobs turned, each read back.
  *
  * @param {Levels} levels
- * @param {import('../../load/run.js').Place} place
- * @returns {Promise<import('../../load/targets/index.js').Target>} its settings tell the knobs too
+ * @param {Place} place
+ * @returns {Promise<Target>} its settings tell the knobs too
  * @throws {NotApplied} when a level could not be set, or is not what was read back
  *
  * @typedef {Record<string, string>} Levels by the name of the knob
  */
 export async function openCell(levels, place) {
   const turned = Object.entries(levels).map(([name, level]) => {
-    return { name, level, means: /** @type {import('./means.js').Means} */ (MEANS[KNOBS[name].by]) }
+    return { name, level, means: /** @type {Means} */ (MEANS[KNOBS[name].by]) }
   })
   let where = place
   for (const { name, level, means } of turned) where = (await means.apply?.(where, name, level)) ?? where
@@ -62,7 +68,7 @@ export async function openCell(levels, place) {
 /** What the generator does differently for these levels. @param {Levels} levels */
 export function loadOf(levels) {
   const parts = Object.entries(levels).map(([name, level]) => {
-    return /** @type {import('./means.js').Means} */ (MEANS[KNOBS[name].by]).load?.(name, level) ?? {}
+    return /** @type {Means} */ (MEANS[KNOBS[name].by]).load?.(name, level) ?? {}
   })
   return Object.assign({}, ...parts)
 }

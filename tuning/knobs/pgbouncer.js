@@ -2,12 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
-import { NotApplied } from '../../load/not-applied.js'
-import { startService } from '../../load/service.js'
+import { NotApplied } from '../../load/system/not-applied.js'
+import { startService } from '../../load/system/service.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
-import { isListening, onFreePorts } from '../on-free-ports.js'
+import { isListening, onFreePorts } from './on-free-ports.js'
+
+/**
+ * @import { Place } from '../../load/run/run.js'
+ * @import { Between } from './means.js'
+ */
 
 /** Debian puts it where the PATH of an ordinary user does not look. */
 const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
@@ -27,9 +32,9 @@ const MAX_CLIENTS = 2000
 /**
  * PgBouncer between whoever uses this place and its Postgres: in transaction mode, with so many connections of its own.
  *
- * @param {import('../../load/run.js').Place} place
+ * @param {Place} place
  * @param {number} pool_size
- * @returns {Promise<import('./means.js').Between>}
+ * @returns {Promise<Between>}
  * @throws {NotApplied} where there is no PgBouncer
  */
 export async function putPgbouncer(place, pool_size) {

@@ -1,8 +1,13 @@
-import { textOf } from '../../load/machine.js'
-import { NotApplied } from '../../load/not-applied.js'
-import { levelsOf } from '../design.js'
-import { crowd } from '../faults/neighbours.js'
+import { textOf } from '../../load/system/machine.js'
+import { NotApplied } from '../../load/system/not-applied.js'
+import { crowd } from '../experiments/faults/neighbours.js'
 import { openCell } from '../knobs/open-cell.js'
+import { levelsOf } from '../stats/design.js'
+
+/**
+ * @import { Place } from '../../load/run/run.js'
+ * @import { Target } from '../../load/targets/index.js'
+ */
 
 /** What the exercises turn beside the knobs that `npm run tune` has. */
 const OWN = ['MAX_CONNECTIONS', 'UV_THREADPOOL_SIZE', 'CORES', 'NEIGHBOURS', 'NEIGHBOUR_NICE']
@@ -14,8 +19,8 @@ const VARIABLES = ['MAX_CONNECTIONS', 'UV_THREADPOOL_SIZE']
  * The API as an exercise wants it, each knob read back from what runs.
  *
  * @param {string | null} cell
- * @param {import('../../load/run.js').Place} place
- * @returns {Promise<import('../../load/targets/index.js').Target>}
+ * @param {Place} place
+ * @returns {Promise<Target>}
  * @throws {NotApplied}
  */
 export async function openExercise(cell, place) {
@@ -48,7 +53,7 @@ export function knobsOf(cell) {
  * What was set and is not in force.
  *
  * @param {Record<string, string>} own
- * @param {import('../../load/targets/index.js').Target} target
+ * @param {Target} target
  * @returns {string | null}
  */
 function misapplied({ MAX_CONNECTIONS, UV_THREADPOOL_SIZE }, { pid, settings }) {

@@ -1,13 +1,15 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { UsageError } from '../../load/flags.js'
-import { capacityOf } from '../../load/ladder.js'
+import { capacityOf } from '../../load/capacity/ladder.js'
+import { UsageError } from '../../load/command/flags.js'
 import { count, NONE, ratesText } from '../../load/report/table.js'
-import { Results } from '../../load/results.js'
-import { median } from '../ranks.js'
-import { table } from '../spread.js'
+import { Results } from '../../load/run/results.js'
+import { median } from '../stats/ranks.js'
+import { table } from '../stats/spread.js'
 import { EXERCISES } from './exercises/index.js'
 import { folderOf, readProgress } from './progress.js'
+
+/** @import { State } from './progress.js' */
 
 /**
  * What one of a class has done.
@@ -17,7 +19,7 @@ import { folderOf, readProgress } from './progress.js'
  * @property {string} machine
  * @property {{ low_rps: number | null, high_rps: number | null }[]} capacities of the sweeps, in the order in which they were taken
  * @property {{ low_rps: number | null, high_rps: number | null } | null} knee of the first exercise
- * @property {Record<string, import('./progress.js').State>} exercises by id
+ * @property {Record<string, State>} exercises by id
  */
 
 /**
@@ -70,7 +72,7 @@ function pupilsTable(pupils, begun) {
   return table(head, rows)
 }
 
-/** "+ - 2": the first guess was right, the second not, solved in two tries. @param {import('./progress.js').State | undefined} state */
+/** "+ - 2": the first guess was right, the second not, solved in two tries. @param {State | undefined} state */
 function markOf(state) {
   if (!state) return NONE
   const guesses = ['predict', 'expect'].flatMap((name) => {
@@ -101,7 +103,7 @@ function exercisesTable(pupils, begun) {
   return table(['exercise', 'guessed right', 'guesses', 'solved', 'tries (median)', 'took (median)'], rows)
 }
 
-/** Figures from the least to the most, words by how often they came. @param {import('./progress.js').State[]} states */
+/** Figures from the least to the most, words by how often they came. @param {State[]} states */
 function guessesText(states) {
   const values = states.flatMap(({ answers }) => answers.find(({ question }) => question === 'predict')?.value ?? [])
   if (values.length === 0) return NONE
@@ -113,7 +115,7 @@ function guessesText(states) {
   return words.map((word) => `${plain(word)} ${values.filter((value) => String(value) === word).length}x`).join(', ')
 }
 
-/** @param {import('./progress.js').State} state */
+/** @param {State} state */
 function isShown({ answers }) {
   return answers.some(({ by }) => by === 'solution')
 }

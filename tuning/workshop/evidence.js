@@ -1,7 +1,9 @@
 import { count, milliseconds, NONE, offered, percent } from '../../load/report/table.js'
-import { table } from '../spread.js'
+import { table } from '../stats/spread.js'
 
-/** @typedef {import('../../load/trial.js').TrialRecord} Trial */
+/** @import { TrialRecord } from '../../load/run/trial.js' */
+
+/** @typedef {TrialRecord} Trial */
 
 /**
  * What may stand in a table of evidence. Terminals are 100 columns wide, so each exercise takes what it needs.

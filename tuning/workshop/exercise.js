@@ -1,4 +1,9 @@
 /**
+ * @import { Step } from '../../load/run/run.js'
+ * @import { TrialRecord } from '../../load/run/trial.js'
+ */
+
+/**
  * An exercise: data and small pure functions. The player (player.js) knows the order of events and nothing of any
  * exercise; the pages (pages.js) are written from the same data.
  *
@@ -30,14 +35,14 @@
  *
  * @typedef {object} Found all that is known by then
  * @property {Facts} facts
- * @property {Record<string, import('../../load/trial.js').TrialRecord>} trials by the name of the measurement; of one that
+ * @property {Record<string, TrialRecord>} trials by the name of the measurement; of one that
  *   was taken more than once, the last
  * @property {Record<string, any>} answers by the name of the question; of several tries, the last
  *
  * @typedef {object} Measurement
  * @property {string} name
  * @property {Record<string, string>} levels of the knobs
- * @property {Omit<import('../../load/run.js').Step['load'], never>} load
+ * @property {Omit<Step['load'], never>} load
  * @property {boolean} countsAlways whatever the verdict: what spoils a trial is what is looked at, or nobody expects it to
  *   pass, and what is looked at is its rate
  *

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import os from 'node:os'
-import { DRIVERS } from '../../load/drivers/index.js'
-import { UsageError } from '../../load/flags.js'
-import { planCores } from '../../load/machine.js'
+import { UsageError } from '../../load/command/flags.js'
+import { DRIVERS } from '../../load/generators/drivers/index.js'
+import { planCores } from '../../load/system/machine.js'
 
-/** What this machine can and cannot, as far as an exercise depends on it. @returns {import('./exercise.js').Facts} */
+/** @import { Facts } from './exercise.js' */
+
+/** What this machine can and cannot, as far as an exercise depends on it. @returns {Facts} */
 export function factsOfMachine() {
   return {
     pinned: planCores() !== null,
@@ -14,7 +16,7 @@ export function factsOfMachine() {
   }
 }
 
-/** What has to be said before anything is measured. @param {import('./exercise.js').Facts} facts @returns {string | null} */
+/** What has to be said before anything is measured. @param {Facts} facts @returns {string | null} */
 export function remarkOf({ pinned, cores }) {
   if (pinned) return null
   const why = cores === 1 ? 'There is one core to use' : 'This system cannot pin a process to a core'

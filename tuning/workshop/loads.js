@@ -1,3 +1,5 @@
+/** @import { Found, Measurement } from './exercise.js' */
+
 /** What the measurements of the exercises have in common. */
 const CLOSED = {
   driver: 'autocannon',
@@ -7,8 +9,6 @@ const CLOSED = {
   duration_s: 3,
 }
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1, duration_s: 3 }
-
-/** @typedef {import('./exercise.js').Measurement} Measurement */
 
 /**
  * Connections that each send when their answer has come. What is looked at is their rate, whatever became of the SLO.
@@ -41,7 +41,7 @@ export function rounded(rate_rps) {
   return Math.max(1, Number(rate_rps.toPrecision(2)))
 }
 
-/** What a measurement got done, successes a second. @param {import('./exercise.js').Found} found @param {string} name */
+/** What a measurement got done, successes a second. @param {Found} found @param {string} name */
 export function goodput(found, name) {
   return found.trials[name].traffic.goodput_rps
 }
@@ -52,7 +52,7 @@ export const FAR = { INSERT_MODE: 'single', POOL_MAX: '4', DB_DELAY_MS: '5' }
 /**
  * More than that takes: twice as much. Where all share their cores those would be full as well, so half as much again.
  *
- * @param {import('./exercise.js').Found} found with the trial `peak`, of FAR
+ * @param {Found} found with the trial `peak`, of FAR
  */
 export function moreThanPeak(found) {
   return rounded((found.facts.pinned ? 2 : 1.5) * goodput(found, 'peak'))

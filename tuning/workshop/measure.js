@@ -1,14 +1,20 @@
 import fs from 'node:fs'
-import { isSettled, isValid } from '../../load/ladder.js'
-import { coresOf } from '../../load/machine.js'
-import { localPlan } from '../../load/plan.js'
-import { pinSelf } from '../../load/processes.js'
-import { beginRun, Results, resumeRun } from '../../load/results.js'
-import { runExperiment } from '../../load/run.js'
-import { nameOf } from '../design.js'
+import { isSettled, isValid } from '../../load/capacity/ladder.js'
+import { localPlan } from '../../load/run/plan.js'
+import { beginRun, Results, resumeRun } from '../../load/run/results.js'
+import { runExperiment } from '../../load/run/run.js'
+import { coresOf } from '../../load/system/machine.js'
+import { pinSelf } from '../../load/system/processes.js'
 import { loadOf } from '../knobs/open-cell.js'
+import { nameOf } from '../stats/design.js'
 import { knobsOf, openExercise } from './cells.js'
 import { EXERCISE_REPORT } from './report.js'
+
+/**
+ * @import { Io, NotAppliedCell, Step } from '../../load/run/run.js'
+ * @import { TrialRecord } from '../../load/run/trial.js'
+ * @import { Exercise, Facts, Measurement } from './exercise.js'
+ */
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 10
@@ -17,19 +23,19 @@ const START_S = 1
 /** Where all share their cores, a service that has just begun needs longer until it is as fast as it will be. */
 const SHARED_WARMUP_S = 6
 
-/** @typedef {import('../../load/trial.js').TrialRecord} Trial */
+/** @typedef {TrialRecord} Trial */
 
 /**
  * Takes the measurements of a stage that its folder does not have yet. A run that was cut off goes on.
  *
  * @param {object} stage
- * @param {import('./exercise.js').Exercise} stage.exercise
- * @param {import('./exercise.js').Measurement[]} stage.measurements
+ * @param {Exercise} stage.exercise
+ * @param {Measurement[]} stage.measurements
  * @param {number} stage.round of the tries to solve it; 0: before the first
  * @param {string} stage.folder
- * @param {import('./exercise.js').Facts} stage.facts
+ * @param {Facts} stage.facts
  * @param {number} stage.seed
- * @param {import('../../load/run.js').Io} stage.io
+ * @param {Io} stage.io
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
  * @throws the signal's reason, when it was interrupted; what was measured stays
  */
@@ -64,7 +70,7 @@ export async function measure({ exercise, measurements: asked, round, folder, fa
   return { problem: ended.run.problem, warnings: ended.run.warnings }
 }
 
-/** @param {import('./exercise.js').Measurement} measurement @returns {import('./exercise.js').Measurement} */
+/** @param {Measurement} measurement @returns {Measurement} */
 function warmedUp({ load, ...measurement }) {
   return { ...measurement, load: { ...load, warmup_s: Math.max(load.warmup_s, SHARED_WARMUP_S) } }
 }
@@ -72,7 +78,7 @@ function warmedUp({ load, ...measurement }) {
 /**
  * Whether a trial answers what its measurement asks. Rows that are not those that were acknowledged never do.
  *
- * @param {import('./exercise.js').Measurement} measurement
+ * @param {Measurement} measurement
  * @param {Trial} trial
  */
 export function countsFor({ countsAlways }, { outcome }) {
@@ -90,11 +96,11 @@ function isBegun(folder) {
 /**
  * Pure.
  *
- * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {Measurement[]} measurements
  * @param {number} round
  * @param {Trial[]} records
- * @param {import('../../load/run.js').NotAppliedCell[]} notApplied
- * @returns {import('../../load/run.js').Step | null}
+ * @param {NotAppliedCell[]} notApplied
+ * @returns {Step | null}
  */
 export function nextStep(measurements, round, records, notApplied) {
   const open = measurements.filter((measurement) => {
@@ -112,10 +118,10 @@ export function nextStep(measurements, round, records, notApplied) {
 }
 
 /**
- * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {Measurement[]} measurements
  * @param {number} round
  * @param {Trial[]} records
- * @param {import('../../load/run.js').NotAppliedCell[]} notApplied
+ * @param {NotAppliedCell[]} notApplied
  * @returns {string | null}
  */
 function problemOf(measurements, round, records, notApplied) {

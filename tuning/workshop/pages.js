@@ -1,14 +1,16 @@
-import { table } from '../spread.js'
+import { table } from '../stats/spread.js'
 import { filled } from './exercise.js'
 import { EXERCISES } from './exercises/index.js'
 
-/** A machine on which everything can be had, for what a page lists. @type {import('./exercise.js').Facts} */
+/** @import { Exercise, Facts, Question } from './exercise.js' */
+
+/** A machine on which everything can be had, for what a page lists. @type {Facts} */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
 /**
  * A page for the student, from the exercise itself.
  *
- * @param {import('./exercise.js').Exercise} exercise
+ * @param {Exercise} exercise
  * @param {number} number
  * @returns {string} markdown
  */
@@ -35,7 +37,7 @@ export function exercisePage(exercise, number) {
   return `${parts.join('\n\n')}\n`
 }
 
-/** The name of its page. @param {import('./exercise.js').Exercise} exercise @param {number} number */
+/** The name of its page. @param {Exercise} exercise @param {number} number */
 export function pageName({ id }, number) {
   return `${String(number).padStart(2, '0')}-${id}.md`
 }
@@ -50,7 +52,7 @@ export function exercisesTable() {
   return table(['exercise', 'takes', 'what it is for'], rows)
 }
 
-/** @param {import('./exercise.js').Question} question */
+/** @param {Question} question */
 function questionParts(question) {
   const choices = question.kind.choices?.(ANY_MACHINE) ?? []
   return [
@@ -60,7 +62,7 @@ function questionParts(question) {
   ]
 }
 
-/** @param {import('./exercise.js').Question} question */
+/** @param {Question} question */
 function hintParts({ hints }) {
   return hints.map((hint, i) => folded(`Hint ${i + 1}`, [hint]))
 }

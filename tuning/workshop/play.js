@@ -1,5 +1,5 @@
-import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/flags.js'
-import { table } from '../spread.js'
+import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/command/flags.js'
+import { table } from '../stats/spread.js'
 import { EXERCISES } from './exercises/index.js'
 import { playThrough } from './script.js'
 

@@ -1,8 +1,14 @@
-import { Results } from '../../load/results.js'
+import { Results } from '../../load/run/results.js'
 import { filled } from './exercise.js'
 import { remarkOf } from './facts.js'
 import { countsFor, measure } from './measure.js'
 import { trialsByName } from './trials.js'
+
+/**
+ * @import { Io } from '../../load/run/run.js'
+ * @import { Comparison, Measurement, Question } from './exercise.js'
+ * @import { State } from './progress.js'
+ */
 
 /** Somebody leaves before the end; what was done is kept. */
 export class Left extends Error {}
@@ -11,18 +17,18 @@ export class Left extends Error {}
  * What a player needs around an exercise.
  *
  * @typedef {object} Desk
- * @property {import('./progress.js').State} state goes on from where it is
+ * @property {State} state goes on from where it is
  * @property {() => void} save
  * @property {string} folder of the exercise
  * @property {number} seed
- * @property {import('../../load/run.js').Io} io
+ * @property {Io} io
  * @property {(text: string) => void} say a paragraph or a table
  * @property {(text: string) => void} head a heading
  * @property {Student} student
  *
  * @typedef {object} Student whoever answers
  * @property {'student' | 'solution'} by
- * @property {(question: import('./exercise.js').Question, found: import('./exercise.js').Found) => Promise<string | null>} line
+ * @property {(question: Question, found: import('./exercise.js').Found) => Promise<string | null>} line
  *   null: there will be no more
  *
  * @typedef {import('./exercise.js').Exercise} Exercise
@@ -122,7 +128,7 @@ const STAGES = {
 /**
  * What says nothing about the service, of what should.
  *
- * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {Measurement[]} measurements
  * @param {Found} found
  */
 function spoiledBy(measurements, { trials }) {
@@ -137,7 +143,7 @@ function tellSymptoms({ symptoms, remark }, { state, say }) {
 }
 
 /**
- * @param {import('./exercise.js').Measurement[]} measurements
+ * @param {Measurement[]} measurements
  * @param {Exercise} exercise
  * @param {Desk} desk
  * @param {{ isChosen?: boolean }} [options] isChosen: by the student, who can choose again
@@ -158,7 +164,7 @@ export class Unmeasured extends Error {}
  * Asks until the answer can be understood, and keeps it with its time.
  *
  * @param {string} name
- * @param {import('./exercise.js').Question} question
+ * @param {Question} question
  * @param {Desk} desk
  */
 async function ask(name, question, desk) {
@@ -197,7 +203,7 @@ async function ask(name, question, desk) {
 
 const NO_MORE_HINTS = 'That was all; leave, and --solution plays it from here.'
 
-/** @param {string} name @param {import('./exercise.js').Comparison} comparison @param {Desk} desk */
+/** @param {string} name @param {Comparison} comparison @param {Desk} desk */
 function judgeGuess(name, comparison, { state, say }) {
   state.comparisons[name] = comparison
   say(`Your guess: ${comparison.right ? 'right' : 'not so'}. ${comparison.text}`)

@@ -1,8 +1,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { UsageError } from '../../load/flags.js'
-import { refuseForeign } from '../../load/folder.js'
+import { UsageError } from '../../load/command/flags.js'
+import { refuseForeign } from '../../load/run/folder.js'
 import { EXERCISES } from './exercises/index.js'
+
+/** @import { Comparison, Facts, Outcome } from './exercise.js' */
 
 const FILE = 'progress.json'
 const FORMAT = 'redline-workshop-1'
@@ -17,11 +19,11 @@ const FORMAT = 'redline-workshop-1'
  * @typedef {object} State of one exercise
  * @property {Stage} stage what comes next
  * @property {number} round how often a knob was turned
- * @property {import('./exercise.js').Facts} facts of the machine when it was begun
+ * @property {Facts} facts of the machine when it was begun
  * @property {Answer[]} answers
  * @property {Record<string, number>} hints that were given, by question
- * @property {Record<string, import('./exercise.js').Comparison>} comparisons of guesses with what was measured, by question
- * @property {import('./exercise.js').Outcome[]} outcomes
+ * @property {Record<string, Comparison>} comparisons of guesses with what was measured, by question
+ * @property {Outcome[]} outcomes
  * @property {string} started_at
  * @property {string | null} solved_at
  *
@@ -85,7 +87,7 @@ export function folderOf(folder, id) {
   return path.join(folder, `${String(EXERCISES.findIndex((one) => one.id === id) + 1).padStart(2, '0')}-${id}`)
 }
 
-/** @param {import('./exercise.js').Facts} facts @returns {State} */
+/** @param {Facts} facts @returns {State} */
 export function newState(facts) {
   return {
     stage: 'before',

@@ -1,11 +1,16 @@
-import { whereAndWhen } from '../../load/report/report.js'
+import { whereAndWhen } from '../../load/verbs/sweep/report.js'
 import { EXERCISES } from './exercises/index.js'
 import { trialsByName } from './trials.js'
 
 /**
+ * @import { Report } from '../../load/report/write.js'
+ * @import { Exercise } from './exercise.js'
+ */
+
+/**
  * What was measured for an exercise, as its folder shows it.
  *
- * @type {import('../../load/report/write.js').Report}
+ * @type {Report}
  */
 export const EXERCISE_REPORT = {
   markdown(run, records) {
@@ -28,7 +33,7 @@ export const EXERCISE_REPORT = {
   pictures: () => [],
 }
 
-/** @param {any} run @returns {import('./exercise.js').Exercise} */
+/** @param {any} run @returns {Exercise} */
 function exerciseOf({ plan }) {
   const exercise = EXERCISES.find(({ id }) => id === plan.exercise)
   if (!exercise) throw new Error(`expected the id of an exercise, got ${plan.exercise}`)

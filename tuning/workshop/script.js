@@ -1,8 +1,14 @@
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../../load/processes.js'
+import { startChild } from '../../load/system/processes.js'
 import { EXERCISES } from './exercises/index.js'
 import { foundOf } from './player.js'
 import { folderOf, readProgress } from './progress.js'
+
+/**
+ * @import { Exercise } from './exercise.js'
+ * @import { State } from './progress.js'
+ * @import { ChildProcessWithoutNullStreams } from 'node:child_process'
+ */
 
 const CLI = fileURLToPath(new URL('../cli.js', import.meta.url))
 const PROMPT = '\n> '
@@ -21,7 +27,7 @@ const MOST_TRIES = 3
  * @typedef {object} Played
  * @property {(number | null)[]} codes of the program's ends
  * @property {string} transcript what it said, over all of them
- * @property {import('./progress.js').State} state
+ * @property {State} state
  * @property {number} took_s
  */
 export async function playThrough(number, { folder, env = process.env, tellsWrong = true }) {
@@ -52,7 +58,7 @@ export async function playThrough(number, { folder, env = process.env, tellsWron
 async function session(number, folder, env, nextLine) {
   const command = [process.execPath, CLI, 'workshop', '--exercise', String(number), '--out', folder]
   const started = startChild(command, { cores: null, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  const child = /** @type {import('node:child_process').ChildProcessWithoutNullStreams} */ (started.child)
+  const child = /** @type {ChildProcessWithoutNullStreams} */ (started.child)
   let text = ''
   let heard = 0
   let left = false
@@ -72,7 +78,7 @@ async function session(number, folder, env, nextLine) {
 
 const LEAVE = 'quit'
 
-/** @param {import('./exercise.js').Exercise} exercise @param {string} folder @param {boolean} tellsWrong */
+/** @param {Exercise} exercise @param {string} folder @param {boolean} tellsWrong */
 function linesOf(exercise, folder, tellsWrong) {
   /** @type {Record<string, number>} */
   const asked = {}

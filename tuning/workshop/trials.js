@@ -1,6 +1,8 @@
-import { isValid } from '../../load/ladder.js'
+import { isValid } from '../../load/capacity/ladder.js'
 
-/** @typedef {import('../../load/trial.js').TrialRecord} Trial */
+/** @import { TrialRecord } from '../../load/run/trial.js' */
+
+/** @typedef {TrialRecord} Trial */
 
 /**
  * By the name of the measurement, the trial that counts: of the last round, the first that says something, else the last.

@@ -1,6 +1,8 @@
 import { COLOURS } from '../colours.js'
 import { valueText } from '../picture.js'
 
+/** @import { Axis } from '../picture.js' */
+
 export const INK = COLOURS.ink.light
 export const MUTED = COLOURS.muted.light
 export const PAPER = COLOURS.paper.light
@@ -42,7 +44,7 @@ function logScale(values) {
 }
 
 /**
- * @param {import('../picture.js').Axis} axis
+ * @param {Axis} axis
  * @param {number[]} values that have to be on it, where it is logarithmic
  * @param {boolean} [few] labels
  */

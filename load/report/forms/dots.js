@@ -1,10 +1,12 @@
 import { SERIES } from '../colours.js'
 import { axisOf, INK, inTwoLines, LINE_PX, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX, widthOf } from './common.js'
 
+/** @import { Dots } from '../picture.js' */
+
 const ROW_PX = 26
 const TWO_LINES_PX = 34
 
-/** @param {import('../picture.js').Dots} form @param {number} width */
+/** @param {Dots} form @param {number} width */
 export function dotsOption(form, width) {
   const { x, labels, series, reference } = form
   const legend = legendOf(
@@ -53,13 +55,13 @@ export function dotsOption(form, width) {
   }
 }
 
-/** How many marks a row has at most. @param {import('../picture.js').Dots['series']} series */
+/** How many marks a row has at most. @param {Dots['series']} series */
 function sideBySide(series) {
   const rows = series[0]?.values.map((_, row) => series.filter(({ values }) => values[row]).length) ?? []
   return Math.max(1, ...rows) === 1 ? 1 : series.length
 }
 
-/** What has to be on the axis. @param {import('../picture.js').Dots} form */
+/** What has to be on the axis. @param {Dots} form */
 function endsOf({ series, reference }) {
   const ends = series.flatMap(({ values }) =>
     values.flatMap((one) => (one ? [one.value, one.low ?? one.value, one.high ?? one.value] : [])),
@@ -70,10 +72,10 @@ function endsOf({ series, reference }) {
 /**
  * A mark with its interval, beside those of the other series in the same row.
  *
- * @param {import('../picture.js').Dots} form
+ * @param {Dots} form
  * @param {number} index
  * @param {string} name
- * @param {import('../picture.js').Dots['series'][number]['values']} values
+ * @param {Dots['series'][number]['values']} values
  */
 function dotsSeries({ series, bars = false, x }, index, name, values) {
   const { colour, mark } = SERIES[index % SERIES.length]

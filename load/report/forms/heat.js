@@ -1,10 +1,12 @@
 import { HEAT } from '../colours.js'
 import { cut, INK, inTwoLines, LINE_PX, PAPER, STILL, TEXT_PX, widthOf } from './common.js'
 
+/** @import { Heat } from '../picture.js' */
+
 /** High enough for a name in two lines. */
 const ROW_PX = 32
 
-/** @param {import('../picture.js').Heat} form @param {number} width */
+/** @param {Heat} form @param {number} width */
 export function heatOption({ rows, columns, cells }, width) {
   const most_px = width * 0.46
   const shown = rows.map((label) => inTwoLines(label, most_px))

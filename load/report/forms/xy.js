@@ -1,7 +1,9 @@
 import { COLOURS, SERIES } from '../colours.js'
 import { axisOf, INK, LINE_PX, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
 
-/** @param {import('../picture.js').Xy} form @param {number} width */
+/** @import { Mark, Series, Xy } from '../picture.js' */
+
+/** @param {Xy} form @param {number} width */
 export function xyOption({ x, y, series, marks = [] }, width) {
   const styled = series.map((one, i) => ({ ...one, ...SERIES[(one.style ?? i) % SERIES.length] }))
   const names = [...new Set(styled.map(({ name }) => name))]
@@ -47,8 +49,8 @@ export function xyOption({ x, y, series, marks = [] }, width) {
 /**
  * Whether a level across the picture lies above most of what is drawn: its name is not to meet that of an area.
  *
- * @param {import('../picture.js').Mark[]} marks
- * @param {import('../picture.js').Series[]} series
+ * @param {Mark[]} marks
+ * @param {Series[]} series
  */
 function isAbove(marks, series) {
   const values = series.flatMap(({ points }) => points.map(([, value]) => value)).filter(Number.isFinite)
@@ -58,7 +60,7 @@ function isAbove(marks, series) {
 }
 
 /**
- * @param {import('../picture.js').Mark[]} marks
+ * @param {Mark[]} marks
  * @param {boolean} namesBelow those of areas at the bottom, and that of a level below it
  */
 function marksOf(marks, namesBelow) {

@@ -6,6 +6,8 @@ import { processesOf, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { without } from '../../support/skip.js'
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 const own = process.env.DATABASE_URL ? null : await newDatabase(t)
 const env = { DATABASE_URL: own?.url ?? process.env.DATABASE_URL }
 
@@ -69,7 +71,7 @@ t.test('Ctrl-C while it loads the null server leaves nothing behind', async (t) 
   t.strictSame(processesOf(temporary), [])
 })
 
-/** @param {import('node:child_process').ChildProcess} child */
+/** @param {ChildProcess} child */
 async function ended(child) {
   const output = { stdout: '', stderr: '' }
   for (const name of /** @type {const} */ (['stdout', 'stderr'])) {

@@ -5,13 +5,13 @@ import http from 'node:http'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { DRIVERS } from '../../../load/drivers/index.js'
-import { binary } from '../../../load/drivers/vegeta/program.js'
-import { prepareHosts } from '../../../load/hosts/prepare.js'
-import { sweep } from '../../../load/sweep.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
+import { binary } from '../../../load/generators/drivers/vegeta/program.js'
+import { prepareHosts } from '../../../load/generators/hosts/prepare.js'
+import { runTrial } from '../../../load/run/trial.js'
+import { main } from '../../../load/run/verb.js'
 import { openUrl } from '../../../load/targets/index.js'
-import { runTrial } from '../../../load/trial.js'
-import { main } from '../../../load/verb.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { loadOnce } from '../../support/load.js'
@@ -19,6 +19,12 @@ import { createShell } from '../../support/shell.js'
 import { withoutDriver } from '../../support/skip.js'
 import { startSshd, withoutSshd } from '../../support/sshd.js'
 import { until } from '../../support/until.js'
+
+/**
+ * @import { Host } from '../../support/hosts.js'
+ * @import { Sshd } from '../../support/sshd.js'
+ * @import { AddressInfo } from 'node:net'
+ */
 
 const DRIVE = fileURLToPath(new URL('../../support/drive.js', import.meta.url))
 
@@ -303,7 +309,7 @@ function foldersOfLocust() {
   return folders.filter((folder) => /^\/(root|tmp|var\/tmp|run)\//.test(folder))
 }
 
-/** @param {import('../../support/sshd.js').Sshd} sshd */
+/** @param {Sshd} sshd */
 function sectionOf({ user, identityFile, knownHostsFile }) {
   return `Host ${user.split('@')[1]}
   IdentityFile ${identityFile}
@@ -336,7 +342,7 @@ async function startServer(t, address) {
     server.closeAllConnections()
     server.close()
   })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const { port } = /** @type {AddressInfo} */ (server.address())
   return {
     url: `http://${address}:${port}/user`,
     slow: (/** @type {(from: string) => number} */ of) => {
@@ -357,12 +363,12 @@ async function startServer(t, address) {
   }
 }
 
-/** What runs for us there: all but its sshd. @param {import('../../support/hosts.js').Host} host */
+/** What runs for us there: all but its sshd. @param {Host} host */
 function runningOn(host) {
   return host.processes().filter(({ command }) => !command.includes('[listener]'))
 }
 
-/** @param {import('../../support/hosts.js').Host} host */
+/** @param {Host} host */
 async function temporaryFilesOn(host) {
   const found = await host.run(['sh', '-c', 'ls -d /tmp/tmp.* 2>/dev/null; true'])
   const isSeen = (/** @type {string} */ name) => foldersOfLocust().some((one) => `${one}/`.startsWith(`${name}/`))

@@ -10,6 +10,8 @@ import { ourProcesses, runSweep, startBox, untilNothingRuns } from '../../suppor
 import { withoutSshd } from '../../support/sshd.js'
 import { until } from '../../support/until.js'
 
+/** @import { Box } from '../../support/ssh-box.js' */
+
 /** By all labs, in whatever schema. */
 const INSERTED = 'SELECT coalesce(sum(n_tup_ins), 0)::int AS inserted FROM pg_stat_user_tables'
 
@@ -23,7 +25,7 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
     startPostgres(hosts.another),
   ])
 
-  /** @param {any} t @param {import('../../support/ssh-box.js').Box} host @param {string} databaseUrl @param {string} name */
+  /** @param {any} t @param {Box} host @param {string} databaseUrl @param {string} name */
   async function start(t, host, databaseUrl, name) {
     const out = `${folder}/${name}`
     const argv = [...host.flags, '--database-url', databaseUrl, '--rates', '100,100,100', '--out', out]
@@ -126,7 +128,7 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
   })
 })
 
-/** @param {Pick<import('../../support/ssh-box.js').Box, 'name' | 'processes'>} box @param {RegExp} command */
+/** @param {Pick<Box, 'name' | 'processes'>} box @param {RegExp} command */
 function untilRunning(box, command) {
   const isRunning = () => box.processes().some((one) => command.test(one.command))
   return until(`${command} to run on ${box.name}`, isRunning, 60_000)

@@ -2,13 +2,15 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { sweep } from '../../../load/sweep.js'
-import { main } from '../../../load/verb.js'
+import { main } from '../../../load/run/verb.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { newCertificate, startPostgres } from '../../support/postgres-host.js'
 import { createShell } from '../../support/shell.js'
 import { ourProcesses, startBareBox, startBox, untilNothingRuns } from '../../support/ssh-box.js'
 import { startSshd, withoutSshd } from '../../support/sshd.js'
+
+/** @import { Box } from '../../support/ssh-box.js' */
 
 const SHORT = ['--duration', '1s', '--warmup', '300ms', '--slo-p99', '5s']
 
@@ -28,7 +30,7 @@ t.test(
 
     /**
      * @param {any} t
-     * @param {{ at?: import('../../support/ssh-box.js').Box, user?: string, config?: string, databaseUrl?: string, env?: Record<string, string> }} given
+     * @param {{ at?: Box, user?: string, config?: string, databaseUrl?: string, env?: Record<string, string> }} given
      * @param {RegExp} line
      */
     async function refused(t, { at = box, user = at.user, config = at.configFile, databaseUrl = url, env }, line) {

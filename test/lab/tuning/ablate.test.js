@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { BY_TURNS, cellOf, withoutOf } from '../../../tuning/ablate/stages.js'
+import { BY_TURNS, cellOf, withoutOf } from '../../../tuning/experiments/ablate/stages.js'
 import { newDatabase } from '../../support/postgres.js'
 import { smoke } from '../../support/smoke.js'
 

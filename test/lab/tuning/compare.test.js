@@ -6,12 +6,14 @@ import { newDatabase } from '../../support/postgres.js'
 import { created, httpServer } from '../../support/servers.js'
 import { conserves, smoke } from '../../support/smoke.js'
 
+/** @import { RequestListener } from 'node:http' */
+
 const SHORT = ['--per-worker-rps', '100000', '--blocks', '1', '--duration', '300ms', '--quick']
 
 t.test('compare: two services of somebody else, with secrets that stay out of the files', async (t) => {
   const secret = 'Bearer of-nobody-else'
   let unauthorized = 0
-  /** @type {import('node:http').RequestListener} */
+  /** @type {RequestListener} */
   const guarded = (req, res) => {
     if (req.headers.authorization !== secret || req.url !== '/user?key=of-nobody-else') unauthorized++
     created(req, res)

@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { runRounds } from '../../../tuning/crash/rounds.js'
+import { runRounds } from '../../../tuning/experiments/crash-test/rounds.js'
 import { startServer } from '../../support/postgres.js'
 
 const run = promisify(execFile)
 
 t.test('npm run crash-test: a row per blow, nothing lost, doubled or invented, and exit code 0', async (t) => {
-  const { stdout, stderr } = await run(process.execPath, ['tuning/crash/cli.js', '--rounds', '3'], { timeout: 240_000 })
+  const { stdout, stderr } = await run(process.execPath, ['tuning/experiments/crash-test/cli.js', '--rounds', '3'], {
+    timeout: 240_000,
+  })
   const [head, , ...rows] = stdout
     .trim()
     .split('\n')

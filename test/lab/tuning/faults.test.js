@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { namespaceProblem } from '../../../tuning/faults/inside.js'
+import { namespaceProblem } from '../../../tuning/experiments/faults/inside.js'
 import { rows } from '../../support/database.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'

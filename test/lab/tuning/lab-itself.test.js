@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { DRIVERS } from '../../../load/drivers/index.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
 
 /** @param {string} script @param {string[]} args */
 function run(script, ...args) {
@@ -13,7 +13,9 @@ const tableOf = (/** @type {string} */ text) => text.split('\n\n')[0]
 const rowsOf = (text) => [...text.matchAll(/^\| (\S.*?) *\|/gm)].map(([, cell]) => cell).slice(2)
 
 t.test('simulate: the same seed gives the same table, one row for each service', (t) => {
-  const [first, again, other] = ['1', '1', '2'].map((seed) => run('tuning/simulate.js', '--runs', '20', '--seed', seed))
+  const [first, again, other] = ['1', '1', '2'].map((seed) =>
+    run('tuning/experiments/simulate/simulate.js', '--runs', '20', '--seed', seed),
+  )
   t.equal(first.status, 0, first.stderr)
   t.equal(first.stdout, again.stdout)
   t.not(rowsOf(first.stdout).length, 0)
@@ -22,7 +24,15 @@ t.test('simulate: the same seed gives the same table, one row for each service',
 })
 
 t.test('bench:generators: each open-loop driver offers its requests', (t) => {
-  const { status, stdout, stderr } = run('tuning/generators.js', '--rounds', '1', '--duration', '1s', '--rate', '200')
+  const { status, stdout, stderr } = run(
+    'tuning/experiments/generators/generators.js',
+    '--rounds',
+    '1',
+    '--duration',
+    '1s',
+    '--rate',
+    '200',
+  )
   t.equal(status, 0, stderr)
   const open = Object.values(DRIVERS).filter(({ loop }) => loop === 'open')
   t.strictSame(
@@ -35,8 +45,8 @@ t.test('bench:generators: each open-loop driver offers its requests', (t) => {
 
 t.test('an invalid flag is reported, with exit code 2', (t) => {
   for (const [script, flag] of [
-    ['tuning/simulate.js', '--runs'],
-    ['tuning/generators.js', '--rounds'],
+    ['tuning/experiments/simulate/simulate.js', '--runs'],
+    ['tuning/experiments/generators/generators.js', '--rounds'],
   ]) {
     const { status, stdout, stderr } = run(script, flag, 'none')
     t.equal(status, 2, script)

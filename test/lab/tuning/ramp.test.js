@@ -6,7 +6,9 @@ import { newDatabase } from '../../support/postgres.js'
 import { created, httpServer } from '../../support/servers.js'
 import { conserves, smoke } from '../../support/smoke.js'
 
-/** Answers so many requests at once, each in 20 ms. @param {number} slots @returns {import('node:http').RequestListener} */
+/** @import { RequestListener } from 'node:http' */
+
+/** Answers so many requests at once, each in 20 ms. @param {number} slots @returns {RequestListener} */
 function limited(slots) {
   /** @type {(() => void)[]} */
   const waiting = []

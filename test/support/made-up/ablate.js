@@ -1,4 +1,4 @@
-import { nextStep } from '../../../tuning/ablate/steps.js'
+import { nextStep } from '../../../tuning/experiments/ablate/steps.js'
 import { recordsOf } from '../simulated/records.js'
 import { createStages } from '../simulated/stages.js'
 

@@ -1,5 +1,5 @@
-import { seededRandom } from '../../../load/random.js'
-import { nextStep } from '../../../tuning/balance/steps.js'
+import { seededRandom } from '../../../load/system/random.js'
+import { nextStep } from '../../../tuning/experiments/balance/steps.js'
 import { recordsOf } from '../simulated/records.js'
 import { createService } from '../simulated/service.js'
 

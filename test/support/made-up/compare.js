@@ -1,4 +1,4 @@
-import { nextStep } from '../../../tuning/compare/steps.js'
+import { nextStep } from '../../../tuning/experiments/compare/steps.js'
 import { recordsOf } from '../simulated/records.js'
 import { createService } from '../simulated/service.js'
 

@@ -1,27 +1,33 @@
-import { ablate } from '../../../tuning/ablate.js'
-import { balance } from '../../../tuning/balance.js'
-import { bench } from '../../../tuning/bench/bench.js'
-import { compare } from '../../../tuning/compare.js'
-import { faults } from '../../../tuning/faults.js'
-import { overload } from '../../../tuning/overload.js'
-import { playbook } from '../../../tuning/playbook.js'
-import { ramp } from '../../../tuning/ramp.js'
-import { soak } from '../../../tuning/soak.js'
-import { tune } from '../../../tuning/tune.js'
+import { ablate } from '../../../tuning/experiments/ablate/ablate.js'
+import { balance } from '../../../tuning/experiments/balance/balance.js'
+import { bench } from '../../../tuning/experiments/bench/bench.js'
+import { compare } from '../../../tuning/experiments/compare/compare.js'
+import { faults } from '../../../tuning/experiments/faults/faults.js'
+import { overload } from '../../../tuning/experiments/overload/overload.js'
+import { playbook } from '../../../tuning/experiments/playbook/playbook.js'
+import { ramp } from '../../../tuning/experiments/ramp/ramp.js'
+import { soak } from '../../../tuning/experiments/soak/soak.js'
+import { tune } from '../../../tuning/experiments/tune/tune.js'
 import { createEndpoints } from './endpoints.js'
 import { API_DEFAULTS } from './record.js'
 import { createService } from './service.js'
 import { COSTS_US, createStages } from './stages.js'
 
 /**
+ * @import { Verb } from '../../../load/run/verb.js'
+ * @import { createLab } from './lab.js'
+ * @import { Serve } from './service.js'
+ */
+
+/**
  * A verb of tuning/ with a command line, a service whose truth is known, and what the verb has to find out about it.
  *
  * @typedef {object} Case
  * @property {string} name
- * @property {import('../../../load/verb.js').Verb} verb
+ * @property {Verb} verb
  * @property {string[]} argv
- * @property {import('./service.js').Serve} serve
- * @property {Parameters<typeof import('./lab.js').createLab>[1]} [lab]
+ * @property {Serve} serve
+ * @property {Parameters<typeof createLab>[1]} [lab]
  * @property {string[]} pictures
  * @property {(t: any, found: { run: any, records: any[], stdout: string }) => void} holds
  */
@@ -220,7 +226,7 @@ const CASES = [
   },
 ]
 
-/** @param {import('./service.js').Serve} serve @param {number} mib_per_hour @returns {import('./service.js').Serve} */
+/** @param {Serve} serve @param {number} mib_per_hour @returns {Serve} */
 function leaking(serve, mib_per_hour) {
   return (step, trial) => {
     const seen = serve(step, trial)
@@ -238,7 +244,7 @@ function near(t, value, truth, off, what) {
   t.ok(Math.abs(value - truth) <= off, `${what}: expected ${truth} within ${off}, got ${value}`)
 }
 
-/** The cases of some verbs. @param {import('../../../load/verb.js').Verb[]} verbs */
+/** The cases of some verbs. @param {Verb[]} verbs */
 export function casesOf(verbs) {
   return CASES.filter(({ verb }) => verbs.includes(verb))
 }

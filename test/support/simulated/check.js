@@ -2,12 +2,14 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { answerOf, differs, memoryFolder, simulate } from './verb.js'
 
+/** @import { Case } from './cases.js' */
+
 /**
  * What every verb that measures has to do: run to its end and find the truth; go on where it was cut off, to the same
  * answer; and repeat what was invalid.
  *
  * @param {any} t
- * @param {import('./cases.js').Case} given
+ * @param {Case} given
  */
 export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, holds }) {
   const [whole, cut, marred] = ['whole', 'cut', 'marred'].map((part) => path.join(memoryFolder(t), part))

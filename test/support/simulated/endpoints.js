@@ -1,5 +1,11 @@
-import { normal } from '../../../load/random.js'
+import { normal } from '../../../load/system/random.js'
 import { randomOf } from './service.js'
+
+/**
+ * @import { BalancePlan } from '../../../tuning/experiments/balance/steps.js'
+ * @import { Step } from './record.js'
+ * @import { Serve } from './service.js'
+ */
 
 const BIN_MS = 250
 
@@ -7,10 +13,10 @@ const BIN_MS = 250
  * Endpoints behind a balancer, for balance: each strategy has its median latency and its time to leave an endpoint that
  * fails.
  *
- * @param {Pick<import('../../../tuning/balance/steps.js').BalancePlan, 'fails'>} plan
+ * @param {Pick<BalancePlan, 'fails'>} plan
  * @param {Record<string, { p50_ms: number, leave_s: number, back_s: number }>} truth by strategy
  * @param {{ noise?: number, seed?: number }} [options]
- * @returns {import('./service.js').Serve}
+ * @returns {Serve}
  */
 export function createEndpoints({ fails }, truth, { noise = 0.02, seed = 1 } = {}) {
   return ({ cell, load }, { trial }) => {
@@ -33,7 +39,7 @@ export function createEndpoints({ fails }, truth, { noise = 0.02, seed = 1 } = {
 /**
  * As the endpoints count: all alike, but for one that is left for a while.
  *
- * @param {import('./record.js').Step['load']} load
+ * @param {Step['load']} load
  * @param {{ leave_at_s: number, back_at_s: number } | null} times
  */
 function countsOf({ duration_s, rate_rps }, times) {

@@ -1,6 +1,13 @@
 import { API_DEFAULTS, recordOf } from './record.js'
 
-/** When the next trial of a run would have begun, had no answer been late. @param {import('./record.js').TrialRecord[]} records */
+/**
+ * @import { Lab, Plan } from '../../../load/run/run.js'
+ * @import { TrialPlan } from '../../../load/run/trial.js'
+ * @import { Seen, TrialRecord } from './record.js'
+ * @import { Serve } from './service.js'
+ */
+
+/** When the next trial of a run would have begun, had no answer been late. @param {TrialRecord[]} records */
 export function after_ms(records) {
   const last = records.at(-1)
   if (!last) return START_MS
@@ -16,16 +23,16 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
  * A lab without processes, sockets or a clock: its targets are answered for by a simulated service, and its time passes as
  * trials ask for it.
  *
- * @param {import('./service.js').Serve} serve
+ * @param {Serve} serve
  * @param {object} [options] what happens beside
  * @param {(cell: string | null, opening: number, interrupt: () => void) => void} [options.onOpen] before a target opens; throws
  *   where it does not; interrupt: Ctrl-C
- * @param {(trial: import('../../../load/trial.js').TrialPlan, started: number) => Partial<import('./record.js').Seen> | void} [options.onTrial]
+ * @param {(trial: TrialPlan, started: number) => Partial<Seen> | void} [options.onTrial]
  *   while a trial is on: throws where it breaks off, returns what goes wrong in it; started: trials so far in this lab
  * @param {(cell: string | null) => Record<string, string | number>} [options.settings] of a cell, as they are read back;
  *   by default those that its name tells
  * @param {number} [options.start_ms] when the lab's time begins
- * @returns {Partial<import('../../../load/run.js').Lab> & { log: LabLog }}
+ * @returns {Partial<Lab> & { log: LabLog }}
  *
  * @typedef {object} LabLog
  * @property {(string | null)[]} opened cells
@@ -134,7 +141,7 @@ function settingsOf(cell) {
   )
 }
 
-/** @param {import('../../../load/run.js').Plan} plan @returns {any} */
+/** @param {Plan} plan @returns {any} */
 function describeRun({ slo }) {
   const memory_bytes = 8 * 2 ** 30
   return {

@@ -1,7 +1,12 @@
 import { SETTINGS } from '../../../api/settings.js'
-import { TIMEOUT } from '../../../load/drivers/errors.js'
-import { judge } from '../../../load/judge.js'
-import { limitOf } from '../../../load/limit.js'
+import { TIMEOUT } from '../../../load/generators/drivers/errors.js'
+import { judge } from '../../../load/verdict/judge.js'
+import { limitOf } from '../../../load/verdict/limit.js'
+
+/**
+ * @import { Target } from '../../../load/targets/index.js'
+ * @import { Slo } from '../../../load/verdict/judge.js'
+ */
 
 /**
  * What a simulated service did in one trial. Rates are per second of the trial.
@@ -25,16 +30,16 @@ import { limitOf } from '../../../load/limit.js'
  * @property {Record<string, any>} [kernel]
  * @property {any} [target] findings of a probe of the target's own
  *
- * @typedef {import('../../../load/trial.js').TrialRecord} TrialRecord
- * @typedef {Pick<import('../../../load/run.js').Step, 'experiment' | 'cell' | 'load'>} Step
+ * @typedef {import('../../../load/run/trial.js').TrialRecord} TrialRecord
+ * @typedef {Pick<import('../../../load/run/run.js').Step, 'experiment' | 'cell' | 'load'>} Step
  *
  * @typedef {object} About what a step does not say about its trial
  * @property {string} run_id
  * @property {number} trial
  * @property {string} started_at
  * @property {Record<string, string | number | null>} settings
- * @property {Pick<import('../../../load/targets/index.js').Target, 'kind' | 'url' | 'pid' | 'cores' | 'countsRows'>} target
- * @property {import('../../../load/judge.js').Slo} slo
+ * @property {Pick<Target, 'kind' | 'url' | 'pid' | 'cores' | 'countsRows'>} target
+ * @property {Slo} slo
  * @property {{ name: string, seed: number }} mix
  * @property {number} timeout_s
  */

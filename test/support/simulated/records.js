@@ -1,5 +1,11 @@
 import { recordOf } from './record.js'
 
+/**
+ * @import { Step } from '../../../load/run/run.js'
+ * @import { TrialRecord } from './record.js'
+ * @import { Serve } from './service.js'
+ */
+
 /** A run that does not end is a mistake in its design. */
 const MOST_TRIALS = 5000
 
@@ -7,10 +13,10 @@ const MOST_TRIALS = 5000
  * The trials of a design, without a run around them: the design asks, the service answers, until nothing is left to ask.
  *
  * @param {any} plan of the verb
- * @param {(plan: any, records: any[], notApplied: any[]) => import('../../../load/run.js').Step | null} next
- * @param {import('./service.js').Serve} serve
+ * @param {(plan: any, records: any[], notApplied: any[]) => Step | null} next
+ * @param {Serve} serve
  * @param {object} [options]
- * @param {(record: import('./record.js').TrialRecord, step: import('../../../load/run.js').Step) => object} [options.change] of a record, such as a
+ * @param {(record: TrialRecord, step: Step) => object} [options.change] of a record, such as a
  *   verdict
  * @param {any[]} [options.notApplied]
  * @param {any[]} [options.given] trials that there are already

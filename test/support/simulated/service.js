@@ -1,4 +1,9 @@
-import { normal, seededRandom } from '../../../load/random.js'
+import { normal, seededRandom } from '../../../load/system/random.js'
+
+/**
+ * @import { Slo } from '../../../load/verdict/judge.js'
+ * @import { Service } from '../../../tuning/experiments/simulate/curves.js'
+ */
 
 /**
  * The truth about a simulated service.
@@ -143,8 +148,8 @@ function insideOf({ capacity_rps, cpu_us, limit = 'api-cpu', pool_max }, served_
 /**
  * A service of `npm run simulate`, whose curve gives the outcome of each rate.
  *
- * @param {import('../../../tuning/simulation/curves.js').Service} curve
- * @param {import('../../../load/judge.js').Slo} slo
+ * @param {Service} curve
+ * @param {Slo} slo
  * @returns {Serve}
  */
 export function onCurve(curve, { p99_ms: slo_ms }) {

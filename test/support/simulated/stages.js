@@ -1,4 +1,4 @@
-import { normal } from '../../../load/random.js'
+import { normal } from '../../../load/system/random.js'
 import {
   BY_TURNS,
   PLANTED,
@@ -7,9 +7,15 @@ import {
   turnsOf,
   WHOLE,
   withoutOf,
-} from '../../../tuning/ablate/stages.js'
-import { visitsOf } from '../../../tuning/design.js'
+} from '../../../tuning/experiments/ablate/stages.js'
+import { visitsOf } from '../../../tuning/stats/design.js'
 import { randomOf } from './service.js'
+
+/**
+ * @import { AblatePlan } from '../../../tuning/experiments/ablate/steps.js'
+ * @import { Seen, Step } from './record.js'
+ * @import { Serve } from './service.js'
+ */
 
 /** CPU of each stage of a request: nothing, next to nothing, and a lot. */
 export const COSTS_US = /** @type {Record<string, number>} */ ({
@@ -25,10 +31,10 @@ export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], 
 /**
  * A service whose requests cost what their stages cost, for ablate.
  *
- * @param {Pick<import('../../../tuning/ablate/steps.js').AblatePlan, 'stages' | 'slow_us' | 'rate_rps'>} plan
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'rate_rps'>} plan
  * @param {{ noise?: number, drift?: number, seed?: number, shared_us?: number }} [options] noise: standard deviation of a
  *   turn and of a trial; drift: of a round and of a block; shared_us: spent as long as one of log and database is there
- * @returns {import('./service.js').Serve}
+ * @returns {Serve}
  */
 export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
   const cells = turnsOf(plan)
@@ -65,7 +71,7 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
   }
 }
 
-/** @param {import('./record.js').Step} step @param {number} us of CPU for each request @returns {import('./record.js').Seen} */
+/** @param {Step} step @param {number} us of CPU for each request @returns {Seen} */
 function seenOf({ load }, us) {
   const ok_rps = load.loop === 'open' ? Number(load.rate_rps) : 1e6 / us
   const cpu_core_ratio = Math.min(1, (ok_rps * us) / 1e6)

@@ -2,23 +2,29 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { main } from '../../../load/verb.js'
+import { main } from '../../../load/run/verb.js'
 import { createShell } from '../shell.js'
 import { after_ms, createLab } from './lab.js'
 
 /**
+ * @import { Lab } from '../../../load/run/run.js'
+ * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Serve } from './service.js'
+ */
+
+/**
  * Runs a verb to its end in a simulated lab, as its command line would.
  *
- * @param {import('../../../load/verb.js').Verb} verb
+ * @param {Verb} verb
  * @param {string[]} argv with --out or --resume
- * @param {import('./service.js').Serve} serve
+ * @param {Serve} serve
  * @param {object} [options]
  * @param {Parameters<typeof createLab>[1]} [options.lab] what happens beside
  * @param {number} [options.interruptAfter] trials: Ctrl-C while the next one is on
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {AbortSignal} [options.signal]
- * @param {import('../../../load/run.js').Lab['pause']} [options.pause]
- * @param {import('../../../load/run.js').Lab['writePages']} [options.writePages]
+ * @param {Lab['pause']} [options.pause]
+ * @param {Lab['writePages']} [options.writePages]
  */
 export async function simulate(verb, argv, serve, options = {}) {
   const { lab: beside = {}, interruptAfter, env, signal, ...others } = options

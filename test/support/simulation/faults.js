@@ -1,16 +1,21 @@
 /**
+ * @import { ProblemCode } from '../../../api/errors.js'
+ * @import { ServerError } from './wire.js'
+ */
+
+/**
  * Every way in which a statement can go wrong, and what its requests must then be told. `told` is written down here for
  * each fault by itself, so that it does not repeat the rules of api/outcome.js.
  *
  * @typedef {object} Fault
- * @property {import('./wire.js').ServerError} [error] what the server answers instead of a result
+ * @property {ServerError} [error] what the server answers instead of a result
  * @property {'parse' | 'bind' | 'execute'} [at] the message that the error answers; `execute` unless said otherwise
  * @property {boolean} [commits] the row is stored all the same
  * @property {'none' | 'warning' | 'part' | 'garbage' | 'malformed'} [answer] how much of the answer arrives, where not all of it
  * @property {'close' | 'reset' | 'silence'} [end] how the session ends
  * @property {boolean} [forgets] the session loses its prepared statements
  * @property {boolean} [stales] what the session has prepared is of no use any more
- * @property {import('../../../api/errors.js').ProblemCode} told
+ * @property {ProblemCode} told
  */
 
 /** @param {string} code @param {string} [routine] */
@@ -71,7 +76,7 @@ const LOSSES = {
 /** @type {Record<string, Fault>} by a name that a reader of a failing seed understands */
 export const STATEMENT_FAULTS = { ...REFUSALS, ...LOSSES }
 
-/** @typedef {{ error?: import('./wire.js').ServerError, isRefused?: boolean, isLost?: boolean, end?: 'close' | 'reset' | 'silence', answer?: 'garbage' | 'mechanism' }} LoginFault */
+/** @typedef {{ error?: ServerError, isRefused?: boolean, isLost?: boolean, end?: 'close' | 'reset' | 'silence', answer?: 'garbage' | 'mechanism' }} LoginFault */
 
 /** @type {Record<string, LoginFault>} no statement has been sent by then: 503 */
 export const LOGIN_FAULTS = {

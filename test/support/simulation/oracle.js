@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { STATEMENT_FAULTS } from './faults.js'
 
+/**
+ * @import { Server, Unit } from './postgres.js'
+ * @import { Sent } from './run.js'
+ * @import { Exchange } from './service.js'
+ * @import { ServerError } from './wire.js'
+ */
+
 /** What a request may be told of which no statement was sent. */
 const NOT_SENT = ['overloaded', 'no_database_slot', 'database_unavailable']
 
@@ -15,8 +22,8 @@ const TOLD = new Map([
 /**
  * Compares what each request was told with what the server did.
  *
- * @param {import('./run.js').Sent[]} sent
- * @param {import('./postgres.js').Server} postgres
+ * @param {Sent[]} sent
+ * @param {Server} postgres
  * @throws {assert.AssertionError}
  */
 export function checkAnswers(sent, postgres) {
@@ -38,7 +45,7 @@ export function checkAnswers(sent, postgres) {
   checkKeys(sent, postgres)
 }
 
-/** @param {import('./service.js').Exchange['answers'][number]} answer @param {string} about */
+/** @param {Exchange['answers'][number]} answer @param {string} about */
 function checkFound({ status, code }, about) {
   if (status === 200) return
   // The faults are drawn without regard to the statement, so that a read may meet a duplicate.
@@ -46,7 +53,7 @@ function checkFound({ status, code }, about) {
   assert.ok(expected.includes(code), `${about}: a read is never told ${code}`)
 }
 
-/** @param {import('./run.js').Sent} request @param {import('./postgres.js').Server} postgres @param {string} about */
+/** @param {Sent} request @param {Server} postgres @param {string} about */
 function checkStored({ email = '', answers: [{ status, code, id }] }, { tables, units }, about) {
   const rows = tables.users.filter((user) => user.email === email)
   const mine = units.filter(({ users }) => users.includes(email))
@@ -70,7 +77,7 @@ function checkStored({ email = '', answers: [{ status, code, id }] }, { tables, 
   }
 }
 
-/** @param {import('./postgres.js').Unit[]} units those that carried a row, in their order @returns {string[]} */
+/** @param {Unit[]} units those that carried a row, in their order @returns {string[]} */
 function expectedOf(units) {
   const last = units.at(-1)
   if (!last) return NOT_SENT
@@ -87,18 +94,18 @@ function expectedOf(units) {
   return [TOLD.get(signature(decision.error)) ?? `a rule for ${signature(decision.error)}`]
 }
 
-/** @param {import('./postgres.js').Unit} unit */
+/** @param {Unit} unit */
 function isRowRefused({ decision }) {
   // A key that is claimed already says nothing about the row.
   return Boolean(decision?.error && !decision.error.table && TOLD.get(signature(decision.error)) === 'row_refused')
 }
 
-/** @param {import('./wire.js').ServerError} error */
+/** @param {ServerError} error */
 function signature({ severity, code, routine = '' }) {
   return `${severity} ${code} ${routine}`
 }
 
-/** @param {import('./run.js').Sent[]} sent @param {import('./postgres.js').Server} postgres */
+/** @param {Sent[]} sent @param {Server} postgres */
 function checkKeys(sent, { tables, units }) {
   for (const key of new Set(sent.flatMap((request) => request.key ?? []))) {
     const answers = sent

@@ -13,6 +13,13 @@ import {
   WELCOME,
 } from './wire.js'
 
+/**
+ * @import { Clock } from './clock.js'
+ * @import { Fault, STORMS } from './faults.js'
+ * @import { Result } from './tables.js'
+ * @import { FrontendMessage, ServerError } from './wire.js'
+ */
+
 const ADMIN_SHUTDOWN = { severity: 'FATAL', code: '57P01' }
 const STATEMENT_TIMEOUT = { severity: 'ERROR', code: '57014' }
 const READ_ONLY = { severity: 'ERROR', code: '25006' }
@@ -36,7 +43,7 @@ const MALFORMED = Buffer.from([0x44, 0, 0, 0, 6, 0, 9])
  * A Postgres in memory, which speaks its wire protocol over streams of its own and does what a plan says: how long each
  * statement takes, and what goes wrong.
  *
- * @param {import('./clock.js').Clock} clock
+ * @param {Clock} clock
  * @param {Plan} plan
  */
 export function createPostgres(clock, plan) {
@@ -78,7 +85,7 @@ export function createPostgres(clock, plan) {
     /** @returns {Step} */
     nextLogin: () => (isCalm ? SMOOTH : (plan.logins[logins++] ?? SMOOTH)),
 
-    /** @param {(typeof import('./faults.js').STORMS)[number]} kind */
+    /** @param {(typeof STORMS)[number]} kind */
     storm(kind) {
       for (const session of sessions) session.endure(kind)
     },
@@ -135,7 +142,7 @@ class Session {
     /** @type {Buffer} bytes of a message that is not complete */
     this.rest = Buffer.alloc(0)
     this.isStarting = true
-    /** @type {import('./wire.js').FrontendMessage[]} messages before a Sync */
+    /** @type {FrontendMessage[]} messages before a Sync */
     this.messages = []
     /** @type {Unit[]} received, and not begun */
     this.queue = []
@@ -198,7 +205,7 @@ class Session {
     }
   }
 
-  /** @param {import('./wire.js').FrontendMessage[]} messages @returns {Unit} */
+  /** @param {FrontendMessage[]} messages @returns {Unit} */
   unitOf(messages) {
     const parse = messages.find(({ type }) => type === 'P')
     const bind = messages.find(({ type }) => type === 'B')
@@ -266,8 +273,8 @@ class Session {
    * What Postgres finds wrong before it stores anything, in the order of the messages.
    *
    * @param {Unit} unit
-   * @param {import('./faults.js').Fault | undefined} fault
-   * @returns {{ error: import('./wire.js').ServerError, before: Buffer[] } | null} `before`: what it answers first
+   * @param {Fault | undefined} fault
+   * @returns {{ error: ServerError, before: Buffer[] } | null} `before`: what it answers first
    */
   refusalOf({ parse, bind, text }, fault) {
     if (fault?.forgets) this.prepared.clear()
@@ -287,7 +294,7 @@ class Session {
     return fault?.error ? { error: fault.error, before } : null
   }
 
-  /** @param {{ error: import('./wire.js').ServerError, before: Buffer[] }} refusal @param {Step} step */
+  /** @param {{ error: ServerError, before: Buffer[] }} refusal @param {Step} step */
   async refuse({ error, before }, { split }) {
     if (this.isSilent) return
     const [unit] = this.unanswered
@@ -295,13 +302,13 @@ class Session {
     if (error.severity === 'ERROR') await this.deliver(READY, 0)
   }
 
-  /** @param {Unit} unit @param {Buffer[]} before @param {import('./tables.js').Result} result @param {Step} step */
+  /** @param {Unit} unit @param {Buffer[]} before @param {Result} result @param {Step} step */
   async answer(unit, before, result, { split }) {
     if (result.error || this.isSilent) return
     if (await this.deliver(Buffer.concat([...before, resultOf(result), READY]), split)) this.decide(unit, { result })
   }
 
-  /** @param {import('./faults.js').Fault} fault @param {Step} step */
+  /** @param {Fault} fault @param {Step} step */
   async answerPartly({ answer = 'none' }, { split }) {
     const bytes = {
       none: NOTHING,
@@ -353,7 +360,7 @@ class Session {
     this.end('close')
   }
 
-  /** @param {(typeof import('./faults.js').STORMS)[number]} kind */
+  /** @param {(typeof STORMS)[number]} kind */
   endure(kind) {
     if (!this.isLoggedIn || this.isOver) return
     if (kind === 'demote') this.isReadOnly = true
@@ -400,13 +407,13 @@ class Session {
  * @property {number} commit_ms
  * @property {number} split 0, or where its answer is split, and how many milliseconds later the rest arrives
  *
- * @typedef {{ error: import('./wire.js').ServerError, result?: undefined } |
- *   { result: import('./tables.js').Result, error?: undefined }} Decision
+ * @typedef {{ error: ServerError, result?: undefined } |
+ *   { result: Result, error?: undefined }} Decision
  *
  * @typedef {object} Unit what a client sends up to a Sync: one statement
- * @property {import('./wire.js').FrontendMessage[]} messages
- * @property {import('./wire.js').FrontendMessage} [parse]
- * @property {import('./wire.js').FrontendMessage} [bind]
+ * @property {FrontendMessage[]} messages
+ * @property {FrontendMessage} [parse]
+ * @property {FrontendMessage} [bind]
  * @property {string} text SQL
  * @property {string[]} users
  * @property {string} [key]

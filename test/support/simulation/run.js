@@ -4,6 +4,12 @@ import { checkAnswers } from './oracle.js'
 import { createPostgres } from './postgres.js'
 import { createService } from './service.js'
 
+/**
+ * @import { STORMS } from './faults.js'
+ * @import { Plan } from './postgres.js'
+ * @import { Exchange, Settings } from './service.js'
+ */
+
 // pg looks for its variables at every connection, and the real environment takes longer than all that is simulated of one.
 process.env = { ...process.env }
 
@@ -115,13 +121,13 @@ async function checkEnd({ clock, postgres, service }) {
  * @property {'ada' | 'bad' | 'vanish' | 'find'} kind a user that is stored, refused or suppressed; or a GET
  * @property {number} [key] requests with the same one are repeats of each other
  *
- * @typedef {Request & import('./service.js').Exchange & { email?: string }} Sent
+ * @typedef {Request & Exchange & { email?: string }} Sent
  *
  * @typedef {object} Scenario
- * @property {Partial<import('./service.js').Settings>} settings
+ * @property {Partial<Settings>} settings
  * @property {Request[]} requests
- * @property {import('./postgres.js').Plan} plan
- * @property {{ at_ms: number, kind: (typeof import('./faults.js').STORMS)[number] }[]} storms
+ * @property {Plan} plan
+ * @property {{ at_ms: number, kind: (typeof STORMS)[number] }[]} storms
  * @property {number[]} picks see installClock
  *
  * @typedef {{ sent: Sent[], counts: { statements: number, logins: number } }} Outcome `counts`: those that the plan was asked for

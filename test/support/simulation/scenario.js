@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { LOGIN_FAULTS, STATEMENT_FAULTS, STORMS } from './faults.js'
 
+/** @import { Scenario } from './run.js' */
+
 const MODES = ['single', 'prepared', 'pipelined', 'batched']
 
 /** Mostly quick, at times slower than each of the timeouts. */
@@ -31,7 +33,7 @@ const request = fc.record({
 /**
  * Everything that a simulated run depends on. What it shrinks to: few requests, and a server with little trouble.
  *
- * @type {fc.Arbitrary<import('./run.js').Scenario>}
+ * @type {fc.Arbitrary<Scenario>}
  */
 export const scenarios = /** @type {fc.Arbitrary<any>} */ (
   fc.record({

@@ -6,6 +6,12 @@ import { insertModes } from '../../../api/insert.js'
 import { createPool } from '../../../api/pool.js'
 import { createUsers } from '../../../api/users.js'
 
+/**
+ * @import { Config } from '../../../api/config.js'
+ * @import { Server } from './postgres.js'
+ * @import { Logger } from 'pino'
+ */
+
 /** No limit of the service sheds unless a simulation asks for it. */
 export const UNLIMITED = { maxQueueRequests: 1_000_000, maxQueueMs: 0, maxLoopDelayMs: 0 }
 
@@ -29,16 +35,16 @@ const DEFAULTS = {
 /**
  * The API as server.js puts it together, from the request to the bytes for Postgres, in a simulation.
  *
- * @param {import('./postgres.js').Server} postgres
+ * @param {Server} postgres
  * @param {Partial<Settings>} settings
  */
 export function createService(postgres, settings) {
-  const config = /** @type {import('../../../api/config.js').Config} */ ({ ...DEFAULTS, ...settings })
+  const config = /** @type {Config} */ ({ ...DEFAULTS, ...settings })
   /** @type {{ level: string, message: string }[]} */
   const lines = []
   const line = (/** @type {string} */ level) => (/** @type {any} */ first, /** @type {string} */ second) =>
     void lines.push({ level, message: second ?? first })
-  const log = /** @type {import('pino').Logger} */ (
+  const log = /** @type {Logger} */ (
     /** @type {unknown} */ ({
       ...Object.fromEntries(['error', 'warn', 'info', 'debug'].map((level) => [level, line(level)])),
       isLevelEnabled: () => false,

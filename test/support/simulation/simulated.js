@@ -3,10 +3,15 @@ import { createPostgres } from './postgres.js'
 import { createService } from './service.js'
 
 /**
+ * @import { Plan } from './postgres.js'
+ * @import { Settings } from './service.js'
+ */
+
+/**
  * The service on a Postgres in memory, for a test that says itself what happens. Ends with the test.
  *
  * @param {any} t tap's
- * @param {{ settings: Partial<import('./service.js').Settings>, plan?: import('./postgres.js').Plan }} options
+ * @param {{ settings: Partial<Settings>, plan?: Plan }} options
  */
 export function simulated(t, { settings, plan = { logins: [], statements: [] } }) {
   const clock = installClock()

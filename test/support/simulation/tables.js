@@ -1,5 +1,7 @@
 import { readTextArray } from './wire.js'
 
+/** @import { ServerError } from './wire.js' */
+
 /**
  * The two tables behind the API, and what its statements do to them. A statement takes its snapshot when it begins, and
  * its effect is visible to others once it has committed.
@@ -112,5 +114,5 @@ function result(tag, columns, rows) {
  * @property {() => Result} commit
  *
  * @typedef {{ tag: string, columns: string[], rows: (string | null)[][], count?: number, error?: undefined } |
- *   { error: import('./wire.js').ServerError }} Result
+ *   { error: ServerError }} Result
  */

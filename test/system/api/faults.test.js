@@ -10,6 +10,8 @@ import { temporaryFolder } from '../../support/lab.js'
 import { newServer } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
 
+/** @import { Embedded } from '../../../sql/embedded.js' */
+
 const database = await newServer(t, { max_connections: '24', fsync: 'off' })
 const api = await startHere(t, database.url)
 const SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'"
@@ -157,7 +159,7 @@ async function endSessions() {
  * the size of Postgres' files, above that of its write-ahead log's.
  *
  * @param {any} t
- * @param {import('../../../sql/embedded.js').Embedded} database
+ * @param {Embedded} database
  * @returns {Promise<() => Promise<unknown>>} makes room
  */
 async function limitDisk(t, { url, pid }) {

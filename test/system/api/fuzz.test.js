@@ -7,10 +7,12 @@ import { newDatabase } from '../../support/postgres.js'
 import { seeded } from '../../support/seeded.js'
 import { answers, connect, ended, rawPost } from '../../support/socket.js'
 
+/** @import { IAsyncProperty } from 'fast-check' */
+
 const database = await newDatabase(t)
 const api = await startHere(t, database.url, { REQUEST_TIMEOUT_MS: '10000', BODY_LIMIT_BYTES: '2000' })
 
-/** @param {import('fast-check').IAsyncProperty<any>} property @param {number} numRuns */
+/** @param {IAsyncProperty<any>} property @param {number} numRuns */
 const check = (property, numRuns) => fc.assert(property, seeded(numRuns))
 
 /** Any code points but surrogates. fast-check has the same as a string's unit, and builds a map of all of Unicode for it. */

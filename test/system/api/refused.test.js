@@ -6,6 +6,8 @@ import { rows } from '../../support/database.js'
 import { newServer } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
 
+/** @import { ApiHere } from '../../support/api-here.js' */
+
 const REQUESTS = 16
 // The server's own log counts the statements that fail, each by its SQLSTATE.
 const database = await newServer(t, { logging_collector: 'on', log_line_prefix: '<%e>', fsync: 'off' })
@@ -36,7 +38,7 @@ async function failures(code) {
   return text.split(`<${code}>ERROR:`).length - 1
 }
 
-/** What is logged at level error. @param {import('../../support/api-here.js').ApiHere} api */
+/** What is logged at level error. @param {ApiHere} api */
 const errorLines = (api) => logLines(api).filter(({ level }) => level >= 50)
 
 // One statement at a time, so that requests share it.

@@ -7,6 +7,8 @@ import { rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { connect, ended, rawPost } from '../../support/socket.js'
 
+/** @import { ApiHere } from '../../support/api-here.js' */
+
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const user = { email: 'ada@example.com', password: 'secret' }
 const long = 'x'.repeat(256)
@@ -209,7 +211,7 @@ t.test('PASSWORD_STORAGE=scrypt stores a hash of the password', async (t) => {
   t.not(again.split('$')[3], stored.split('$')[3], 'with a salt of its own')
 })
 
-/** What is stored as the password of a new user. @param {import('../../support/api-here.js').ApiHere} api @param {string} password @returns {Promise<string>} */
+/** What is stored as the password of a new user. @param {ApiHere} api @param {string} password @returns {Promise<string>} */
 async function storedPassword(api, password) {
   const answer = await post(api.url, { ...newUser(), password })
   const id = answer.headers.get('location')?.slice('/user/'.length)

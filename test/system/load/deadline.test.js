@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import t from 'tap'
-import { startGenerator } from '../../../load/drive.js'
+import { startGenerator } from '../../../load/generators/drive.js'
 import { created, httpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
 import { until } from '../../support/until.js'

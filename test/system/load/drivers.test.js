@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DRIVERS } from '../../../load/drivers/index.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { loadHere } from '../../support/load.js'
 import { countingServer, ENTRIES, requestsOf, total } from '../../support/mixed.js'
 import { created, httpServer, refusingUrl, slowServer, tcpServer } from '../../support/servers.js'

@@ -1,17 +1,19 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { readEnvironment } from '../../../load/environment.js'
-import { runPreflight } from '../../../load/preflight/run.js'
+import { readEnvironment } from '../../../load/command/environment.js'
+import { runPreflight } from '../../../load/verdict/preflight/run.js'
 import { lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { newUser, post, startApi } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { databaseWithUsers, labRows, refusal, startSweep, sweep, withSearchPath } from '../../support/given-database.js'
 import { readRun, readTrials } from '../../support/lab.js'
 
+/** @import { GivenDatabase } from '../../../load/command/environment.js' */
+
 t.test('--database-url embedded means the embedded Postgres although .env names a database', async (t) => {
   const dotenv = 'DATABASE_URL=postgres://nobody@127.0.0.1:1/none\nPGOPTIONS=-c search_path=elsewhere\n'
-  /** @type {import('../../../load/environment.js').GivenDatabase | undefined} */
+  /** @type {GivenDatabase | undefined} */
   let opened
   const lab = {
     openBench: async (/** @type {any} */ _plan, /** @type {any} */ _results, /** @type {any} */ { environment }) => {

@@ -5,6 +5,11 @@ import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
 import { loadHere } from '../../support/load.js'
 import { httpServer, tcpServer } from '../../support/servers.js'
 
+/**
+ * @import { Endless, Response } from '../../support/hostile.js'
+ * @import { Socket } from 'node:net'
+ */
+
 /** Beyond it a run hangs. */
 const DEADLINE_MS = 120_000
 
@@ -57,7 +62,7 @@ for (const driver of ['paced', 'autocannon', 'client']) {
 
 t.test('paced: what arrives unasked is a protocol error of the next request on its connection', async (t) => {
   const empty = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
-  /** @type {[string, (socket: import('node:net').Socket) => void, [least: number, most: number]][]} of 20 requests */
+  /** @type {[string, (socket: Socket) => void, [least: number, most: number]][]} of 20 requests */
   const rows = [
     ['a banner', (socket) => socket.write('220 smtp\r\n'), [20, 20]],
     [
@@ -156,7 +161,7 @@ t.test('a sweep of a service whose responses are malformed ends with what it saw
   }
 })
 
-/** Answers each request. @param {import('node:net').Socket} socket @param {string} text @param {boolean} [now] one has come */
+/** Answers each request. @param {Socket} socket @param {string} text @param {boolean} [now] one has come */
 function answer(socket, text, now = false) {
   if (now) socket.write(text)
   socket.on('data', () => socket.write(text))
@@ -166,7 +171,7 @@ function answer(socket, text, now = false) {
  * Answers each request with the next of the responses, each with a status of its own.
  *
  * @param {any} t
- * @param {Record<string, import('../../support/hostile.js').Response | import('../../support/hostile.js').Endless>} responses
+ * @param {Record<string, Response | Endless>} responses
  */
 async function hostileServer(t, responses) {
   const rows = Object.entries(responses)

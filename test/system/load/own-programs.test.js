@@ -5,14 +5,16 @@ import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 import t from 'tap'
-import { binary, VERSION } from '../../../load/drivers/vegeta/program.js'
-import { UsageError } from '../../../load/flags.js'
-import { prepareHosts } from '../../../load/hosts/prepare.js'
-import { nodeOf } from '../../../load/node-versions.js'
-import { NotApplied } from '../../../load/not-applied.js'
+import { UsageError } from '../../../load/command/flags.js'
+import { binary, VERSION } from '../../../load/generators/drivers/vegeta/program.js'
+import { prepareHosts } from '../../../load/generators/hosts/prepare.js'
+import { nodeOf } from '../../../load/system/node-versions.js'
+import { NotApplied } from '../../../load/system/not-applied.js'
 import { caught } from '../../support/caught.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { withoutDriver, withoutRoot } from '../../support/skip.js'
+
+/** @import { AddressInfo } from 'node:net' */
 
 const SYSTEM = `${process.platform}-${process.arch}`
 const NAME = `node-${SYSTEM}`
@@ -156,7 +158,7 @@ async function registry(t) {
   await once(server, 'listening')
   t.teardown(() => server.close())
   t.teardown(() => server.closeAllConnections())
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const { port } = /** @type {AddressInfo} */ (server.address())
   withEnvironment(t, { npm_config_registry: `http://127.0.0.1:${port}/`, npm_config_cache: `${folder}/npm` })
   const pins = { 99: { [SYSTEM]: { name: NAME, version: '99.1.2', integrity } } }
   return { folder, pins }
@@ -218,7 +220,7 @@ t.test(
     const [says, cache] = [`${folder}/says`, `${folder}/cache`]
     const pins = { 99: { [SYSTEM]: { name: NAME, version: '99.1.2', integrity: 'sha512-' } } }
     const options = { cache, pins }
-    const program = `import { nodeOf } from './load/node-versions.js'; await nodeOf('99', ${JSON.stringify(options)})`
+    const program = `import { nodeOf } from './load/system/node-versions.js'; await nodeOf('99', ${JSON.stringify(options)})`
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, SAYS: says }
     const lab = spawn(process.execPath, ['--input-type=module', '--eval', program], { env, stdio: 'inherit' })
     await eventually(() => fs.existsSync(says))

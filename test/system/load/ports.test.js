@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
-import { freePorts } from '../../../load/ports.js'
+import { freePorts } from '../../../load/system/ports.js'
 
 t.test('ports differ, can be listened on, and are none that the system gives to connections', async (t) => {
   const ports = await freePorts(20)

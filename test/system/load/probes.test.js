@@ -16,6 +16,8 @@ import { newServer } from '../../support/postgres.js'
 import { httpServer, refusingUrl } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
+/** @import { RequestListener } from 'node:http' */
+
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
 const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 1 })
 /** For pages that need no patience where nothing else runs. */
@@ -29,7 +31,7 @@ t.test('a page that is not there, not in time, too large or elsewhere is an erro
     res.on('close', () => clearInterval(timer))
   }
   const elsewhere = await httpServer(t, (_req, res) => void res.end('up 1\n'))
-  /** @type {[string, import('node:http').RequestListener, RegExp, number?][]} */
+  /** @type {[string, RequestListener, RegExp, number?][]} */
   const rows = [
     ['not there', (_req, res) => void res.writeHead(500).end(), /expected 200, got 500$/],
     ['silent', () => {}, /expected the whole page within 0.3 s$/, 300],

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { Results } from '../../../load/results.js'
+import { Results } from '../../../load/run/results.js'
 import { caught } from '../../support/caught.js'
 import { runHere } from '../../support/in-process.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
@@ -19,7 +19,7 @@ const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
  * @param {any} t @param {string} program source text; it reads the line as `word`
  */
 function another(t, program) {
-  const code = `import { Results } from './load/results.js'
+  const code = `import { Results } from './load/run/results.js'
 process.stdin.on('data', (chunk) => {
   const word = String(chunk).trim()
   try { ${program}; console.log('done') } catch (error) { console.log(error.message) }

@@ -5,7 +5,7 @@ import t from 'tap'
 t.test('a limit of open files beyond what a user may have is refused, with what to change', async (t) => {
   const isRoot = process.getuid?.() === 0
   const user = isRoot ? 'nobody' : os.userInfo().username
-  const program = `import { limitFor } from './load/ssh/nofile.js'
+  const program = `import { limitFor } from './load/system/ssh/nofile.js'
     if (${isRoot}) process.setuid('nobody')
     try { limitFor(2_000_000) } catch (error) { console.log(error.message) }`
   const { stdout } = spawnSync(

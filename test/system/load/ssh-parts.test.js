@@ -4,11 +4,11 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { NotApplied } from '../../../load/not-applied.js'
 import { watchHost } from '../../../load/probes/host.js'
-import { openPlanned } from '../../../load/run.js'
-import { bindOf } from '../../../load/ssh/host.js'
-import { install } from '../../../load/ssh/install.js'
+import { openPlanned } from '../../../load/run/run.js'
+import { NotApplied } from '../../../load/system/not-applied.js'
+import { bindOf } from '../../../load/system/ssh/host.js'
+import { install } from '../../../load/system/ssh/install.js'
 
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
 
@@ -25,7 +25,7 @@ t.test('the agent', { skip: withoutProc }, async (t) => {
   const folder = t.testdir({ 'redline-agent-999999999-killed': { 'sslkey.pem': 'secret' } })
   const alive = path.join(folder, `redline-agent-${process.pid}-alive`)
   fs.mkdirSync(alive)
-  const agent = spawn(process.execPath, ['load/ssh/agent.js'], { env: { ...process.env, TMPDIR: folder } })
+  const agent = spawn(process.execPath, ['load/targets/ssh/agent.js'], { env: { ...process.env, TMPDIR: folder } })
   let hello = ''
   while (!/hello.*\n/.test(hello)) hello += String(await once(agent.stdout, 'data'))
   t.match(hello, /^\n/, 'begins a line of its own, whatever a shell printed before')

@@ -9,12 +9,14 @@ import { startLab, temporaryFolder } from '../../support/lab.js'
 import { without, withoutRoot } from '../../support/skip.js'
 import { firstLine } from '../../support/until.js'
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 /**
  * A process that makes folders, one with a Postgres in it, until it is killed.
  *
  * @param {any} t
  * @param {string} parent
- * @returns {Promise<{ child: import('node:child_process').ChildProcess, folders: string[], pid: number }>}
+ * @returns {Promise<{ child: ChildProcess, folders: string[], pid: number }>}
  */
 async function owner(t, parent) {
   const program = `

@@ -4,14 +4,14 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { createService } from '../../../tuning/ablate/service.js'
-import { cellOf, PLANTED, STAGE_NAMES } from '../../../tuning/ablate/stages.js'
+import { createService } from '../../../tuning/experiments/ablate/service.js'
+import { cellOf, PLANTED, STAGE_NAMES } from '../../../tuning/experiments/ablate/stages.js'
 import { logged, newUser, post } from '../../support/api.js'
 import { blockTable, rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 
-const PRELOAD = new URL('../../../tuning/ablate/inside/preload.js', import.meta.url).href
+const PRELOAD = new URL('../../../tuning/experiments/ablate/inside/preload.js', import.meta.url).href
 
 t.test('the API with each stage away does what it is said to do', async (t) => {
   const { url } = await newDatabase(t)

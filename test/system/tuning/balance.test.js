@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import t from 'tap'
-import { freePorts } from '../../../load/ports.js'
-import { PUBLISHED_PARAMETERS } from '../../../tuning/balance/adaptive.js'
+import { freePorts } from '../../../load/system/ports.js'
+import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/adaptive.js'
 import { httpServer, refusingUrl } from '../../support/servers.js'
 
 const P = PUBLISHED_PARAMETERS
@@ -11,7 +11,7 @@ async function startProxy(t, strategy, urls) {
   const [port, adminPort] = await freePorts(2)
   const endpoints = urls.map((url, i) => ({ name: `endpoint-${i + 1}`, port: Number(new URL(url).port) }))
   const options = JSON.stringify({ strategy, endpoints, parameters: { ...P, min_samples: 1 }, port, adminPort })
-  const child = spawn(process.execPath, ['tuning/balance/proxy.js', options], { stdio: 'inherit' })
+  const child = spawn(process.execPath, ['tuning/experiments/balance/proxy.js', options], { stdio: 'inherit' })
   t.teardown(() => child.kill())
   const url = `http://127.0.0.1:${port}/`
   const state = async () => /** @type {any} */ (await (await fetch(`http://127.0.0.1:${adminPort}/state`)).json()).state

@@ -9,6 +9,8 @@ import { CHROMIUM, fixture, rewrite, runReport, startBrowser } from '../../suppo
 import { created, httpServer } from '../../support/servers.js'
 import { without } from '../../support/skip.js'
 
+/** @import { Page } from 'playwright-core' */
+
 const skip = without(CHROMIUM, '--version') && `this needs ${CHROMIUM}`
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -267,7 +269,7 @@ function faultsOf(seen, view, pictures) {
  * Folded tables, most of a page's elements, are away while axe looks: it passes over what is not visible, but asks for the style
  * of each cell. What is behind the letters of a picture it cannot tell, and leaves their contrast open at length.
  *
- * @param {import('playwright-core').Page} page
+ * @param {Page} page
  * @returns {Promise<string[]>}
  */
 async function violationsOf(page) {
@@ -286,7 +288,7 @@ async function violationsOf(page) {
   })
 }
 
-/** The same with every table open and every rule, of a page that is small. @param {import('playwright-core').Page} page */
+/** The same with every table open and every rule, of a page that is small. @param {Page} page */
 async function violationsOfAll(page) {
   return page.evaluate(async () => {
     const { axe, document } = /** @type {any} */ (globalThis)

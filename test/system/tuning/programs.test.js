@@ -1,9 +1,9 @@
 import t from 'tap'
-import { NotApplied } from '../../../load/not-applied.js'
-import { pinningText } from '../../../tuning/balance/cores.js'
-import { findHaproxy } from '../../../tuning/balance/haproxy.js'
-import { planOf } from '../../../tuning/balance/plan.js'
-import { balanceReport } from '../../../tuning/balance/tables.js'
+import { NotApplied } from '../../../load/system/not-applied.js'
+import { pinningText } from '../../../tuning/experiments/balance/cores.js'
+import { findHaproxy } from '../../../tuning/experiments/balance/haproxy.js'
+import { planOf } from '../../../tuning/experiments/balance/plan.js'
+import { balanceReport } from '../../../tuning/experiments/balance/tables.js'
 import { findPgbouncer } from '../../../tuning/knobs/pgbouncer.js'
 
 t.test('without PgBouncer the cell is not applied, and says how to get it', async (t) => {

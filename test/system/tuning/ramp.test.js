@@ -1,7 +1,7 @@
 import t from 'tap'
+import { runTrial } from '../../../load/run/trial.js'
 import { openUrl } from '../../../load/targets/index.js'
-import { runTrial } from '../../../load/trial.js'
-import { withBackground } from '../../../tuning/ramp/background.js'
+import { withBackground } from '../../../tuning/experiments/ramp/background.js'
 import { created, httpServer } from '../../support/servers.js'
 
 const PLAN = /** @type {any} */ ({

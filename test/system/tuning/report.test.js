@@ -1,10 +1,10 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { markdownOf, sectionsOf } from '../../../load/report/sections.js'
-import { kneeOf } from '../../../load/report/sweep-pictures.js'
 import { ratesText } from '../../../load/report/table.js'
-import { shift } from '../../../tuning/ranks.js'
-import { capacityRatio } from '../../../tuning/report/figures.js'
+import { kneeOf } from '../../../load/verbs/sweep/sweep-pictures.js'
+import { capacityRatio } from '../../../tuning/experiments/report/figures.js'
+import { shift } from '../../../tuning/stats/ranks.js'
 import { readRun, runVerb, temporaryFolder } from '../../support/lab.js'
 import { fixture, reportOf, rewrite, runReport } from '../../support/pages.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { balance } from '../../../tuning/balance.js'
+import { balance } from '../../../tuning/experiments/balance/balance.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { checkCase } from '../../support/simulated/check.js'
 

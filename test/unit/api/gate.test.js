@@ -2,6 +2,8 @@ import t from 'tap'
 import { createGate } from '../../../api/gate.js'
 import { installClock } from '../../support/simulation/clock.js'
 
+/** @import { Limits } from '../../../api/admission.js' */
+
 const NO_LIMITS = { maxQueueRequests: 10_000, maxQueueMs: 0, maxLoopDelayMs: 0 }
 const WINDOW_MS = 50
 
@@ -9,7 +11,7 @@ const WINDOW_MS = 50
  * A gate on a virtual clock.
  *
  * @param {any} t
- * @param {Partial<import('../../../api/admission.js').Limits>} limits
+ * @param {Partial<Limits>} limits
  */
 function start(t, limits) {
   const clock = installClock()

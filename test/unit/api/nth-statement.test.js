@@ -1,6 +1,8 @@
 import { LOGIN_FAULTS, STATEMENT_FAULTS } from '../../support/simulation/faults.js'
 import { simulate } from '../../support/simulation/run.js'
 
+/** @import { Request } from '../../support/simulation/run.js' */
+
 /**
  * The same few requests again and again, of which the n-th statement or login fails: for every n, in every way, in every
  * INSERT_MODE. `simulate` compares each answer with what the server did.
@@ -8,7 +10,7 @@ import { simulate } from '../../support/simulation/run.js'
 const MODES = ['single', 'prepared', 'pipelined', 'batched']
 
 /** Some come alone, some together; two have the same key. */
-const REQUESTS = /** @type {import('../../support/simulation/run.js').Request[]} */ ([
+const REQUESTS = /** @type {Request[]} */ ([
   { at_ms: 0, kind: 'ada' },
   { at_ms: 0, kind: 'ada' },
   { at_ms: 1, kind: 'ada' },

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { outcomeOf } from '../../../api/outcome.js'
 
+/** @import { Fate } from '../../../api/outcome.js' */
+
 /** @param {string} code @param {object} [more] */
 const error = (code, more) => ({ severity: 'ERROR', code, message: 'what Postgres says', ...more })
 const fatal = (/** @type {string} */ code) => error(code, { severity: 'FATAL' })
@@ -8,7 +10,7 @@ const panic = (/** @type {string} */ code) => error(code, { severity: 'PANIC' })
 const unanswered = (/** @type {string} */ message, /** @type {string} */ code) =>
   Object.assign(new Error(message), { code })
 
-/** @type {[string, any, import('../../../api/outcome.js').Fate, boolean][]} subject, error, fate, whether the session ends */
+/** @type {[string, any, Fate, boolean][]} subject, error, fate, whether the session ends */
 const table = [
   ['a value that is too long', error('22001'), 'refused-row', false],
   ['a character that is not in the encoding', error('22021'), 'refused-row', false],

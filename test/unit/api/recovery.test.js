@@ -1,12 +1,14 @@
 import t from 'tap'
 import { simulated } from '../../support/simulation/simulated.js'
 
+/** @import { Settings } from '../../support/simulation/service.js' */
+
 /** The two kinds of connections: those that a statement has to itself, and those that statements share. */
 const MODES = ['prepared', 'pipelined']
 const STATEMENT_TIMEOUT_MS = 1000
 const SILENCE_MS = STATEMENT_TIMEOUT_MS + 1000
 
-/** @param {any} t @param {Partial<import('../../support/simulation/service.js').Settings>} settings */
+/** @param {any} t @param {Partial<Settings>} settings */
 function start(t, settings) {
   const simulation = simulated(t, { settings: { statementTimeoutMs: STATEMENT_TIMEOUT_MS, ...settings } })
   const { service, until } = simulation

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ablate } from '../../../tuning/ablate.js'
+import { ablate } from '../../../tuning/experiments/ablate/ablate.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { checkCase } from '../../support/simulated/check.js'
 

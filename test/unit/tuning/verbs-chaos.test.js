@@ -1,9 +1,11 @@
 import t from 'tap'
-import { NotApplied } from '../../../load/not-applied.js'
+import { NotApplied } from '../../../load/system/not-applied.js'
 import { VERBS } from '../../../tuning/verbs.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { createService, randomOf } from '../../support/simulated/service.js'
 import { memoryFolder, simulate } from '../../support/simulated/verb.js'
+
+/** @import { Serve } from '../../support/simulated/service.js' */
 
 const { bench, compare, faults, overload, playbook, ramp, soak, tune } = VERBS
 
@@ -16,7 +18,7 @@ const FEW_BLOCKS = 3
 /** Three tries of each place of a design, and as much again for what depends on what was found. */
 const MOST_TRIALS = 320
 
-/** Anything may be invalid, slow, fast or refused, whatever was before. @param {number} seed @returns {import('../../support/simulated/service.js').Serve} */
+/** Anything may be invalid, slow, fast or refused, whatever was before. @param {number} seed @returns {Serve} */
 function chaos(seed) {
   return (step, { trial, ...others }) => {
     const random = randomOf(seed, trial)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { compare } from '../../../tuning/compare.js'
-import { tune } from '../../../tuning/tune.js'
+import { compare } from '../../../tuning/experiments/compare/compare.js'
+import { tune } from '../../../tuning/experiments/tune/tune.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { checkCase } from '../../support/simulated/check.js'
 

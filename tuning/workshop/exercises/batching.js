@@ -1,13 +1,15 @@
-import { KNOBS } from '../../knobs.js'
+import { KNOBS } from '../../knobs/knobs.js'
 import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number, setting } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'
+
+/** @import { Exercise, Found } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'single' }
 const TIMES = 2
 const LOAD = { connections: 512 }
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const batching = {
   id: 'batching',
   title: 'Requests that travel together',
@@ -111,7 +113,7 @@ export const batching = {
   ],
 }
 
-/** @param {import('../exercise.js').Found} found */
+/** @param {Found} found */
 function rateOf(found) {
   return rounded(TIMES * goodput(found, 'peak'))
 }

@@ -3,6 +3,8 @@ import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'
 
+/** @import { Exercise, Found } from '../exercise.js' */
+
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 200
 
@@ -12,7 +14,7 @@ const LOAD = { connections: CLIENTS, warmup_s: 0.5, duration_s: 2 }
 /** Of what it takes: it has nothing to do. */
 const SHARE = 0.1
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const files = {
   id: 'files',
   title: 'Files and sockets',
@@ -81,7 +83,7 @@ export const files = {
   ],
 }
 
-/** @param {import('../exercise.js').Found} found */
+/** @param {Found} found */
 function rateOf(found) {
   return rounded(SHARE * goodput(found, 'peak'))
 }
@@ -89,7 +91,7 @@ function rateOf(found) {
 /** What the service keeps for itself, of its limit of files. */
 const OWN_FILES = 40
 
-/** @param {import('../exercise.js').Found} found @param {number} most @returns {Record<string, string>} */
+/** @param {Found} found @param {number} most @returns {Record<string, string>} */
 function limited({ facts }, most) {
   if (facts.limits) return { ...SERVICE, NOFILE: String(most) }
   return { ...SERVICE, MAX_CONNECTIONS: String(Math.max(1, most - OWN_FILES)) }

@@ -1,8 +1,10 @@
 import { milliseconds } from '../../../load/report/table.js'
-import { nameOf } from '../../design.js'
+import { nameOf } from '../../stats/design.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput } from '../loads.js'
+
+/** @import { Exercise } from '../exercise.js' */
 
 /** Nobody is refused: sixteen who wait for a hash would be too many at once. */
 const SERVICE = { PASSWORD_STORAGE: 'scrypt', MAX_QUEUE_MS: '0', MAX_LOOP_DELAY_MS: '0' }
@@ -21,7 +23,7 @@ const KNOBS = {
   cores: { CORES: 'all' },
 }
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const hash = {
   id: 'hash',
   title: 'The hash that eats the core',

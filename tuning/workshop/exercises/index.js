@@ -9,9 +9,11 @@ import { neighbour } from './neighbour.js'
 import { overload } from './overload.js'
 import { timeout } from './timeout.js'
 
+/** @import { Exercise } from '../exercise.js' */
+
 /**
  * In the order in which each needs the ones before.
  *
- * @type {import('../exercise.js').Exercise[]}
+ * @type {Exercise[]}
  */
 export const EXERCISES = [knee, loops, liar, little, timeout, files, batching, overload, hash, neighbour]

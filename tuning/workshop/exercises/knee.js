@@ -1,8 +1,10 @@
-import { capacityOf } from '../../../load/ladder.js'
+import { capacityOf } from '../../../load/capacity/ladder.js'
 import { count, ratesText } from '../../../load/report/table.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'
+
+/** @import { Exercise, Found } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'single' }
 
@@ -16,7 +18,7 @@ const TIMID = 0.5
 /** Beside the interval: it was measured once. */
 const NEAR = 0.2
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const knee = {
   id: 'knee',
   title: 'Where does it bend?',
@@ -85,7 +87,7 @@ export const knee = {
   ],
 }
 
-/** @param {import('../exercise.js').Found} found */
+/** @param {Found} found */
 function boundsOf({ trials }) {
   return capacityOf(RUNGS.map((name) => trials[name])) ?? { low_rps: null, high_rps: null }
 }

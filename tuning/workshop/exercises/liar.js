@@ -1,8 +1,13 @@
-import { CORE_FULL_RATIO } from '../../../load/detectors/finding.js'
 import { milliseconds, percent } from '../../../load/report/table.js'
+import { CORE_FULL_RATIO } from '../../../load/verdict/detectors/finding.js'
 import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, rounded } from '../loads.js'
+
+/**
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Exercise, Found } from '../exercise.js'
+ */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 
@@ -20,7 +25,7 @@ const LEAST_SUCCESS = 0.99
 /** Times what got through before. */
 const BETTER = 1.5
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const liar = {
   id: 'liar',
   title: 'The generator that lied',
@@ -109,12 +114,12 @@ export const liar = {
   ],
 }
 
-/** Of what was offered. @param {import('../../../load/trial.js').TrialRecord} trial */
+/** Of what was offered. @param {TrialRecord} trial */
 function keptOf({ traffic, load }) {
   return traffic.goodput_rps / Number(load.rate_rps)
 }
 
-/** @param {import('../exercise.js').Found} found */
+/** @param {Found} found */
 function rateOf(found) {
   return rounded((found.facts.vegeta ? SHARE.vegeta : SHARE.standIn) * goodput(found, 'peak'))
 }

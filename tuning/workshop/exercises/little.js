@@ -2,10 +2,12 @@ import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, moreThanPeak, offered } from '../loads.js'
 
+/** @import { Exercise, Found } from '../exercise.js' */
+
 /** More connections than so many times the need are no answer but a hope. */
 const LAVISH = 4
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const little = {
   id: 'little',
   title: 'The database moves away',
@@ -97,7 +99,7 @@ export const little = {
   ],
 }
 
-/** Connections in use at the rate that is wanted. @param {import('../exercise.js').Found} found */
+/** Connections in use at the rate that is wanted. @param {Found} found */
 function needOf(found) {
   const statement_ms = Number(found.trials['as it is'].probes.api.statement_mean_ms)
   return (moreThanPeak(found) * statement_ms) / 1000

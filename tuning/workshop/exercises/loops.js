@@ -3,6 +3,11 @@ import { evidenceTable, figure } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
 
+/**
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Exercise } from '../exercise.js'
+ */
+
 const SERVICE = { ...FAR, ...PATIENT }
 const OVER = 1.5
 const FEW = 8
@@ -17,7 +22,7 @@ const QUEUE = 2
 /** The closed loop has seen the same if its p99 is within a factor of this. */
 const WITHIN = 2
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const loops = {
   id: 'loops',
   title: 'One service, two answers',
@@ -105,7 +110,7 @@ export const loops = {
   ],
 }
 
-/** @param {import('../../../load/trial.js').TrialRecord} trial */
+/** @param {TrialRecord} trial */
 function p99Of({ traffic }) {
   return traffic.latency_ms?.p99 ?? Number.NaN
 }

@@ -1,7 +1,9 @@
-import { nameOf } from '../../design.js'
+import { nameOf } from '../../stats/design.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput } from '../loads.js'
+
+/** @import { Exercise, Found } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
@@ -26,7 +28,7 @@ const KNOBS = {
   nice: { NEIGHBOUR_NICE: '19' },
 }
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const neighbour = {
   id: 'neighbour',
   title: 'The noisy neighbour',
@@ -107,7 +109,7 @@ export const neighbour = {
   ],
 }
 
-/** @param {import('../exercise.js').Found} found @returns {Record<string, string>} */
+/** @param {Found} found @returns {Record<string, string>} */
 function crowded({ facts }) {
   return { ...SERVICE, NEIGHBOURS: String(facts.pinned ? 1 : facts.cores) }
 }

@@ -3,6 +3,8 @@ import { evidenceTable, figure } from '../evidence.js'
 import { number } from '../exercise.js'
 import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
 
+/** @import { Exercise, Found } from '../exercise.js' */
+
 const SERVICE = { ...FAR, ...PATIENT }
 const TIMES = 2
 
@@ -16,7 +18,7 @@ const LEAST_SHARE = 0.75
 /** In points. */
 const NEAR = 15
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const overload = {
   id: 'overload',
   title: 'More than it takes',
@@ -100,7 +102,7 @@ export const overload = {
   ],
 }
 
-/** @param {import('../exercise.js').Found} found */
+/** @param {Found} found */
 function rateOf(found) {
   return rounded(TIMES * goodput(found, 'peak'))
 }

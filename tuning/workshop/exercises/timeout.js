@@ -1,7 +1,12 @@
-import { KNOBS } from '../../knobs.js'
+import { KNOBS } from '../../knobs/knobs.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, setting } from '../exercise.js'
 import { closed, FAR, goodput, moreThanPeak, offered, PATIENT } from '../loads.js'
+
+/**
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Exercise } from '../exercise.js'
+ */
 
 const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: '500' }
 const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: '30000' }
@@ -13,7 +18,7 @@ const BROKEN = { ...LOAD, countsAlways: true }
 /** Goodput by goodput: within this, it is the same. */
 const SAME = 1.25
 
-/** @type {import('../exercise.js').Exercise} */
+/** @type {Exercise} */
 export const timeout = {
   id: 'timeout',
   title: 'The timeout that only moves the waiting',
@@ -90,7 +95,7 @@ export const timeout = {
   ],
 }
 
-/** @param {import('../../../load/trial.js').TrialRecord} trial */
+/** @param {TrialRecord} trial */
 function percentOf({ traffic }) {
   return `${Math.round(traffic.success_ratio * 100)} %`
 }

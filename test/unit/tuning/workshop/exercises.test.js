@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { terminalText } from '../../../../load/report/terminal.js'
-import { KNOBS } from '../../../../tuning/knobs.js'
+import { KNOBS } from '../../../../tuning/knobs/knobs.js'
 import { filled } from '../../../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'

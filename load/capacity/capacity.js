@@ -1,0 +1,274 @@
+import { DRIVERS } from '../generators/drivers/index.js'
+import { sends } from '../generators/drivers/refuse.js'
+import { limitOfRun } from '../verdict/limit.js'
+import { moved, relaxedCell } from '../verdict/relax.js'
+import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
+import { intervalOf, nextTrial, searchProblem } from './search.js'
+
+/**
+ * @import { NotAppliedCell, Plan, Step } from '../run/run.js'
+ * @import { TrialRecord } from '../run/trial.js'
+ * @import { Limit } from '../verdict/limit.js'
+ */
+
+/**
+ * The closed loop that gives a first guess: autocannon, but for what it cannot do.
+ *
+ * @param {Pick<Plan, 'url' | 'mix'>} plan
+ */
+export function plateauDriver({ url, mix }) {
+  return url?.startsWith('https:') || sends({ url: '', ...mix }, 'HEAD') ? 'client' : 'autocannon'
+}
+
+const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
+const PLATEAU_DURATION_S = 1
+const PLATEAU_WARMUP_S = 0.25
+
+/** The first trial of a run also pays for a cold target: V8 has nothing compiled, no connection is open. */
+const FIRST_WARMUP_S = 2
+
+/** A rung that brings less than this is the last: the gain is below the noise. */
+const PLATEAU_GAIN = 1.1
+
+/** So many invalid trials of one rung are enough to give it up. */
+const MAX_INVALID = 3
+
+/** Above the rate that failed, so that a capacity that moved is told from one that wandered. */
+const EDGE_SHARE = 1.1
+const RELAXED_TRIALS = 2
+
+/** Two limits may be accused, one after the other. */
+const ACCUSATIONS = ['relax', 'relax-runner-up']
+
+/** For the bar: as many trials as a search takes as a rule. */
+const USUAL_TRIALS = 14
+const BETWEEN_TRIALS_S = 1
+
+/**
+ * The next trial of a run that looks for the capacity: a plateau by a short closed-loop ladder, the search around it in
+ * an open loop, and the edge once more with the accused limit relaxed. Pure.
+ *
+ * @param {Plan} plan
+ * @param {Records} records
+ * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
+ * @returns {Step | null}
+ */
+export function nextStep(plan, records, notApplied = []) {
+  return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records, notApplied)
+}
+
+/** @typedef {TrialRecord[]} Records */
+
+/**
+ * What the trials so far answer. Pure.
+ *
+ * @param {Plan} plan
+ * @param {Records} records
+ */
+export function answerOf(plan, records) {
+  const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
+  return {
+    capacity: found && { ...found, slo: plan.slo },
+    limit: limitOf(plan, records),
+    problem: problemOf(plan, records, found),
+  }
+}
+
+/** @param {Plan} plan @param {Records} records @returns {Step | null} */
+function plateauStep(plan, records) {
+  const own = of(records, 'plateau')
+  for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
+    const trials = own.filter(({ load }) => load.connections === connections)
+    const valid = trials.find(({ outcome }) => outcome.verdict !== 'invalid')
+    if (!valid && trials.length < MAX_INVALID) {
+      const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
+      return step(plan, records, 'plateau', null, {
+        about: 'closed loops, for a first guess of what it takes',
+        driver: plateauDriver(plan),
+        loop: 'closed',
+        rate_rps: null,
+        connections,
+        warmup_s,
+        duration_s: PLATEAU_DURATION_S,
+      })
+    }
+    const before = plateauOf(own.filter(({ load }) => load.connections < connections))
+    if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
+  }
+  return null
+}
+
+/** @param {Plan} plan @param {Records} records @returns {Step | null} */
+function searchStep(plan, records) {
+  if (plateauOf(records) === 0) return null
+  const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
+  return next && openStep(plan, records, 'search', null, { ...next, about: thoughtOf(plan, records, next) })
+}
+
+/**
+ * The edge as it is, then twice with the accused limit relaxed.
+ *
+ * @param {Plan} plan
+ * @param {Records} records
+ * @param {NotAppliedCell[]} notApplied
+ * @returns {Step | null}
+ */
+function relaxStep(plan, records, notApplied) {
+  const edge_rps = edgeOf(plan, records)
+  if (!plan.confirms || edge_rps === null) return null
+  for (const { experiment, cell } of accusations(plan, records)) {
+    if (notApplied.some((one) => one.cell === cell)) continue
+    const own = of(records, experiment)
+    const wanted = [null, ...Array(RELAXED_TRIALS).fill(cell)]
+    for (const place of [null, cell]) {
+      const trials = own.filter((record) => record.cell === place)
+      const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
+      const count = wanted.filter((other) => other === place).length
+      if (valid.length >= count || trials.length - valid.length >= MAX_INVALID) continue
+      const about = `does the capacity move with ${cell}? ${place ? 'With it' : 'First without'}, at the rate that failed`
+      return openStep(plan, records, experiment, place, { rate_rps: edge_rps, duration_s: plan.duration_s, about })
+    }
+    if (moved(own)) return null
+  }
+  return null
+}
+
+/**
+ * Whom to accuse, with the cell in which that limit is relaxed: the limit, then its runner-up.
+ *
+ * @param {Plan} plan
+ * @param {Records} records
+ */
+function accusations(plan, records) {
+  const limit = searchedLimit(plan, records)
+  // Those it had before anything was relaxed.
+  const settings = of(records, 'search').at(-1)?.settings ?? {}
+  return [limit?.resource, limit?.runner_up ?? undefined].flatMap((resource, i) => {
+    const cell = relaxedCell(resource, settings)
+    return cell ? [{ resource: String(resource), experiment: ACCUSATIONS[i], cell }] : []
+  })
+}
+
+/**
+ * The limit that was accused and, if it was relaxed, what came of that: confirmed, or its runner-up accused instead.
+ *
+ * @param {Plan} plan
+ * @param {Records} records
+ * @returns {Limit | null}
+ */
+function limitOf(plan, records) {
+  const limit = searchedLimit(plan, records)
+  if (!limit) return null
+  const tried = accusations(plan, records).flatMap(({ resource, experiment, cell }) => {
+    const did = moved(of(records, experiment))
+    return did === null ? [] : [{ resource, cell, did }]
+  })
+  const acquitted = tried.filter(({ did }) => !did)
+  const guilty = tried.find(({ did }) => did)
+  const edge = `at ${edgeOf(plan, records)}/s`
+  const isAcquitted = acquitted.some(({ resource }) => resource === limit.resource)
+  const accused = (guilty ? guilty.resource !== limit.resource : isAcquitted && limit.runner_up) ? other(limit) : limit
+  const found = [
+    ...acquitted.map(({ cell }) => `${cell} did not help ${edge}`),
+    ...(guilty ? [`with ${guilty.cell} the SLO was met, or clearly more got through, ${edge}`] : []),
+  ]
+  const wasTried = tried.some(({ resource }) => resource === accused.resource)
+  return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
+}
+
+/** What the search met above the capacity. @param {Plan} plan @param {Records} records */
+function searchedLimit(plan, records) {
+  return limitOfRun(of(records, 'search'), foundSoFar(plan, records)?.low_rps)
+}
+
+/** The runner-up in the place of the accused. @param {Limit} limit @returns {Limit} */
+function other({ resource, evidence, runner_up, runner_up_evidence, confirmed }) {
+  return {
+    resource: String(runner_up),
+    evidence: runner_up_evidence,
+    runner_up: resource,
+    runner_up_evidence: evidence,
+    confirmed,
+  }
+}
+
+/** @param {Plan} plan @param {Records} records @returns {number | null} where the relaxed limit is tried */
+function edgeOf(plan, records) {
+  const found = foundSoFar(plan, records)
+  return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Records} records
+ * @param {ReturnType<typeof intervalOf>} found
+ * @returns {string | null}
+ */
+function problemOf(plan, records, found) {
+  if (plateauOf(records) === 0) {
+    return `the closed loop that looks for the plateau found none: ${records.at(-1)?.outcome.because ?? 'no trial'}`
+  }
+  const trials = of(records, 'search')
+  if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
+    return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
+  }
+  return searchProblem(trialsOf(records, plan), searchPlan(plan, records)) ?? boundProblem(trials, found)
+}
+
+/**
+ * A search that ends at rates whose trials were all invalid has found what the generator or the machine could do.
+ *
+ * @param {Records} trials
+ * @param {ReturnType<typeof intervalOf>} found
+ */
+function boundProblem(trials, found) {
+  const low_rps = found?.low_rps ?? 0
+  const last = trials.findLast(({ outcome, load }) => outcome.verdict === 'invalid' && Number(load.rate_rps) > low_rps)
+  if (!found || found.high_rps !== null || !last) return null
+  return `above ${low_rps}/s no trial was valid, so this is a lower bound: ${last.outcome.because}`
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Records} records
+ * @param {string} experiment
+ * @param {string | null} cell
+ * @param {{ rate_rps: number, duration_s: number, about: string }} trial
+ */
+function openStep(plan, records, experiment, cell, { rate_rps, duration_s, about }) {
+  const { name: driver, loop } = DRIVERS[plan.driver]
+  const {
+    warmup_s,
+    fresh_connections,
+    unbounded,
+    connections: [connections],
+  } = plan
+  return step(plan, records, experiment, cell, {
+    about,
+    driver,
+    loop,
+    rate_rps,
+    connections,
+    warmup_s,
+    duration_s,
+    fresh_connections,
+    unbounded,
+  })
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Records} records
+ * @param {string} experiment
+ * @param {string | null} cell
+ * @param {Step['load'] & { about: string }} load
+ * @returns {Step}
+ */
+function step(plan, records, experiment, cell, { about, ...load }) {
+  const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
+  const left_s =
+    experiment === 'plateau' || experiment === 'search'
+      ? trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
+      : load.warmup_s + load.duration_s
+  return { experiment, cell, left_s, about, load }
+}

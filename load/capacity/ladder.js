@@ -1,0 +1,103 @@
+/** @import { TrialRecord } from '../run/trial.js' */
+
+/** So many invalid trials of one rung are enough to give it up. */
+const MAX_INVALID = 3
+
+/** A design of many places loses little with one of them, and would lose its balance in time by waiting for it. */
+const MAX_TRIES = 2
+
+/**
+ * The next rung to measure, from the rungs wanted and the trials so far. A rung that is listed twice is measured twice.
+ * Pure, so that a run that was cut off goes on from its file.
+ *
+ * @param {Rung[]} rungs
+ * @param {TrialOfRung[]} trials
+ * @returns {Rung | null} null: nothing is left to do
+ *
+ * @typedef {{ rate_rps: number | null, connections: number }} Rung
+ * @typedef {Pick<TrialRecord, 'load' | 'outcome'>} TrialOfRung
+ */
+export function nextRung(rungs, trials) {
+  return (
+    unanswered(rungs, trials).find(
+      (rung) => trialsOf(rung, trials).filter((trial) => !isValid(trial)).length < MAX_INVALID,
+    ) ?? null
+  )
+}
+
+/** The rungs that have no valid trial, in order. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
+export function unanswered(rungs, trials) {
+  return rungs.filter((rung, i) => {
+    const wanted = rungs.slice(0, i + 1).filter((other) => isSame(other, rung)).length
+    return trialsOf(rung, trials).filter(isValid).length < wanted
+  })
+}
+
+/** The trials that say something. @param {{ outcome: { verdict: string } }} trial */
+export function isValid({ outcome }) {
+  return outcome.verdict !== 'invalid'
+}
+
+/**
+ * Whether a place in a design needs no further trial: it has one that counts, or too many that do not. Pure.
+ *
+ * @template {{ outcome: { verdict: string } }} T
+ * @param {T[]} trials of that place alone
+ * @param {(trial: T) => boolean} [counts]
+ */
+export function isSettled(trials, counts = isValid) {
+  return trials.some(counts) || trials.length >= MAX_TRIES
+}
+
+/**
+ * The trials of each place in a design.
+ *
+ * @template {{ experiment: string }} T
+ * @param {T[]} trials
+ * @param {(experiment: string) => string} [placeOf] by default the experiment itself
+ */
+export function byExperiment(trials, placeOf = (experiment) => experiment) {
+  /** @type {Map<string, T[]>} */
+  const places = new Map()
+  for (const trial of trials) {
+    const place = placeOf(trial.experiment)
+    const own = places.get(place)
+    if (own) own.push(trial)
+    else places.set(place, [trial])
+  }
+  return places
+}
+
+/**
+ * What an open-loop ladder says about the capacity: the highest rate that passed below the lowest that failed, and that
+ * lowest. A rate that passes above one that failed was luck.
+ *
+ * @param {TrialOfRung[]} trials
+ * @returns {{ low_rps: number | null, high_rps: number | null, trials: number } | null} null without an open-loop answer;
+ *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
+ */
+export function capacityOf(trials) {
+  const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
+  if (valid.length === 0) return null
+  const ratesThat = (/** @type {string} */ verdict) => {
+    return valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
+  }
+  const lowestFail = Math.min(...ratesThat('fail'))
+  const highestPass = Math.max(...ratesThat('pass').filter((rate) => rate < lowestFail))
+  return { low_rps: finiteOrNull(highestPass), high_rps: finiteOrNull(lowestFail), trials: valid.length }
+}
+
+/** @param {Rung} rung @param {TrialOfRung[]} trials */
+function trialsOf(rung, trials) {
+  return trials.filter(({ load }) => isSame(load, rung))
+}
+
+/** @param {Rung} a @param {Rung} b */
+function isSame(a, b) {
+  return a.rate_rps === b.rate_rps && a.connections === b.connections
+}
+
+/** @param {number} value */
+function finiteOrNull(value) {
+  return Number.isFinite(value) ? value : null
+}

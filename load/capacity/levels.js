@@ -1,0 +1,101 @@
+/** @import { SearchPlan, SearchTrial } from './search.js' */
+
+/** A lead of two decides about a rate (2-0, 3-1), or the majority of so many: best of 3, best of 5. */
+const LEAD = 2
+const MAX_VOTES = 5
+
+/** So many invalid trials of a rate are enough to give it up. */
+const MAX_INVALID = 3
+
+/** So many long trials have to fail before a rate that passed the short ones counts as failed. */
+const REFUTATIONS = 2
+
+/** Three times the 459 requests that would support "p99 within the SLO" at 99 % if they were independent. */
+const MIN_REQUESTS = 3 * 459
+
+/**
+ * What the trials of one rate say together.
+ *
+ * @typedef {object} Level
+ * @property {number} rate_rps
+ * @property {'pass' | 'fail' | 'open' | 'unknown'} verdict open: as many passes as fails; unknown: no valid trial, or given up
+ * @property {boolean} decided one more trial would not be asked for
+ * @property {boolean} exhausted so many trials of the usual length were invalid that no other is asked for
+ * @property {boolean} givenUp nothing is known about it, since too many trials were invalid
+ * @property {number} votes valid trials of the usual length
+ * @property {number} score median of the votes: its sign is that of the majority
+ * @property {boolean} confirmed by a long trial, or by trials that are as long anyway
+ */
+
+/**
+ * The trials by rate, rising.
+ *
+ * @param {SearchTrial[]} trials
+ * @param {SearchPlan} plan
+ * @returns {Level[]}
+ */
+export function levelsOf(trials, plan) {
+  const rates = [...new Set(trials.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
+  return rates.map((rate_rps) => {
+    const own = trials.filter((trial) => trial.rate_rps === rate_rps)
+    return levelOf(rate_rps, own, plan)
+  })
+}
+
+/**
+ * The largest pass below the smallest fail, and what bounds the search from above: that fail, or a rate that had to be
+ * given up below it.
+ *
+ * @param {Level[]} levels rising
+ * @returns {{ low: Level | null, high: Level | null, ceiling: Level | null }}
+ */
+export function boundsOf(levels) {
+  const fail = levels.find(({ verdict }) => verdict === 'fail') ?? null
+  const below = levels.filter(({ rate_rps }) => rate_rps < (fail?.rate_rps ?? Number.POSITIVE_INFINITY))
+  const low = below.findLast(({ verdict }) => verdict === 'pass') ?? null
+  const ceiling = below.find(({ givenUp, rate_rps }) => givenUp && rate_rps > (low?.rate_rps ?? 0)) ?? null
+  return { low, high: ceiling ? null : fail, ceiling }
+}
+
+/** Seconds of a usual trial. @param {number} rate_rps @param {SearchPlan} plan */
+export function usualDuration(rate_rps, { duration_s, max_duration_s }) {
+  const enough_s = Math.ceil((10 * MIN_REQUESTS) / rate_rps) / 10
+  return Math.min(max_duration_s, Math.max(duration_s, enough_s))
+}
+
+/**
+ * @param {number} rate_rps
+ * @param {SearchTrial[]} trials of this rate
+ * @param {SearchPlan} plan
+ * @returns {Level}
+ */
+function levelOf(rate_rps, trials, plan) {
+  const usual_s = usualDuration(rate_rps, plan)
+  const short = countsOf(trials.filter(({ duration_s }) => duration_s <= usual_s))
+  const long = countsOf(trials.filter(({ duration_s }) => duration_s > usual_s))
+  const lead = short.passes - short.fails
+  const votes = short.passes + short.fails
+  const decided = Math.abs(lead) >= LEAD || votes >= MAX_VOTES
+  const confirmed = long.passes > 0 || plan.confirm_s <= usual_s
+  const exhausted = short.invalids >= MAX_INVALID
+  const givenUp = (!decided && exhausted) || (!confirmed && long.invalids >= MAX_INVALID)
+  const refuted = !confirmed && long.fails >= REFUTATIONS
+  const shared = { rate_rps, votes, exhausted, givenUp, confirmed }
+  if (givenUp || votes === 0) return { ...shared, verdict: 'unknown', decided, score: Number.NaN }
+  if (refuted) return { ...shared, verdict: 'fail', decided: true, score: median(long.scores) }
+  return { ...shared, verdict: lead > 0 ? 'pass' : lead < 0 ? 'fail' : 'open', decided, score: median(short.scores) }
+}
+
+/** @param {SearchTrial[]} trials */
+function countsOf(trials) {
+  const count = (/** @type {string} */ wanted) => trials.filter(({ verdict }) => verdict === wanted).length
+  const scores = trials.filter(({ verdict }) => verdict !== 'invalid').map(({ score }) => score)
+  return { passes: count('pass'), fails: count('fail'), invalids: count('invalid'), scores }
+}
+
+/** @param {number[]} values at least one */
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = (sorted.length - 1) / 2
+  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2
+}

@@ -1,0 +1,64 @@
+import { isotonicFit } from './isotonic.js'
+
+/** @import { Level } from './levels.js' */
+
+/** Rates are rounded to so many digits, so that repeats fall on the same one. */
+const DIGITS = 3
+
+/** How far beside the estimate a rate is placed, in widths of the bracket wanted. */
+const ASIDE = 0.45
+
+/** A bracket is made no narrower than this share of the width wanted: that would only leave the capacity outside. */
+const FULL = 0.95
+
+/** Each trial removes at least this share of the bracket, whichever way it ends. */
+const FAIR_SHARE = 0.25
+
+/**
+ * A rate inside a bracket: beside the estimate of the capacity, on the side where more of the bracket lies. Two of them
+ * leave a bracket of the width wanted with the estimate in its middle, where both edges are easy to decide; a rate at the
+ * estimate itself would be a coin toss.
+ *
+ * @param {Level[]} levels
+ * @param {Level} low passes
+ * @param {Level} top fails, or was given up
+ * @param {number} width wanted, in ln(rate)
+ * @returns {number | null} null: the bracket is narrow enough, or there is no rate inside
+ */
+export function rateInside(levels, low, top, width) {
+  const [from, to] = [Math.log(low.rate_rps), Math.log(top.rate_rps)]
+  if (to - from <= width) return null
+  const estimate = Math.min(to, crossingOf(levels.filter(({ votes }) => votes > 0)) ?? to)
+  const rate_rps = roundRate(Math.exp(beside(estimate, from, to, width)))
+  const inside = Math.min(top.rate_rps - 1, Math.max(low.rate_rps + 1, rate_rps))
+  return inside > low.rate_rps ? inside : null
+}
+
+/** All in ln(rate). @param {number} estimate @param {number} from @param {number} to @param {number} width @returns {number} */
+function beside(estimate, from, to, width) {
+  if (estimate - from < to - estimate) return -beside(-estimate, -to, -from, width)
+  const fair = FAIR_SHARE * (to - from)
+  const wanted = Math.min(estimate - ASIDE * width, to - FULL * width)
+  const isNarrowThen = to - wanted <= width
+  return Math.min(to - fair, isNarrowThen ? wanted : Math.max(from + fair, wanted))
+}
+
+/** Three digits, whole, at least 1. @param {number} rate_rps */
+export function roundRate(rate_rps) {
+  return Math.max(1, Math.round(Number(rate_rps.toPrecision(DIGITS))))
+}
+
+/**
+ * Where the isotonic fit of the scores crosses 0 (the idea: aiperf's smooth_isotonic).
+ *
+ * @param {Level[]} levels rising
+ * @returns {number | null} ln(rate); null: it stays below, since what bounds the search is the generator
+ */
+function crossingOf(levels) {
+  const fit = isotonicFit(levels.map(({ score, votes }) => ({ value: score, weight: votes })))
+  const above = fit.findIndex((value) => value >= 0)
+  if (above <= 0) return null
+  const [x0, x1] = [above - 1, above].map((i) => Math.log(levels[i].rate_rps))
+  const [y0, y1] = [fit[above - 1], fit[above]]
+  return x0 + ((x1 - x0) * -y0) / (y1 - y0)
+}

@@ -1,0 +1,128 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { parse } from 'dotenv'
+
+/** It lists every setting of the API. */
+const EXAMPLE = new URL('../../.env.example', import.meta.url)
+
+/** Of Node itself, they change what is measured. */
+const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
+
+/**
+ * Variables that decide how a client connects: those of libpq (Postgres manual, "Environment Variables") and of pg itself.
+ * PGPASSFILE is not among them, since it does not say which database is meant.
+ */
+const OF_PG = new Set(
+  [
+    ...['HOST', 'HOSTADDR', 'PORT', 'DATABASE', 'USER', 'PASSWORD', 'REQUIREAUTH', 'CHANNELBINDING', 'SERVICE'],
+    ...['SERVICEFILE', 'OPTIONS', 'APPNAME', 'SSLMODE', 'REQUIRESSL', 'SSLCOMPRESSION', 'SSLCERT', 'SSLKEY'],
+    ...['SSLCERTMODE', 'SSLROOTCERT', 'SSLCRL', 'SSLCRLDIR', 'SSLSNI', 'SSLNEGOTIATION', 'SSLMINPROTOCOLVERSION'],
+    ...['SSLMAXPROTOCOLVERSION', 'REQUIREPEER', 'GSSENCMODE', 'KRBSRVNAME', 'GSSLIB', 'GSSDELEGATION'],
+    ...['CONNECT_TIMEOUT', 'CLIENTENCODING', 'TARGETSESSIONATTRS', 'LOADBALANCEHOSTS', 'MINPROTOCOLVERSION'],
+    ...['MAXPROTOCOLVERSION', 'DATESTYLE', 'TZ', 'GEQO', 'SYSCONFDIR', 'LOCALEDIR'],
+    ...['BINARY', 'CLIENT_ENCODING', 'REPLICATION'],
+  ].map((name) => `PG${name}`),
+)
+
+/**
+ * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places; a run
+ * reads back what it took. The database is the exception: it is resolved once, here. The PG* variables complete the one
+ * URL that everybody uses (sql/address.js), and are taken out of this process, so that none of its connections can differ.
+ *
+ * @param {NodeJS.ProcessEnv} [env]
+ * @param {string} [dotenvFile]
+ * @returns {Environment}
+ *
+ * @typedef {object} Environment
+ * @property {GivenDatabase} database
+ * @property {Record<string, string | undefined>} pg variables of the environment alone
+ * @property {NodeJS.ProcessEnv} forApi
+ * @property {NodeJS.ProcessEnv} settings as the API will find them
+ *
+ * @typedef {object} GivenDatabase
+ * @property {string | undefined} url undefined: the embedded Postgres
+ * @property {boolean} isNamed for this run; a URL in `.env` is there for the API, and names nothing that may be emptied
+ * @property {Record<string, string | undefined>} pg variables, for what the URL leaves out
+ */
+export function readEnvironment(env = process.env, dotenvFile = '.env') {
+  const file = existsSync(dotenvFile) ? parse(readFileSync(dotenvFile)) : {}
+  const isNamed = env.DATABASE_URL !== undefined
+  const url = (env.DATABASE_URL ?? file.DATABASE_URL) || undefined
+  const pg = pgVariablesOf(env)
+  const settings = { ...file, ...env }
+  if (env === process.env) for (const name of Object.keys(env).filter(isPg)) delete process.env[name]
+  return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
+}
+
+/**
+ * The environment with the database of the command line, which wins.
+ *
+ * @param {Environment} environment
+ * @param {string | undefined} asked URL, or "embedded"
+ * @returns {Environment}
+ */
+export function withDatabase(environment, asked) {
+  if (asked === undefined) return environment
+  const url = asked === 'embedded' ? undefined : asked
+  return { ...environment, database: { url, isNamed: true, pg: environment.pg } }
+}
+
+/** @param {string} name */
+function isPg(name) {
+  return OF_PG.has(name)
+}
+
+/** NODE_TLS_REJECT_UNAUTHORIZED goes with them, since it decides whether TLS verifies the server. @param {NodeJS.ProcessEnv} env */
+function pgVariablesOf(env) {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => isPg(name) || name === 'NODE_TLS_REJECT_UNAUTHORIZED'),
+  )
+}
+
+/**
+ * Settings passed to the API on another host. Nothing else leaves this machine.
+ *
+ * @param {NodeJS.ProcessEnv} settings
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function settingsOf(settings) {
+  const names = [...readFileSync(EXAMPLE, 'utf8').matchAll(/^#(\w+)=/gm)].map(([, name]) => name)
+  const known = [...names, ...OF_NODE].filter((name) => name !== 'DATABASE_URL' && settings[name] !== undefined)
+  return Object.fromEntries(known.map((name) => [name, settings[name]]))
+}
+
+/** @type {Map<string, string>} */
+const taken = new Map()
+
+/** Programs that we start could not run without these. */
+const NEEDED = ['PATH', 'HOME', 'TMPDIR']
+
+/**
+ * A variable that holds a secret. It is taken out of our environment, so that no process that we start inherits it.
+ *
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+export function takeVariable(name) {
+  const value = taken.get(name) ?? process.env[name]
+  if (value === undefined) return undefined
+  taken.set(name, value)
+  if (!NEEDED.includes(name)) delete process.env[name]
+  return value
+}
+
+/** What any program needs, and nothing that would change the API. @param {NodeJS.ProcessEnv} [env] */
+export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
+  return { PATH, HOME, TMPDIR }
+}
+
+/**
+ * The address of this machine that a connection by ssh came to (ssh(1)): the load will find the same way.
+ *
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {string | null} null: none came, or it holds for one wire alone
+ */
+export function sshAddress(env = process.env) {
+  const address = env.SSH_CONNECTION?.split(' ')[2] ?? ''
+  return isIP(address) && !address.includes('%') ? address : null
+}

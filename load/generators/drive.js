@@ -1,0 +1,162 @@
+import { writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { startChild } from '../system/processes.js'
+import { DRIVERS } from './drivers/index.js'
+
+/**
+ * @import { Load } from './drivers/index.js'
+ * @import { Traffic } from './drivers/recorder.js'
+ */
+
+const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))
+const STOP_GRACE_MS = 500
+
+/** Time for a generator with too little CPU to open its connections, or to sum up millions of latencies. */
+const GRACE_S = 10
+
+/**
+ * Starts the generator's process for one trial. It has a deadline for all it is asked to do: the time that the load takes,
+ * twice the timeout and a grace period. A generator that misses its deadline is killed with its children.
+ *
+ * @param {Load} load
+ * @param {AbortSignal} signal stops it within a second
+ * @param {(counts: any) => void} onCounts
+ * @param {{ nofile?: number | null, grace_s?: number }} [limits] of its process; grace_s: unless told otherwise, that of its
+ *   driver
+ * @returns {Promise<Generator>}
+ */
+export async function startGenerator(load, signal, onCounts, { nofile = null, grace_s = graceOf(load) } = {}) {
+  signal.throwIfAborted()
+  const command = [process.execPath, GENERATOR]
+  const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
+  const { child, exited, kill, stop } = startChild(command, { cores: null, nofile, stdio })
+  goFirst(child.pid)
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  const lost = exited.then(({ code, signal: by }) => {
+    signal.throwIfAborted()
+    throw new Error(`the generator's process ended (${by ?? `code ${code}`})`)
+  })
+  lost.catch(() => {})
+
+  const beyond_s = 2 * load.timeout_s + grace_s
+  // A process needs its start-up time, however short the grace period is afterwards.
+  const opening_s = 2 * load.timeout_s + Math.max(grace_s, graceOf(load))
+  let extend = (/** @type {number} */ _seconds) => {}
+
+  /** @param {{ command: string, duration_s?: number, load?: object }} message @param {() => void} [onEnd] @returns {Promise<any>} */
+  async function ask(message, onEnd = () => {}) {
+    const late = deadline((limit_s) => {
+      kill()
+      const what = `the generator (${load.driver}) to end "${message.command}" within ${limit_s} s`
+      return new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`)
+    })
+    extend = late.extend
+    late.extend(message.command === 'open' ? opening_s : (message.duration_s ?? 0) + beyond_s)
+    const answered = new Promise((resolve, reject) => {
+      const onMessage = (/** @type {any} */ reply) => {
+        if (reply.counts) return onCounts(reply.counts)
+        if (reply.ended) return onEnd()
+        child.off('message', onMessage)
+        if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
+        else resolve(reply.result)
+      }
+      child.on('message', onMessage)
+      child.send(message, (error) => error && reject(error))
+    })
+    try {
+      return await Promise.race([answered, late.missed, lost])
+    } finally {
+      late.clear()
+    }
+  }
+
+  const generator = {
+    pid: /** @type {number} */ (child.pid),
+    ready: (/** @type {number} */ duration_s) => ask({ command: 'ready', duration_s }),
+    run: (/** @type {number} */ duration_s, /** @type {() => void} */ onEnd = () => {}) => {
+      return ask({ command: 'run', duration_s }, onEnd)
+    },
+    enough: () => {
+      extend(beyond_s)
+      if (child.connected) child.send({ command: 'enough' }, () => {})
+    },
+    close: async () => {
+      signal.removeEventListener('abort', abort)
+      if (child.connected) child.send({ command: 'close' }, () => {})
+      await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref())])
+      await stop(STOP_GRACE_MS)
+    },
+  }
+  try {
+    await ask({ command: 'open', load })
+    return generator
+  } catch (error) {
+    await generator.close()
+    throw error
+  }
+}
+
+/** @param {Load} load */
+function graceOf({ driver }) {
+  return GRACE_S + (DRIVERS[driver].grace_s ?? 0)
+}
+
+/**
+ * @param {(limit_s: number) => Error} onMissed
+ * @returns {{ missed: Promise<never>, extend: (limit_s: number) => void, clear: () => void }} extend: counts from now, and is
+ *   no longer possible once it was cleared
+ */
+function deadline(onMissed) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let cleared = false
+  /** @type {(error: Error) => void} */
+  let miss
+  const missed = /** @type {Promise<never>} */ (
+    new Promise((_resolve, reject) => {
+      miss = reject
+    })
+  )
+  missed.catch(() => {})
+  return {
+    missed,
+    extend(limit_s) {
+      clearTimeout(timer)
+      if (!cleared) timer = setTimeout(() => miss(onMissed(limit_s)), limit_s * 1000)
+    },
+    clear() {
+      cleared = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Against others on its core, where it may be; the least is -20 (setpriority(2)). */
+const PRIORITY = -10
+
+/**
+ * Where the generator shares its core with Postgres, it has to go first: late, it measures itself. Every backend is a
+ * session of its own and would otherwise weigh as much as the whole generator (sched(7), autogroup).
+ *
+ * @param {number | undefined} pid
+ */
+function goFirst(pid) {
+  try {
+    os.setPriority(Number(pid), PRIORITY)
+    writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY))
+  } catch {
+    // Only root may; others see by its lateness whether it mattered.
+  }
+}
+
+/**
+ * @typedef {object} Generator
+ * @property {number} pid
+ * @property {(duration_s: number) => Promise<void>} ready does what the next phase needs before it can begin
+ * @property {(duration_s: number, onEnd?: () => void) => Promise<Traffic>} run one phase;
+ *   onEnd: the last answer has come, and the generator sums up
+ * @property {() => void} enough ends the phase that runs, where the driver can (Phase.enough)
+ * @property {() => Promise<void>} close
+ */

@@ -1,0 +1,220 @@
+import { createRequire } from 'node:module'
+import { UsageError } from '../../command/flags.js'
+import { createMix } from '../mix.js'
+import { createParser } from './autocannon/parser.js'
+import { countByEntry } from './by-entry.js'
+import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { headOf, headsOf } from './head.js'
+import { Recorder } from './recorder.js'
+import { sends } from './refuse.js'
+
+/**
+ * @import { Mix } from '../mix.js'
+ * @import { Driver, Load, Phase } from './index.js'
+ * @import { Traffic } from './recorder.js'
+ */
+
+/** autocannon looks this often whether it is at its end. */
+const END_CHECK_INTERVAL_MS = 100
+const RECONNECT_DELAY_MS = 10
+
+/**
+ * Closed loop: each connection sends when its answer has come. Its rate option is not offered, since it sends in
+ * one-second bursts, and its histogram (1 ms) is not used: every answer is taken down by its own time.
+ *
+ * @type {Driver}
+ */
+export const autocannon = {
+  name: 'autocannon',
+  loop: 'closed',
+  version: async () => createRequire(import.meta.url)('autocannon/package.json').version,
+
+  check(asked) {
+    // It connects with rejectUnauthorized: false, and no option of it can change that (lib/httpClient.js, 9.0.0).
+    if (asked.url.startsWith('https:')) refuse('https, since it does not check certificates')
+    // It does not tell its parser which request a response belongs to.
+    if (sends(asked, 'HEAD')) refuse('HEAD')
+  },
+
+  async open(load) {
+    // Half of a generator's start, which the others need not wait for.
+    const { default: runAutocannon } = await import('autocannon')
+    const mix = createMix(load.mix, load.trial)
+    let requests = 0
+    return {
+      run: (phase) => drive(runAutocannon, load, phase, mix, () => requests++),
+      close: async () => {},
+    }
+  },
+}
+
+/**
+ * @param {any} runAutocannon
+ * @param {Load} load
+ * @param {Phase} phase
+ * @param {Mix} mix
+ * @param {() => number} nextNumber
+ * @returns {Promise<Traffic>}
+ */
+async function drive(runAutocannon, load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
+  const recorder = new Recorder()
+  const byEntry = countByEntry(load.mix)
+  const requestBytes = requestsOf(load, mix)
+  /** @type {any[]} */
+  const clients = []
+  const start_ms = performance.now()
+  const instance = runAutocannon({
+    url: load.url,
+    method: mix.method,
+    headers: Object.fromEntries(mix.headers),
+    connections: load.connections,
+    timeout: Math.max(1, Math.ceil(load.timeout_s)),
+    sampleInt: END_CHECK_INTERVAL_MS,
+    // The end is ours, see finish(); this is the bound for clients that never get there.
+    duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
+    setupClient: (/** @type {any} */ client) => {
+      clients.push(client)
+      // Its setBody puts the whole request together anew, headers and defaults: 8 of 28 us a request.
+      client.getRequestBuffer = () => {
+        const { name, bytes } = requestBytes(nextNumber())
+        client.entryName = name
+        return bytes
+      }
+      watch(client, recorder, { byEntry, start_ms, timeout_ms: load.timeout_s * 1000, signal })
+    },
+  })
+  // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
+  // told that the request it is on is its last.
+  const finish = () => {
+    for (const client of clients) client.responseMax = Math.max(1, client.reqsMade)
+  }
+  const finishing = setTimeout(finish, duration_s * 1000)
+  const counting = setInterval(() => onCounts(recorder.counts), 1000)
+  const abort = () => instance.stop()
+  signal.addEventListener('abort', abort)
+  try {
+    await instance
+  } finally {
+    clearTimeout(finishing)
+    clearInterval(counting)
+    signal.removeEventListener('abort', abort)
+  }
+  signal.throwIfAborted()
+  onEnd()
+  return { ...recorder.summary(recorder.sent, duration_s), ...byEntry.summary(), lateness_ms: null }
+}
+
+/**
+ * Records the outcome of each request of one connection. autocannon itself counts neither a request whose connection
+ * the server closed, nor whose error it was.
+ *
+ * @param {any} client autocannon's, an event emitter
+ * @param {Recorder} recorder
+ * @param {{ byEntry: ReturnType<typeof countByEntry>, start_ms: number, timeout_ms: number, signal: AbortSignal }} run
+ */
+function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
+  let sentAt_ms = 0
+  let waiting = false
+  let closing = false
+  let timedOut = false
+  /** @type {{ sentOn: unknown, answeredOn: unknown }} connections: of the request on its way, and of the last answer */
+  const used = { sentOn: null, answeredOn: null }
+
+  const parser = createParser(client, () => {
+    if (waiting) recorder.error(PROTOCOL)
+    reconnectLater()
+  })
+  client.parser = parser
+
+  /** It goes on to the next request, or to its end, without an answer: the server closed, or the wait was too long. */
+  function settleLost() {
+    if (!waiting) return
+    waiting = false
+    client.pipelinedRequests.clear()
+    // autocannon writes on even behind an answer that said it was the last: nobody was asked for this one.
+    if (closing) return recorder.sent--
+    const waited_ms = performance.now() - sentAt_ms
+    // autocannon's timer may fire a little early by this clock.
+    if (timedOut || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
+    const status = parser.end()
+    if (status !== null) answered(status)
+    else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
+  }
+
+  /** @param {number} status */
+  function answered(status) {
+    const now_ms = performance.now()
+    waiting = false
+    used.answeredOn = used.sentOn
+    recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
+    byEntry.answer(client.entryName, status, now_ms - sentAt_ms)
+  }
+
+  /** autocannon connects again at once, forever within one tick where there is no descriptor. Destroyed, it waits. */
+  function reconnectLater() {
+    waiting = false
+    client.destroyed = true
+    client._destroyConnection()
+    client.timeoutTicker.reschedule(client.timeout)
+    setTimeout(() => {
+      if (signal.aborted) return
+      client.destroyed = false
+      client._connect()
+    }, RECONNECT_DELAY_MS)
+  }
+
+  client.on('request', () => {
+    settleLost()
+    waiting = true
+    timedOut = false
+    closing = closing && client.conn === used.sentOn
+    used.sentOn = client.conn
+    sentAt_ms = performance.now()
+    recorder.sent++
+  })
+  client.on('headers', (/** @type {{ shouldKeepAlive: boolean }} */ head) => {
+    closing = !head.shouldKeepAlive
+  })
+  client.on('response', answered)
+  client.on('timeout', () => {
+    timedOut = true
+  })
+  client.on('connError', (/** @type {Error} */ error) => {
+    if (waiting) recorder.error(sideOfCode(error))
+    reconnectLater()
+  })
+  client.on('done', settleLost)
+}
+
+/**
+ * @param {Load} load
+ * @param {Mix} mix
+ * @returns {(i: number) => { name: string, bytes: Buffer }} request i, and its entry's name
+ */
+function requestsOf({ url, fresh_connections: last }, mix) {
+  if (mix.varied) {
+    const head = headsOf(url, { last })
+    return (i) => {
+      const request = mix.request(i)
+      return { name: request.name, bytes: bytesOf(head(request), request.body) }
+    }
+  }
+  const head = headOf(url, mix, { last })
+  return (i) => {
+    const body = mix.body(i)
+    return { name: mix.name, bytes: bytesOf(head(body), body) }
+  }
+}
+
+/** @param {string} head @param {string | Buffer} body a string is one byte a character */
+function bytesOf(head, body) {
+  if (typeof body === 'string') return Buffer.from(head + body, 'latin1')
+  return Buffer.concat([Buffer.from(head, 'latin1'), body])
+}
+
+/** @param {string} what @returns {never} */
+function refuse(what) {
+  throw new UsageError(
+    `autocannon, the closed loop, cannot do ${what}: expected an open-loop --driver (paced or vegeta) with --rates`,
+  )
+}

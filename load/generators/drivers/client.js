@@ -1,0 +1,209 @@
+import http from 'node:http'
+import https from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMix } from '../mix.js'
+import { countByEntry } from './by-entry.js'
+import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { Recorder, Samples } from './recorder.js'
+
+/**
+ * @import { Mix } from '../mix.js'
+ * @import { Driver, Load, Phase } from './index.js'
+ * @import { Distribution, Traffic } from './recorder.js'
+ */
+
+/** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
+export const BUCKETS_PER_DECADE = 100
+
+/** In the order in which they happen; the first three once per connection. */
+const PHASES = /** @type {const} */ (['dns', 'connect', 'tls', 'write', 'wait', 'read'])
+const SETUP = ['dns', 'connect', 'tls']
+
+const RETRY_DELAY_MS = 10
+
+/** Node limits the size of an interim response (1xx), not their number. */
+const INTERIM_MAX = 1000
+
+/**
+ * Closed loop by Node's own HTTP client, for any HTTP or HTTPS service: each worker has a connection of its own, sends when
+ * its answer has come, at most so often as it may, and takes down the phases of each request. The set-up of a connection is
+ * no part of a latency; it is told apart. Slower than autocannon, and more to see.
+ *
+ * @type {Driver}
+ */
+export const client = {
+  name: 'client',
+  loop: 'closed',
+  version: async () => process.version,
+
+  async open(load) {
+    const mix = createMix(load.mix, load.trial)
+    let requests = 0
+    return {
+      run: (phase) => drive(load, phase, mix, () => requests++),
+      close: async () => {},
+    }
+  },
+}
+
+/**
+ * @param {Load} load
+ * @param {Phase} phase
+ * @param {Mix} mix
+ * @param {() => number} nextNumber
+ * @returns {Promise<Traffic & { phases_ms: Phases, buckets: Record<string, number> }>}
+ */
+async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
+  const recorder = new Recorder()
+  const byEntry = countByEntry(load.mix)
+  const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
+  /** @type {Record<string, number>} */
+  const buckets = {}
+  const start_ms = performance.now()
+  const end_ms = start_ms + duration_s * 1000
+  const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
+  const url = new URL(load.url)
+  const { Agent, request } = url.protocol === 'https:' ? https : http
+  const counting = setInterval(() => onCounts(recorder.counts), 1000)
+
+  async function work() {
+    const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
+    try {
+      for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
+        const { name, method, path, body, ...own } = mix.request(nextNumber())
+        const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+        const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
+        const where = path === null ? {} : { path }
+        recorder.sent++
+        const ended = await exchange(request(url, { method, headers, agent, ...where }), bytes, load, signal)
+        const now_ms = performance.now()
+        if (ended.error) {
+          recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
+          await sleep(RETRY_DELAY_MS)
+        } else {
+          recorder.answer(ended.status, ended.latency_ms, now_ms - start_ms)
+          byEntry.answer(name, ended.status, ended.latency_ms)
+          const isOk = ended.status >= 200 && ended.status < 300
+          const bucket = String(bucketOf(ended.latency_ms))
+          if (isOk) buckets[bucket] = (buckets[bucket] ?? 0) + 1
+          for (const [part, phase_ms] of Object.entries(ended.phases_ms)) {
+            if (isOk || SETUP.includes(part)) phases[part].add(phase_ms)
+          }
+        }
+        due_ms = Math.max(performance.now(), due_ms + gap_ms)
+        if (due_ms > performance.now()) await sleep(due_ms - performance.now())
+      }
+    } finally {
+      agent.destroy()
+    }
+  }
+
+  try {
+    await Promise.all(Array.from({ length: load.connections }, work))
+  } finally {
+    clearInterval(counting)
+  }
+  signal.throwIfAborted()
+  onEnd()
+  const phases_ms = Object.fromEntries(Object.entries(phases).map(([name, samples]) => [name, samples.distribution()]))
+  return {
+    ...recorder.summary(recorder.sent, duration_s),
+    ...byEntry.summary(),
+    lateness_ms: null,
+    phases_ms: /** @type {Phases} */ (phases_ms),
+    buckets,
+  }
+}
+
+/** @typedef {Record<typeof PHASES[number], Distribution | null>} Phases */
+
+/** The number of the bucket of a latency. @param {number} latency_ms */
+export function bucketOf(latency_ms) {
+  return Math.floor(BUCKETS_PER_DECADE * Math.log10(Math.max(latency_ms, 1e-3)))
+}
+
+/** The middle of a bucket, in ms. @param {number} bucket */
+export function middleOf(bucket) {
+  return 10 ** ((bucket + 0.5) / BUCKETS_PER_DECADE)
+}
+
+/**
+ * One request and its answer.
+ *
+ * @param {http.ClientRequest} req
+ * @param {Buffer} body
+ * @param {{ timeout_s: number }} load
+ * @param {AbortSignal} signal
+ * @returns {Promise<{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }>}
+ */
+function exchange(req, body, { timeout_s }, signal) {
+  return new Promise((resolve) => {
+    /** @type {Record<string, number>} */
+    const phases_ms = {}
+    let last_ms = performance.now()
+    let ready_ms = last_ms
+    let status = 0
+    /** @param {string | null} [name] the phase that ends now */
+    const mark = (name) => {
+      const now_ms = performance.now()
+      if (name) phases_ms[name] = now_ms - last_ms
+      last_ms = now_ms
+    }
+    /** @param {string | null} error */
+    const settle = (error) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+      resolve({ status, latency_ms: performance.now() - ready_ms, phases_ms, error })
+    }
+    const abort = () => void req.destroy()
+    /** @param {string} error */
+    const giveUp = (error) => {
+      settle(error)
+      req.destroy()
+    }
+    const timer = setTimeout(() => giveUp(TIMEOUT), timeout_s * 1000)
+    let interim = 0
+    req.on('information', () => {
+      if (++interim > INTERIM_MAX) giveUp(PROTOCOL)
+    })
+    // Without a listener, Node closes the connection and says nothing.
+    req.on('upgrade', (_res, socket) => {
+      socket.destroy()
+      giveUp(PROTOCOL)
+    })
+    signal.addEventListener('abort', abort, { once: true })
+    const ready = () => {
+      mark(null)
+      ready_ms = last_ms
+    }
+    req.on('socket', (socket) => {
+      if (!socket.connecting) return ready()
+      const secure = 'encrypted' in socket
+      socket.once('lookup', () => mark('dns'))
+      socket.once('connect', () => {
+        mark('connect')
+        if (!secure) ready()
+      })
+      socket.once('secureConnect', () => {
+        mark('tls')
+        ready()
+      })
+    })
+    req.on('finish', () => mark('write'))
+    req.on('response', (res) => {
+      mark('wait')
+      status = res.statusCode ?? 0
+      res.on('end', () => {
+        mark('read')
+        settle(null)
+      })
+      res.on('error', () => settle(sideOfEnd({ reused: req.reusedSocket, answerBegan: true })))
+      res.resume()
+    })
+    req.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+      const ended = error.code === 'ECONNRESET' && error.message === 'socket hang up'
+      settle(ended ? sideOfEnd({ reused: req.reusedSocket, answerBegan: status > 0 }) : sideOfCode(error))
+    })
+    req.end(body)
+  })
+}

@@ -1,0 +1,103 @@
+import { TIMEOUT, UNSENT } from './errors.js'
+import { Recorder } from './recorder.js'
+import { constantRate } from './schedule.js'
+
+/**
+ * @import { Connection, Done } from './connection.js'
+ * @import { Load, Phase } from './index.js'
+ * @import { Traffic } from './recorder.js'
+ */
+
+/** Node's timers resolve 1 ms; answers pump too, so at high rates it is finer. */
+const PUMP_INTERVAL_MS = 1
+
+/** How often the connections are searched for requests that have waited too long. */
+const EXPIRE_INTERVAL_MS = 50
+
+/**
+ * @typedef {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} Clock in ms
+ * @type {Clock}
+ */
+const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
+
+/**
+ * Runs one phase to its end: every request answered, failed or given up.
+ *
+ * @template {Pick<Connection, 'expire'>} C
+ * @param {C[]} connections
+ * @param {(connection: C, i: number, done: Done) => void} write
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s'>} load
+ * @param {Phase} phase
+ * @param {Clock} [clock]
+ * @returns {Promise<Traffic>}
+ */
+export function pace(connections, write, load, phase, clock = REAL_CLOCK) {
+  const { rate_rps, timeout_s } = load
+  const { duration_s, signal, onCounts, onEnd, enough } = phase
+  const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
+  const recorder = new Recorder()
+  const timeout_ms = timeout_s * 1000
+  const idle = [...connections]
+  const start_ms = clock.now()
+  let total = schedule.total
+  let length_s = duration_s
+  let noticed = 0
+  let next = 0
+
+  function pump() {
+    const elapsed_ms = clock.now() - start_ms
+    const due = Math.min(total, schedule.dueBy(elapsed_ms))
+    for (; noticed < due; noticed++) recorder.late(elapsed_ms - schedule.dueAt_ms(noticed))
+    for (; next < due; next++) {
+      const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
+      if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms)
+      else if (idle.length > 0) dispatch(/** @type {C} */ (idle.shift()), next)
+      else return
+    }
+  }
+
+  /** @param {C} connection @param {number} i */
+  function dispatch(connection, i) {
+    recorder.sent++
+    recorder.queued(clock.now() - start_ms - schedule.dueAt_ms(i))
+    write(connection, i, (status, error) => {
+      const at_ms = clock.now() - start_ms
+      const latency_ms = at_ms - schedule.dueAt_ms(i)
+      if (error) recorder.error(error, error === TIMEOUT ? latency_ms : undefined)
+      else recorder.answer(status, latency_ms, at_ms)
+      idle.push(connection)
+      pump()
+    })
+  }
+
+  return new Promise((resolve, reject) => {
+    const pumping = clock.setInterval(() => {
+      pump()
+      if (recorder.completed + recorder.failed < total) return
+      onEnd()
+      end(resolve, recorder.summary(total, length_s))
+    }, PUMP_INTERVAL_MS)
+    const expiring = clock.setInterval(() => {
+      for (const connection of connections) connection.expire(timeout_ms, clock.now())
+    }, EXPIRE_INTERVAL_MS)
+    const counting = clock.setInterval(() => onCounts(recorder.counts), 1000)
+    const abort = () => end(reject, signal.reason)
+    signal.addEventListener('abort', abort)
+    const stop = () => {
+      length_s = Math.min(duration_s, (clock.now() - start_ms) / 1000)
+      total = schedule.dueBy(length_s * 1000)
+    }
+    if (enough.aborted) stop()
+    enough.addEventListener('abort', stop, { once: true })
+
+    /** @template T @param {(value: T) => void} settle @param {T} value */
+    function end(settle, value) {
+      // Answers that come after an abort send nothing more.
+      total = 0
+      for (const timer of [pumping, expiring, counting]) clock.clearInterval(timer)
+      signal.removeEventListener('abort', abort)
+      enough.removeEventListener('abort', stop)
+      settle(value)
+    }
+  })
+}

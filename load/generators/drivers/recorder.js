@@ -1,0 +1,183 @@
+/**
+ * @import { ByEntry } from './by-entry.js'
+ * @import { HostTraffic } from './vegeta/hits.js'
+ */
+
+const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
+
+/**
+ * Records the outcome of each request, and sums it up. Samples are kept whole, so percentiles are exact.
+ */
+export class Recorder {
+  #latencies = new Samples()
+  #okLatencies = new Samples()
+  #lateness = new Samples()
+  #queued = new Samples()
+  /** @type {Record<string, number>} */
+  #status = {}
+  /** @type {Record<string, number>} */
+  #errors = {}
+  /** @type {{ completed: number, ok: number }[]} */
+  #seconds = []
+  #lastAnswer_ms = 0
+  sent = 0
+  completed = 0
+  ok = 0
+  failed = 0
+
+  /** @param {number} lateness_ms how long after its time the generator turned to a request; its own fault alone */
+  late(lateness_ms) {
+    this.#lateness.add(lateness_ms)
+  }
+
+  /** @param {number} queued_ms from the intended send time to the sending: lateness, and the wait for a connection */
+  queued(queued_ms) {
+    this.#queued.add(queued_ms)
+  }
+
+  /**
+   * @param {number} status
+   * @param {number} latency_ms from the intended send time where there is one
+   * @param {number} at_ms since the start of the measurement
+   */
+  answer(status, latency_ms, at_ms) {
+    const ok = status >= 200 && status < 300
+    const second = this.#second(at_ms)
+    this.completed++
+    second.completed++
+    if (ok) {
+      this.ok++
+      second.ok++
+      this.#okLatencies.add(latency_ms)
+    }
+    this.#status[status] = (this.#status[status] ?? 0) + 1
+    this.#latencies.add(latency_ms)
+    this.#lastAnswer_ms = Math.max(this.#lastAnswer_ms, at_ms)
+  }
+
+  /**
+   * @param {string} key side and kind, from errors.js
+   * @param {number} [waited_ms] how long the client had waited when it gave up: a latency like any other, and a lower
+   *   bound of the true one
+   */
+  error(key, waited_ms) {
+    this.failed++
+    this.#errors[key] = (this.#errors[key] ?? 0) + 1
+    if (waited_ms !== undefined) this.#latencies.add(waited_ms)
+  }
+
+  /** Progress, for somebody who watches. */
+  get counts() {
+    const p99_ms = this.#latencies.lately(0.99)
+    return { sent: this.sent, completed: this.completed, ok: this.ok, failed: this.failed, p99_ms }
+  }
+
+  /**
+   * @param {number} planned requests that should have been answered
+   * @param {number} duration_s the time they were spread over; rates are per second of this or, if the answers took
+   *   longer, of the time to the last answer
+   * @returns {Traffic}
+   */
+  summary(planned, duration_s) {
+    const seconds = Math.max(duration_s, this.#lastAnswer_ms / 1000)
+    return {
+      planned,
+      sent: this.sent,
+      completed: this.completed,
+      achieved_rps: round(this.completed / seconds, 2),
+      goodput_rps: round(this.ok / seconds, 2),
+      success_ratio: planned === 0 ? 0 : this.ok / planned,
+      status: this.#status,
+      errors: this.#errors,
+      latency_ms: this.#latencies.distribution(),
+      ok_latency_ms: this.#okLatencies.distribution(),
+      lateness_ms: this.#lateness.distribution(),
+      queued_ms: this.#queued.distribution(),
+      per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
+    }
+  }
+
+  /** @param {number} at_ms */
+  #second(at_ms) {
+    const index = Math.max(0, Math.floor(at_ms / 1000))
+    this.#seconds[index] ??= { completed: 0, ok: 0 }
+    return this.#seconds[index]
+  }
+}
+
+/**
+ * @typedef {object} Traffic
+ * @property {number} planned
+ * @property {number} sent
+ * @property {number} completed
+ * @property {number} achieved_rps
+ * @property {number} goodput_rps
+ * @property {number} success_ratio
+ * @property {Record<string, number>} status
+ * @property {Record<string, number>} errors
+ * @property {Distribution | null} latency_ms of every request that was answered or timed out
+ * @property {Distribution | null} ok_latency_ms of the successes alone
+ * @property {Distribution | null} lateness_ms null where the loop has no schedule
+ * @property {Distribution | null} queued_ms part of the latency that passed before the sending
+ * @property {{ completed: number, ok: number }[]} per_second
+ * @property {number} [threads] of a program that sends by several threads or processes
+ * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
+ * @property {HostTraffic[]} [hosts] where the load came from several
+ * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
+ *
+ * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
+ */
+
+/** Values for a percentile that somebody only looks at. */
+const ENOUGH = 1000
+
+/** A growing list of numbers in 4 bytes each. */
+export class Samples {
+  #values = new Float32Array(1 << 14)
+  #count = 0
+  #sum = 0
+  #seen = 0
+
+  /** @param {number} value */
+  add(value) {
+    if (this.#count === this.#values.length) {
+      const grown = new Float32Array(this.#count * 2)
+      grown.set(this.#values)
+      this.#values = grown
+    }
+    this.#values[this.#count++] = value
+    this.#sum += value
+  }
+
+  /**
+   * About a percentile of what has come since the last look; of many values some are enough, since the load waits for it.
+   *
+   * @param {number} q
+   * @returns {number | null} null: nothing has come
+   */
+  lately(q) {
+    const step = Math.max(1, Math.floor((this.#count - this.#seen) / ENOUGH))
+    const some = this.#values.subarray(this.#seen, this.#count).filter((_, i) => i % step === 0)
+    this.#seen = this.#count
+    return some.length === 0 ? null : round(some.sort()[Math.ceil(q * some.length) - 1], 3)
+  }
+
+  /** Percentiles by nearest rank. @returns {Distribution | null} null without samples */
+  distribution() {
+    if (this.#count === 0) return null
+    const sorted = this.#values.subarray(0, this.#count).sort()
+    const rank = (/** @type {number} */ q) => round(sorted[Math.ceil(q * this.#count) - 1], 3)
+    const percentiles = Object.entries(PERCENTILES).map(([name, q]) => [name, rank(q)])
+    return /** @type {Distribution} */ ({
+      min: round(sorted[0], 3),
+      mean: round(this.#sum / this.#count, 3),
+      ...Object.fromEntries(percentiles),
+      max: rank(1),
+    })
+  }
+}
+
+/** @param {number} value @param {number} digits */
+function round(value, digits) {
+  return Number(value.toFixed(digits))
+}

@@ -1,0 +1,152 @@
+import fs from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { makeScratch } from '../../../sql/scratch.js'
+import { createMix } from '../mix.js'
+import { refuseEntries } from './refuse.js'
+import { constantRate } from './schedule.js'
+import { attackArguments, localAttack, partsOf, shareOf } from './vegeta/attack.js'
+import { hitsOf, summarise } from './vegeta/hits.js'
+import { binary, versionOf } from './vegeta/program.js'
+import { remoteAttack } from './vegeta/remote.js'
+
+/**
+ * @import { Mix } from '../mix.js'
+ * @import { Driver, Load, Phase } from './index.js'
+ * @import { Attack, Part, Ran } from './vegeta/attack.js'
+ */
+
+/** Beyond its last timeout: one that has too little CPU ends late, and its trial is invalid for that. */
+const LATEST_END_S = 60
+
+/**
+ * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults, which
+ * `unbounded` leaves, it opens sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a request
+ * up; here it is counted from the time at which the schedule wanted it.
+ *
+ * From several hosts or local addresses it is a vegeta on each. They are made ready first, and then begin together.
+ *
+ * @type {Driver}
+ */
+export const vegeta = {
+  name: 'vegeta',
+  loop: 'open',
+  grace_s: 2 * LATEST_END_S,
+  version: async () => versionOf(binary()),
+
+  check(asked) {
+    refuseEntries('vegeta', asked)
+    binary()
+  },
+
+  async open(load) {
+    const program = binary()
+    const folder = makeScratch('vegeta')
+    const mix = createMix(load.mix, load.trial)
+    let requests = 0
+    /** @type {Begun[]} */
+    let begun = []
+    const close = async () => {
+      await Promise.all(begun.map(({ attack }) => attack.close()))
+      begun = []
+    }
+
+    /** @param {Pick<Phase, 'duration_s' | 'signal'>} phase */
+    async function ready({ duration_s, signal }) {
+      const { total } = constantRate(Number(load.rate_rps), duration_s)
+      begun = partsOf(load)
+        .filter((part) => shareOf(part, total) > 0)
+        .map((part) => {
+          const lines = targets(load.url, mix, requests, total, part)
+          return { part, attack: attackOf(program, load, part, lines, { folder, duration_s, signal }) }
+        })
+      requests += total
+      await Promise.all(begun.map(({ attack }) => attack.ready()))
+    }
+
+    return {
+      ready,
+
+      async run(phase) {
+        if (begun.length === 0) await ready(phase)
+        try {
+          const parts = await Promise.all(begun.map((one) => started(one, load, phase)))
+          phase.onEnd()
+          const files = await Promise.all(begun.map(({ attack }) => attack.results()))
+          return summarise(await hitsOf(program, files, phase.signal), parts, load, phase.duration_s)
+        } finally {
+          await close()
+        }
+      },
+
+      close: async () => {
+        await close()
+        await fs.rm(folder, { recursive: true, force: true })
+      },
+    }
+  },
+}
+
+/** @typedef {{ part: Part, attack: Attack }} Begun */
+
+/**
+ * One JSON target a line, those of a part.
+ *
+ * @param {string} url
+ * @param {Mix} mix
+ * @param {number} first
+ * @param {number} count of all parts
+ * @param {Part} part
+ */
+function* targets(url, mix, first, count, { index, of }) {
+  /** @type {Record<string, string[]>} */
+  const header = {}
+  for (const [name, value] of mix.headers) header[name] = [...(header[name] ?? []), value]
+  for (let i = first + index; i < first + count; i += of) {
+    const body = base64(mix.body(i))
+    yield `${JSON.stringify({ method: mix.method, url, header, body })}\n`
+  }
+}
+
+/** @param {string | Buffer} body a string is one byte a character */
+function base64(body) {
+  return (typeof body === 'string' ? Buffer.from(body, 'latin1') : body).toString('base64')
+}
+
+/**
+ * @param {string} program here
+ * @param {Load} load
+ * @param {Part} part
+ * @param {Iterable<string>} lines
+ * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
+ */
+function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
+  const output = path.join(folder, `results-${part.index}.bin`)
+  const args = attackArguments(load, part, duration_s)
+  if (part.host === null) return localAttack(program, args, lines, { output, signal })
+  return remoteAttack(part.host, args, lines, { config: load.ssh_config ?? null, output, signal })
+}
+
+/**
+ * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.
+ *
+ * @param {Begun} begun
+ * @param {Load} load
+ * @param {Phase} phase
+ * @throws where vegeta does not end, since it has been stopped, or its host stands still
+ */
+async function started({ part, attack }, { rate_rps, timeout_s, latest_end_s = LATEST_END_S }, { duration_s, signal }) {
+  if (part.index > 0) await setTimeout((part.index * 1000) / Number(rate_rps), undefined, { signal })
+  const most_s = duration_s + 2 * timeout_s + latest_end_s
+  const ended = new AbortController()
+  const late = setTimeout(most_s * 1000, undefined, { signal: ended.signal }).then(() => {
+    const where = part.host ? `${part.host.host}: ` : ''
+    throw new Error(`${where}expected vegeta to end within ${most_s} s, and it still runs: has it been stopped?`)
+  })
+  try {
+    return { part, ran: /** @type {Ran} */ (await Promise.race([attack.run(), late])) }
+  } finally {
+    late.catch(() => {})
+    ended.abort()
+  }
+}

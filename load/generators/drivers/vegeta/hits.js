@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { sideOfText, TIMEOUT, UNSENT } from '../errors.js'
+import { Recorder, Samples } from '../recorder.js'
+import { constantRate } from '../schedule.js'
+import { shareOf } from './attack.js'
+
+/**
+ * @import { Load } from '../index.js'
+ * @import { Distribution, Traffic } from '../recorder.js'
+ * @import { Part, Ran } from './attack.js'
+ */
+
+/** timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq: what `vegeta encode -to csv` writes. */
+const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(\d+),/
+
+/** A worker's word for "the list is at its end", which vegeta counts as a result. */
+const NO_TARGETS = 'no targets to attack'
+
+/**
+ * @typedef {object} Hit times in ms; begin since the part's first row, by the part's own clock
+ * @property {number} seq
+ * @property {number} begin_ms
+ * @property {number} latency_ms as vegeta counts it
+ * @property {number} status 0 without an answer
+ * @property {string} error
+ *
+ * @typedef {object} Hits of one part
+ * @property {Hit[]} hits in the order of begin
+ * @property {bigint} base_ns of that part's clock at begin 0
+ */
+
+/**
+ * The hits of all parts, whose files vegeta itself merges.
+ *
+ * @param {string} program
+ * @param {string[]} files
+ * @param {AbortSignal} signal
+ * @returns {Promise<Map<number, Hits>>} by part
+ */
+export async function hitsOf(program, files, signal) {
+  const child = spawn(program, ['encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
+  const exited = once(child, 'exit')
+  exited.catch(() => {})
+  /** @type {Map<number, Hits>} */
+  const parts = new Map()
+  for await (const line of createInterface({ input: child.stdout })) {
+    const match = CSV_ROW.exec(line)
+    // The line itself may hold secrets: the URL, and what was answered.
+    if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that are none`)
+    const [, timestamp_ns, status, latency_ns, error, name, seq] = match
+    if (error === NO_TARGETS) continue
+    const part = Number(name)
+    const own = parts.get(part) ?? { hits: [], base_ns: BigInt(timestamp_ns) }
+    parts.set(part, own)
+    const begin_ms = Number(BigInt(timestamp_ns) - own.base_ns) / 1e6
+    own.hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
+  }
+  signal.throwIfAborted()
+  const [code] = await exited
+  if (code !== 0) throw new Error(`vegeta encode ended with code ${code}; its words are above`)
+  for (const { hits } of parts.values()) hits.sort((a, b) => a.begin_ms - b.begin_ms)
+  return parts
+}
+
+/**
+ * All parts as one: every sample is in it, and each is by its own part's schedule and clock.
+ *
+ * @param {Map<number, Hits>} found
+ * @param {{ part: Part, ran: Ran }[]} parts
+ * @param {Load} load
+ * @param {number} duration_s
+ * @returns {Traffic}
+ */
+export function summarise(found, parts, load, duration_s) {
+  const { total } = constantRate(Number(load.rate_rps), duration_s)
+  const recorder = new Recorder()
+  const hosts = parts.map(({ part, ran }) => {
+    const own = found.get(part.index) ?? { hits: [], base_ns: 0n }
+    return record(recorder, own, { part, ran, total }, load, duration_s)
+  })
+  const traffic = recorder.summary(total, duration_s)
+  return load.load_hosts ? { ...traffic, hosts } : traffic
+}
+
+/**
+ * @param {Recorder} recorder
+ * @param {Hits} own
+ * @param {{ part: Part, ran: Ran, total: number }} context
+ * @param {Load} load
+ * @param {number} duration_s
+ * @returns {HostTraffic}
+ */
+function record(recorder, { hits, base_ns }, { part, ran, total }, load, duration_s) {
+  const { rate_rps, connections, unbounded } = load
+  const interval_ms = (part.of * 1000) / Number(rate_rps)
+  const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * interval_ms
+  const planned = shareOf(part, total)
+  const workers = shareOf(part, connections)
+  const lateness = new Samples()
+  // vegeta does not tell when it started: the earliest start that makes no request early is the best there is.
+  const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - dueAt_ms(hit)), 0)
+  const spells = freeSpells(hits, workers, start_ms)
+  const [freeToDue, freeToBegin] = [timeWithin(spells), timeWithin(spells)]
+  let completed = 0
+  /** @type {Record<string, number>} */
+  const errors = {}
+  const failed = (/** @type {string} */ side, /** @type {number} */ latency_ms) => {
+    errors[side] = (errors[side] ?? 0) + 1
+    recorder.error(side, side === TIMEOUT ? latency_ms : undefined)
+  }
+  for (const hit of hits) {
+    const due_ms = start_ms + dueAt_ms(hit)
+    const slip_ms = hit.begin_ms - due_ms
+    // While all workers wait for answers, a late start is the target's doing; while one is free, it is vegeta's.
+    const late_ms = unbounded ? slip_ms : freeToBegin(hit.begin_ms) - freeToDue(due_ms)
+    recorder.late(late_ms)
+    lateness.add(late_ms)
+    recorder.sent++
+    recorder.queued(slip_ms)
+    const latency_ms = slip_ms + hit.latency_ms
+    if (hit.status === 0) {
+      failed(sideOfText(hit.error), latency_ms)
+      continue
+    }
+    completed++
+    recorder.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
+  }
+  for (let unsent = planned - hits.length; unsent > 0; unsent--) failed(UNSENT, 0)
+  return {
+    host: part.host?.host ?? '',
+    planned,
+    sent: hits.length,
+    completed,
+    errors,
+    lateness_ms: lateness.distribution(),
+    start_ms: startDelay_ms(ran.told_ns, base_ns, start_ms - interval_ms),
+    word_ms: ran.word_ms,
+    cpu_s: ran.cpu_s,
+    cpu_core_ratio: ran.cpu_s === null ? null : Number((ran.cpu_s / duration_s).toFixed(3)),
+    cores: part.host?.cores ?? null,
+  }
+}
+
+/**
+ * @typedef {object} HostTraffic what one of several hosts did of a load
+ * @property {string} host
+ * @property {number} [planned]
+ * @property {number} sent
+ * @property {number} completed
+ * @property {Record<string, number>} errors
+ * @property {Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
+ * @property {number | null} start_ms from the word to begin to the beginning, by its own clock; null: not told
+ * @property {number | null} [word_ms] from our word to begin until the host's that it has it came back, by our clock
+ * @property {number | null} cpu_s of the generator there; null: not seen
+ * @property {number | null} cpu_core_ratio
+ * @property {number | null} cores that it can use there
+ */
+
+/**
+ * Both are times of one host. vegeta's first request is due an interval after it began.
+ *
+ * @param {bigint | null} told_ns @param {bigint} base_ns @param {number} began_ms since base
+ */
+function startDelay_ms(told_ns, base_ns, began_ms) {
+  if (told_ns === null || base_ns === 0n) return null
+  return Number((Number(base_ns - told_ns) / 1e6 + began_ms).toFixed(1))
+}
+
+/** A worker that takes the next request at once counts as busy throughout. */
+const HANDOVER_MS = 0.5
+
+/** While a backlog is worked off, now one worker and now another is free for a moment: nobody stands still. */
+const LEAST_SPELL_MS = 5
+
+/**
+ * The times at which a worker was free. Whether one was free when a hit began does not tell why it was late: a vegeta that
+ * stood still fills all its workers as soon as it goes on.
+ *
+ * @param {Hit[]} hits in the order of begin
+ * @param {number} workers
+ * @param {number} start_ms
+ * @returns {Spell[]} the last one has no end
+ *
+ * @typedef {{ from_ms: number, to_ms: number }} Spell
+ */
+function freeSpells(hits, workers, start_ms) {
+  const ends = hits.map((hit) => hit.begin_ms + hit.latency_ms + HANDOVER_MS).sort((a, b) => a - b)
+  /** @type {Spell[]} */
+  const spells = []
+  let from_ms = start_ms
+  let ended = 0
+  for (const [begun, { begin_ms }] of hits.entries()) {
+    for (; ends[ended] <= begin_ms; ended++) {
+      if (begun - ended === workers) from_ms = ends[ended]
+    }
+    const fills = begun + 1 - ended === workers
+    if (fills && begin_ms - from_ms >= LEAST_SPELL_MS) spells.push({ from_ms, to_ms: begin_ms })
+  }
+  const isFull = hits.length - ended >= workers
+  return [...spells, { from_ms: isFull ? Number.POSITIVE_INFINITY : from_ms, to_ms: Number.POSITIVE_INFINITY }]
+}
+
+/** How much of the spells lies before a time. Asked for one time after the other. @param {Spell[]} spells */
+function timeWithin(spells) {
+  let passed = 0
+  let before_ms = 0
+  return (/** @type {number} */ time_ms) => {
+    for (; spells[passed].to_ms <= time_ms; passed++) before_ms += spells[passed].to_ms - spells[passed].from_ms
+    return before_ms + Math.max(0, time_ms - spells[passed].from_ms)
+  }
+}

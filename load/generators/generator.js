@@ -1,0 +1,67 @@
+import { setMaxListeners } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { RemoteError } from '../system/ssh/remote.js'
+import { DRIVERS } from './drivers/index.js'
+
+/** @import { Session } from './drivers/index.js' */
+
+/**
+ * The generator's process: opens a driver for the load it is sent, runs a phase when it is told to, and reports over
+ * IPC. It has nothing else to do, so that sampling and drawing never delay a send. Without its parent it ends.
+ */
+
+/** Whoever stops it waits a little longer. */
+const OPENING_MS = 400
+
+const abort = new AbortController()
+// Every worker of a driver may listen: no leak.
+setMaxListeners(0, abort.signal)
+let enough = new AbortController()
+/** @type {Promise<Session> | undefined} */
+let session
+
+/** @type {Record<string, (message: any) => Promise<any>>} */
+const commands = {
+  async open({ load }) {
+    const { check, open } = DRIVERS[load.driver]
+    check?.({ url: load.url, ...load.mix })
+    session = open(load, abort.signal)
+    await session
+  },
+  async ready({ duration_s }) {
+    await (await session)?.ready?.({ duration_s, signal: abort.signal })
+  },
+  async run({ duration_s }) {
+    enough = new AbortController()
+    const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
+    const onEnd = () => void process.send?.({ ended: true })
+    return (await session)?.run({ duration_s, signal: abort.signal, onCounts, onEnd, enough: enough.signal })
+  },
+  async close() {
+    await (await session?.catch(() => undefined))?.close()
+    process.disconnect()
+  },
+}
+
+process.on('message', async (/** @type {any} */ message) => {
+  // The answer is that of the phase, which ends.
+  if (message.command === 'enough') return enough.abort()
+  try {
+    const result = await commands[message.command](message)
+    if (process.connected) process.send?.({ done: message.command, result })
+  } catch (error) {
+    const { message: words, stack } = /** @type {Error} */ (error)
+    if (process.connected) process.send?.({ failed: error instanceof RemoteError ? words : stack })
+  }
+})
+
+// The lab stops us, or is gone.
+process.on('SIGTERM', stop)
+process.on('disconnect', stop)
+
+async function stop() {
+  abort.abort(new Error('stopped'))
+  const opened = await Promise.race([session?.catch(() => undefined), setTimeout(OPENING_MS, undefined)])
+  await opened?.close()
+  process.exit()
+}

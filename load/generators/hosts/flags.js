@@ -1,0 +1,111 @@
+import net from 'node:net'
+import { UsageError } from '../../command/flags.js'
+import { DRIVERS } from '../drivers/index.js'
+
+/** @import { Flag } from '../../command/flags.js' */
+
+/** Where the load comes from. @satisfies {Record<string, Flag>} */
+export const HOSTS_FLAGS = {
+  'load-hosts': {
+    value: 'U@A,U@B',
+    about: 'load from these, by ssh: vegeta on each (open loop) or workers of locust (closed)',
+    parse: hosts,
+    expected: 'hosts as ssh takes them, each once, such as user@a,user@b',
+  },
+  'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
+  'local-addresses': {
+    value: 'A,B',
+    about: 'of this machine, that connections come from in turn, where ports are the limit (paced, vegeta)',
+    parse: addresses,
+    expected: 'IP addresses, each once, such as 10.0.0.5,10.0.0.6',
+  },
+}
+
+/** Drivers that can share a load. */
+const BY_HOSTS = ['vegeta', 'locust']
+const BY_ADDRESSES = ['paced', 'vegeta']
+
+/**
+ * @param {Record<string, any>} flags parsed by HOSTS_FLAGS
+ * @param {object} load
+ * @param {string[]} load.drivers
+ * @param {number} load.connections the least of a trial
+ * @param {(string | null)[]} load.urls what is loaded; null: the local API
+ * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: drivers of it that can; target: its flag for a URL
+ * @returns {Origin}
+ * @throws {UsageError} where flags do not go together
+ *
+ * @typedef {object} Origin of a load; this machine, unless told otherwise
+ * @property {string[]} [load_hosts]
+ * @property {string | null} [ssh_config]
+ * @property {string[]} [local_addresses]
+ */
+export function originOf(
+  flags,
+  { drivers, connections, urls },
+  { byHosts = BY_HOSTS, target = '--url or --ssh' } = {},
+) {
+  const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
+  if (ssh_config !== null && !load_hosts && !flags.ssh) throw new UsageError('--ssh-config: requires --load-hosts')
+  if (load_hosts) {
+    if (local_addresses) throw new UsageError('--local-addresses: cannot be combined with --load-hosts')
+    refuseOthers('--load-hosts', drivers, byHosts)
+    if (urls.includes(null)) {
+      throw new UsageError(`--load-hosts: requires ${target}: the local API listens on loopback alone`)
+    }
+    refuseFew('--load-hosts', load_hosts, connections)
+    return { load_hosts, ssh_config }
+  }
+  if (!local_addresses) return {}
+  refuseOthers('--local-addresses', drivers, BY_ADDRESSES)
+  refuseFew('--local-addresses', local_addresses, connections)
+  return { local_addresses }
+}
+
+/**
+ * Whether connections can come from these addresses.
+ *
+ * @param {string[]} own
+ * @throws {UsageError} where one is not this machine's
+ */
+export async function checkAddresses(own) {
+  for (const address of own) {
+    await new Promise((resolve, reject) => {
+      const server = net.createServer()
+      server.once('error', reject)
+      server.listen(0, address, () => server.close(resolve))
+    }).catch((error) => {
+      throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
+    })
+  }
+}
+
+/** @param {string} flag @param {string[]} drivers @param {string[]} known */
+function refuseOthers(flag, drivers, known) {
+  const other = drivers.find((name) => !known.includes(name))
+  if (!other) return
+  const names = known.map((name) => `${name} (${DRIVERS[name].loop} loop)`).join(' or ')
+  throw new UsageError(`${flag}: expected --driver ${names}, got ${other}`)
+}
+
+/** @param {string} flag @param {string[]} places @param {number} connections */
+function refuseFew(flag, places, connections) {
+  if (connections >= places.length) return
+  throw new UsageError(`${flag}: expected a connection for each of the ${places.length}, got ${connections}`)
+}
+
+/** What begins with a dash would be an option of ssh. @param {string} text */
+function hosts(text) {
+  return each(text, (host) => /^[^-\s][^\s]*$/.test(host))
+}
+
+/** @param {string} text */
+function addresses(text) {
+  return each(text, (address) => net.isIP(address) > 0)
+}
+
+/** @param {string} text @param {(part: string) => boolean} isFine */
+function each(text, isFine) {
+  const parts = text.split(',')
+  return parts.every((part, i) => isFine(part) && parts.indexOf(part) === i) ? parts : undefined
+}

@@ -1,0 +1,192 @@
+import { spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+import { UsageError } from '../../command/flags.js'
+import { startRemote } from '../../system/ssh/remote.js'
+import { DRIVERS } from '../drivers/index.js'
+import { binary } from '../drivers/vegeta/program.js'
+
+/**
+ * @import { Remote } from '../../system/ssh/remote.js'
+ * @import { Facts } from '../../verdict/preflight/preflight.js'
+ */
+
+/** What a host is like, as far as it matters to a generator there. */
+const LOOK = `
+say system $(uname -s) $(uname -m)
+say cores $(getconf _NPROCESSORS_ONLN)
+say nofile $(ulimit -Sn) $(ulimit -Hn)
+say ports $(cat /proc/sys/net/ipv4/ip_local_port_range)
+say reuse $(cat /proc/sys/net/ipv4/tcp_tw_reuse) $(cat /proc/sys/net/ipv4/tcp_timestamps)
+say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
+`
+
+/**
+ * Makes the load hosts ready for a run: each can be reached and has the program that loads.
+ *
+ * @param {object} run
+ * @param {string} run.driver vegeta or locust
+ * @param {string[]} run.hosts
+ * @param {string | null} run.config for `ssh -F`
+ * @param {AbortSignal} run.signal
+ * @param {(text: string) => void} run.note
+ * @returns {Promise<LoadHost[]>}
+ * @throws {UsageError} in one line, what has to be changed on which host
+ */
+export async function prepareHosts({ driver, hosts, config, signal, note }) {
+  note(`making ${hosts.join(' and ')} ready …`)
+  const version = await DRIVERS[driver].version()
+  const prepare = driver === 'locust' ? prepareLocust : prepareVegeta
+  const settled = await Promise.allSettled(
+    hosts.map((host) => onHost(host, { config, signal, ...prepare({ host, version, note }) })),
+  )
+  signal.throwIfAborted()
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (failed) throw new UsageError(failed.reason.message)
+  return settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+}
+
+/**
+ * @typedef {object} LoadHost
+ * @property {string} host as ssh takes it
+ * @property {string} program that loads, there
+ * @property {string} system such as Linux x86_64
+ * @property {number} cores
+ * @property {Pick<Facts, 'generator_nofile' | 'ephemeral_ports' | 'time_wait' | 'tw_reuse_loopback' | 'tw_reuse_remote'>} facts
+ *
+ * @typedef {object} Preparation
+ * @property {string} setup shell
+ * @property {string} words shell
+ * @property {string} [cleanup] shell
+ * @property {(remote: Remote, system: string) => Promise<string>} finish gives the program
+ */
+
+/**
+ * @param {string} host
+ * @param {{ config: string | null, signal: AbortSignal } & Preparation} options
+ * @returns {Promise<LoadHost>}
+ */
+async function onHost(host, { config, signal, setup, words, cleanup, finish }) {
+  signal.throwIfAborted()
+  const remote = startRemote(host, { config, setup: LOOK + setup, words, cleanup })
+  const abort = () => void remote.close()
+  signal.addEventListener('abort', abort)
+  try {
+    const numbers = async (/** @type {string} */ word) => (await remote.heard(word)).map(Number)
+    const system = (await remote.heard('system')).join(' ')
+    const [cores] = await numbers('cores')
+    const [soft, hard] = (await remote.heard('nofile')).map(limit)
+    const [first, last] = await numbers('ports')
+    const [reuse, timestamps] = await numbers('reuse')
+    const [waiting] = await numbers('waiting')
+    const program = await finish(remote, system)
+    const facts = {
+      generator_nofile: { soft, hard },
+      ephemeral_ports: last >= first ? last - first + 1 : null,
+      time_wait: waiting ?? null,
+      tw_reuse_loopback: timestamps > 0 && reuse > 0,
+      tw_reuse_remote: timestamps > 0 && reuse === 1,
+    }
+    return { host, program, system, cores, facts }
+  } finally {
+    signal.removeEventListener('abort', abort)
+    await remote.close()
+  }
+}
+
+/** @param {string} text */
+function limit(text) {
+  return text === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(text)
+}
+
+/**
+ * The host's own vegeta, if it is the same; else ours, which is kept there under a name that changes with it.
+ *
+ * @param {{ host: string, version: string, note: (text: string) => void }} options
+ * @returns {Preparation}
+ */
+function prepareVegeta({ host, version, note }) {
+  const file = binary()
+  const bytes = readFileSync(file)
+  const expected = spawnSync(file, ['-version'], { encoding: 'utf8' }).stdout.split('\n')[0].trim()
+  const name = `vegeta-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}`
+  const part = `${name}.${randomUUID()}`
+  return {
+    setup: `
+folder="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
+program=$(command -v vegeta)
+ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
+if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say program "$program"
+else
+  program="$folder/${name}"
+  if [ -e "$folder" ] && ! ours "$folder"; then say foreign "$folder"
+  elif [ -x "$program" ] && ours "$program"; then say program "$program"
+  else say missing "$folder"; fi
+fi
+`,
+    words: `
+copy) mkdir -p "$folder" && cd "$folder" && say copying ;;
+keep) [ "$(wc -c <${part})" -eq ${bytes.length} ] && chmod 755 ${part} && mv ${part} ${name} && say program "$program" ;;
+try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
+`,
+    cleanup: `rm -f "$folder/${part}"`,
+
+    async finish(remote, system) {
+      const found = await Promise.race(
+        ['program', 'missing', 'foreign'].map((word) => remote.heard(word).then((rest) => ({ word, rest }))),
+      )
+      if (found.word === 'foreign') {
+        throw new UsageError(
+          `--load-hosts ${host}: expected ${found.rest.join(' ')} there to belong to the user that ssh logs in as, and to be writable by nobody else: chmod go-w it, or set XDG_CACHE_HOME there`,
+        )
+      }
+      if (found.word === 'missing') {
+        const here = `${os.type()} ${os.machine()}`
+        if (system !== here) {
+          throw new UsageError(
+            `--load-hosts ${host}: expected ${here}, as this machine, to copy vegeta there, got ${system}: put a vegeta ${version} of its own on PATH there`,
+          )
+        }
+        note(`copying vegeta to ${host} …`)
+        remote.tell('copy')
+        await remote.heard('copying')
+        await remote.give(part, [bytes])
+        remote.tell('keep')
+      }
+      const program = (await remote.heard('program')).join(' ')
+      remote.tell('try')
+      const runs = (await remote.heard('runs')).join(' ')
+      if (runs === expected) return program
+      throw new UsageError(
+        `--load-hosts ${host}: expected vegeta ${version} to run there, got: ${runs || 'nothing'} (${program})`,
+      )
+    },
+  }
+}
+
+/**
+ * @param {{ host: string, version: string }} options
+ * @returns {Preparation}
+ */
+function prepareLocust({ host, version }) {
+  return {
+    setup: `
+program=$(command -v locust)
+say locust "$program"
+[ -n "$program" ] && say version $("$program" --version </dev/null 2>&1 | tail -n 1)
+`,
+    words: '',
+
+    async finish(remote) {
+      const program = (await remote.heard('locust')).join(' ')
+      const install = `pip install locust==${version}`
+      if (program === '') {
+        throw new UsageError(`--load-hosts ${host}: expected locust on PATH there, found none: ${install}`)
+      }
+      const words = (await remote.heard('version')).join(' ')
+      if (words.startsWith(`locust ${version} `)) return program
+      throw new UsageError(`--load-hosts ${host}: expected locust ${version}, as here, got ${words}: ${install}`)
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { readFileSync, statSync } from 'node:fs'
+import { keptUrl } from '../command/credentials.js'
+import { UsageError } from '../command/flags.js'
+import { KNOWN_BLANKS, parseTemplate } from './template.js'
+
+/** @import { Entry } from './mix.js' */
+
+const MAX_BYTES = 1 << 20
+const MAX_ENTRIES = 1000
+const MAX_WEIGHT = 1e9
+
+const KEYS = ['name', 'method', 'path', 'body', 'weight']
+const SHAPE =
+  '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
+
+/**
+ * The entries of a weighted mix, from a JSON file: a list of objects with name, path, and optional method (POST where
+ * there is a body, else GET), body (a text, or JSON) and weight (1).
+ *
+ * @param {string} file
+ * @param {string[]} without names of entries to leave out
+ * @returns {Entry[]} at least one
+ * @throws {UsageError}
+ */
+export function readMixFile(file, without = []) {
+  const found = parsed(textOf(file))
+  if (!Array.isArray(found)) refuse(`a list such as ${SHAPE}`, kindOf(found))
+  if (found.length === 0) refuse('at least one entry', 'none')
+  if (found.length > MAX_ENTRIES) refuse(`at most ${MAX_ENTRIES} entries`, String(found.length))
+  const entries = found.map(entryOf)
+  const names = entries.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice) refuse('each name once', `${twice} twice`)
+  return leftOf(entries, without)
+}
+
+/** @param {Entry[]} entries @param {string[]} without */
+function leftOf(entries, without) {
+  const names = entries.map(({ name }) => name)
+  const stranger = without.find((name) => !names.includes(name))
+  if (stranger !== undefined) {
+    throw new UsageError(`--without: expected one of ${names.join(', ')}, got ${JSON.stringify(stranger)}`)
+  }
+  const left = entries.filter(({ name }) => !without.includes(name))
+  if (left.length === 0) throw new UsageError('--without: expected at least one entry to be left, got none')
+  return left
+}
+
+/** @param {string} file */
+function textOf(file) {
+  try {
+    const { size } = statSync(file)
+    if (size > MAX_BYTES) refuse(`a file of at most ${MAX_BYTES} bytes`, `${size}`)
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    return refuse('a file that can be read', /** @type {Error} */ (error).message)
+  }
+}
+
+/** @param {string} text @returns {unknown} */
+function parsed(text) {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    // The rest of the message quotes the file, which may hold secrets.
+    const where = /at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message)
+    return refuse('JSON', where ? `something else ${where[0]}` : 'something else')
+  }
+}
+
+/** @param {any} given @param {number} i @returns {Entry} */
+function entryOf(given, i) {
+  const where = `entry ${i + 1}`
+  if (kindOf(given) !== 'an object') refuse(`an object as ${where}`, kindOf(given))
+  const unknown = Object.keys(given).find((key) => !KEYS.includes(key))
+  if (unknown) refuse(`no keys in ${where} but ${KEYS.join(', ')}`, JSON.stringify(unknown))
+  const { name, path, weight = 1 } = given
+  if (!/^[A-Za-z0-9][\w .:/-]{0,63}$/.test(text(name))) {
+    refuse(`a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
+  }
+  const whose = `${where} (${name})`
+  if (typeof weight !== 'number' || !(weight > 0 && weight <= MAX_WEIGHT)) {
+    refuse(`a weight above 0, at most ${MAX_WEIGHT}, in ${whose}`, shown(weight))
+  }
+  const body = bodyOf(given.body, whose)
+  const method = given.method ?? (body === '' ? 'GET' : 'POST')
+  if (!/^[A-Z]{3,10}$/.test(text(method))) refuse(`a method in capitals, such as POST, in ${whose}`, shown(method))
+  for (const template of [text(path), body]) refuseBlanks(template, whose)
+  if (!/^\/[\x21-\x7e]*$/.test(text(path).replace(/\{\{.*?\}\}/g, '0'))) {
+    refuse(
+      `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`,
+      shown(typeof path === 'string' ? keptUrl(path) : path),
+    )
+  }
+  return { name, method, path, body, weight }
+}
+
+/** @param {unknown} given @param {string} whose @returns {string} */
+function bodyOf(given, whose) {
+  if (given === undefined || given === null) return ''
+  if (typeof given === 'string') return given
+  if (typeof given === 'object') return JSON.stringify(given)
+  return refuse(`a text, an object or a list as the body of ${whose}`, kindOf(given))
+}
+
+/** @param {string} template @param {string} whose */
+function refuseBlanks(template, whose) {
+  try {
+    parseTemplate(template)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    refuse(`${KNOWN_BLANKS} in ${whose}`, error.message)
+  }
+}
+
+/** @param {unknown} value */
+function text(value) {
+  return typeof value === 'string' ? value : ''
+}
+
+/** @param {unknown} value */
+function kindOf(value) {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** @param {unknown} value */
+function shown(value) {
+  return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 100)
+}
+
+/** @param {string} expected @param {string} got @returns {never} */
+function refuse(expected, got) {
+  throw new UsageError(`--mix: expected ${expected}, got ${got}`)
+}

@@ -1,0 +1,126 @@
+import { randomInt } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { keptHeader } from '../command/credentials.js'
+import { header, UsageError } from '../command/flags.js'
+import { REFERENCES, resolveText } from '../command/references.js'
+import { readMixFile } from './mix-file.js'
+
+/**
+ * @import { Flag } from '../command/flags.js'
+ * @import { MixPlan, Source } from './mix.js'
+ */
+
+export const MAX_SEED = 2 ** 32 - 1
+
+/** What each request is. @satisfies {Record<string, Flag>} */
+export const MIX_FLAGS = {
+  method: {
+    value: 'NAME',
+    about: 'HTTP method (default POST)',
+    parse: (/** @type {string} */ text) => (/^[A-Z]{3,10}$/.test(text) ? text : undefined),
+    expected: 'a method in capitals, such as POST',
+  },
+  header: {
+    value: "'NAME: VALUE'",
+    about: `may be given more than once; the value may hold ${REFERENCES}`,
+    parse: referringHeader,
+    expected: 'Name: value',
+    shown: keptHeader,
+    multiple: true,
+  },
+  body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
+  mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see load/README.md' },
+  without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
+}
+
+/**
+ * @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed
+ * @returns {MixPlan}
+ * @throws {UsageError}
+ */
+export function mixOf(flags) {
+  refuseHeaders(flags.header ?? [])
+  if (flags.mix) return weightedMixOf(flags)
+  if (flags.without) throw new UsageError('--without: requires --mix')
+  const method = flags.method ?? 'POST'
+  const body = flags.body === undefined ? null : bodyOf(flags.body)
+  const bodiless = body === null && (method === 'GET' || method === 'HEAD')
+  return {
+    name: flags.body ?? (bodiless ? method.toLowerCase() : 'create-user'),
+    method,
+    headers: bodiless ? (flags.header ?? []) : typed(flags.header),
+    body_base64: bodiless ? '' : (body?.toString('base64') ?? null),
+    seed: flags.seed ?? randomInt(MAX_SEED + 1),
+    ...(body && { source: sourceOf('body', flags.body) }),
+  }
+}
+
+/**
+ * Tells whether a file is the one that a run began with, without keeping anything of what is in it: even a digest would
+ * let a short secret be guessed.
+ *
+ * @param {'body' | 'mix'} flag
+ * @param {string} file
+ * @returns {Source}
+ */
+export function sourceOf(flag, file) {
+  const { size, mtime } = readable(flag, () => statSync(file))
+  return { flag, file, bytes: size, modified_at: mtime.toISOString() }
+}
+
+/** @param {string} file @throws {UsageError} */
+export function bodyOf(file) {
+  return readable('body', () => readFileSync(file))
+}
+
+/** @param {Record<string, any>} flags @returns {MixPlan} */
+function weightedMixOf({ mix, without, method, body, header, seed }) {
+  const beside = Object.entries({ method, body }).find(([, value]) => value !== undefined)
+  if (beside) throw new UsageError(`--${beside[0]}: cannot be combined with --mix, whose entries have their own`)
+  const entries = readMixFile(mix, without)
+  const headers = typed(header)
+  return {
+    name: mix,
+    method: entries[0].method,
+    headers,
+    body_base64: null,
+    seed: seed ?? randomInt(MAX_SEED + 1),
+    entries,
+    source: sourceOf('mix', mix),
+  }
+}
+
+/** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} [headers] */
+function typed(headers = []) {
+  const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
+  return has ? headers : [/** @type {[string, string]} */ (['Content-Type', 'application/json']), ...headers]
+}
+
+/** @template T @param {string} flag @param {() => T} read @returns {T} */
+function readable(flag, read) {
+  try {
+    return read()
+  } catch (error) {
+    throw new UsageError(`--${flag}: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
+  }
+}
+
+/**
+ * A header whose value may refer to secrets: these are looked for at once, so that a run does not begin without them.
+ *
+ * @param {string} text
+ * @returns {[string, string] | undefined} with its references
+ */
+function referringHeader(text) {
+  const given = header(text)
+  return given && header(`${given[0]}: ${resolveText('header', given[1])}`) ? given : undefined
+}
+
+/** These are the drivers' own, or would be sent differently by each. @param {[string, string][]} headers */
+function refuseHeaders(headers) {
+  const names = headers.map(([name]) => name.toLowerCase())
+  const framing = names.find((name) => ['host', 'content-length', 'transfer-encoding', 'connection'].includes(name))
+  if (framing) throw new UsageError(`--header: expected none that frames the request, got ${framing}`)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice) throw new UsageError(`--header: expected each name once, got ${twice} twice`)
+}

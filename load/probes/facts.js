@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { coresOf, expandCores, hasTaskset, nofileOf, softNofileOf, textOf } from '../system/machine.js'
+import { coreShares, coreTimes } from './kernel.js'
+import { findPostmaster } from './postgres.js'
+import { familyCpu_s } from './process.js'
+import { cpuQuotaCores } from './quota.js'
+
+/**
+ * @import { Look } from '../../sql/database.js'
+ * @import { Facts } from '../verdict/preflight/preflight.js'
+ */
+
+/** At 100 ticks/s this tells 4 % of a core. */
+const CPU_WATCH_MS = 250
+
+/**
+ * Used ones include the lab's own, which stays. Who may not see the sessions of others sees no backend_type of theirs, but
+ * their database. reserved_connections is there from Postgres 16 on.
+ */
+const DATABASE_CONNECTIONS = `
+  SELECT current_setting('max_connections')::int AS max,
+    current_setting('superuser_reserved_connections')::int
+      + coalesce(current_setting('reserved_connections', true)::int, 0) AS reserved,
+    (SELECT count(*)::int FROM pg_stat_activity
+      WHERE backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) AS used`
+
+/**
+ * What the machine is like now, for preflight(). Takes a quarter of a second, in which nothing else of ours should run.
+ *
+ * @param {object} run
+ * @param {{ api: string, others: string } | null} run.cores to which we are pinned by now; null: not pinned
+ * @param {Look | null} run.database
+ * @param {AbortSignal} run.signal
+ * @returns {Promise<Omit<Facts, 'ceiling'>>} null in it: cannot be seen here
+ */
+export async function gatherFacts({ cores, database, signal }) {
+  const nofile = nofileLimits()
+  return {
+    generator_nofile: nofile,
+    // Both are started by us and get what we have.
+    api_nofile: nofile,
+    ephemeral_ports: ephemeralPorts(),
+    time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m),
+    ...timeWaitReuse(),
+    somaxconn: numberIn('/proc/sys/net/core/somaxconn', /^(\d+)/),
+    database_connections: database && (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0],
+    cores: coreFacts(cores),
+    cpu_quota_cores: cpuQuotaCores(),
+    // Read before we look at the cores: it reaches back anyway.
+    pressure_ratio: pressure(),
+    ...(await watchCores(cores, database && (await findPostmaster(database).catch(() => null)), signal)),
+  }
+}
+
+function nofileLimits() {
+  const [soft, hard] = [softNofileOf('self'), nofileOf('self')]
+  return soft === null || hard === null ? null : { soft, hard }
+}
+
+/** The range less what is reserved in it (Linux' ip-sysctl.rst). */
+function ephemeralPorts() {
+  const range = textOf('/proc/sys/net/ipv4/ip_local_port_range')?.trim().split(/\s+/).map(Number)
+  if (!range) return null
+  const [first, last] = range
+  const reserved = textOf('/proc/sys/net/ipv4/ip_local_reserved_ports')?.trim()
+  const taken = reserved ? expandCores(reserved).filter((port) => port >= first && port <= last) : []
+  return last - first + 1 - taken.length
+}
+
+/** 1: everywhere, 2: to this machine only; either needs timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique). */
+function timeWaitReuse() {
+  const mode = numberIn('/proc/sys/net/ipv4/tcp_tw_reuse', /^(\d+)/)
+  const timestamps = numberIn('/proc/sys/net/ipv4/tcp_timestamps', /^(\d+)/)
+  if (mode === null || timestamps === null) return { tw_reuse_loopback: null, tw_reuse_remote: null }
+  return { tw_reuse_loopback: timestamps > 0 && mode > 0, tw_reuse_remote: timestamps > 0 && mode === 1 }
+}
+
+/** @param {{ api: string, others: string } | null} pinned */
+function coreFacts(pinned) {
+  const allowed = coresOf('self')
+  return allowed === null ? null : { allowed: expandCores(allowed).length, taskset: hasTaskset(), pinned }
+}
+
+/** Share of the last ten seconds in which some task waited for a core (Linux' psi.rst). */
+function pressure() {
+  const percent = numberIn('/proc/pressure/cpu', /^some avg10=([\d.]+)/m)
+  return percent === null ? null : percent / 100
+}
+
+/**
+ * What others use, and what the host takes. We and the Postgres that we may just have started are no others.
+ *
+ * @param {{ api: string, others: string } | null} pinned
+ * @param {number | null} postmaster
+ * @param {AbortSignal} signal
+ */
+async function watchCores(pinned, postmaster, signal) {
+  try {
+    const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
+    await pause(CPU_WATCH_MS, undefined, { signal })
+    const shares = Object.entries(coreShares(before, coreTimes()))
+    const own_ratio = ((ownCpu_s(postmaster) - ownBefore_s) * 1000) / CPU_WATCH_MS
+    const ours = pinned ? expandCores(pinned.others).map(String) : shares.map(([core]) => core)
+    const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0) / shares.length
+    const busy = shares.map(([core, { busy_ratio, interrupts_ratio }]) => {
+      const own = ours.includes(core) ? own_ratio / ours.length : 0
+      return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
+    })
+    return { steal_ratio: steal, busy }
+  } catch {
+    signal.throwIfAborted()
+    return { steal_ratio: null, busy: null }
+  }
+}
+
+/** @param {number | null} postmaster */
+function ownCpu_s(postmaster) {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6 + (familyCpu_s(postmaster) ?? 0)
+}
+
+/** @param {string} file @param {RegExp} pattern whose first group is the number @returns {number | null} */
+function numberIn(file, pattern) {
+  const found = pattern.exec(textOf(file) ?? '')?.[1]
+  return found === undefined ? null : Number(found)
+}

@@ -1,0 +1,170 @@
+import { LAB_SCHEMA } from '../../sql/address.js'
+import { openDatabase } from '../../sql/database.js'
+import { settingsOf } from '../command/environment.js'
+import { UsageError } from '../command/flags.js'
+import { DRIVERS } from '../generators/drivers/index.js'
+import { emailPatterns } from '../generators/mix.js'
+import { describeMachine, planCores, redlineCommit } from '../system/machine.js'
+import { pinSelf } from '../system/processes.js'
+import { openHost } from '../system/ssh/host.js'
+
+/**
+ * @import { Database } from '../../sql/database.js'
+ * @import { Environment } from '../command/environment.js'
+ * @import { Host } from '../system/ssh/host.js'
+ * @import { SshPlan } from '../system/ssh/plan.js'
+ * @import { Target, openLocal } from '../targets/index.js'
+ * @import { Results } from './results.js'
+ * @import { Io } from './run.js'
+ */
+
+/**
+ * The database, and the machine and cores for the target.
+ *
+ * @param {Plan} plan
+ * @param {Results} results
+ * @param {Opening} io
+ * @param {() => Cores | null} [takeCores]
+ * @returns {Promise<Bench>}
+ * @throws {UsageError} the database is not named as one that may be emptied
+ *
+ * @typedef {Io & { runId: string }} Opening
+ */
+export async function openBench(plan, results, { signal, progress, environment, runId }, takeCores = pinToCores) {
+  const logFile = results.file('api.log')
+  if (plan.url) {
+    const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
+    return { database: null, cores: null, place, host: null, close: async () => {} }
+  }
+  refuseUnnamed(environment)
+  const { url, pg } = environment.database
+  const open = () => openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
+  if (plan.ssh) return openThere(plan.ssh, logFile, open, { signal, progress, environment })
+  const cores = takeCores()
+  if (!url) progress.note('starting Postgres …')
+  const database = await open()
+  const place = { databaseUrl: database.url, ...coresOf(cores), env: environment.forApi, logFile }
+  return { database, cores, place, host: null, close: () => database.close() }
+}
+
+/** Moves this process, and with it all that it starts, off the API's core. @returns {Cores | null} null: nothing is pinned */
+function pinToCores() {
+  const planned = planCores()
+  return planned !== null && pinSelf(planned.others) ? planned : null
+}
+
+/**
+ * With the API on another host, nothing of this machine has to be kept for it: the lab and its generator have all of it.
+ *
+ * @param {SshPlan} plan
+ * @param {string} logFile
+ * @param {() => ReturnType<typeof openDatabase>} open
+ * @param {Io} io
+ * @returns {Promise<Bench>}
+ */
+async function openThere(plan, logFile, open, { signal, progress, environment }) {
+  if (!environment.database.url) {
+    throw new UsageError(
+      `--ssh ${plan.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
+    )
+  }
+  const host = await openHost(plan, { signal, note: progress.note, logFile })
+  try {
+    const database = await open()
+    const env = settingsOf(environment.settings)
+    const place = { databaseUrl: database.url, ...coresOf(host.cores), env, logFile, host }
+    const close = async () => {
+      await host.close()
+      await database.close()
+    }
+    return { database, cores: null, place, host, close }
+  } catch (error) {
+    await host.close()
+    throw error
+  }
+}
+
+/**
+ * A URL in `.env` is there for the API, whose rows are of value; the lab would empty a table.
+ *
+ * @param {Environment} environment
+ * @throws {UsageError}
+ */
+export function refuseUnnamed({ database: { url, isNamed } }) {
+  if (!url || isNamed) return
+  throw new UsageError(
+    'DATABASE_URL comes from .env: expected a database that is named for this run, since the lab empties its table before ' +
+      'every trial. --database-url embedded measures with a Postgres that is started for it; --database-url URL (or ' +
+      `DATABASE_URL in the environment) names yours, where the lab works in a schema of its own, ${LAB_SCHEMA}`,
+  )
+}
+
+/** @param {Cores | null} cores */
+function coresOf(cores) {
+  return { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
+}
+
+/**
+ * @typedef {object} Bench
+ * @property {Database | null} database
+ * @property {Cores | null} cores of this machine; null: nothing is pinned here
+ * @property {Place} place
+ * @property {Host | null} host on which the API runs, if not here
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {{ api: string, others: string }} Cores
+ * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place
+ *   where a target is to run
+ * @typedef {import('./run.js').Plan} Plan
+ */
+
+/** @param {Plan} plan @param {Bench} bench */
+export async function describeRun(plan, { database, cores, host }) {
+  const driver = DRIVERS[plan.driver]
+  const warnings = [...(database?.warnings ?? [])]
+  if (!plan.url && !(host ?? { cores }).cores) {
+    const what = host ? host.name : 'this system'
+    warnings.push(
+      `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`,
+    )
+  }
+  return {
+    machine: describeMachine(),
+    ...(host && { target_machine: { name: host.name, ...host.machine } }),
+    versions: {
+      node: process.version,
+      postgres: database?.version ?? null,
+      redline_commit: await redlineCommit(),
+      driver: `${driver.name} (${await driver.version()})`,
+    },
+    database: database && {
+      kind: database.kind,
+      version: database.version,
+      schema: database.schema,
+      ...database.durability,
+    },
+    slo: plan.slo,
+    warnings,
+  }
+}
+
+/**
+ * The same whichever of a service of ours and one behind a URL is opened first.
+ *
+ * @param {Pick<Plan, 'url'>} plan
+ * @param {Pick<Bench, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
+ * @param {Pick<Target, 'cores'>} target
+ */
+export function pinningText(plan, { database, cores, host }, target) {
+  if (plan.url) return 'Nothing was pinned: the service ran already.'
+  if (host) {
+    const where = host.cores
+      ? `on core ${target.cores ?? host.cores.api} of ${host.name} alone, our agent there on core ${host.cores.others}`
+      : `on ${host.name}, unpinned beside the system and our agent, since it has one core, or no taskset`
+    return `The API ran ${where}; the generator and the lab ran here, unpinned; Postgres ran already, wherever it is.`
+  }
+  if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'
+  const elsewhere = database?.kind === 'embedded' ? '' : '; Postgres ran already, wherever it is'
+  return `The API ran on core ${target.cores ?? cores.api} alone, ${others} on core ${cores.others}${elsewhere}.`
+}

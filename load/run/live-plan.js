@@ -1,0 +1,79 @@
+import { keptUrl } from '../command/credentials.js'
+import { UsageError } from '../command/flags.js'
+import { exposedFiles, resolveText, resolveUrl } from '../command/references.js'
+import { readMixFile } from '../generators/mix-file.js'
+import { bodyOf, sourceOf } from '../generators/mix-flags.js'
+
+/** @import { Entry, Header, MixPlan, Source } from '../generators/mix.js' */
+
+/**
+ * A plan that can be run: the secrets that it refers to are in it, and the bodies that a kept plan lacks. It must not be
+ * written down.
+ *
+ * @template {{ mix: MixPlan }} P
+ * @param {P} plan as the flags give it, or as run.json keeps it
+ * @returns {P & { shown_url?: string }} shown_url: the URL as it may be written down
+ * @throws {UsageError} if a secret or a file is missing, or a file has changed since the run began
+ */
+export function livePlan(plan) {
+  const { url, metrics_url, sides, without, mix } = /** @type {any} */ (plan)
+  const fileEntries = missesEntries(mix) ? entriesOf(mix.source) : null
+  const filled = (/** @type {Entry[]} */ entries) => (fileEntries ? refilled(entries, fileEntries) : entries)
+  return {
+    ...plan,
+    mix: { ...liveMix(mix), ...(mix.entries && { entries: filled(mix.entries) }) },
+    ...(url && { url: resolveUrl('url', url), shown_url: keptUrl(url) }),
+    ...(metrics_url && { metrics_url: resolveUrl('metrics-url', metrics_url) }),
+    ...(without && { without: filled(without) }),
+    ...(sides && {
+      sides: Object.fromEntries(Object.entries(sides).map(([name, side]) => [name, liveSide(name, side)])),
+    }),
+  }
+}
+
+/** What is doubtful about the secrets of a plan. @param {{ mix: MixPlan }} plan @returns {string[]} */
+export function secretWarnings(plan) {
+  const { url, metrics_url, sides = {}, mix } = /** @type {any} */ (plan)
+  const urls = [url, metrics_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)
+  const values = mix.headers.map((/** @type {Header} */ [, value]) => value)
+  return [...new Set([...urls, ...values].flatMap(exposedFiles))]
+}
+
+/** @param {MixPlan} mix */
+function liveMix(mix) {
+  const headers = mix.headers.map(([name, value]) => [name, resolveText('header', value)])
+  const { source } = mix
+  if (!source || mix.entries || mix.body_base64 !== undefined) return { ...mix, headers }
+  refuseChanged(source)
+  return { ...mix, headers, body_base64: bodyOf(source.file).toString('base64') }
+}
+
+/** @param {string} name @param {any} side */
+function liveSide(name, side) {
+  return side.url ? { ...side, url: resolveUrl(name, side.url), shown_url: keptUrl(side.url) } : side
+}
+
+/** @param {MixPlan} mix */
+function missesEntries({ source, entries }) {
+  return source !== undefined && entries?.some(({ body }) => body === undefined)
+}
+
+/** @param {Source} source */
+function entriesOf(source) {
+  refuseChanged(source)
+  return readMixFile(source.file)
+}
+
+/** @param {Entry[]} entries @param {Entry[]} found */
+function refilled(entries, found) {
+  return entries.map(({ name }) => /** @type {Entry} */ (found.find((entry) => entry.name === name)))
+}
+
+/** @param {Source} source */
+function refuseChanged(source) {
+  const { file, bytes, modified_at } = sourceOf(source.flag, source.file)
+  if (bytes === source.bytes && modified_at === source.modified_at) return
+  throw new UsageError(
+    `--resume: expected ${file} as the run began (${source.bytes} bytes of ${source.modified_at}), got ${bytes} bytes of ${modified_at}: restore it, or begin a new run`,
+  )
+}

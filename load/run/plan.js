@@ -1,0 +1,191 @@
+import { duration, oneOf, UsageError, wholeNumber, wholeNumbers } from '../command/flags.js'
+import { httpUrl, URL_FLAG } from '../command/url-flag.js'
+import { DRIVERS } from '../generators/drivers/index.js'
+import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
+import { MAX_SEED, MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
+import { sshPlanOf } from '../system/ssh/plan.js'
+
+/**
+ * @import { Flag } from '../command/flags.js'
+ * @import { Driver } from '../generators/drivers/index.js'
+ * @import { Plan } from './run.js'
+ */
+
+const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
+
+/** Of a trial that was asked for, and of one of the many of a search. */
+const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
+const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
+
+/** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
+const MAX_REQUESTS = 100_000_000
+
+const A_TIME = { value: 'TIME', parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
+
+/** The flags that say what load a run puts on what. @satisfies {Record<string, Flag>} */
+export const PLAN_FLAGS = {
+  rates: {
+    value: 'A,B,C',
+    about: 'offered rates in requests/s (default: the capacity is searched for)',
+    ...wholeNumbers(1, 1_000_000),
+  },
+  driver: {
+    value: 'NAME',
+    about: 'paced (open loop, default), vegeta (open loop), autocannon, client, wrk or locust (closed loop)',
+    ...oneOf(Object.keys(DRIVERS)),
+  },
+  connections: {
+    value: 'N',
+    about: `connections (default ${DEFAULTS.connections}); a list in a closed loop`,
+    ...wholeNumbers(1, 60_000),
+  },
+  duration: {
+    ...A_TIME,
+    about: `of each trial (default ${seconds(LADDER.duration_ms)}, ${seconds(SEARCH.duration_ms)} in a search)`,
+  },
+  warmup: {
+    ...A_TIME,
+    about: `before each trial (default ${seconds(LADDER.warmup_ms)}, ${seconds(SEARCH.warmup_ms)} in a search)`,
+  },
+  timeout: { ...A_TIME, about: `longest wait for an answer (default ${DEFAULTS.timeout_ms / 1000}s)` },
+  'slo-p99': { ...A_TIME, about: `a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)` },
+  'slo-success': {
+    value: 'PERCENT',
+    about: `and with so many successes (default ${DEFAULTS.slo_success_percent})`,
+    parse: percentage,
+    expected: 'a percentage above 0, at most 100, such as 99.9',
+  },
+  'no-confirm': { value: '', about: 'do not relax the limit that was found to see whether the capacity moves' },
+  'no-keep-alive': { value: '', about: 'a connection for each request' },
+  unbounded: { value: '', about: 'vegeta with its own defaults: no bound on workers and connections' },
+  url: {
+    value: 'URL',
+    about: 'load a service that runs already; its database is not touched',
+    ...URL_FLAG,
+    parse: (/** @type {string} */ text) => httpUrl('url', text),
+  },
+  'metrics-url': {
+    value: 'URL',
+    about: "what that service tells of itself, in Prometheus' text format",
+    ...URL_FLAG,
+    parse: (/** @type {string} */ text) => httpUrl('metrics-url', text),
+  },
+  ...HOSTS_FLAGS,
+  ...MIX_FLAGS,
+  seed: { value: 'N', about: 'the same seed sends the same requests (default: random)', ...wholeNumber(0, MAX_SEED) },
+}
+
+/**
+ * @param {Record<string, any>} flags parsed by PLAN_FLAGS
+ * @returns {Plan}
+ * @throws {UsageError} where flags do not go together
+ */
+export function planOf(flags) {
+  const driver = DRIVERS[flags.driver ?? 'paced']
+  const connections = flags.connections ?? [DEFAULTS.connections]
+  const searches = driver.loop === 'open' && !flags.rates
+  const times = searches ? SEARCH : LADDER
+  const duration_s = (flags.duration ?? times.duration_ms) / 1000
+  refuseMisfits(driver, flags, connections, duration_s)
+  return {
+    url: flags.url ?? null,
+    metrics_url: flags['metrics-url'] ?? null,
+    ssh: sshPlanOf(flags),
+    driver: driver.name,
+    rates_rps: flags.rates ?? null,
+    connections,
+    fresh_connections: flags['no-keep-alive'] === true,
+    unbounded: flags.unbounded === true,
+    searches,
+    confirms: searches && flags['no-confirm'] !== true,
+    mix: mixOf(flags),
+    slo: {
+      p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms,
+      success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100,
+    },
+    warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
+    duration_s,
+    timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
+    ...originOf(flags, {
+      drivers: [driver.name],
+      connections: Math.min(...connections),
+      urls: [flags.url ?? flags.ssh ?? null],
+    }),
+  }
+}
+
+/**
+ * @param {Driver} driver
+ * @param {Record<string, any>} flags
+ * @param {number[]} connections
+ * @param {number} duration_s
+ */
+function refuseMisfits(driver, flags, connections, duration_s) {
+  if (driver.loop === 'closed' && flags.rates) {
+    throw new UsageError(
+      `--rates: expected an open-loop driver (paced or vegeta), got ${driver.name}, which takes --connections`,
+    )
+  }
+  if (driver.loop === 'open' && connections.length > 1) {
+    throw new UsageError(
+      `--connections: expected one number for the open-loop driver ${driver.name}, got ${connections}`,
+    )
+  }
+  if (flags.unbounded && driver.name !== 'vegeta') {
+    throw new UsageError(`--unbounded: expected --driver vegeta, got ${driver.name}, whose connections are a fixed set`)
+  }
+  if (flags['metrics-url'] && !flags.url) {
+    throw new UsageError("--metrics-url: requires --url; the local API's own page is always read")
+  }
+  const least = Math.min(...(flags.rates ?? [1 / duration_s])) * duration_s
+  if (least < 1) {
+    throw new UsageError(`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`)
+  }
+  const most = Math.max(...(flags.rates ?? [0])) * duration_s
+  if (most > MAX_REQUESTS) {
+    throw new UsageError(`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`)
+  }
+}
+
+/** @param {string} text */
+function percentage(text) {
+  const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
+  return value > 0 && value <= 100 ? value : undefined
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${ms / 1000}s`
+}
+
+/**
+ * A plan that puts one load after another on services of our own and judges none by its latency: what becomes of it is
+ * what is measured.
+ *
+ * @param {{ seed: number, duration_s: number, timeout_s: number }} options
+ * @returns {Plan}
+ */
+export function localPlan({ seed, duration_s, timeout_s }) {
+  return {
+    url: null,
+    metrics_url: null,
+    driver: 'paced',
+    rates_rps: null,
+    connections: [],
+    fresh_connections: false,
+    unbounded: false,
+    searches: false,
+    confirms: false,
+    mix: {
+      name: 'create-user',
+      method: 'POST',
+      headers: [['Content-Type', 'application/json']],
+      body_base64: null,
+      seed,
+    },
+    slo: { p99_ms: timeout_s * 1000, success_ratio: 1 },
+    warmup_s: 0,
+    duration_s,
+    timeout_s,
+  }
+}

@@ -1,0 +1,201 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { UsageError } from '../command/flags.js'
+import { refuseForeign, refuseLinks } from './folder.js'
+import { holdFolder, releaseFolder } from './folder-lock.js'
+
+/** @import { TrialRecord } from './trial.js' */
+
+/** Says that a folder is taken, until the run has something to say. */
+const PLACEHOLDER = '{}\n'
+
+/**
+ * A new run: its folder, and run.json as it begins.
+ *
+ * @template P
+ * @param {string} verb
+ * @param {{ argv: string[], out: string | undefined, plan: P }} options out: folder; by default results/<run_id>
+ * @throws {UsageError} when the folder already holds a run
+ */
+export function beginRun(verb, { argv, out, plan }) {
+  const started_at = new Date().toISOString()
+  const run_id = `${started_at.replace(/[-:]|\.\d+/g, '')}-${verb}`
+  return { results: Results.create(out, run_id), run: { run_id, verb, argv, started_at, plan } }
+}
+
+/**
+ * A run that was cut off.
+ *
+ * @param {string} verb
+ * @param {string} folder
+ * @throws {UsageError} when there is none of this verb
+ */
+export function resumeRun(verb, folder) {
+  const results = Results.resume(folder)
+  const run = results.readRun()
+  if (run.verb !== verb) throw new UsageError(`--resume: expected a ${verb} in ${folder}, got a ${run.verb}`)
+  return { results, run }
+}
+
+/**
+ * A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived
+ * from them.
+ */
+export class Results {
+  /** @param {string} folder */
+  constructor(folder) {
+    this.folder = folder
+  }
+
+  /**
+   * @param {string | undefined} out folder; by default results/<run_id>
+   * @param {string} runId
+   * @throws {UsageError} when the folder holds anything, a run or other files
+   */
+  static create(out, runId) {
+    if (out !== undefined && Results.holdsRun(out)) refuseTaken(out)
+    try {
+      const folder = out ?? newFolder(runId)
+      refuseForeign(folder)
+      fs.mkdirSync(folder, { recursive: true })
+      holdFolder(folder, '--out')
+      // Taken in one step: of two runs that want the same folder, one gets it.
+      fs.writeFileSync(path.join(folder, 'run.json'), PLACEHOLDER, { flag: 'wx' })
+      return new Results(folder)
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
+      if (code === 'EEXIST' && out && Results.holdsRun(out)) refuseTaken(out)
+      throw new UsageError(`--out: expected a folder that can be written, got ${message}`)
+    }
+  }
+
+  /**
+   * @param {string} folder of a run that was cut off
+   * @throws {UsageError} when there is none, or a run is using it
+   */
+  static resume(folder) {
+    if (!Results.holdsRun(folder)) {
+      throw new UsageError(`--resume: expected a results folder with a run.json, got ${folder}`)
+    }
+    const results = new Results(folder)
+    results.readRun()
+    refuseLinks(folder)
+    holdFolder(folder, '--resume')
+    results.#dropTornLine()
+    return results
+  }
+
+  /**
+   * A run that is only looked at.
+   *
+   * @param {string} folder
+   * @throws {UsageError} when there is none
+   */
+  static read(folder) {
+    if (!Results.holdsRun(folder)) throw new UsageError(`expected a results folder with a run.json, got ${folder}`)
+    return new Results(folder)
+  }
+
+  /** @param {string} folder */
+  static holdsRun(folder) {
+    return fs.existsSync(path.join(folder, 'run.json'))
+  }
+
+  /** Leaves nothing of a run that never began, so that the same folder can be asked for again. */
+  releaseUnused() {
+    if (fs.readFileSync(this.file('run.json'), 'utf8') !== PLACEHOLDER) return
+    for (const name of ['run.json', 'run.json.tmp', 'api.log']) fs.rmSync(this.file(name), { force: true })
+    releaseFolder(this.folder)
+    if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
+  }
+
+  /** @returns {any} */
+  readRun() {
+    const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
+    if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
+    if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
+    return run
+  }
+
+  /** @param {object} run */
+  writeRun(run) {
+    this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
+  }
+
+  /** @returns {TrialRecord[]} */
+  readTrials() {
+    return this.#lines().map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+  }
+
+  /** @param {TrialRecord} record */
+  appendTrial(record) {
+    fs.appendFileSync(this.file('trials.ndjson'), `${JSON.stringify(record)}\n`, { flush: true })
+  }
+
+  /** @param {string} markdown */
+  writeReport(markdown) {
+    this.writeText('report.md', markdown)
+  }
+
+  /**
+   * In one step: no reader ever finds half a file, and where somebody has put a link, the link is replaced and not what it
+   * leads to.
+   *
+   * @param {string} name
+   * @param {string} text
+   */
+  writeText(name, text) {
+    const temporary = this.file(`${name}.tmp`)
+    fs.rmSync(temporary, { force: true })
+    fs.writeFileSync(temporary, text, { flush: true, flag: 'wx' })
+    fs.renameSync(temporary, this.file(name))
+  }
+
+  /** @param {string} name */
+  file(name) {
+    return path.join(this.folder, name)
+  }
+
+  #lines() {
+    if (!fs.existsSync(this.file('trials.ndjson'))) return []
+    // What follows the last end of a line is being written, or was when its writer died.
+    return fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
+  }
+
+  /** A line without its end was being written when the machine or the process died: that trial is measured again. */
+  #dropTornLine() {
+    const file = this.file('trials.ndjson')
+    if (!fs.existsSync(file)) return
+    const whole = fs.readFileSync(file).lastIndexOf('\n') + 1
+    fs.truncateSync(file, whole)
+  }
+}
+
+/** @param {string} out @returns {never} */
+function refuseTaken(out) {
+  throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
+}
+
+/** results/<run_id>, or with a number behind it where two runs start in the same second. @param {string} runId */
+function newFolder(runId) {
+  fs.mkdirSync('results', { recursive: true })
+  for (let i = 1; ; i++) {
+    const folder = path.join('results', i === 1 ? runId : `${runId}-${i}`)
+    try {
+      fs.mkdirSync(folder)
+      return folder
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+/** @param {string} text @param {string} where */
+function parsed(text, where) {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${where}: expected JSON, got ${/** @type {Error} */ (error).message}`)
+  }
+}

@@ -1,0 +1,205 @@
+import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { DatabaseError } from '../../sql/database.js'
+import { startGenerator } from '../generators/drive.js'
+import { startProbes } from '../probes/index.js'
+import { watchProcess } from '../probes/process.js'
+import { judge } from '../verdict/judge.js'
+import { limitOf } from '../verdict/limit.js'
+
+/**
+ * @import { Database } from '../../sql/database.js'
+ * @import { Generator } from '../generators/drive.js'
+ * @import { Traffic } from '../generators/drivers/recorder.js'
+ * @import { LoadHost } from '../generators/hosts/prepare.js'
+ * @import { MixPlan } from '../generators/mix.js'
+ * @import { Findings } from '../probes/index.js'
+ * @import { Beside, Calm, Target } from '../targets/index.js'
+ * @import { Outcome, Slo } from '../verdict/judge.js'
+ * @import { Limit } from '../verdict/limit.js'
+ */
+
+/**
+ * One trial: empty the table, warm up, drive, count the stored rows, judge. Gives exactly one record.
+ *
+ * @param {object} setup
+ * @param {Target} setup.target
+ * @param {Database | null} setup.database null when the target's rows are not ours to count
+ * @param {Slo} setup.slo
+ * @param {string} setup.runId
+ * @param {string} setup.experiment
+ * @param {string | null} setup.cell
+ * @param {TrialPlan} plan
+ * @param {AbortSignal} signal
+ * @param {(counts: any) => void} onCounts while the load is on
+ * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start]
+ * @returns {Promise<TrialRecord>}
+ */
+export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
+  const { target, database, slo, runId, experiment, cell } = setup
+  const started_at = new Date().toISOString()
+  const load = { ...plan, url: target.url, connections: plan.connections }
+  await orAborted(signal, async () => database?.reset())
+  const generator = await start(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
+  /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
+  let probes
+  let calm = /** @type {Calm} */ (async () => {})
+  try {
+    if (target.disturb) calm = await target.disturb(generator, experiment, plan.trial)
+    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
+    await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
+    await orDied(target, generator.ready(plan.duration_s))
+    const counted = target.writesBeside ? null : database
+    const rowsBefore = await orAborted(signal, async () => counted?.countRows())
+    if (rowsBefore === 0) refuseOtherTable(warmup)
+    probes = await orAborted(signal, async () => {
+      const started = await startProbes({ target, database, generator })
+      if (signal.aborted) started.stop()
+      return started
+    })
+    // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
+    let findings
+    const onEnd = () => {
+      findings = probes?.end()
+    }
+    const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
+    const seen = findings ?? probes.end()
+    const found = await orAborted(signal, () => seen({ ...traffic, lateness_ms }))
+    const beside = await calm()
+    calm = async () => {}
+    const rowsAfter = await orAborted(signal, async () => counted?.countRows())
+    const rows_stored = counted ? Number(rowsAfter) - Number(rowsBefore) : null
+    const warmup_unanswered = warmup.sent - warmup.completed + (warmup.status[504] ?? 0)
+    const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
+    const record = {
+      run_id: runId,
+      trial: plan.trial,
+      started_at,
+      experiment,
+      cell,
+      settings: target.settings,
+      target: { kind: target.kind, url: target.shownUrl ?? target.url, pid: target.pid, cores: target.cores },
+      load: describeLoad(plan),
+      traffic: { ...counts, ...traffic },
+      probes: found,
+      ...(beside && { beside }),
+    }
+    const judged = { ...record, outcome: judge(record, slo) }
+    return { ...judged, limit: limitOf(judged, slo) }
+  } finally {
+    probes?.stop()
+    try {
+      await calm()
+    } finally {
+      await generator.close()
+    }
+  }
+}
+
+/**
+ * @typedef {object} TrialPlan
+ * @property {number} trial number within the run, from 1
+ * @property {string} driver
+ * @property {'open' | 'closed'} loop
+ * @property {number | null} rate_rps
+ * @property {number} connections
+ * @property {MixPlan} mix
+ * @property {number} warmup_s
+ * @property {number} duration_s
+ * @property {number} timeout_s
+ * @property {boolean} [fresh_connections] a connection for each request
+ * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
+ * @property {boolean} [unbounded] vegeta with its own defaults
+ * @property {number | null} [nofile] limit of open files of the generator
+ * @property {LoadHost[]} [load_hosts] where it comes from, instead of this machine
+ * @property {string | null} [ssh_config] on the way to them
+ * @property {string[]} [local_addresses] of this machine that connections come from, in turn
+ *
+ * @typedef {Omit<Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
+ *
+ * @typedef {object} TrialRecord one line of trials.ndjson
+ * @property {string} run_id
+ * @property {number} trial
+ * @property {string} started_at
+ * @property {string} experiment
+ * @property {string | null} cell
+ * @property {Record<string, string | number | null>} settings
+ * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
+ * @property {ReturnType<typeof describeLoad>} load
+ * @property {TrialTraffic} traffic
+ * @property {Findings} probes
+ * @property {Beside} [beside] what else was done to the target meanwhile
+ * @property {Outcome} outcome
+ * @property {Limit} limit
+ */
+
+/** @param {TrialPlan} plan */
+function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
+  const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
+  return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
+}
+
+/** What refuses everything serves nothing that is left, and needs no time for it. */
+const MOST_LEFT_S = 3
+
+const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
+
+/** @param {{ status: Record<string, number> }} warmup */
+function refuseOtherTable({ status }) {
+  if (countOk(status) === 0) return
+  throw new DatabaseError(
+    `the service acknowledged ${countOk(status)} rows, none of which is in the table that the lab checks: ` +
+      'expected both to use one database and one search_path',
+  )
+}
+
+/**
+ * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.
+ *
+ * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan
+ * @param {{ sent: number, completed: number, goodput_rps: number }} warmup
+ * @returns {number} seconds that it needs for them; what it refused took it none
+ */
+export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
+  const unanswered = sent - completed
+  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
+}
+
+/**
+ * What the target uses of its core, for somebody who watches.
+ *
+ * @param {Target} target
+ * @param {(counts: any) => void} onCounts
+ */
+function withCore({ kind, pid }, onCounts) {
+  const own = kind === 'local' ? pid : null
+  let use = watchProcess(own)
+  return (/** @type {object} */ counts) => {
+    onCounts({ ...counts, api_core_ratio: use()?.cpu_core_ratio ?? null })
+    use = watchProcess(own)
+  }
+}
+
+/** @template T @param {Target} target @param {Promise<T>} work */
+function orDied(target, work) {
+  return Promise.race([work, target.died])
+}
+
+/** Postgres may keep a query waiting for a lock; whoever presses Ctrl-C does not wait with it. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
+async function orAborted(signal, work) {
+  signal.throwIfAborted()
+  const settled = new AbortController()
+  const aborted = once(signal, 'abort', { signal: settled.signal }).then(() => {
+    throw signal.reason
+  })
+  try {
+    return await Promise.race([work(), aborted])
+  } finally {
+    settled.abort()
+  }
+}
+
+/** @param {Record<string, number>} status */
+function countOk(status) {
+  return Object.entries(status).reduce((sum, [code, count]) => (code[0] === '2' ? sum + count : sum), 0)
+}

@@ -1,0 +1,106 @@
+import { DatabaseError } from '../../sql/database.js'
+import { removeLeftovers } from '../../sql/scratch.js'
+import { readEnvironment } from '../command/environment.js'
+import { UsageError } from '../command/flags.js'
+import { terminalText } from '../report/terminal.js'
+import { ServiceEnded } from '../system/service.js'
+import { RemoteError } from '../system/ssh/remote.js'
+import { createProgress } from './progress.js'
+
+/**
+ * @import { Report } from '../report/write.js'
+ * @import { Io, Lab } from './run.js'
+ * @import { TrialRecord } from './trial.js'
+ */
+
+/**
+ * @typedef {object} Verb
+ * @property {string} about one line
+ * @property {string} help
+ * @property {(argv: string[], io: Io) => Promise<Ended>} run
+ * @property {Report} [report] how its results are shown; none: it keeps none
+ *
+ * @typedef {object} Ended
+ * @property {any} run run.json
+ * @property {TrialRecord[]} records
+ * @property {string} text for the terminal
+ * @property {string | null} folder null: nothing was kept
+ * @property {boolean} json
+ */
+
+const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
+
+/**
+ * Runs the verb that a command line names.
+ *
+ * @param {Record<string, Verb>} verbs
+ * @param {string[]} argv
+ * @param {Partial<Shell>} [shell]
+ * @returns {Promise<number>} exit code
+ *
+ * @typedef {object} Shell surroundings of a verb: those of this process unless told otherwise
+ * @property {Output} stdout
+ * @property {Output} stderr
+ * @property {NodeJS.ProcessEnv} env
+ * @property {string} dotenvFile
+ * @property {AbortSignal} signal interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do
+ * @property {() => Promise<void>} tidy removes what labs that were killed left behind
+ * @property {Partial<Lab>} lab
+ *
+ * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
+ */
+export async function main(verbs, [name, ...argv], shell = {}) {
+  const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
+  const verb = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
+  if (!verb) {
+    const known = Object.entries(verbs).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
+    stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
+    return EXIT.usage
+  }
+  if (argv.includes('--help')) {
+    stdout.write(verb.help)
+    return EXIT.answered
+  }
+  const signal = shell.signal ?? abortOnSignals()
+  try {
+    const environment = readEnvironment(env, dotenvFile)
+    await tidy()
+    const io = { signal, progress: createProgress(stderr, environment.settings), environment, lab }
+    return print(await verb.run(argv, io), { stdout, stderr })
+  } catch (error) {
+    if (signal.aborted) return EXIT.interrupted
+    const isUsers = error instanceof UsageError || error instanceof DatabaseError
+    const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
+    // What the system refuses (a full disk, a folder that is gone) is said in its own words, and so is what another host, or
+    // the API, did; a stack is for our mistakes.
+    const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
+    stderr.write(`redline: ${isUsers || isOthers ? message : stack}\n`)
+    return isUsers ? EXIT.usage : EXIT.noAnswer
+  }
+}
+
+/** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
+function print({ run, records, text, folder, json }, { stdout, stderr }) {
+  if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
+  else if (folder === null) stdout.write(`\n${text}\n`)
+  else if (records.length > 0 || !run.interrupted)
+    stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n${folder}/report.html\n`)
+  if (run.interrupted) {
+    stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
+    return EXIT.interrupted
+  }
+  if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
+  return run.problem ? EXIT.noAnswer : EXIT.answered
+}
+
+/** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */
+function abortOnSignals() {
+  const controller = new AbortController()
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT.interrupted)
+      controller.abort(new Error(name))
+    })
+  }
+  return controller.signal
+}

@@ -1,0 +1,85 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** @returns {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} */
+export function describeMachine() {
+  return {
+    cpu_model: os.cpus()[0]?.model.trim() || 'unknown',
+    cores: os.cpus().length,
+    memory_bytes: os.totalmem(),
+    kernel: `${os.type()} ${os.release()}`,
+  }
+}
+
+/** @returns {Promise<string | null>} the commit of this checkout, with a + when files differ from it */
+export async function redlineCommit() {
+  const cwd = fileURLToPath(new URL('../..', import.meta.url))
+  try {
+    const { stdout } = await run('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
+    return stdout.trim()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * One core for the API, the others for everything else. Null where that cannot be: one core, or no taskset.
+ *
+ * @returns {{ api: string, others: string } | null} lists as taskset takes them
+ */
+export function planCores() {
+  const allowed = coresOf('self')
+  const cores = allowed ? expandCores(allowed) : []
+  if (cores.length < 2 || !hasTaskset()) return null
+  return { api: String(cores[0]), others: cores.slice(1).join(',') }
+}
+
+export function hasTaskset() {
+  return spawnSync('taskset', ['--version']).status === 0
+}
+
+/** The cores a process may run on, as the kernel has it. @param {number | 'self'} pid @returns {string | null} */
+export function coresOf(pid) {
+  return procLine(pid, 'status', /^Cpus_allowed_list:\s*(\S+)$/m)
+}
+
+/** The hard limit of open files. @param {number | 'self'} pid @returns {number | null} */
+export function nofileOf(pid) {
+  const limit = procLine(pid, 'limits', /^Max open files\s+\S+\s+(\d+)/m)
+  return limit === null ? null : Number(limit)
+}
+
+/** The soft one, which a process may raise itself. @param {number | 'self'} pid @returns {number | null} */
+export function softNofileOf(pid) {
+  const limit = procLine(pid, 'limits', /^Max open files\s+(\d+)/m)
+  return limit === null ? null : Number(limit)
+}
+
+/** A list as the kernel writes it: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
+export function expandCores(list) {
+  const cores = []
+  for (const part of list.split(',')) {
+    const [first, last = first] = part.split('-').map(Number)
+    for (let core = first; core <= last; core++) cores.push(core)
+  }
+  return cores
+}
+
+/** @param {number | 'self'} pid @param {string} file @param {RegExp} pattern @returns {string | null} */
+function procLine(pid, file, pattern) {
+  return pattern.exec(textOf(`/proc/${pid}/${file}`) ?? '')?.[1] ?? null
+}
+
+/** @param {string} file @returns {string | null} null where there is no such file, or it is not ours to read */
+export function textOf(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}

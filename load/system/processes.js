@@ -1,0 +1,67 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { leashed } from '../../sql/leash.js'
+
+/** @import { ChildProcess, StdioOptions } from 'node:child_process' */
+
+/**
+ * Starts a program as a child that ends with us, on the cores it is given.
+ *
+ * @param {string[]} command program and arguments
+ * @param {object} options
+ * @param {string | null} options.cores list such as "0" or "1-3"; null: where we are
+ * @param {number | string | null} [options.nofile] limit of open files, soft and hard: Node raises the soft one to the
+ *   hard one; a text is given to prlimit as it is
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {StdioOptions} options.stdio
+ * @returns {Child}
+ */
+export function startChild(command, { cores, nofile = null, env, stdio }) {
+  const pinned = cores === null ? [] : ['taskset', '-c', cores]
+  const limited =
+    nofile === null ? [] : ['prlimit', `--nofile=${typeof nofile === 'string' ? nofile : `${nofile}:${nofile}`}`]
+  const [program, ...args] = leashed([...pinned, ...limited, ...command], { signal: 'KILL' })
+  // A process group of its own: Ctrl-C on the terminal is for the lab, which stops its children in order.
+  const child = spawn(program, args, { env, stdio, detached: true })
+  const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
+  exited.catch(() => {})
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const kill = () => {
+    if (isRunning() && child.pid) killGroup(child.pid)
+  }
+  return {
+    child,
+    exited,
+    kill,
+    stop: async (grace_ms) => {
+      if (!isRunning()) return
+      child.kill('SIGTERM')
+      const timer = setTimeout(kill, grace_ms)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** A process and what it started, as far as that did not leave its group. @param {number} pid of the group's leader */
+function killGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has just ended.
+  }
+}
+
+/**
+ * @typedef {object} Child
+ * @property {ChildProcess} child
+ * @property {Promise<{ code: number | null, signal: string | null }>} exited rejects when it could not be started
+ * @property {() => void} kill SIGKILL, at once and also to the processes that it started
+ * @property {(grace_ms: number) => Promise<void>} stop SIGTERM, and `kill` where it still runs after the grace
+ */
+
+/** Puts this process, and with it every child it starts from now on, on these cores. @param {string} cores */
+export function pinSelf(cores) {
+  const { status } = spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)])
+  return status === 0
+}

@@ -1,0 +1,178 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { appendFileSync, existsSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { UsageError } from '../../command/flags.js'
+import { NotApplied } from '../not-applied.js'
+import { ServiceEnded } from '../service.js'
+import { openChannel } from './channel.js'
+import { collect, connect } from './connection.js'
+import { prepare } from './prepare.js'
+import { RemoteError } from './remote.js'
+
+/**
+ * @import { Connection } from './connection.js'
+ * @import { SshPlan } from './plan.js'
+ */
+
+/** The agent stops the API before it ends. */
+const END_GRACE_MS = 3000
+const STOP_GRACE_MS = 300
+const REASON_MS = 500
+
+/**
+ * Another host, on which the API can be started: connected, with our programs on it and our agent running.
+ *
+ * @param {SshPlan} plan
+ * @param {{ signal: AbortSignal, note: (text: string) => void, logFile: string }} io logFile: takes what the API prints
+ * @returns {Promise<Host>}
+ * @throws {UsageError} what has to be changed, in one line
+ */
+export async function openHost(plan, { signal, note, logFile }) {
+  note(`connecting to ${plan.host} …`)
+  const connection = await connect(plan, signal)
+  try {
+    const command = await prepare(connection, { name: plan.host, note })
+    const address = await addressOf(plan, connection)
+    return await startAgent(plan, { connection, command, address }, { signal, logFile })
+  } catch (error) {
+    await connection.close()
+    signal.throwIfAborted()
+    throw error
+  }
+}
+
+/**
+ * @typedef {object} Host
+ * @property {string} name as the user calls it
+ * @property {string} address at which it is loaded
+ * @property {string} bind address there that the API listens on
+ * @property {number} port there
+ * @property {Connection} connection
+ * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string, node: string }} machine
+ * @property {{ api: string, others: string } | null} cores there
+ * @property {string} root folder of our programs there
+ * @property {string} folder there that goes with the connection
+ * @property {(ask: string, asked?: object) => Promise<any>} ask the agent
+ * @property {() => Promise<never>} died rejects when the API that is started next, or the line to it, ends by itself
+ * @property {() => Promise<void>} close stops what runs there
+ */
+
+/**
+ * @param {SshPlan} plan
+ * @param {{ connection: Connection, command: string, address: string }} way
+ * @param {{ signal: AbortSignal, logFile: string }} io
+ * @returns {Promise<Host>}
+ */
+async function startAgent(plan, { connection, command, address }, { signal, logFile }) {
+  const { child, exited, stop } = connection.command(command)
+  const stderr = collect(child.stderr)
+  const closed = once(child, 'close')
+  closed.catch(() => {})
+  const greeting = /** @type {Deferred<any>} */ (deferred())
+  let dying = /** @type {Deferred<never>} */ (deferred())
+  const channel = openChannel(child, ({ hello, died, log }) => {
+    if (hello) greeting.resolve(hello)
+    // The folder of a run that never began is gone by the time of its last words.
+    if (log && existsSync(path.dirname(logFile))) appendFileSync(logFile, log)
+    if (died) dying.reject(errorOf(died))
+  })
+  let closing = false
+  const lost = exited.then(async () => {
+    // The connection knows better why than the agent, whose line it was.
+    const why = await Promise.race([connection.lost, setTimeout(REASON_MS, null, { ref: false })])
+    throw new RemoteError(
+      `the line to ${plan.host} was lost: ${why ?? (stderr().trim().split('\n').at(-1) || 'its agent ended')}`,
+    )
+  })
+  lost.catch((error) => {
+    if (!closing) dying.reject(error)
+  })
+  signal.throwIfAborted()
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  const hello = await Promise.race([greeting.promise, lost])
+  signal.removeEventListener('abort', abort)
+  // What is on its way then, the agent ends when it loses us.
+  const aborted = once(signal, 'abort').then(() => signal.throwIfAborted())
+  aborted.catch(() => {})
+
+  return {
+    name: plan.host,
+    address,
+    bind: bindOf(plan, address, hello.address),
+    port: plan.port,
+    connection,
+    machine: hello.machine,
+    cores: hello.cores,
+    root: hello.root,
+    folder: hello.folder,
+    ask: async (ask, asked) => {
+      signal.throwIfAborted()
+      const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost, aborted])
+      if (error) throw errorOf(error)
+      return result
+    },
+    died: () => {
+      dying = /** @type {Deferred<never>} */ (deferred())
+      return dying.promise
+    },
+    close: async () => {
+      closing = true
+      channel.end()
+      const timer = globalThis.setTimeout(() => stop(STOP_GRACE_MS), END_GRACE_MS)
+      await exited
+      clearTimeout(timer)
+      // The last words of the API among it.
+      await closed
+      await connection.close()
+    },
+  }
+}
+
+/**
+ * Where the load comes in by a way of its own, it may come to any address. Pure.
+ *
+ * @param {Pick<SshPlan, 'address'>} plan
+ * @param {string} address at which it is loaded
+ * @param {string | null} ours address there that our connection came to
+ */
+export function bindOf(plan, address, ours) {
+  const any = isIPv6(address) ? '::' : '0.0.0.0'
+  return plan.address === null ? (ours ?? any) : any
+}
+
+/** A rejection that nobody waits for is no fault. @template T */
+function deferred() {
+  /** @type {{ resolve: (value: any) => void, reject: (error: Error) => void }} */
+  const ends = { resolve: () => {}, reject: () => {} }
+  const promise = new Promise((resolve, reject) => Object.assign(ends, { resolve, reject }))
+  promise.catch(() => {})
+  return { ...ends, promise: /** @type {Promise<T>} */ (promise) }
+}
+
+/** @template T @typedef {{ promise: Promise<T>, resolve: (value: T) => void, reject: (error: Error) => void }} Deferred */
+
+/** As it was thrown there. @param {any} error */
+function errorOf({ name, message, service, code, signal, words }) {
+  if (name === 'UsageError') return new UsageError(message)
+  if (name === 'NotApplied') return new NotApplied(message)
+  return name === 'ServiceEnded' ? new ServiceEnded(service, code, signal, words) : new Error(message)
+}
+
+/**
+ * Where it is loaded: a number, so that no request waits for a name.
+ *
+ * @param {SshPlan} plan
+ * @param {Connection} connection
+ */
+async function addressOf({ host, address }, connection) {
+  const name = address ?? (await connection.hostname())
+  const found = await lookup(name).catch(() => null)
+  if (found) return found.address
+  throw new UsageError(
+    `--ssh ${host}: expected its name ${name} to be one that is known here, got none; --ssh-address tells how the load reaches it`,
+  )
+}

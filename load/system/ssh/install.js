@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+
+/**
+ * @import { Bundle } from './bundle.js'
+ * @import { Readable } from 'node:stream'
+ */
+
+/**
+ * Runs on the host, sent as text to its Node: writes our programs into its cache, and has npm bring the packages. A folder
+ * gets its name when it is complete, so that one that is there can be used. Imports nothing of ours.
+ */
+
+const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+const NPM_TIMEOUT_MS = 300_000
+const BROKEN = /TAR_ENTRY_ERROR/
+
+const OURS = /^(code|modules|vegeta)-/
+
+/** What nobody has used for so long goes. */
+const KEPT_MS = 7 * 24 * 3_600_000
+
+/** A line that is dead is noticed by what is written to it. */
+const BEAT_MS = 500
+
+/**
+ * @param {Bundle & { cache: string }} bundle cache: folder
+ * @returns {Promise<{ failed?: { step: 'copy' | 'npm', code: string | null, message: string } }>}
+ */
+export async function install({ cache, code, modules, files, packages }) {
+  /** @type {'copy' | 'npm'} */
+  let step = 'copy'
+  const [wanted, brought] = [path.join(cache, code), path.join(cache, modules)]
+  try {
+    mkdirSync(cache, { recursive: true, mode: 0o700 })
+    refuseForeign(cache)
+    removeOld(cache, [code, modules])
+    await complete(brought, async (folder) => {
+      write(folder, packages)
+      step = 'npm'
+      await bring(folder)
+    })
+    step = 'copy'
+    await complete(wanted, async (folder) => {
+      write(folder, files)
+      symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
+    })
+    return {}
+  } catch (error) {
+    const { code: reason = null, message } = /** @type {NodeJS.ErrnoException} */ (error)
+    const isFull = reason === 'ENOSPC' || reason === 'EDQUOT' || /ENOSPC|EDQUOT|no space left/i.test(message)
+    return { failed: { step, code: isFull ? 'ENOSPC' : reason, message } }
+  }
+}
+
+/** @param {string} target @param {(folder: string) => Promise<void>} fill */
+async function complete(target, fill) {
+  const folder = `${target}.${process.pid}`
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  try {
+    if (!existsSync(target)) {
+      mkdirSync(folder)
+      await fill(folder)
+      renameSync(folder, target)
+    }
+    utimesSync(target, new Date(), new Date())
+  } catch (error) {
+    // Unless another lab was faster.
+    if (!existsSync(target)) throw error
+  } finally {
+    process.off('exit', remove)
+    remove()
+  }
+}
+
+/** npm, which ends with us, and we when nobody is at the other end any more. @param {string} folder */
+async function bring(folder) {
+  const npm = spawn('npm', NPM, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: NPM_TIMEOUT_MS })
+  const kill = () => npm.kill('SIGKILL')
+  process.once('exit', kill)
+  process.stdout.once('error', () => process.exit(1))
+  const beat = setInterval(() => process.stdout.write('\n'), BEAT_MS)
+  try {
+    const closed = once(npm, 'close')
+    const [stdout, stderr] = await Promise.all([textOf(npm.stdout), textOf(npm.stderr), closed])
+    // With a full disk npm says so, leaves packages in halves, and ends with 0.
+    if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
+  } finally {
+    clearInterval(beat)
+    process.off('exit', kill)
+  }
+}
+
+/** @param {Readable} stream */
+async function textOf(stream) {
+  return (await stream.setEncoding('utf8').toArray()).join('')
+}
+
+/** @param {string} folder @param {Record<string, string>} files */
+function write(folder, files) {
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(folder, name)
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+}
+
+/** Whoever may write there has his programs run by us. @param {string} cache */
+function refuseForeign(cache) {
+  const { uid, mode } = statSync(cache)
+  if (uid === process.getuid?.() && (mode & 0o022) === 0) return
+  const found = `uid ${uid}, mode ${(mode & 0o777).toString(8)}`
+  throw new Error(`${cache} has to be writable by its user alone (${found}): chmod go-w, or set XDG_CACHE_HOME there`)
+}
+
+/** @param {string} cache @param {string[]} needed */
+function removeOld(cache, needed) {
+  for (const name of readdirSync(cache).filter((entry) => OURS.test(entry) && !needed.includes(entry))) {
+    const folder = path.join(cache, name)
+    // Another lab may be at it, too.
+    const used_ms = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - used_ms > KEPT_MS) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Of npm's many lines, those that say what was wrong. @param {string} output */
+function wordsOf(output) {
+  const errors = output.split('\n').flatMap((line) => /^npm (?:error|ERR!) (.*)/.exec(line)?.[1] ?? [])
+  const telling = errors.filter((line) => !/A complete log of this run|^\s|debug-0\.log/.test(line))
+  const broken = output.split('\n').find((line) => BROKEN.test(line))
+  return telling.slice(0, 3).join('; ') || broken || output.trim().split('\n').at(-1) || 'npm said nothing'
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import os from 'node:os'
+import { UsageError } from '../../command/flags.js'
+import { nofileOf } from '../machine.js'
+
+/** What this process was given; once it is raised, the API still gets this unless told otherwise. */
+const own = nofileOf('self')
+
+/**
+ * The limit of open files for a child, for which this process may have to be raised first: a child has what its parent has,
+ * and only root raises a hard limit.
+ *
+ * @param {number | string | null} wanted as startChild takes it; null: as it is
+ * @returns {number | string | null}
+ * @throws {UsageError} when it is beyond what this user may have
+ */
+export function limitFor(wanted) {
+  const now = nofileOf('self')
+  if (own === null || now === null) return wanted
+  if (wanted === null) return now > own ? own : null
+  const hard = Number(String(wanted).split(':').at(-1) || own)
+  // The soft one alone: the hard one is that of the user, and not what this process was raised to.
+  if (String(wanted).endsWith(':')) return now > own ? `${wanted}${own}` : wanted
+  if (hard <= now || process.getuid?.() === 0) return wanted
+  const { status, stderr, error } = spawnSync(
+    'sudo',
+    ['-n', 'prlimit', `--pid=${process.pid}`, `--nofile=${hard}:${hard}`],
+    { encoding: 'utf8' },
+  )
+  if (status === 0) return wanted
+  const { username } = os.userInfo()
+  const why = error ? error.message : stderr.trim().split('\n')[0]
+  throw new UsageError(
+    `NOFILE: expected at most ${own}, the hard limit of ${username} on ${os.hostname()}, got ${hard}, and sudo does not raise it (${why}): ` +
+      `put "${username} hard nofile ${hard}" into /etc/security/limits.conf there, or LimitNOFILE=${hard} into the unit that starts the session`,
+  )
+}

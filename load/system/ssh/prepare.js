@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { UsageError } from '../../command/flags.js'
+import { bundleOf } from './bundle.js'
+import { quoted } from './command.js'
+
+/**
+ * @import { Bundle } from './bundle.js'
+ * @import { Connection } from './connection.js'
+ */
+
+/** engines in package.json. */
+const LEAST_NODE = [20, 19]
+const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
+
+/** As a program of the Node that is asked. */
+const IS_NEW_ENOUGH = `const [major, minor] = process.versions.node.split(".")
+process.exit(major > ${LEAST_NODE[0]} || (major == ${LEAST_NODE[0]} && minor >= ${LEAST_NODE[1]}) ? 0 : 1)`
+
+/**
+ * For any POSIX shell. What is there is used if nobody else may write it, and is not old then. A Node of a version manager
+ * is on PATH in a login shell, or an interactive one, alone; they do what their user had them do, and are asked last.
+ *
+ * @param {Pick<Bundle, 'code' | 'modules'>} bundle
+ */
+const look = ({ code, modules }) => `
+echo
+cache="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
+echo "cache $cache"
+[ -d "$cache/${code}" ] && [ -O "$cache" ] && [ -z "$(find -H "$cache" -prune \\( -perm -020 -o -perm -002 \\))" ] &&
+  touch -c "$cache/${code}" "$cache/${modules}" && echo "code $cache/${code}"
+for how in "" -lc -lic; do
+  if [ -z "$how" ]; then node=$(command -v node); else node=$("\${SHELL:-sh}" $how 'command -v node' </dev/null 2>/dev/null | tail -n 1); fi
+  [ -x "$node" ] || continue
+  echo "node $("$node" --version </dev/null) $node"
+  PATH="$(dirname "$node"):$PATH" command -v npm | sed 's/^/npm /'
+  "$node" -e '${IS_NEW_ENOUGH}' </dev/null && break
+done
+exit 0
+`
+
+/**
+ * Brings our programs to the host, unless they are there.
+ *
+ * @param {Connection} connection
+ * @param {{ name: string, note: (text: string) => void }} options
+ * @returns {Promise<string>} the command there that runs the agent
+ * @throws {UsageError} when the host lacks something
+ */
+export async function prepare(connection, { name, note }) {
+  const bundle = bundleOf()
+  const { code, stdout, stderr } = await connection.run('sh', look(bundle))
+  if (code !== 0)
+    throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`)
+  const { cache, there, node, hasNpm } = found(stdout, name)
+  if (!there) {
+    note(`copying Redline to ${name}, and its packages by npm …`)
+    if (!hasNpm) throw new UsageError(`--ssh ${name}: expected npm beside ${node}, found none: install npm there`)
+    await send(connection, { ...bundle, cache }, { name, node })
+  }
+  const folder = path.posix.join(cache, bundle.code)
+  return `cd ${quoted(folder)} && exec ${withPath(node)} load/targets/ssh/agent.js`
+}
+
+/**
+ * Pure.
+ *
+ * @param {string} output of look
+ * @param {string} name
+ */
+export function found(output, name) {
+  const values = (/** @type {string} */ word) => {
+    return output.split('\n').flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []))
+  }
+  const nodes = values('node').map((value) => {
+    const [, version, file] = /^(\S*) (.*)$/.exec(value) ?? []
+    return { version, file }
+  })
+  if (nodes.length === 0) {
+    throw new UsageError(
+      `--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, found no node on PATH, nor in a login shell`,
+    )
+  }
+  const usable = nodes.find(({ version }) => isNewEnough(version))
+  if (!usable) {
+    throw new UsageError(
+      `--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, got ${nodes[0].version} (${nodes[0].file})`,
+    )
+  }
+  return {
+    cache: values('cache')[0],
+    there: values('code').length > 0,
+    node: usable.file,
+    hasNpm: values('npm').length > 0,
+  }
+}
+
+/** @param {string} version such as v20.19.0 */
+function isNewEnough(version) {
+  const [, major, minor] = /^v(\d+)\.(\d+)\./.exec(version) ?? []
+  return Number(major) > LEAST_NODE[0] || (Number(major) === LEAST_NODE[0] && Number(minor) >= LEAST_NODE[1])
+}
+
+/**
+ * The program and what it writes go as one text to Node's standard input: nothing but Node is needed there, and nothing of
+ * it has to be quoted for a shell.
+ *
+ * @param {Connection} connection
+ * @param {Bundle & { cache: string }} bundle
+ * @param {{ name: string, node: string }} host
+ */
+async function send(connection, bundle, { name, node }) {
+  const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log('\\n' + JSON.stringify(await install(${JSON.stringify(bundle)})))\n`
+  const { stdout, stderr } = await connection.run(`${withPath(node)} --input-type=module -`, program)
+  const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
+  if (!answer)
+    throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${stderr.trim().split('\n').at(-1)}`)
+  const { failed } = JSON.parse(answer)
+  if (!failed) return
+  const what = failed.step === 'npm' ? 'npm ci to bring the packages there' : 'Redline to be copied there'
+  const full = `; the disk is full: make room in ${bundle.cache}, or set XDG_CACHE_HOME there`
+  throw new UsageError(`--ssh ${name}: expected ${what}, got: ${failed.message}${failed.code === 'ENOSPC' ? full : ''}`)
+}
+
+/** Node with its own folder on PATH, where its npm is. @param {string} node */
+function withPath(node) {
+  return `env PATH=${quoted(path.posix.dirname(node))}:"$PATH" ${quoted(node)}`
+}

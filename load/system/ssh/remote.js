@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { leashed } from '../../../sql/leash.js'
+import { asArguments, quoted, SSH_OPTIONS } from './command.js'
+import { explain } from './failures.js'
+
+/** @import { Readable, Writable } from 'node:stream' */
+
+const OPTIONS = [
+  ...SSH_OPTIONS,
+  // A connection of its own: what runs over it ends when it does, and not when somebody else's does.
+  ...['ControlMaster=no', 'ControlPath=none'],
+  // At which the port of a forwarding is told.
+  'LogLevel=INFO',
+]
+
+/** ssh's exit code for its own failures. */
+const FAILED = 255
+
+/** A host that has heard nothing for so long has lost us, and ends what runs for us there. */
+const SILENCE_S = 10
+const BEAT_INTERVAL_MS = 2000
+
+/** For what runs there to end and say so; after it, the connection is cut, and that ends it. */
+const CLOSE_GRACE_MS = 300
+
+/** Sent as one, and has to arrive within the silence. */
+const CHUNK_BYTES = 256 * 1024
+
+/** What a script there says to us, amid what else comes on stderr. */
+const SAYS = 'redline: '
+const GREETING = 'in'
+
+/** Of what else comes there, lines that are no reason for anything. */
+const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
+
+/** What is wrong is not here. The message is one line. */
+export class RemoteError extends Error {}
+
+/**
+ * Something on another host that ends with the connection: over its stdin it is told words, one a line, and beats. When they
+ * fail to come, for the connection was cut or we are gone or the network is, it ends all that it started: it kills its
+ * process group.
+ *
+ * @param {string} host
+ * @param {object} options
+ * @param {string | null} options.config for `ssh -F`
+ * @param {string} [options.setup] shell, run first
+ * @param {string} options.words branches of a `case $word`: what to do at a word. `receive BYTES FILE` takes what follows it
+ * @param {string} [options.cleanup] shell, run at the end
+ * @param {string[]} [options.more] arguments of ssh
+ * @param {'ignore' | number} [options.stdout] a file that takes what the script prints
+ * @returns {Remote}
+ */
+export function startRemote(host, { config, setup = '', words, cleanup = '', more = [], stdout = 'ignore' }) {
+  const script = scriptOf(setup, words, cleanup)
+  const [program, ...args] = leashed(sshCommand(host, config, script, more), { signal: 'KILL' })
+  const child = spawn(program, args, { stdio: ['pipe', stdout, 'pipe'], detached: true })
+  const stdin = /** @type {Writable} */ (child.stdin)
+  stdin.on('error', () => {})
+  const said = new EventEmitter()
+  /** @type {Map<string, string[]>} */
+  const spoken = new Map()
+  /** @type {string[]} */
+  const others = []
+  const lines = createInterface({ input: /** @type {Readable} */ (child.stderr) })
+  lines.on('line', (line) => {
+    if (line.startsWith(SAYS)) {
+      const [word, ...rest] = line.slice(SAYS.length).split(' ')
+      spoken.set(word, rest)
+    } else others.push(line)
+    said.emit('more')
+  })
+  const gone = Promise.all([once(child, 'exit'), once(lines, 'close')]).then(([[code]]) => code)
+  const lost = gone.then((code) => {
+    const words = others.filter((line) => !NO_REASONS.test(line)).join('\n')
+    if (code === FAILED && !spoken.has(GREETING)) throw new RemoteError(explain(words, host, '--load-hosts'))
+    throw new RemoteError(
+      `${host}: the line to it, or what ran there, ended: ${words.slice(-300).replaceAll('\n', '; ') || 'without a word'}`,
+    )
+  })
+  lost.catch(() => {})
+  const beats = setInterval(() => stdin.writableLength === 0 && stdin.write('beat\n'), BEAT_INTERVAL_MS)
+  gone.finally(() => clearInterval(beats)).catch(() => {})
+
+  return {
+    lost,
+    gone,
+    words: () => others.join('\n'),
+    tell: (word) => void stdin.write(`${word}\n`),
+    heard: (word) => until(said, lost, () => spoken.get(word)),
+    line: (pattern) => until(said, lost, () => others.map((line) => pattern.exec(line)).find(Boolean)),
+    give: async (name, pieces) => {
+      for (const bytes of chunksOf(pieces)) {
+        const isFull = !stdin.write(Buffer.concat([Buffer.from(`receive ${bytes.length} ${name}\n`), bytes]))
+        // Why it cannot be written to, the end of ssh will tell.
+        if (isFull) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
+      }
+    },
+    close: async () => {
+      clearInterval(beats)
+      stdin.end()
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_GRACE_MS)
+      await gone.catch(() => {})
+      clearTimeout(timer)
+    },
+  }
+}
+
+/**
+ * @typedef {object} Remote
+ * @property {Promise<never>} lost rejects when ssh ends, with what it said in one line
+ * @property {Promise<number | null>} gone ssh's exit code
+ * @property {() => string} words what came on stderr so far and was not for us
+ * @property {(word: string) => void} tell
+ * @property {(word: string) => Promise<string[]>} heard the script's `say WORD …`, once it has come; what follows the word
+ * @property {(pattern: RegExp) => Promise<RegExpExecArray>} line of somebody else on stderr
+ * @property {(name: string, pieces: Iterable<string | Buffer>) => Promise<void>} give appends to a file there, piece by piece
+ * @property {() => Promise<void>} close ends what runs there, and the connection
+ */
+
+/**
+ * The system's ssh, so that the user's keys, agents, jump hosts and configuration hold.
+ *
+ * @param {string} host @param {string | null} config @param {string} script @param {string[]} more
+ */
+function sshCommand(host, config, script, more) {
+  const file = config === null ? [] : ['-F', config]
+  return ['ssh', ...file, ...asArguments(OPTIONS), ...more, '--', host, `exec sh -c ${quoted(script)}`]
+}
+
+/**
+ * Each word, and each piece of a file, has to come within the silence: a network that is gone does not end a connection.
+ * `timeout` makes a process group of its own, which ends by itself.
+ *
+ * @param {string} setup @param {string} words @param {string} cleanup
+ */
+function scriptOf(setup, words, cleanup) {
+  return `
+say() { echo "${SAYS}$*" >&2; }
+receive() { timeout ${SILENCE_S} head -c "$1" >>"$2"; }
+say ${GREETING}
+umask 077
+command -v timeout >/dev/null || { echo 'expected timeout (coreutils) on PATH, found none' >&2; exit 1; }
+PATH="$PATH:/usr/local/bin:$HOME/.local/bin"
+${setup}
+while word=$(timeout ${SILENCE_S} sh -c 'IFS= read -r word && echo "$word"'); do
+  set -- $word
+  case $word in
+    receive\\ *) receive "$2" "$3" ;;
+    ${words}
+  esac || break
+done
+${cleanup}
+kill -KILL 0
+`
+}
+
+/**
+ * @template T
+ * @param {EventEmitter} said
+ * @param {Promise<never>} lost
+ * @param {() => T | null | undefined} look
+ * @returns {Promise<T>}
+ */
+async function until(said, lost, look) {
+  for (;;) {
+    const found = look()
+    if (found) return found
+    const waiting = new AbortController()
+    const more = once(said, 'more', { signal: waiting.signal })
+    more.catch(() => {})
+    try {
+      await Promise.race([more, lost])
+    } finally {
+      waiting.abort()
+    }
+  }
+}
+
+/** @param {Iterable<string | Buffer>} pieces */
+function* chunksOf(pieces) {
+  /** @type {Buffer[]} */
+  let waiting = []
+  let bytes = 0
+  for (const piece of pieces) {
+    const buffer = typeof piece === 'string' ? Buffer.from(piece) : piece
+    for (let from = 0; from < buffer.length; from += CHUNK_BYTES) {
+      const part = buffer.subarray(from, from + CHUNK_BYTES)
+      waiting.push(part)
+      bytes += part.length
+      if (bytes < CHUNK_BYTES) continue
+      yield Buffer.concat(waiting)
+      waiting = []
+      bytes = 0
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(waiting)
+}

@@ -1,0 +1,217 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { bareEnvironment, sshAddress } from '../../command/environment.js'
+import { every, SAMPLE_MS } from '../../probes/every.js'
+import { gatherFacts } from '../../probes/facts.js'
+import { watchKernel } from '../../probes/kernel.js'
+import { watchProcess } from '../../probes/process.js'
+import { describeMachine, planCores } from '../../system/machine.js'
+import { nodeOf } from '../../system/node-versions.js'
+import { pinSelf } from '../../system/processes.js'
+import { parsed } from '../../system/ssh/channel.js'
+import { limitFor } from '../../system/ssh/nofile.js'
+import { openLocal } from '../local.js'
+
+/** @import { Target } from '../index.js' */
+
+/**
+ * Runs on the host of the API, at the other end of a connection: starts the API there by the lab's own code, watches its
+ * process and the host's kernel, and stops it. Asked in lines of JSON, it answers in lines of JSON; intervals are measured
+ * here by this host's clock alone.
+ *
+ * It ends, and the API with it, when nothing is heard of the lab: its input has ended, or no line has come for so long.
+ */
+const SILENCE_MS = 10_000
+const ENDING_MS = 4000
+
+/** Of a log that the lab gets to see: a line per request would never end. */
+const LOG_BYTES = 2 ** 20
+
+/** Files that a database URL may name; they come with it. */
+const FILES = ['sslrootcert', 'sslcert', 'sslkey']
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+removeLeft()
+const folder = mkdtempSync(path.join(os.tmpdir(), `redline-agent-${process.pid}-`))
+const logFile = path.join(folder, 'api.log')
+const planned = planCores()
+const cores = planned !== null && pinSelf(planned.others) ? planned : null
+const controller = new AbortController()
+
+/** @type {Promise<Target> | null} */
+let opening = null
+/** @type {{ end: () => Promise<any> } | null} */
+let watching = null
+let silence = setTimeout(end, SILENCE_MS)
+let ending = false
+
+/** What the lab asks for. @type {Record<string, (asked: any) => Promise<any>>} */
+const COMMANDS = {
+  async start({ databaseUrl, files, env, port, address, ...asked }) {
+    rmSync(logFile, { force: true })
+    const nofile = limitFor(asked.nofile)
+    opening = openLocal({
+      ...asked,
+      nofile,
+      databaseUrl: withFiles(databaseUrl, files),
+      env: { ...bareEnvironment(), ...env },
+      logFile,
+      listen: { host: address, port },
+    })
+    const { died, stop, ...target } = await opening
+    died.catch((error) => {
+      sendLog()
+      say({ died: errorOf(error) })
+    })
+    return target
+  },
+
+  async stop() {
+    const target = await opening
+    await target?.stop()
+    opening = null
+    sendLog()
+  },
+
+  async watch() {
+    watching = watch(await /** @type {Promise<Target>} */ (opening))
+  },
+
+  async end() {
+    return watching?.end()
+  },
+
+  /** For whoever starts the API with a file of his own. It goes with us. */
+  async keep({ name, text }) {
+    writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 })
+  },
+
+  async emptyLog() {
+    truncateSync(logFile)
+  },
+
+  facts: () => gatherFacts({ cores, database: null, signal: controller.signal }),
+
+  node: ({ major }) => nodeOf(major),
+}
+
+for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
+process.stdout.on('error', end)
+createInterface({ input: process.stdin }).on('line', hear).on('close', end)
+// What a shell printed before us may lack the end of its line.
+process.stdout.write('\n')
+say({ hello: { machine: { ...describeMachine(), node: process.version }, cores, address: sshAddress(), root, folder } })
+
+/** @param {string} line */
+async function hear(line) {
+  clearTimeout(silence)
+  silence = setTimeout(end, SILENCE_MS)
+  const { id, ask, ...asked } = parsed(line) ?? {}
+  if (!ask) return
+  try {
+    say({ id, result: (await COMMANDS[ask](asked)) ?? null })
+  } catch (error) {
+    if (ask === 'start') {
+      sendLog()
+      opening = null
+    }
+    say({ id, error: errorOf(error) })
+  }
+}
+
+/** @param {object} message */
+function say(message) {
+  process.stdout.write(`${JSON.stringify(message)}\n`)
+}
+
+/** Its class by name: the lab throws it again. @param {any} error */
+function errorOf({ constructor: { name }, message, service, code, signal, words }) {
+  return { name, message, service, code, signal, words }
+}
+
+/** What is left of the API is the kernel's to kill when we are gone. */
+async function end() {
+  if (ending) return
+  ending = true
+  clearTimeout(silence)
+  controller.abort()
+  setTimeout(leave, ENDING_MS)
+  await (await opening?.catch(() => null))?.stop()
+  if (opening) sendLog()
+  leave()
+}
+
+function leave() {
+  rmSync(folder, { recursive: true, force: true })
+  process.exit()
+}
+
+/** Begins to look; samples are taken here, so that the line does not matter. @param {Target} target */
+function watch({ pid, url }) {
+  const use = watchProcess(pid)
+  const kernel = watchKernel({ url, ours: true })
+  const timer = every(SAMPLE_MS.kernel, kernel)
+  return {
+    async end() {
+      const found = { process: use(), kernel: kernel?.end() }
+      timer.stop()
+      await timer.idle()
+      return {
+        process: found.process,
+        kernel: (await found.kernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {},
+      }
+    },
+  }
+}
+
+/** @param {string} databaseUrl @param {Record<string, string>} files text by parameter */
+function withFiles(databaseUrl, files) {
+  const url = new URL(databaseUrl)
+  for (const name of FILES.filter((one) => files[one] !== undefined)) {
+    const file = path.join(folder, `${name}.pem`)
+    writeFileSync(file, files[name], { mode: 0o600 })
+    url.searchParams.set(name, file)
+  }
+  return url.href
+}
+
+/** The last of what the API printed, once. */
+function sendLog() {
+  try {
+    const log = openSync(logFile, 'r')
+    const cut = Math.max(0, fstatSync(log).size - LOG_BYTES)
+    const text = Buffer.alloc(fstatSync(log).size - cut)
+    readSync(log, text, 0, text.length, cut)
+    closeSync(log)
+    rmSync(logFile)
+    say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
+  } catch {
+    // It did not come so far as to print anything.
+  }
+}
+
+/** Of agents that were killed, what they could not remove: a key may be among it. */
+function removeLeft() {
+  for (const name of readdirSync(os.tmpdir())) {
+    const [, pid] = /^redline-agent-(\d+)-/.exec(name) ?? []
+    if (!pid || existsSync(`/proc/${pid}`)) continue
+    const left = path.join(os.tmpdir(), name)
+    const found = lstatSync(left, { throwIfNoEntry: false })
+    if (found?.uid === process.getuid?.()) rmSync(left, { recursive: true, force: true })
+  }
+}

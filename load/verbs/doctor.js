@@ -1,0 +1,127 @@
+import { DatabaseError, lookAtDatabase } from '../../sql/database.js'
+import { helpText, parseFlags, UsageError, wholeNumber } from '../command/flags.js'
+import { describeMachine, planCores } from '../system/machine.js'
+import { pinSelf } from '../system/processes.js'
+import { runPreflight } from '../verdict/preflight/run.js'
+
+/**
+ * @import { GivenDatabase } from '../command/environment.js'
+ * @import { Verb } from '../run/verb.js'
+ * @import { Finding, Planned } from '../verdict/preflight/preflight.js'
+ */
+
+const DEFAULTS = { connections: 256, timeout_s: 10 }
+
+/** What a run has to know of the API's settings before it starts one: default and range as in api/settings.js. */
+const API_SETTINGS = {
+  POOL_MAX: { byDefault: '20', ...wholeNumber(1, 10_000) },
+  LISTEN_BACKLOG: { byDefault: '511', ...wholeNumber(1, 65_535) },
+}
+
+const FLAGS = {
+  connections: {
+    value: 'N',
+    about: `planned connections (default ${DEFAULTS.connections})`,
+    ...wholeNumber(1, 60_000),
+  },
+  rate: {
+    value: 'N',
+    about: 'highest planned rate in requests/s (default: not known)',
+    ...wholeNumber(1, 1_000_000),
+  },
+  json: { value: '', about: 'the findings as JSON on stdout, and nothing else there' },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run doctor                    about 5 seconds: is this machine fit to measure on?
+  npm run doctor -- --connections 2000 --rate 20000
+  POOL_MAX=150 npm run doctor`
+
+/** What happened, in the order in which it is listed. */
+const LEVELS = /** @type {const} */ (['bad', 'warn', 'unseen', 'ok'])
+
+/**
+ * `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing, and changes nothing in a
+ * database that is given.
+ *
+ * @type {Verb}
+ */
+export const doctor = {
+  about: 'what on this machine would spoil a measurement?',
+  help: helpText('npm run doctor -- [flags]\n\nWhat on this machine would spoil a measurement?', FLAGS, EXAMPLES),
+
+  async run(argv, { signal, progress, environment }) {
+    const flags = parseFlags(FLAGS, argv)
+    const plan = planned(flags, environment.settings)
+    const machine = describeMachine()
+    const intended = planCores()
+    const cores = intended !== null && pinSelf(intended.others) ? intended : null
+    if (!environment.database.url) progress.note('starting Postgres …')
+    const { database, problem: noDatabase } = await open(environment.database)
+    try {
+      signal.throwIfAborted()
+      const note = progress.note
+      const { findings, ceiling } = await runPreflight({ plan, database, cores, measuresCeiling: true, signal, note })
+      const bad = findings.filter(({ level }) => level === 'bad').map(({ what }) => what)
+      const spoiled = bad.length > 0 ? `a run here would be spoiled: ${bad.join(', ')}` : null
+      const problem = [noDatabase, spoiled].filter(Boolean).join('; ') || null
+      const run = { verb: 'doctor', argv, plan, machine, ceiling, findings, problem }
+      return { run, records: [], text: listOf(findings), folder: null, json: flags.json === true }
+    } finally {
+      await database?.close()
+    }
+  },
+}
+
+/**
+ * @param {Record<string, any>} flags
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Planned}
+ */
+function planned({ connections = DEFAULTS.connections, rate = null }, env) {
+  const setting = (/** @type {keyof typeof API_SETTINGS} */ name) => {
+    const { byDefault, parse, expected } = API_SETTINGS[name]
+    const value = parse(env[name] || byDefault)
+    if (value === undefined) throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(env[name])}`)
+    return value
+  }
+  return {
+    connections,
+    pool_max: setting('POOL_MAX'),
+    processes: 1,
+    rate_rps: rate,
+    backlog: setting('LISTEN_BACKLOG'),
+    fresh_connections: false,
+    timeout_s: DEFAULTS.timeout_s,
+  }
+}
+
+/**
+ * A Postgres of ours that does not start is a finding; one that was given and does not answer is a wrong configuration.
+ *
+ * @param {GivenDatabase} given
+ */
+async function open({ url, pg }) {
+  try {
+    return { database: await lookAtDatabase(url, { pg }), problem: null }
+  } catch (error) {
+    if (url || error instanceof DatabaseError) throw error
+    const [firstLine] = /** @type {Error} */ (error).message.split('\n')
+    return { database: null, problem: `Postgres does not start: ${firstLine}` }
+  }
+}
+
+/** @param {Finding[]} findings */
+function listOf(findings) {
+  const inOrder = LEVELS.flatMap((level) => findings.filter((finding) => finding.level === level))
+  const width = Math.max(...inOrder.map(({ what }) => what.length))
+  const lines = inOrder.flatMap(({ level, what, value, why, mend }) => [
+    `${level.padEnd(6)}  ${what.padEnd(width)}  ${value}`,
+    ...(level === 'ok'
+      ? []
+      : [`        ${''.padEnd(width)}  why:  ${why}`, `        ${''.padEnd(width)}  mend: ${mend}`]),
+  ])
+  const counts = LEVELS.map((level) => `${findings.filter((finding) => finding.level === level).length} ${level}`)
+  const isFit = findings.every(({ level }) => level === 'ok' || level === 'unseen')
+  return `${lines.join('\n')}\n\n${counts.join(', ')}${isFit ? ': nothing seen here would spoil a measurement' : ''}`
+}

@@ -1,0 +1,142 @@
+import { count, milliseconds } from '../../report/table.js'
+import { expandCores } from '../../system/machine.js'
+import { CORE_FULL_RATIO, ERROR_SHARE, NOTHING, percent } from './finding.js'
+
+/** @import { Detect } from './finding.js' */
+
+/** Of the time, in garbage collection: more than an order above what this API needs when it is busy. */
+const GC_RATIO = 0.25
+
+/** One piece of synchronous work that takes longer is felt by everybody who waits behind it. */
+const BLOCKED_MS = 10
+
+/** Of the connections of a pool, in use on the average. */
+const POOL_FULL_RATIO = 0.9
+
+/** libuv's default (UV_THREADPOOL_SIZE). */
+const THREADPOOL_SIZE = 4
+
+/** @type {Detect} */
+export function nofile({ settings, traffic, probes }) {
+  const { dropped_connections = 0, connections_max = Infinity, open_files = 0 } = probes.api
+  const max = Number(settings.NOFILE ?? probes.api.open_files_max ?? Infinity)
+  const byIt = connections_max < Number(settings.MAX_CONNECTIONS ?? Infinity)
+  const evidence = [`the service's limit of open files is ${count(max)}; ${count(open_files)} were open`]
+  if (byIt && dropped_connections > 0) {
+    return {
+      reach: 1 + dropped_connections / traffic.planned,
+      evidence: [
+        `${count(dropped_connections)} connections were closed, since the limit of open files leaves room for ${count(connections_max)}`,
+        ...evidence,
+      ],
+    }
+  }
+  return open_files > 0 ? { reach: Math.min(open_files / max, 1) * 0.99, evidence } : NOTHING
+}
+
+/** @type {Detect} */
+export function maxConnections({ settings, traffic, probes }) {
+  const { dropped_connections = 0, connections_max = 0 } = probes.api
+  if (dropped_connections === 0 || connections_max < Number(settings.MAX_CONNECTIONS)) return NOTHING
+  return {
+    reach: 1 + dropped_connections / traffic.planned,
+    evidence: [
+      `${count(dropped_connections)} connections were closed, since MAX_CONNECTIONS is ${count(connections_max)}`,
+    ],
+  }
+}
+
+/** @type {Detect} */
+export function apiGc({ probes }) {
+  const { gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
+  if (gc_ratio === undefined) return NOTHING
+  // V8 marks and sweeps on threads of its own as well; where nothing is hashed, other threads have nothing else to do.
+  const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
+  return {
+    reach: (gc_ratio + beside) / GC_RATIO,
+    evidence: [
+      `the service spent ${percent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${percent(beside)} of a core`,
+    ],
+  }
+}
+
+/** @type {Detect} */
+export function apiThreadpool({ probes }) {
+  const { hashing_mean = 0, cpu_core_ratio = 0, main_core_ratio = 0 } = probes.api
+  const threads = cpu_core_ratio - main_core_ratio
+  // Its threads do not get through: jobs wait behind those that are on.
+  if (hashing_mean <= THREADPOOL_SIZE || threads < main_core_ratio) return NOTHING
+  return {
+    reach: hashing_mean / THREADPOOL_SIZE,
+    evidence: [
+      `${hashing_mean.toFixed(1)} passwords were with the ${THREADPOOL_SIZE} threads of libuv or waited for one`,
+      `these threads used ${percent(threads)} of a core, JavaScript ${percent(main_core_ratio)}`,
+    ],
+  }
+}
+
+/** @type {Detect} */
+export function apiBlocked({ traffic, probes }, slo) {
+  const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
+  const turnedAway = Object.values(shed).reduce((sum, number) => sum + Number(number), 0)
+  const served = traffic.completed - turnedAway
+  if (main_core_ratio === undefined || served <= 0) return NOTHING
+  const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
+  const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
+  const evidence = [
+    `the event loop was busy ${percent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
+    `a request took ${milliseconds(each_ms)} of its time`,
+  ]
+  // A loop that is full of short work is full, not blocked: what counts is the single piece.
+  if (busy >= CORE_FULL_RATIO) return { reach: each_ms / BLOCKED_MS, evidence }
+  return { reach: loop_delay_max_ms / slo.p99_ms, evidence }
+}
+
+/** @type {Detect} */
+export function apiCpu({ target, probes }) {
+  const { cpu_core_ratio, elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
+  if (cpu_core_ratio === undefined) return NOTHING
+  const cores = target.cores ? expandCores(target.cores) : []
+  const alone = cores.length === 1 ? probes.kernel.cores?.[cores[0]] : undefined
+  const { interrupts_ratio = 0, steal_ratio = 0 } = alone ?? {}
+  // The kernel's part of its network traffic is booked as interrupts, not as the process' own time.
+  const full = (cores.length === 1 ? cpu_core_ratio : main_core_ratio) + interrupts_ratio
+  return {
+    reach: full / (1 - steal_ratio) / CORE_FULL_RATIO,
+    evidence: [
+      `the service used ${percent(cpu_core_ratio)} of ${cores.length === 1 ? 'its core' : 'a core'}, its main thread ${percent(main_core_ratio)}${alone ? `; interrupts took ${percent(interrupts_ratio)}, the host ${percent(steal_ratio)}` : ''}`,
+    ],
+  }
+}
+
+/** @type {Detect} */
+export function poolSize({ settings, probes }) {
+  const { pool_used_mean, pool_waiting_mean = 0, statement_mean_ms } = probes.api
+  const max = Number(settings.POOL_MAX)
+  if (pool_used_mean === undefined || !max) return NOTHING
+  const full = pool_used_mean / max
+  return {
+    reach:
+      pool_waiting_mean < 1 && !probes.api.problems?.no_database_slot ? Math.min(full, 0.9) : full / POOL_FULL_RATIO,
+    evidence: [
+      `${pool_used_mean.toFixed(1)} of ${max} connections of the pool were in use, and ${pool_waiting_mean.toFixed(1)} requests waited for one`,
+      ...(statement_mean_ms ? [`a statement held its connection for ${milliseconds(statement_mean_ms)}`] : []),
+    ],
+  }
+}
+
+/** @type {Detect} */
+export function poolTimeout({ settings, traffic, probes }) {
+  const late = probes.api.problems?.no_database_slot ?? 0
+  if (late === 0) return NOTHING
+  const used =
+    probes.api.pool_used_mean === undefined
+      ? ''
+      : `; on the average ${probes.api.pool_used_mean.toFixed(1)} of ${settings.POOL_MAX} connections were in use`
+  return {
+    reach: late / traffic.planned / ERROR_SHARE,
+    evidence: [
+      `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS=${settings.POOL_CONNECT_TIMEOUT_MS}${used}`,
+    ],
+  }
+}

@@ -1,0 +1,146 @@
+import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
+import { generatorCpu, hostBehind, machineNoise } from './detectors/generator.js'
+
+/** @import { TrialRecord, TrialTraffic } from '../run/trial.js' */
+
+/**
+ * Judges a trial. Pure.
+ *
+ * `invalid` says nothing about the target: its rows are not those it acknowledged, or the generator was the limit, or
+ * somebody else had its core. A generator's lateness and a neighbour only ever add to latency, so what passes beside them
+ * passes; what is too late beside them may be their fault; answers that are no success are not. Of several load hosts none
+ * may be behind: the load would not have been the one that was asked for.
+ *
+ * @param {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes'>} trial
+ * @param {Slo} slo
+ * @returns {Outcome}
+ */
+export function judge(trial, slo) {
+  const { traffic } = trial
+  const mismatch = rowMismatch(traffic)
+  if (mismatch) return { verdict: 'invalid', because: mismatch, blame: 'rows' }
+
+  const foreign = Object.entries(traffic.errors).filter(([key]) => !isTargets(key))
+  if (foreign.length > 0) {
+    const list = foreign.map(([key, number]) => `${number} ${key}${whereOf(traffic, key)}`).join(', ')
+    const blame = foreign.some(([key]) => key.startsWith('client:')) ? 'generator' : 'unknown'
+    return { verdict: 'invalid', because: `errors that are not the target's: ${list}`, blame }
+  }
+
+  const failure = failureOf(traffic, slo)
+  const isShared = trial.load.loop === 'open' && Number(traffic.hosts?.length) > 1
+  const behind = isShared ? hostBehind(trial, slo) : null
+  if (behind && behind.reach >= 1) {
+    const others = failure ?? 'the other load hosts went on, so this was not the load asked for'
+    return { verdict: 'invalid', because: `${behind.evidence[0]} (${others})`, blame: 'generator' }
+  }
+  if (failure === null) {
+    const stored = traffic.rows_stored === null ? 'answered' : 'stored'
+    const because = `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms, ${traffic.ok} of ${traffic.planned} ${stored}`
+    return { verdict: 'pass', because }
+  }
+  const excuse = excuseOf(trial, slo)
+  if (excuse) return { verdict: 'invalid', because: `${excuse.text} (${failure})`, blame: excuse.blame }
+  return { verdict: 'fail', because: failure }
+}
+
+/**
+ * @typedef {object} Outcome
+ * @property {'pass' | 'fail' | 'invalid'} verdict
+ * @property {string} because
+ * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
+ */
+
+/** @param {TrialTraffic} traffic @param {Slo} slo @returns {string | null} */
+function failureOf(traffic, slo) {
+  if (traffic.success_ratio < slo.success_ratio) {
+    return `${traffic.ok} of ${traffic.planned} succeeded, ${percent(slo.success_ratio)} expected`
+  }
+  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
+  return p99_ms <= slo.p99_ms ? null : `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
+}
+
+/**
+ * Who may be to blame instead of the target: for answers that came too late or not in time, a late generator and a
+ * neighbour. For connections that broke and requests that the target gave up waiting for, a generator that was so late
+ * that they aged in its hands; then a few refusals beside them do not matter either. For what the target answered, nobody
+ * else.
+ *
+ * @param {Parameters<typeof judge>[0]} trial
+ * @param {Slo} slo
+ */
+function excuseOf(trial, slo) {
+  const { status, errors, ok, planned } = trial.traffic
+  const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
+  const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
+  if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return null
+  const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
+  const broke = refused > 0 || gaveUp
+  const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
+  if (generator && generator.reach >= (broke ? AGED_REACH : 1) && couldExplain(trial, slo)) {
+    return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
+  }
+  const noise = machineNoise(trial)
+  return noise.reach >= 1 && !broke ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
+}
+
+/**
+ * A late send is part of a latency, the burst that follows it waits about as long again, and its answers are read as late
+ * as they were sent.
+ */
+const LATENESS_TIMES = 3
+
+/**
+ * Whether the answers could have been in time if the generator had been. One that was later than the whole SLO measured
+ * itself; one that was a little late does not explain a queue of many times that, and to drop such trials would leave only
+ * those that went well.
+ *
+ * @param {Parameters<typeof judge>[0]} trial
+ * @param {Slo} slo
+ */
+function couldExplain({ traffic, probes }, slo) {
+  const late_ms = probes.generator.lateness_ms?.p99 ?? 0
+  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
+  return late_ms > slo.p99_ms || p99_ms - LATENESS_TIMES * late_ms <= slo.p99_ms
+}
+
+/** The target's word for a request that did not arrive in time. */
+const REQUEST_TIMEOUT = '408'
+
+/** Times the lateness that is allowed. */
+const AGED_REACH = 100
+
+/** @typedef {{ p99_ms: number, success_ratio: number }} Slo */
+
+/**
+ * Every 201 is a row. A request without an answer, or whose answer says that its outcome is unknown (504), may or may not
+ * have become one. Rows may therefore exceed the 201s by the number of such requests, warm-up included; one more is invented.
+ *
+ * @param {TrialRecord['traffic']} traffic
+ */
+function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }) {
+  if (rows_stored === null) return null
+  const acknowledged = status[201] ?? 0
+  const unanswered = sent - completed + warmup_unanswered
+  const unknown = status[504] ?? 0
+  if (rows_stored >= acknowledged && rows_stored <= acknowledged + unanswered + unknown) return null
+  const open =
+    unknown > 0 ? `${unanswered} had no answer, ${unknown} an unknown outcome` : `${unanswered} had no answer`
+  return `${acknowledged} requests were answered 201, ${rows_stored} rows were stored (${open})`
+}
+
+/** Which of several load hosts met an error. @param {TrialTraffic} traffic @param {string} key */
+function whereOf({ hosts = [] }, key) {
+  const names = hosts.filter(({ errors }) => key in errors).map(({ host }) => host)
+  return names.length > 0 ? ` (on ${names.join(' and ')})` : ''
+}
+
+/** Its own errors, and answers that it did not give while we waited. @param {string} key */
+function isTargets(key) {
+  return key.startsWith('server:') || key === TIMEOUT || key === UNSENT
+}
+
+/** @param {number} ratio */
+function percent(ratio) {
+  return `${+(ratio * 100).toFixed(3)} %`
+}

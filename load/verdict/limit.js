@@ -1,0 +1,105 @@
+import { DETECTORS } from './detectors/index.js'
+
+/**
+ * @import { TrialRecord } from '../run/trial.js'
+ * @import { Slo } from './judge.js'
+ */
+
+/** What makes a trial invalid where it could explain what went wrong. */
+const EXCUSES = ['generator-cpu', 'machine-noise']
+
+/** So many trials beyond the capacity vote on a run's limit. */
+const MAJORITY_OF = 5
+
+/**
+ * Latencies pass any bound before a resource is used up: what fails with nothing at its limit is laid to what was nearest,
+ * if it was so near.
+ */
+const NEARLY_SHARE = 0.9
+
+/** A resource below this share of its threshold was not near its limit, and no runner-up. */
+const NEAR_SHARE = 0.6
+
+/**
+ * Names the resource that stopped a target from taking more, from the record of one trial. Pure.
+ *
+ * Each resource has a detector that says how far it was to the point at which it limits (1: there). Of those that are
+ * there (or nearly, where none is), the one that explains the others counts: a full accept queue of a service whose core is full is no cause, nor is
+ * a pool whose connections all wait for a lock. The detectors therefore stand in the order in which they explain.
+ *
+ * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record
+ * @param {Slo} slo
+ * @returns {Limit}
+ */
+export function limitOf(record, slo) {
+  const found = DETECTORS.map(({ resource, detect }) => ({ resource, ...detect(record, slo) }))
+  // What failed was judged to be the target's own doing: whoever could have excused it did not.
+  const excused = record.outcome.verdict === 'invalid'
+  const accusable = found.filter(({ resource }) => excused || !EXCUSES.includes(resource))
+  const atLimit = accusable.filter(({ reach }) => reach >= 1)
+  const reached = atLimit.length > 0 ? atLimit : accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
+  const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
+  if (record.outcome.verdict === 'pass') return limitWith(NONE_REACHED, ['the SLO was met'], nearest[0])
+  if (reached.length === 0) {
+    return limitWith(NONE_REACHED, ['nothing that was looked at was at its limit'], nearest[0])
+  }
+  const [{ resource, evidence }, next] = reached
+  return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
+}
+
+const NONE_REACHED = 'none-reached'
+
+/**
+ * @param {string} resource
+ * @param {string[]} evidence
+ * @param {{ resource: string, evidence: string[] } | undefined} runnerUp
+ * @returns {Limit}
+ */
+function limitWith(resource, evidence, runnerUp) {
+  const { resource: runner_up = null, evidence: runner_up_evidence = [] } = runnerUp ?? {}
+  return { resource, evidence, runner_up, runner_up_evidence, confirmed: null }
+}
+
+/**
+ * @typedef {object} Limit
+ * @property {string} resource
+ * @property {string[]} evidence sentences with their figures
+ * @property {string | null} runner_up what else was at its limit, or nearest to it
+ * @property {string[]} runner_up_evidence
+ * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
+ */
+
+/**
+ * The limit of a run: that of the trials that failed, nearest above the capacity first, by their majority.
+ *
+ * @param {TrialRecord[]} records
+ * @param {number | null} [low_rps] the capacity is not below it: what failed there was outvoted
+ * @returns {Limit | null} null: no trial
+ */
+export function limitOfRun(records, low_rps = null) {
+  // A closed loop has no rate.
+  const open = records.filter(({ load }) => Number(load.rate_rps) > Number(low_rps))
+  // Trials that say nothing about the target are asked only where no others bound its capacity.
+  const failed = open.filter(({ outcome }) => outcome.verdict === 'fail')
+  const beyond = failed.length > 0 ? failed : open.filter(({ outcome }) => outcome.verdict === 'invalid')
+  const edge = beyond.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).slice(0, MAJORITY_OF)
+  const votes = (edge.length > 0 ? edge : records.slice(-1)).flatMap(({ limit }) => limit ?? [])
+  if (votes.length === 0) return null
+  const [[winner]] = tally(votes.map(({ resource }) => resource))
+  const [first] = tally(
+    votes.flatMap(({ resource, runner_up }) => [resource, runner_up]).filter((name) => name !== winner),
+  )
+  const runner_up = first?.[0] ?? null
+  const named = votes.find(({ resource }) => resource === winner)
+  const second = votes.find(({ resource }) => resource === runner_up)?.evidence
+  const beside = votes.find((vote) => vote.runner_up === runner_up)?.runner_up_evidence
+  return named ? { ...named, runner_up, runner_up_evidence: second ?? beside ?? [] } : null
+}
+
+/** Names by how often they come, the most frequent first. @param {(string | null)[]} names @returns {[string, number][]} */
+function tally(names) {
+  /** @type {Map<string, number>} */
+  const counts = new Map()
+  for (const name of names) if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a)
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { startGenerator } from '../../generators/drive.js'
+import { watchProcess } from '../../probes/process.js'
+import { localPlan } from '../../run/plan.js'
+import { startChild } from '../../system/processes.js'
+import { NODE_FLAGS } from '../../targets/index.js'
+
+/**
+ * @import { Traffic } from '../../generators/drivers/recorder.js'
+ * @import { ProcessUse } from '../../probes/process.js'
+ * @import { Readable } from 'node:stream'
+ */
+
+const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
+const STOP_GRACE_MS = 500
+
+/** Whoever has so much of a core is at its end; some goes to the kernel and to ticks (10 ms). */
+const FULL_CORE_RATIO = 0.85
+
+/** Both are new processes, of which V8 has compiled nothing: in their first second they do half of what they will do. */
+const WARMUP_S = 1.5
+const DURATION_S = 1
+
+/** The API's own requests, as fast as answers come. */
+const LOAD = {
+  driver: 'autocannon',
+  mix: localPlan({ seed: 1, duration_s: DURATION_S, timeout_s: DURATION_S }).mix,
+  trial: 1,
+  rate_rps: null,
+  connections: 64,
+  timeout_s: DURATION_S,
+}
+
+/**
+ * How many requests the generator can send at all: against a server that does next to nothing, each on its own cores.
+ *
+ * @param {object} run
+ * @param {string | null} run.cores for the server, those of the API; the generator runs where we do
+ * @param {AbortSignal} run.signal
+ * @returns {Promise<Ceiling>}
+ * @throws {Error} when not every request was answered 201; the signal's reason when it was aborted
+ */
+export async function measureCeiling({ cores, signal }) {
+  const server = await startNullServer(cores)
+  try {
+    const generator = await startGenerator({ ...LOAD, url: server.url }, signal, () => {})
+    try {
+      await Promise.race([generator.run(WARMUP_S), server.died])
+      const [generatorUse, serverUse] = [watchProcess(generator.pid), watchProcess(server.pid)]
+      const uses = { generator: generatorUse(), server: serverUse() }
+      const onEnd = () => Object.assign(uses, { generator: generatorUse(), server: serverUse() })
+      const traffic = await Promise.race([generator.run(DURATION_S, onEnd), server.died])
+      return ceilingOf(traffic, uses)
+    } finally {
+      await generator.close()
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+/**
+ * @typedef {object} Ceiling
+ * @property {number} ceiling_rps unless bound by the generator, its own is higher still
+ * @property {number | null} generator_core_ratio 1: a whole core; null where it cannot be seen
+ * @property {number | null} server_core_ratio
+ * @property {'generator' | 'server' | 'neither' | null} bound_by which of the two was full; neither: somebody else had
+ *   their cores
+ */
+
+/** @param {string | null} cores */
+async function startNullServer(cores) {
+  const command = [process.execPath, ...NODE_FLAGS, NULL_SERVER]
+  const { child, exited, stop } = startChild(command, { cores, stdio: ['ignore', 'pipe', 'inherit'] })
+  const died = exited.then(({ code, signal }) => {
+    throw new Error(`the null server ended by itself (${signal ?? `code ${code}`})`)
+  })
+  died.catch(() => {})
+  const stdout = /** @type {Readable} */ (child.stdout)
+  const [port] = await Promise.race([once(stdout, 'data'), died])
+  return {
+    pid: /** @type {number} */ (child.pid),
+    url: `http://127.0.0.1:${Number(port)}/user`,
+    died,
+    stop: () => stop(STOP_GRACE_MS),
+  }
+}
+
+/**
+ * @param {Traffic} traffic
+ * @param {Record<'generator' | 'server', ProcessUse | null>} uses
+ * @returns {Ceiling}
+ */
+function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generator, server }) {
+  if (completed < sent || Object.keys(status).join() !== '201') {
+    const kinds = Object.entries({ ...status, ...errors }).map(([kind, number]) => `${number} x ${kind}`)
+    throw new Error(`expected 201 from the null server for each of ${sent} requests, got ${kinds.join(', ') || 'none'}`)
+  }
+  // Not by the time until autocannon has noticed its end, up to a tenth of a second later.
+  const load_s = completed / achieved_rps
+  const ratios = {
+    generator_core_ratio: generator && Number((generator.cpu_s / load_s).toFixed(3)),
+    server_core_ratio: server && Number((server.cpu_s / load_s).toFixed(3)),
+  }
+  return { ceiling_rps: achieved_rps, ...ratios, bound_by: boundBy(ratios) }
+}
+
+/** @param {Pick<Ceiling, 'generator_core_ratio' | 'server_core_ratio'>} ratios */
+function boundBy({ generator_core_ratio: generator, server_core_ratio: server }) {
+  if (generator === null || server === null) return null
+  if (Math.max(generator, server) < FULL_CORE_RATIO) return 'neither'
+  return generator >= server ? 'generator' : 'server'
+}

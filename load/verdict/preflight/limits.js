@@ -1,0 +1,162 @@
+import { count } from '../../report/table.js'
+import { levelOf, notOurs, unseen } from './finding.js'
+
+/** Open files of the generator that are no connections: Node's own and the channel to the lab, 20 by count, and some to spare. */
+const GENERATOR_FILES = 32
+
+/** What the API keeps back beside its pool (api/service.js): OTHER_FILES, and the default of PIPELINE_CONNECTIONS. */
+const API_FILES = 48 + 4
+
+/** So long the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
+const TIME_WAIT_S = 60
+
+/** And so long where net.ipv4.tcp_tw_reuse lets connect() take it again (Linux' ip-sysctl.rst): until the timestamp moves. */
+const TIME_WAIT_REUSED_S = 1
+
+/** For whoever looks at Postgres beside the service: the lab's probes, a psql. */
+const SPARE_DATABASE_CONNECTIONS = 3
+
+/**
+ * @typedef {import('./preflight.js').Facts} Facts
+ * @typedef {import('./preflight.js').Planned} Planned
+ * @typedef {import('./preflight.js').Finding} Finding
+ * @typedef {import('./preflight.js').Limits} Limits
+ * @typedef {import('./finding.js').About} About
+ */
+
+/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
+export function generatorFiles({ generator_nofile: limit }, plan) {
+  const about = {
+    check: 'generator-nofile',
+    what: 'open files, generator',
+    why: 'each connection is an open file; beyond the hard limit connecting fails with EMFILE (client:nofile)',
+    mend: 'raise both limits where the lab is started: ulimit -n as root, LimitNOFILE= in a unit, --ulimit nofile= of a container',
+  }
+  return limit ? files(about, limit, socketsOf(plan), GENERATOR_FILES) : unseen(about, '/proc/self/limits')
+}
+
+/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
+export function apiFiles({ api_nofile: limit }, plan) {
+  const about = {
+    check: 'api-nofile',
+    what: 'open files, API',
+    why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
+    mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
+  }
+  if (plan.pool_max === null) return notOurs(about)
+  return limit ? files(about, limit, socketsOf(plan), plan.pool_max + API_FILES) : unseen(about, '/proc/PID/limits')
+}
+
+/**
+ * Each connection to one destination takes a port. One in TIME_WAIT is lost only to those who go to the same destination
+ * or to bind() (Linux' __inet_hash_connect, inet_csk_get_port), so with too few of the others this is a warning.
+ *
+ * @param {Facts} facts
+ * @param {Planned} plan
+ * @returns {Finding}
+ */
+export function ports({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
+  const about = {
+    check: 'ports',
+    what: 'ports for connections',
+    why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
+    mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
+  }
+  if (ephemeral_ports === null) return unseen(about, 'ip_local_port_range in /proc/sys/net/ipv4')
+  const waiting = time_wait ?? 0
+  const all = ephemeral_ports * addresses
+  const value = `${count(all)}${each(addresses)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
+  return { ...about, level: levelOf(all - waiting >= connections, all >= connections), value }
+}
+
+/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
+export function freshPorts(
+  { ephemeral_ports, tw_reuse_loopback, tw_reuse_remote },
+  { rate_rps, addresses = 1, loopback = true },
+) {
+  const about = {
+    check: 'ports-per-request',
+    what: 'ports for a connection per request',
+    why: `the side that closes first keeps the port for ${TIME_WAIT_S} s; tcp_tw_reuse shortens it for connect(), but not after bind(), as vegeta does`,
+    mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
+  }
+  if (ephemeral_ports === null) return unseen(about, 'ip_local_port_range in /proc/sys/net/ipv4')
+  const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
+  const all = ephemeral_ports * addresses
+  const sustained_rps = Math.floor(all / TIME_WAIT_S)
+  const reused_rps = reuse ? Math.floor(all / TIME_WAIT_REUSED_S) : sustained_rps
+  const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
+  const reuse_text = reuse ? `, with tcp_tw_reuse for ${count(reused_rps)}/s` : ''
+  const value = `${count(all)}${each(addresses)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
+  return { ...about, level: levelOf(sustained_rps >= (rate_rps ?? 0), reused_rps >= (rate_rps ?? 0)), value }
+}
+
+/** @param {number} addresses */
+function each(addresses) {
+  return addresses > 1 ? ` on ${addresses} addresses` : ''
+}
+
+/**
+ * listen() takes the lower of the two without a word (Linux' __sys_listen); whoever finds the queue full sends its SYN
+ * again after a second (RFC 6298, 2.1).
+ *
+ * @param {Facts} facts
+ * @param {Planned} plan
+ * @returns {Finding}
+ */
+export function backlog({ somaxconn }, plan) {
+  const about = {
+    check: 'backlog',
+    what: 'accept queue',
+    why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
+    mend: `raise LISTEN_BACKLOG to ${count(plan.connections)} or more, and net.core.somaxconn with it`,
+  }
+  if (plan.pool_max === null) return notOurs(about)
+  if (somaxconn === null) return unseen(about, '/proc/sys/net/core/somaxconn')
+  const size = Math.min(plan.backlog, somaxconn)
+  const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(plan.connections)} may come at once`
+  return { ...about, level: size === plan.backlog && size >= plan.connections ? 'ok' : 'warn', value }
+}
+
+/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
+export function pool({ database_connections: database }, { pool_max, processes }) {
+  const about = {
+    check: 'pool',
+    what: 'database connections',
+    why: 'beyond them Postgres refuses with 53300, and requests with it',
+  }
+  const needed = (pool_max ?? 0) * processes
+  if (pool_max === null) return notOurs({ ...about, mend: 'all its pools together have to stay below max_connections' })
+  if (!database) return unseen({ ...about, mend: 'POOL_MAX has to stay below SHOW max_connections' }, 'Postgres to ask')
+  const { max, reserved, used } = database
+  // The readiness check of each process has a session of its own.
+  const spare = SPARE_DATABASE_CONNECTIONS + processes
+  const free = max - reserved - used
+  const lower = Math.max(1, Math.floor((free - spare) / processes))
+  const higher = max + needed + spare - free
+  const mend = `set POOL_MAX=${lower} or less, or max_connections = ${higher} or more in postgresql.conf and restart it`
+  const planned = processes === 1 ? '' : ` (${count(pool_max)} x ${count(processes)} processes)`
+  const value = `${count(free)} free (max_connections ${count(max)}, ${count(reserved)} reserved, ${count(used)} used), ${count(needed)} needed${planned}`
+  return { ...about, mend, level: levelOf(free >= needed + spare, free >= needed), value }
+}
+
+/**
+ * The hard limit counts: Node raises its soft one to it at the start (src/node.cc, PlatformInit), and so do Go programs.
+ *
+ * @param {About} about
+ * @param {Limits} limit
+ * @param {{ planned: number, most: number }} sockets
+ * @param {number} others
+ * @returns {Finding}
+ */
+function files(about, { soft, hard }, { planned, most }, others) {
+  const most_text = most > planned ? `, ${count(most + others)} when no answer comes before the timeout` : ''
+  const value = `hard limit ${count(hard)} (soft ${count(soft)}), ${count(planned + others)} needed${most_text}`
+  return { ...about, level: levelOf(hard >= most + others, hard >= planned + others), value }
+}
+
+/** A generator that opens a connection per request has as many as there are requests on their way: rate x time (Little). @param {Planned} plan */
+function socketsOf({ connections, fresh_connections, rate_rps, timeout_s }) {
+  const unanswered = fresh_connections ? Math.ceil((rate_rps ?? 0) * timeout_s) : 0
+  return { planned: connections, most: Math.max(connections, unanswered) }
+}

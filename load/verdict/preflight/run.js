@@ -1,0 +1,46 @@
+import { gatherFacts } from '../../probes/facts.js'
+import { measureCeiling } from './ceiling.js'
+import { preflight } from './preflight.js'
+
+/**
+ * @import { Look } from '../../../sql/database.js'
+ * @import { Ceiling } from './ceiling.js'
+ * @import { Finding, OfLoad, Planned } from './preflight.js'
+ */
+
+/**
+ * Looks at the machine, a quarter of a second, and measures what the generator can do, three to four, before a run. Nothing else
+ * of ours should be busy meanwhile.
+ *
+ * @param {object} run
+ * @param {Planned} run.plan
+ * @param {OfLoad[]} [run.hosts] that the load comes from, instead of this machine
+ * @param {Look | null} run.database
+ * @param {{ api: string, others: string } | null} run.cores as planCores() gave them and pinSelf() has put us there
+ * @param {boolean} run.measuresCeiling of the generator
+ * @param {AbortSignal} run.signal
+ * @param {(text: string) => void} [run.note] what is being done
+ * @returns {Promise<{ findings: Finding[], ceiling_rps: number | null, ceiling: Ceiling | null }>}
+ * @throws the signal's reason, when it was aborted
+ */
+export async function runPreflight({ plan, hosts = [], database, cores, measuresCeiling, signal, note = () => {} }) {
+  note('looking at this machine …')
+  const facts = await gatherFacts({ cores, database, signal })
+  const ceiling = measuresCeiling ? await ceilingOf(cores, signal, note) : null
+  const findings = preflight({ ...facts, ceiling }, plan, hosts)
+  const known = ceiling && !('failed' in ceiling) ? ceiling : null
+  return { findings, ceiling_rps: known?.ceiling_rps ?? null, ceiling: known }
+}
+
+/**
+ * @param {{ api: string, others: string } | null} cores
+ * @param {AbortSignal} signal
+ * @param {(text: string) => void} note
+ */
+async function ceilingOf(cores, signal, note) {
+  note('measuring what the generator can do …')
+  return measureCeiling({ cores: cores?.api ?? null, signal }).catch((error) => {
+    signal.throwIfAborted()
+    return { failed: /** @type {Error} */ (error).message }
+  })
+}

@@ -1,0 +1,85 @@
+/**
+ * @import { Place } from '../run/run.js'
+ * @import { TrialRecord } from '../run/trial.js'
+ */
+
+/**
+ * The causal check: a limit that is a knob of ours is relaxed by one notch, and the edge is run again. What stood beside
+ * the limit by chance does not move the capacity; the limit does. Pure.
+ */
+
+/** Of a pool: Postgres has 200 unless it is told otherwise, and others want some, too. */
+const MOST_CONNECTIONS = 150
+
+/** One notch has to be felt: half a notch would drown in noise. @type {Record<string, (settings: Settings) => Notch | null>} */
+const NOTCHES = {
+  'pool-size': ({ POOL_MAX }) => times('POOL_MAX', POOL_MAX, 4, MOST_CONNECTIONS),
+  'pool-timeout': ({ POOL_CONNECT_TIMEOUT_MS }) => times('POOL_CONNECT_TIMEOUT_MS', POOL_CONNECT_TIMEOUT_MS, 100),
+  nofile: ({ NOFILE }) => times('NOFILE', NOFILE, 16),
+  'max-connections': ({ MAX_CONNECTIONS }) => times('MAX_CONNECTIONS', MAX_CONNECTIONS, 16),
+  'accept-queue': ({ LISTEN_BACKLOG }) => times('LISTEN_BACKLOG', LISTEN_BACKLOG, 512, 65_535),
+  'keep-alive-race': () => ({ name: 'KEEP_ALIVE_TIMEOUT_MS', value: '65000' }),
+  // Its threads wait for a core; JavaScript itself has but one thread, and gains nothing by a second core.
+  'api-threadpool': () => ({ name: 'CORES', value: 'all' }),
+  'api-gc': () => ({ name: 'HEAP', value: 'large' }),
+}
+
+/** The last of the same flags counts for Node. */
+const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
+
+/**
+ * @typedef {Record<string, string | number | null>} Settings as they were read back
+ * @typedef {{ name: string, value: string }} Notch
+ */
+
+/**
+ * @param {string | undefined} resource
+ * @param {Settings} settings
+ * @returns {string | null} the cell in which it is relaxed, such as POOL_MAX=4; null: it is no knob of ours
+ */
+export function relaxedCell(resource, settings) {
+  const notch = NOTCHES[resource ?? '']?.(settings)
+  return notch ? `${notch.name}=${notch.value}` : null
+}
+
+/**
+ * The place of a target, with the limit relaxed that the cell names.
+ *
+ * @param {Place} place
+ * @param {string | null} cell such as POOL_MAX=4; null: as it is
+ * @returns {Place}
+ */
+export function relaxed(place, cell) {
+  const [name, value] = cell?.split('=') ?? []
+  if (!name) return place
+  if (name === 'NOFILE') return { ...place, nofile: Number(value) }
+  if (name === 'CORES') return { ...place, cores: place.allCores }
+  if (name === 'HEAP') return { ...place, nodeFlags: [...(place.nodeFlags ?? []), ...LARGE_HEAP] }
+  return { ...place, env: { ...place.env, [name]: value } }
+}
+
+/** More than the noise between two trials that offer too much. */
+const GAIN = 1.2
+
+/**
+ * What the runs of the edge say: relaxed, it has to hold where it did not hold before, or to let clearly more through.
+ *
+ * @param {Pick<TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials as it was (cell null) and relaxed
+ * @returns {boolean | null} null: they do not say
+ */
+export function moved(trials) {
+  const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const [before, after] = [valid.filter(({ cell }) => cell === null), valid.filter(({ cell }) => cell !== null)]
+  if (before.length === 0 || after.length === 0) return null
+  if (before.some(({ outcome }) => outcome.verdict === 'pass')) return false
+  const most_rps = Math.max(...before.map(({ traffic }) => traffic.goodput_rps))
+  const better = after.filter(({ outcome, traffic }) => {
+    return outcome.verdict === 'pass' || traffic.goodput_rps >= GAIN * most_rps
+  })
+  return better.length * 2 > after.length
+}
+
+/** @param {string} name @param {string | number | null} value @param {number} factor @param {number} [most] @returns {Notch | null} */
+function times(name, value, factor, most = Number.MAX_SAFE_INTEGER) {
+  return typeof value === 'number' && value < most ? { name, value: String(Math.min(value * factor, most)) } : null
+}

@@ -1,0 +1,82 @@
+import { workersOf } from '../generators/drivers/locust/workers.js'
+import { preflight, sentenceOf } from './preflight/preflight.js'
+import { runPreflight } from './preflight/run.js'
+
+/**
+ * @import { OpenOrigin } from '../generators/hosts/origin.js'
+ * @import { Bench } from '../run/bench.js'
+ * @import { Io, Plan, Step } from '../run/run.js'
+ * @import { Host } from '../system/ssh/host.js'
+ * @import { Target } from '../targets/index.js'
+ * @import { Finding, Planned } from './preflight/preflight.js'
+ */
+
+/** What hangs on the machine on which the API runs. */
+const OF_THE_API = ['api-nofile', 'backlog', 'cores']
+
+/** And what on any. */
+const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
+
+/**
+ * What on this machine would spoil the run. What the generator can do is measured where the answer hangs on it.
+ *
+ * @param {Step} step the first
+ * @param {Plan} plan
+ * @param {Bench & { origin: OpenOrigin }} bench
+ * @param {Target} target
+ * @param {Pick<Io, 'signal' | 'progress'>} io
+ * @returns {Promise<string[]>} warnings
+ */
+export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
+  const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
+  const planned = {
+    connections: Math.max(load.connections, ...plan.connections),
+    pool_max: settings.POOL_MAX === undefined ? null : Number(settings.POOL_MAX),
+    processes: 1,
+    rate_rps: rates.length > 0 ? Math.max(...rates) : null,
+    backlog: Number(settings.LISTEN_BACKLOG ?? 0),
+    fresh_connections: plan.fresh_connections,
+    timeout_s: plan.timeout_s,
+    addresses: plan.local_addresses?.length,
+    loopback: host === null && (plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname)),
+  }
+  const { note } = progress
+  const hosts = withShares(origin.hosts, plan.driver, planned.connections)
+  const measuresCeiling = plan.searches && hosts.length === 0
+  const found = await runPreflight({ plan: planned, hosts, database, cores, measuresCeiling, signal, note })
+  // Where a service runs that was there before us is not for us to say.
+  const foreign = host ? OF_THE_API : plan.url === null ? [] : ['cores']
+  const here = found.findings.filter(({ check }) => !foreign.includes(check))
+  return [...here, ...(host ? await findingsThere(host, planned) : [])].filter(isSpoiling).map(sentenceOf)
+}
+
+/**
+ * vegeta shares a load evenly between hosts, locust between workers, of which a host with more cores has more. Pure.
+ *
+ * @template {{ cores: number }} Host
+ * @param {Host[]} hosts
+ * @param {string} driver
+ * @param {number} connections
+ * @returns {(Host & { share_ratio: number })[]}
+ */
+export function withShares(hosts, driver, connections) {
+  const parts = driver === 'locust' ? workersOf(hosts, connections) : hosts.map(() => 1)
+  const all = parts.reduce((sum, part) => sum + part, 0)
+  return hosts.map((host, i) => ({ ...host, share_ratio: parts[i] / all }))
+}
+
+/**
+ * @param {Host} host
+ * @param {Planned} planned
+ */
+async function findingsThere(host, planned) {
+  const findings = preflight({ ...(await host.ask('facts')), ceiling: null }, planned)
+  return findings
+    .filter(({ check }) => OF_THE_API.includes(check) || OF_EACH.includes(check))
+    .map((finding) => ({ ...finding, what: `${finding.what}, ${host.name}` }))
+}
+
+/** @param {Finding} finding */
+function isSpoiling({ level }) {
+  return level === 'bad' || level === 'warn'
+}

@@ -1,0 +1,154 @@
+import t from 'tap'
+import { answerOf, nextStep } from '../../../../load/capacity/capacity.js'
+import { recordsOf } from '../../../support/simulated/records.js'
+import { createService } from '../../../support/simulated/service.js'
+
+const SLO = { p99_ms: 100, success_ratio: 1 }
+const PLAN = /** @type {any} */ ({
+  driver: 'paced',
+  url: null,
+  mix: { method: 'POST' },
+  connections: [64],
+  warmup_s: 0.5,
+  duration_s: 2,
+  slo: SLO,
+  searches: true,
+  confirms: true,
+})
+
+/**
+ * A target with a capacity, and a pool that is its limit: what a run with it looks like, trial by trial.
+ *
+ * @param {{ capacity_rps?: number, relaxed_rps?: number, resource?: string, runner_up?: string | null, plan?: any, given?: any[] }} options
+ */
+function runOf({
+  capacity_rps = 1000,
+  relaxed_rps = capacity_rps,
+  resource = 'pool-size',
+  runner_up = null,
+  plan = PLAN,
+  given = [],
+}) {
+  const serve = createService(({ cell }) => ({
+    capacity_rps: cell === null ? capacity_rps : relaxed_rps,
+    least_ms: 10,
+  }))
+  const change = (/** @type {any} */ record) => {
+    const { cell, outcome, settings } = record
+    const limit = outcome.verdict === 'fail' ? { resource, runner_up } : { resource: 'none-reached', runner_up: null }
+    return {
+      ...record,
+      settings: { ...settings, POOL_MAX: Number(cell?.split('=')[1] ?? 2), NOFILE: 64 },
+      limit: { ...limit, evidence: ['made up'], runner_up_evidence: [], confirmed: null },
+    }
+  }
+  return recordsOf(plan, nextStep, serve, { given, change })
+}
+
+/** @param {any[]} records @param {string} experiment */
+function of(records, experiment) {
+  return records.filter((record) => record.experiment === experiment)
+}
+
+t.test('a plateau comes first, and ends when more connections bring nothing', async (t) => {
+  const plateau = of(runOf({}), 'plateau')
+  t.strictSame(
+    plateau.map(({ load }) => load.connections),
+    [2, 8, 32, 128],
+  )
+  t.ok(plateau.every(({ load }) => load.loop === 'closed'))
+  t.ok(plateau[0].load.warmup_s > plateau[1].load.warmup_s, 'the first one warms up a cold target')
+})
+
+t.test('then the search, in an open loop, and an interval around the capacity', async (t) => {
+  const records = runOf({})
+  const { capacity, problem } = answerOf(PLAN, records)
+  t.equal(problem, null)
+  t.match(capacity, { trials: Number, confidence: Number, slo: SLO })
+  // At 979/s a request waits 23 ms on the average, and p99 meets 100 ms.
+  t.ok(Number(capacity?.low_rps) <= 979 && Number(capacity?.high_rps) >= 979, JSON.stringify(capacity))
+  t.ok(Number(capacity?.high_rps) / Number(capacity?.low_rps) < 1.11)
+})
+
+t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, relaxed twice', async (t) => {
+  const records = runOf({ relaxed_rps: 5000 })
+  const edge = of(records, 'relax')
+  t.strictSame(
+    edge.map(({ cell }) => cell),
+    [null, 'POOL_MAX=8', 'POOL_MAX=8'],
+  )
+  const { capacity, limit } = answerOf(PLAN, records)
+  t.ok(edge.every(({ load }) => load.rate_rps > Number(capacity?.high_rps)))
+  t.match(limit, {
+    resource: 'pool-size',
+    confirmed: true,
+    evidence: [String, /^with POOL_MAX=8 the SLO was met, .* at \d+\/s/],
+  })
+  t.equal(limit?.evidence.length, 2)
+})
+
+t.test('one that does not move the capacity was not it: the runner-up is accused', async (t) => {
+  const records = runOf({ runner_up: 'nofile' })
+  t.strictSame(
+    of(records, 'relax-runner-up').map(({ cell }) => cell),
+    [null, 'NOFILE=1024', 'NOFILE=1024'],
+  )
+  t.match(answerOf(PLAN, records).limit, { resource: 'nofile', runner_up: 'pool-size', confirmed: false })
+  const alone = answerOf(PLAN, runOf({ runner_up: 'api-cpu' })).limit
+  t.match(alone, {
+    resource: 'api-cpu',
+    runner_up: 'pool-size',
+    confirmed: null,
+    evidence: [/POOL_MAX=8 did not help/],
+  })
+  t.equal(alone?.evidence.length, 1)
+})
+
+t.test('nothing is relaxed that is not ours, nor when it is not wanted', async (t) => {
+  const foreign = runOf({ resource: 'network' })
+  t.strictSame(
+    foreign.filter(({ cell }) => cell !== null),
+    [],
+  )
+  t.match(answerOf(PLAN, foreign).limit, { resource: 'network', confirmed: null })
+  const plan = { ...PLAN, confirms: false }
+  t.match(answerOf(plan, runOf({ plan })).limit, { resource: 'pool-size', confirmed: null })
+})
+
+t.test('a limit that could not be relaxed is left alone, and the runner-up accused', async (t) => {
+  const records = runOf({ runner_up: 'nofile' })
+  const refused = [{ cell: 'POOL_MAX=8', because: 'made up' }]
+  const searched = records.filter(({ experiment }) => !/^relax/.test(experiment))
+  t.match(nextStep(PLAN, searched, refused), { experiment: 'relax-runner-up', cell: null })
+  t.equal(nextStep(PLAN, searched, [...refused, { cell: 'NOFILE=1024', because: 'made up' }]), null)
+})
+
+t.test('a run that was cut off goes on with the same trial', async (t) => {
+  const records = runOf({ relaxed_rps: 5000 })
+  for (let length = 0; length < records.length; length++) {
+    const { experiment, cell, load } = records[length]
+    const { timeout_s, mix, seed, ...asked } = load
+    t.match(nextStep(PLAN, records.slice(0, length)), { experiment, cell, load: asked })
+  }
+})
+
+t.test('what gives nothing to go by is said', async (t) => {
+  const dead = {
+    experiment: 'plateau',
+    cell: null,
+    load: { connections: 2, loop: 'closed' },
+    traffic: { ok: 0, goodput_rps: 0 },
+    outcome: { verdict: 'fail', because: 'nobody there' },
+  }
+  t.match(answerOf(PLAN, /** @type {any} */ ([dead])), { capacity: null, problem: /found none: nobody there/ })
+  const invalid = runOf({}).map((record) => {
+    return record.outcome.verdict === 'fail' ? { ...record, outcome: { verdict: 'invalid', because: 'late' } } : record
+  })
+  const bound = runOf({ given: of(invalid, 'plateau') })
+  const all = bound.map((record) =>
+    record.outcome.verdict === 'fail' ? { ...record, outcome: { verdict: 'invalid', because: 'late' } } : record,
+  )
+  const { capacity, problem } = answerOf(PLAN, all)
+  t.equal(capacity?.high_rps, null)
+  t.match(problem, /lower bound|not settled/)
+})

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { capacityOf, nextRung, unanswered } from '../../../../load/capacity/ladder.js'
+
+/** @param {number | null} rate_rps @param {string} verdict */
+function trial(rate_rps, verdict) {
+  return /** @type {any} */ ({
+    load: { rate_rps, connections: 64, loop: rate_rps === null ? 'closed' : 'open' },
+    outcome: { verdict },
+  })
+}
+const rung = (/** @type {number} */ rate_rps) => ({ rate_rps, connections: 64 })
+
+t.test('nextRung takes the rungs in order', async (t) => {
+  t.strictSame(nextRung([rung(1), rung(2)], []), rung(1))
+  t.strictSame(nextRung([rung(1), rung(2)], [trial(1, 'pass')]), rung(2))
+  t.equal(nextRung([rung(1), rung(2)], [trial(1, 'pass'), trial(2, 'fail')]), null)
+})
+
+t.test('nextRung repeats an invalid trial, three times at the most', async (t) => {
+  const invalid = trial(1, 'invalid')
+  t.strictSame(nextRung([rung(1), rung(2)], [invalid, invalid]), rung(1))
+  t.strictSame(nextRung([rung(1), rung(2)], [invalid, invalid, invalid]), rung(2))
+  t.strictSame(unanswered([rung(1), rung(2)], [invalid, invalid, invalid, trial(2, 'pass')]), [rung(1)])
+})
+
+t.test('a rung that is listed twice is measured twice', async (t) => {
+  t.strictSame(nextRung([rung(1), rung(1)], [trial(1, 'pass')]), rung(1))
+  t.equal(nextRung([rung(1), rung(1)], [trial(1, 'pass'), trial(1, 'fail')]), null)
+})
+
+t.test('capacityOf gives the highest pass below the lowest fail', async (t) => {
+  const rows = [
+    [[], null, 'nothing measured, nothing known'],
+    [[trial(null, 'pass')], null, 'a closed loop says nothing about a rate'],
+    [[trial(1, 'invalid')], null, 'nor does an invalid trial'],
+    [[trial(1, 'pass'), trial(2, 'pass')], { low_rps: 2, high_rps: null, trials: 2 }, 'no rate failed'],
+    [[trial(1, 'fail')], { low_rps: null, high_rps: 1, trials: 1 }, 'no rate passed'],
+    [[trial(1, 'pass'), trial(3, 'fail')], { low_rps: 1, high_rps: 3, trials: 2 }, 'an interval'],
+    [
+      [trial(1, 'pass'), trial(2, 'fail'), trial(3, 'pass')],
+      { low_rps: 1, high_rps: 2, trials: 3 },
+      'a pass above a fail was luck',
+    ],
+  ]
+  for (const [trials, capacity, about] of /** @type {[any, any, string][]} */ (rows)) {
+    t.strictSame(capacityOf(trials), capacity, about)
+  }
+})

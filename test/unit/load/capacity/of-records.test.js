@@ -1,0 +1,61 @@
+import t from 'tap'
+import { of, plateauOf, searchPlan, thoughtOf, trialsOf } from '../../../../load/capacity/of-records.js'
+import { SEARCH_DEFAULTS } from '../../../../load/capacity/search.js'
+
+const PLAN = /** @type {any} */ ({ duration_s: 3, slo: { p99_ms: 100, success_ratio: 1 } })
+
+/** @param {string} experiment @param {string} verdict @param {number | null} rate_rps @param {number} goodput_rps */
+function record(experiment, verdict, rate_rps, goodput_rps) {
+  const traffic = { goodput_rps, achieved_rps: goodput_rps, success_ratio: 1, latency_ms: { p99: 100 } }
+  return /** @type {any} */ ({ experiment, outcome: { verdict }, load: { rate_rps, duration_s: 3 }, traffic })
+}
+
+const PLATEAU = [
+  record('plateau', 'pass', null, 700),
+  record('plateau', 'fail', null, 900),
+  record('plateau', 'invalid', null, 5000),
+]
+const SEARCH = [
+  record('search', 'pass', 800, 800),
+  record('relax', 'fail', 850, 800),
+  record('search', 'fail', 880, 800),
+]
+
+t.test('the plateau is the best goodput of the closed loops that tell something', async (t) => {
+  t.equal(plateauOf([...PLATEAU, ...SEARCH]), 900)
+  t.equal(plateauOf(SEARCH), 0, 'none')
+})
+
+t.test('a search takes its trials from the records of its own experiment', async (t) => {
+  t.strictSame(of([...PLATEAU, ...SEARCH], 'relax'), [SEARCH[1]])
+  t.strictSame(trialsOf([...PLATEAU, ...SEARCH], PLAN), [
+    { rate_rps: 800, duration_s: 3, verdict: 'pass', score: 0 },
+    { rate_rps: 880, duration_s: 3, verdict: 'fail', score: 1 },
+  ])
+})
+
+t.test('a search plan follows the plan of the run', async (t) => {
+  const common = { ...SEARCH_DEFAULTS, plateau_rps: 900 }
+  const rows = [
+    [PLAN, { ...common, duration_s: 3, confirm_s: 12 }, 'confirmed by a trial four times as long'],
+    [
+      { ...PLAN, precision_ratio: 0.1 },
+      { ...common, duration_s: 3, confirm_s: 12, precision_ratio: 0.1 },
+      'less precise',
+    ],
+    [{ ...PLAN, duration_s: 20 }, { ...common, duration_s: 20, max_duration_s: 20, confirm_s: 80 }, 'long trials'],
+  ]
+  for (const [plan, expected, about] of rows) t.strictSame(searchPlan(plan, PLATEAU), expected, about)
+})
+
+t.test('what the search knows is told, and why it asks for the next trial', async (t) => {
+  const rows = [
+    ['bracket', 'so far 800 to 880/s: narrowing it down'],
+    ['edge', 'so far 800 to 880/s: this rate once more, since one trial may be luck'],
+    ['confirm', 'so far 800 to 880/s: one long trial to confirm the rate that passed'],
+  ]
+  for (const [purpose, text] of rows) {
+    t.equal(thoughtOf(PLAN, [...PLATEAU, ...SEARCH], /** @type {any} */ ({ purpose })), text)
+  }
+  t.equal(thoughtOf(PLAN, PLATEAU, /** @type {any} */ ({ purpose: 'bracket' })), 'a first rate, from the closed loops')
+})

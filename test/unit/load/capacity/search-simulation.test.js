@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { intervalOf, nextTrial } from '../../../../load/capacity/search.js'
+import { seededRandom } from '../../../../load/system/random.js'
+import { CURVES } from '../../../../tuning/experiments/simulate/curves.js'
+import { simulate, summarize } from '../../../../tuning/experiments/simulate/runs.js'
+
+/** Of each kind of service; `npm run simulate` makes thousands. */
+const RUNS = 60
+
+t.test('nextTrial: invalid trials are never counted, wherever they fall', async (t) => {
+  const random = seededRandom(3)
+  for (const name of ['slope', 'noisy', 'outliers']) {
+    const runs = simulate(name, { runs: 20, seed: 11 })
+    t.equal(runs.length, 20)
+    const changed = runs.filter(({ trials: all, plan }) => {
+      const i = Math.floor(random() * all.length)
+      const invalid = { ...all[i], verdict: /** @type {const} */ ('invalid') }
+      const withInvalid = [...all.slice(0, i), invalid, invalid, ...all.slice(i)]
+      const [interval, next] = [intervalOf(withInvalid, plan), nextTrial(withInvalid.slice(0, i + 2), plan)]
+      return !isDeepStrictEqual([interval, next], [intervalOf(all, plan), nextTrial(all.slice(0, i), plan)])
+    })
+    t.strictSame(changed, [], name)
+  }
+})
+
+t.test('nextTrial: a run that was cut off goes on as if it had not been', async (t) => {
+  for (const name of Object.keys(CURVES)) {
+    const runs = simulate(name, { runs: 2, seed: 5 })
+    t.equal(runs.length, 2)
+    for (const { trials: all, plan } of runs) {
+      const kept = JSON.parse(JSON.stringify(all))
+      const again = [...all, null].map((_, i) => nextTrial(kept.slice(0, i), plan))
+      t.strictSame(
+        again.map((next) => next && { rate_rps: next.rate_rps, duration_s: next.duration_s }),
+        [...all.map(({ rate_rps, duration_s }) => ({ rate_rps, duration_s })), null],
+        name,
+      )
+    }
+  }
+})
+
+/**
+ * What holds for each kind of service with some margin, and does not for a search that is broken: the share of intervals
+ * that hold the capacity, or miss it by 5 % at most; |bias| of the middle; how far off the worst is; trials of all but 5 %.
+ */
+const BOUNDS = /** @type {const} */ ({
+  cliff: { inside: 0.85, near: 0.98, bias: 0.015, worst: 0.15, trials: 16 },
+  slope: { inside: 0.8, near: 0.98, bias: 0.015, worst: 0.15, trials: 15 },
+  noisy: { inside: 0.5, near: 0.85, bias: 0.025, worst: 0.25, trials: 20 },
+  bistable: { inside: 0.5, near: 0.9, bias: 0.02, worst: 0.2, trials: 20 },
+  outliers: { inside: 0.85, near: 0.97, bias: 0.015, worst: 0.15, trials: 16 },
+  bursts: { inside: 0.82, near: 0.95, bias: 0.015, worst: 1, trials: 18 },
+  wandering: { inside: 0.72, near: 0.98, bias: 0.015, worst: 0.15, trials: 15 },
+  queue: { inside: 0.85, near: 0.98, bias: 0.02, worst: 0.15, trials: 17 },
+  far: { inside: 0.8, near: 0.97, bias: 0.015, worst: 0.15, trials: 18 },
+})
+
+t.test('the search finds the capacity of synthetic services', async (t) => {
+  const all = Object.entries(BOUNDS).flatMap(([name, { inside, near, bias, worst, trials }]) => {
+    const runs = simulate(name, { runs: RUNS, seed: 7 })
+    const found = summarize(runs)
+    t.ok(found.inside >= inside, `${name}: the interval holds it: ${found.inside}`)
+    t.ok(found.near >= near, `${name}: or misses it by 5 % at most: ${found.near}`)
+    t.ok(Math.abs(found.bias) <= bias, `${name}: bias: ${found.bias}`)
+    const off = Math.max(...runs.map(({ middle_rps, aim_rps }) => Math.abs(middle_rps / aim_rps - 1)))
+    t.ok(off <= worst, `${name}: the worst is off by ${off}`)
+    t.ok(found.trials_p95 <= trials, `${name}: trials: ${found.trials_p95}`)
+    t.ok(found.unanswered <= 0.02, `${name}: without an answer: ${found.unanswered}`)
+    return runs.filter(({ problem }) => problem === null)
+  })
+  const { inside, near } = summarize(all)
+  t.ok(inside >= 0.79 && near >= 0.955, `all services: the interval holds it: ${inside}, or nearly: ${near}`)
+  const stated = (/** @type {typeof all[0]} */ { interval }) => Number(interval?.confidence)
+  for (const [from, to, tolerance] of [
+    [0, 0.5, 0.2],
+    [0.5, 0.8, 0.1],
+    [0.8, 1, 0.06],
+  ]) {
+    const { inside, confidence } = summarize(all.filter((run) => stated(run) >= from && stated(run) < to))
+    t.ok(Math.abs(inside - confidence) <= tolerance, `a confidence of ${confidence} holds for ${inside}`)
+  }
+})
+
+t.test('the search says "at least" where the generator is the limit', async (t) => {
+  const runs = simulate('generator-bound', { runs: RUNS, seed: 7 })
+  const bound = runs.filter(({ interval }) => interval?.high_rps === null)
+  t.ok(bound.length >= 0.98 * RUNS, `${bound.length} of ${RUNS} have no upper bound`)
+  const found = summarize(runs)
+  t.equal(found.inside, 1, 'and the capacity is above the lower one')
+  t.ok(found.p5 > 0.8 && found.p95 < 1.05, `which is near to what the generator can do: ${found.p5} to ${found.p95}`)
+  t.ok(found.trials_p95 <= 18, `trials: ${found.trials_p95}`)
+})

@@ -1,0 +1,214 @@
+import t from 'tap'
+import { probabilityBetween } from '../../../../load/capacity/confidence.js'
+import { intervalOf, nextTrial, SEARCH_DEFAULTS, scoreOf, searchProblem } from '../../../../load/capacity/search.js'
+
+/** @import { SearchTrial } from '../../../../load/capacity/search.js' */
+
+const PLAN = { ...SEARCH_DEFAULTS, plateau_rps: 1000 }
+const VERDICTS = /** @type {const} */ ({ P: 'pass', F: 'fail', I: 'invalid' })
+
+/**
+ * '700P 1000F+2.5 700P@8': rate, verdict, score unless 1 off the SLO, seconds unless 2.
+ *
+ * @param {string} text
+ * @returns {SearchTrial[]}
+ */
+function trials(text) {
+  return [...text.matchAll(/(\d+)([PFI])([+-][\d.]+)?(?:@(\d+))?/g)].map(([, rate, letter, score, duration]) => ({
+    rate_rps: Number(rate),
+    verdict: VERDICTS[/** @type {'P'} */ (letter)],
+    score: score ? Number(score) : letter === 'P' ? -1 : 1,
+    duration_s: Number(duration ?? 2),
+  }))
+}
+
+/** @param {string} text */
+function next(text, plan = PLAN) {
+  const found = nextTrial(trials(text), plan)
+  return found && `${found.rate_rps} ${found.purpose}`
+}
+
+t.test('nextTrial decides step by step', async (t) => {
+  const rows = [
+    ['', '700 bracket', 'starts below the plateau'],
+    ['700P', '980 bracket', 'up while it passes'],
+    ['700P 980P 1370P', '1920 bracket', 'and up'],
+    ['700P 980P 1370P 1920P', '3840 bracket', 'in larger steps where the plateau was no guide'],
+    ['700F', '700 edge', 'a fail far below the plateau is repeated before it is believed'],
+    ['700F 700P', '700 edge', 'a tie is repeated'],
+    ['700F 700P 700P', '980 bracket', 'the majority has it: up'],
+    ['700F 700F', '490 bracket', 'down when it fails twice'],
+    ['700F 700F 490F', '245 bracket', 'and down, on single fails: the rate above failed too'],
+    ['700P-1 980F+2', '819 bracket', 'beside where the scores cross 0, on the wider side'],
+    ['700P-2 980F+1', '837 bracket', 'and that may be below it'],
+    ['700P-0.1 980F+2', '770 bracket', 'the scores put the crossing near the pass: a fair share of the bracket goes'],
+    ['700P-2 980F+0.1', '891 bracket', 'the scores put the crossing near the fail'],
+    ['700P 980P 1370F 864F', '864 edge', 'a fail below a pass is repeated'],
+    ['700P 980P 1370F 864F 864P', '1110 bracket', 'and one pass is enough there'],
+    ['700P 980P 1370F 864F 864F', '784 bracket', 'two fails outweigh the pass above them'],
+    ['900P 980F', '900 edge', 'the bracket is narrow: its edges are repeated'],
+    ['900P 980F 900P', '980 edge', 'one after the other'],
+    ['900P 980F 900P 980F', '900 confirm', 'both are decided: one long trial'],
+    ['900P 980F 900P 980F 900P@8', null, 'which passes: done'],
+    ['900P 980F 900F', '900 edge', 'an edge that fails once and passes once'],
+    ['900P 980F 900F 900F 700P', '759 bracket', 'an edge that fails twice of three is the upper one now'],
+    ['900P 980F 900P 980P', '980 edge', 'a tie above'],
+    ['900P 980F 900P 980P 980P', '1370 bracket', 'an upper edge that passes twice of three: up again'],
+    ['900P-2 980F 900P-2 980F', '980 edge', 'two fails right above a deep pass may be one long stall: a third trial'],
+    ['900P-2 980F 900P-2 980F 980F', '900 confirm', 'which agrees'],
+    ['900P-2 980F 900P-2 980F 980I 980I 980I', '900 confirm', 'or cannot be had'],
+    ['900P 980F 900P 980F 900I@8', '900 confirm', 'an invalid long trial is repeated'],
+    ['900P 980F 900P 980F 900I@8 900I@8 900I@8', '630 bracket', 'and the rate given up: down'],
+    ['900P 980F 900P 980F 900F@8', '900 confirm', 'a long trial that failed is repeated once'],
+    ['900P 980F 900P 980F 900F@8 900P@8', null, 'and passes'],
+    ['900P 980F 900P 980F 900F@8 900F@8', '630 bracket', 'a rate that fails two long trials failed: down'],
+    ['700P 980I', '980 bracket', 'an invalid trial is repeated'],
+    ['700P 980I 980I', '980 bracket', 'and again'],
+    ['700P 980I 980I 980I', '810 bracket', 'and given up, which bounds the search as a fail would'],
+    ['900P 980I 980I 980I', '900 edge', 'then the lower edge is decided'],
+    ['900P 980I 980I 980I 900P', '900 confirm', 'and confirmed'],
+    ['900P 980I 980I 980I 900P 900P@8', null, 'at least 900'],
+    ['700P 980F 864I 864I 864I', '714 bracket', 'nothing above a rate that was given up is known'],
+    ['900P 980F 900F 900P', '980 edge', 'the edge with fewer trials first'],
+    ['900P 980F 980F 900F 900P 900F 900P', '900 confirm', 'three of five decide'],
+    ['700P 980F 700F@8 700F@8', '490 bracket', 'a rate that failed two long trials needs no further short one'],
+    ['700P-1 700I+3 980F+2', '819 bracket', 'whatever an invalid trial scored'],
+    ['700P-1 700P-3 700P-2 980F+1', '837 bracket', 'the median score of a rate counts'],
+    ['100P-2 1000F+0.1', '562 bracket', 'of a wide bracket a fair share goes, wherever the scores cross'],
+    ['900P-1.05 1015F+1', '927 bracket', 'and of a narrower one, where one trial more will not do'],
+    ['700P 980P 980F', '980 edge', 'a tie at the highest rate'],
+    ['700P 800F 800F 980P 980F', '727 bracket', 'a tie above a rate that fails is of no interest'],
+    ['900P 800F 800P 800F', '560 bracket', 'the majority is believed, although a higher rate passed'],
+    ['700F 980I', '700 edge', 'an invalid trial above an unexpected fail says nothing'],
+    ['800F', '560 bracket', 'a fail at four fifths of the plateau is not unexpected'],
+    ['1500P', '2100 bracket', 'one step above the plateau'],
+    ['700F 700F 490F 245F 123F 61F 30F 20F', '20 edge', 'the lowest rate that is tried is repeated too'],
+    ['700F 700F 490F 245F 123F 61F 30F 20F 20F', null, 'even that failed'],
+  ]
+  for (const [text, expected, about] of /** @type {[string, string | null, string][]} */ (rows)) {
+    t.equal(next(text), expected, `${about}: ${text}`)
+  }
+})
+
+t.test('nextTrial gives up after max_trials', async (t) => {
+  t.equal(next('700P 980F', { ...PLAN, max_trials: 2 }), null)
+})
+
+t.test('nextTrial: rates are whole numbers from 1, of three digits', async (t) => {
+  const slow = { ...PLAN, plateau_rps: 3 }
+  t.equal(next('', slow), '2 bracket')
+  t.equal(next('2P', slow), '3 bracket')
+  t.equal(next('2P 3F', slow), '2 edge', 'there is nothing between 2 and 3')
+  t.equal(next('2F 2F', slow), '1 bracket')
+  t.equal(next('2F 2F 1P@10', slow), '1 edge')
+  t.equal(next('1P', { ...PLAN, plateau_rps: 1 }), '2 bracket', 'up is up')
+  t.equal(next('2F 2F 1F 1F', slow), null)
+  t.equal(next('', { ...PLAN, plateau_rps: 123_456 }), '86400 bracket')
+  const exact = { ...PLAN, precision_ratio: 0.001 }
+  t.match(next('1000P 1010F', exact), /^100[1-9] bracket$/, 'of more digits where the bracket is that narrow')
+  t.equal(next('1000P-2 1009F+0.01', exact), '1008 bracket', 'but always inside')
+})
+
+t.test('nextTrial: a trial at a low rate is long enough for as many requests', async (t) => {
+  const of = (/** @type {number} */ plateau_rps) => nextTrial([], { ...PLAN, plateau_rps })?.duration_s
+  t.equal(of(1000), 2)
+  t.equal(of(400), 5)
+  t.equal(of(100), 10, 'but no longer than that')
+  const slow = { ...PLAN, plateau_rps: 100 }
+  t.equal(next('90P@10 95F@10 90P@10 95F@10', slow), null, 'and it needs no longer one to confirm it')
+  const asLong = { ...PLAN, plateau_rps: 180 }
+  t.equal(next('173P@8 184F@7 173P@8 184F@7', asLong), null, 'nor does one that is as long as the confirming one')
+})
+
+t.test('intervalOf gives the largest pass below the smallest fail', async (t) => {
+  const rows = [
+    ['', null, 'nothing measured, nothing known'],
+    ['700I', null, 'an invalid trial says nothing'],
+    ['700P 980F', { low_rps: 700, high_rps: 980, trials: 2 }, 'an interval'],
+    ['700P 980I 980F', { low_rps: 700, high_rps: 980, trials: 2 }, 'invalid trials are not counted'],
+    ['700P 800F 980P', { low_rps: 700, high_rps: 800, trials: 3 }, 'a pass above a fail was luck'],
+    ['700P 800F 800P 800P 980F', { low_rps: 800, high_rps: 980, trials: 5 }, 'by majority'],
+    [
+      '500I 500I 500I 700P 980F',
+      { low_rps: 700, high_rps: 980, trials: 2 },
+      'a rate given up below a pass is no bound',
+    ],
+    ['700P 980P', { low_rps: 980, high_rps: null, trials: 2 }, 'at least'],
+    ['700P 980I 980I 980I', { low_rps: 700, high_rps: null, trials: 1 }, 'at least, as far as the generator goes'],
+    ['700P 980I 980I 980I 1370F', { low_rps: 700, high_rps: null, trials: 2 }, 'a fail beyond its reach is not known'],
+    ['700F', { low_rps: null, high_rps: 700, trials: 1 }, 'less than'],
+    ['700P 980F 700F@8 700F@8', { low_rps: null, high_rps: 700, trials: 4 }, 'a long trial outweighs short ones'],
+  ]
+  for (const [text, expected, about] of /** @type {[string, any, string][]} */ (rows)) {
+    const { confidence, ...interval } = intervalOf(trials(text), PLAN) ?? { confidence: 1 }
+    t.strictSame(expected ? interval : null, expected, about)
+    t.ok(confidence > 0 && confidence <= 1, `${about}: ${confidence}`)
+  }
+})
+
+t.test('intervalOf: repeats that agree raise the confidence, others lower it', async (t) => {
+  const confidence = (/** @type {string} */ text) => Number(intervalOf(trials(text), PLAN)?.confidence)
+  const once = confidence('900P 980F')
+  const twice = confidence('900P 980F 900P 980F')
+  const confirmed = confidence('900P 980F 900P 980F 900P@8')
+  t.ok(once < twice && twice < confirmed, `${once} < ${twice} < ${confirmed}`)
+  t.ok(confidence('900P 980F 900P 980F 900P 900F 980P') < twice, 'contradictions')
+})
+
+t.test('searchProblem says why there is no trustworthy answer', async (t) => {
+  const rows = [
+    ['', /^expected a rate with enough valid trials, got none: 0 of 0 were invalid/, 'no trial'],
+    ['700I 700I 700I', /^expected a rate .* 3 of 3 were invalid/, 'no valid trial'],
+    ['700P 980F', /^the search had not settled after 2 trials: 700\/s passed, 980\/s failed/, 'cut off'],
+    ['900P 980F 900P 980F 900I@8 900I@8 900I@8', /^expected a rate .* 3 of 7 were/, 'a rate that cannot be confirmed'],
+    ['700P', /not settled after 1 trials: 700\/s passed, none failed$/, 'no upper bound'],
+    ['700F', /not settled after 1 trials: none passed, 700\/s failed$/, 'no lower bound'],
+    ['900P 980F', null, 'narrow enough: how sure its edges are is told by the confidence'],
+    ['900P 980F 900P 980F 900P@8', null, 'an interval'],
+    ['900P 980I 980I 980I 900P 900P@8', null, 'at least'],
+    ['700F 700F 490F 245F 123F 61F 30F 20F 20F', null, 'less than'],
+  ]
+  for (const [text, expected, about] of /** @type {[string, RegExp | null, string][]} */ (rows)) {
+    const problem = searchProblem(trials(text), PLAN)
+    if (expected) t.match(problem, expected, about)
+    else t.equal(problem, null, about)
+  }
+})
+
+t.test('scoreOf is ln(p99 / SLO), within bounds, and over the SLO where something else failed', async (t) => {
+  const slo = { p99_ms: 100, success_ratio: 1 }
+  const traffic = { latency_ms: { p99: 100 }, success_ratio: 1, achieved_rps: 1000 }
+  const score = (/** @type {any} */ changed) =>
+    scoreOf({ traffic: { ...traffic, ...changed }, load: { rate_rps: 1000 } }, slo)
+  const rows = [
+    [{}, 0, 'at the SLO'],
+    [{ latency_ms: { p99: 200 } }, Math.LN2, 'twice the SLO'],
+    [{ latency_ms: { p99: 50 } }, -Math.LN2, 'half of it'],
+    [{ latency_ms: { p99: 1e6 } }, 3, 'far over'],
+    [{ latency_ms: { p99: 0 } }, -3, 'far below'],
+    [{ latency_ms: null }, 3, 'no answer at all'],
+    [{ latency_ms: { p99: 50 }, success_ratio: 0.99 }, 1, 'answers that are no success'],
+    [{ latency_ms: { p99: 50 }, achieved_rps: 949 }, 1, 'less than was offered'],
+    [{ latency_ms: { p99: 50 }, achieved_rps: 950 }, -Math.LN2, 'the end of a trial is no lack'],
+    [{ latency_ms: { p99: 1000 }, success_ratio: 0.5 }, Math.log(10), 'the worse of both'],
+  ]
+  for (const [changed, expected, about] of /** @type {[any, number, string][]} */ (rows)) {
+    t.equal(score(changed), expected, about)
+  }
+})
+
+t.test('probabilityBetween weighs every capacity by how well it explains the verdicts', async (t) => {
+  const rows = [
+    ['100P 100P 1000F 1000F', 100, 1000, 0.99, 'there it is; the model is not exact enough for more'],
+    ['100P 100P 1000F 1000F', 1000, 2000, 0.01, 'nor for less elsewhere'],
+    ['100P 100P 1000F 1000F', 100, 300, Math.log(3) / Math.log(10), 'all between are as likely, on a scale of ratios'],
+    ['100P 100P 1000F 1000F', 300, 1000, Math.log(10 / 3) / Math.log(10), 'up to the rates that failed'],
+    ['900P 900P 900P', 900, null, 0.98, 'three passes are no luck'],
+    ['900F', null, 900, 0.95, 'a single fail may be a stall'],
+    ['900F 900F', null, 900, 0.99, 'two hardly'],
+  ]
+  for (const [text, low, high, expected, about] of /** @type {[string, any, any, number, string][]} */ (rows)) {
+    const found = probabilityBetween(low, high, trials(text))
+    t.ok(Math.abs(found - expected) <= 0.02, `${about}: ${found}, expected ${expected}`)
+  }
+})

@@ -1,0 +1,49 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { readEnvironment, withDatabase } from '../../../../load/command/environment.js'
+
+/** @import { GivenDatabase } from '../../../../load/command/environment.js' */
+
+const URL_A = 'postgres://a/a'
+const URL_B = 'postgres://b/b'
+
+t.test('which database is meant, and whether a run may empty a table in it', async (t) => {
+  const file = path.join(t.testdir(), '.env')
+  fs.writeFileSync(file, `DATABASE_URL=${URL_A}\nPGHOST=of-the-file\nPGUSER=of-the-file\n`)
+  const variables = { PGUSER: 'of-the-environment' }
+  const ofFile = { PGHOST: 'of-the-file', ...variables }
+  /** @type {[string, Record<string, string>, string | undefined, GivenDatabase][]} */
+  const cases = [
+    ['.env alone', variables, undefined, { url: URL_A, isNamed: false, pg: ofFile }],
+    ['the environment', { ...variables, DATABASE_URL: URL_B }, undefined, { url: URL_B, isNamed: true, pg: variables }],
+    [
+      'an empty variable',
+      { ...variables, DATABASE_URL: '' },
+      undefined,
+      { url: undefined, isNamed: true, pg: variables },
+    ],
+    ['the flag', { ...variables, DATABASE_URL: URL_A }, URL_B, { url: URL_B, isNamed: true, pg: variables }],
+    ['the flag beside .env', variables, URL_A, { url: URL_A, isNamed: true, pg: variables }],
+    ['embedded beside .env', variables, 'embedded', { url: undefined, isNamed: true, pg: variables }],
+  ]
+  for (const [name, env, flag, expected] of cases) {
+    t.strictSame(withDatabase(readEnvironment(env, file), flag).database, expected, name)
+  }
+})
+
+t.test('variables that merely begin with PG are left alone', async (t) => {
+  const file = path.join(t.testdir(), '.env')
+  const names = { PGTOK: 'mine', PGPASSFILE: 'p', PGHOST: 'h', PGSSLROOTCERT: 'ca', PGSERVICE: 's' }
+  const { pg } = readEnvironment({ ...names, DATABASE_URL: URL_A }, file).database
+  t.strictSame(pg, { PGHOST: 'h', PGSSLROOTCERT: 'ca', PGSERVICE: 's' })
+  Object.assign(process.env, names)
+  t.teardown(() => {
+    for (const name of Object.keys(names)) delete process.env[name]
+  })
+  readEnvironment(process.env, file)
+  t.strictSame(
+    Object.keys(names).filter((name) => process.env[name] !== undefined),
+    ['PGTOK', 'PGPASSFILE'],
+  )
+})

@@ -1,0 +1,79 @@
+import t from 'tap'
+import { duration, header, parseFlags, UsageError, wholeNumbers } from '../../../../load/command/flags.js'
+import { PLAN_FLAGS, planOf } from '../../../../load/run/plan.js'
+import { caught } from '../../../support/caught.js'
+
+t.test('duration takes a number with its unit and nothing else', async (t) => {
+  const rows = [
+    ['500ms', 500],
+    ['10s', 10_000],
+    ['2m', 120_000],
+    ['1.5s', 1500],
+    ['10', undefined],
+    ['10 s', undefined],
+    ['0s', undefined],
+    ['-1s', undefined],
+    ['1h', undefined],
+    ['1e3s', undefined],
+    ['', undefined],
+  ]
+  for (const [text, ms] of /** @type {[string, number | undefined][]} */ (rows))
+    t.equal(duration(text), ms, `"${text}"`)
+})
+
+t.test('wholeNumbers takes a list within its range', async (t) => {
+  const { parse } = wholeNumbers(1, 1000)
+  t.strictSame(parse('1,1000'), [1, 1000])
+  for (const text of ['', '0', '1001', '1,,2', '1.5', 'abc', '1,-2']) t.equal(parse(text), undefined, `"${text}"`)
+})
+
+t.test('header takes a field as HTTP has it, and no second line', async (t) => {
+  t.strictSame(header('X-Test: a b '), ['X-Test', 'a b'])
+  for (const text of ['X Test: a', 'nothing', ': a', 'X: a\r\nY: b'])
+    t.equal(header(text), undefined, JSON.stringify(text))
+})
+
+t.test('a command line that is wrong is refused in one line that says what was expected', async (t) => {
+  const rows = [
+    [['--rates', 'abc'], /^--rates: expected whole numbers .*, got "abc"$/],
+    [['--rates', '0'], /^--rates: expected/],
+    [['--duration', '10'], /^--duration: expected a time such as 500ms, 10s or 2m, got "10"$/],
+    [['--driver', 'ab'], /^--driver: expected one of paced, autocannon, client, vegeta, wrk, locust, got "ab"$/],
+    [['--url', 'localhost:3000'], /^--url: expected an http/],
+    [['--url', 'http://bob:secret@127.0.0.1/'], /^--url: expected an http.* without user and password/],
+    [['--header', 'Content-Length: 5'], /^--header: expected none that frames the request, got content-length$/],
+    [['--header', 'Host: x'], /^--header: expected none that frames/],
+    [['--header', 'X-A: 1', '--header', 'x-a: 2'], /^--header: expected each name once, got x-a twice$/],
+    [
+      ['--rates', '1', '--duration', '100ms'],
+      /^--duration: expected time for one request at each rate, got 0.10 requests$/,
+    ],
+    [['--header', 'nonsense'], /^--header: expected Name: value/],
+    [['--ratse', '1'], /--ratse/],
+    [['--rates'], /--rates/],
+    [['stray'], /expected only flags, got a positional argument/],
+    [['--driver', 'autocannon', '--rates', '100'], /^--rates: expected an open-loop driver/],
+    [['--connections', '1,2'], /^--connections: expected one number for the open-loop driver paced, got 1,2$/],
+    [['--rates', '1000000', '--duration', '60m'], /^--duration: expected at most/],
+    [['--body', '/no/such/file'], /^--body: expected a file that can be read/],
+  ]
+  for (const [argv, message] of /** @type {[string[], RegExp][]} */ (rows)) {
+    const error = caught(() => planOf(parseFlags(PLAN_FLAGS, argv)))
+    t.type(error, UsageError, argv.join(' '))
+    t.match(error.message, message)
+    t.notMatch(error.message, '\n')
+  }
+})
+
+t.test('a plan says what is sent', async (t) => {
+  const plan = (/** @type {string[]} */ ...argv) => planOf(parseFlags(PLAN_FLAGS, argv))
+  t.match(plan(), { driver: 'paced', rates_rps: null, slo: { p99_ms: 100 }, mix: { name: 'create-user' } })
+  t.strictSame(plan().connections, [256])
+  t.match(plan('--method', 'GET').mix, { name: 'get', body_base64: '' }, 'a GET has no body')
+  t.strictSame(plan('--method', 'GET').mix.headers, [])
+  t.match(plan('--seed', '7').mix, { seed: 7 })
+  t.strictSame(plan('--header', 'content-type: text/plain', '--header', 'A: 1').mix.headers, [
+    ['content-type', 'text/plain'],
+    ['A', '1'],
+  ])
+})

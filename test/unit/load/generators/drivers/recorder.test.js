@@ -1,0 +1,113 @@
+import t from 'tap'
+import { Recorder } from '../../../../../load/generators/drivers/recorder.js'
+
+t.test('summary gives exact percentiles by nearest rank', async (t) => {
+  const recorder = new Recorder()
+  for (let i = 1000; i >= 1; i--) recorder.answer(201, i, i)
+  const { latency_ms } = recorder.summary(1000, 1)
+  t.match(latency_ms, { min: 1, p25: 250, p50: 500, p75: 750, p90: 900, p95: 950, p99: 990, p999: 999, max: 1000 })
+  t.equal(latency_ms?.mean, 500.5)
+})
+
+t.test('summary keeps every sample when there are more than its first buffer holds', async (t) => {
+  const recorder = new Recorder()
+  for (let i = 1; i <= 40_000; i++) recorder.answer(200, i, 10)
+  const { latency_ms } = recorder.summary(40_000, 1)
+  t.match(latency_ms, { min: 1, mean: 20_000.5, p25: 10_000, p50: 20_000, p75: 30_000, max: 40_000 })
+})
+
+t.test('rates are per second of the load, or of the time to the last answer when that took longer', async (t) => {
+  const inTime = new Recorder()
+  for (let i = 0; i < 100; i++) inTime.answer(201, 1, 900)
+  t.equal(inTime.summary(100, 1).achieved_rps, 100)
+
+  const overrun = new Recorder()
+  for (let i = 0; i < 100; i++) overrun.answer(201, 1, 4000)
+  t.equal(overrun.summary(100, 1).achieved_rps, 25)
+  t.equal(overrun.summary(100, 1).goodput_rps, 25)
+  t.equal(overrun.summary(100, 3).achieved_rps, 25)
+  t.equal(overrun.summary(100, 3.999).achieved_rps, 25)
+  t.equal(overrun.summary(100, 6).achieved_rps, 16.67, 'two digits')
+})
+
+t.test('answers 200 to 299 are a success', async (t) => {
+  const recorder = new Recorder()
+  for (const status of [199, 200, 299, 300]) recorder.answer(status, status, 1)
+  const { goodput_rps, ok_latency_ms } = recorder.summary(4, 1)
+  t.equal(goodput_rps, 2)
+  t.match(ok_latency_ms, { min: 200, max: 299 }, 'whose latencies count on their own as well')
+})
+
+t.test('lateness and the wait for a connection have distributions of their own', async (t) => {
+  const recorder = new Recorder()
+  for (const ms of [1, 2, 3]) recorder.late(ms)
+  for (const ms of [4, 5, 6.1236]) recorder.queued(ms)
+  const { lateness_ms, queued_ms, latency_ms } = recorder.summary(3, 1)
+  t.match(lateness_ms, { min: 1, mean: 2, p50: 2, max: 3 })
+  t.match(queued_ms, { min: 4, p50: 5, max: 6.124 }, 'of three digits')
+  t.equal(latency_ms, null)
+})
+
+t.test('progress tells how many requests had which end so far', async (t) => {
+  const recorder = new Recorder()
+  t.strictSame(recorder.counts, { sent: 0, completed: 0, ok: 0, failed: 0, p99_ms: null })
+  recorder.sent = 4
+  recorder.answer(201, 7, 10)
+  recorder.answer(500, 8, 10)
+  recorder.error('server:refused')
+  t.strictSame(recorder.counts, { sent: 4, completed: 2, ok: 1, failed: 1, p99_ms: 8 })
+  t.equal(recorder.summary(4, 1).sent, 4)
+})
+
+t.test('progress gives the p99 of what came since the last look, from about a thousand values', async (t) => {
+  const recorder = new Recorder()
+  const falling = (/** @type {number} */ size) => {
+    for (let i = size; i >= 1; i--) recorder.answer(201, i, 10)
+    return recorder.counts.p99_ms
+  }
+  t.equal(falling(100), 99, 'all of a few')
+  t.equal(falling(3000), 2970, 'every third of 3,000')
+  t.equal(falling(2000), 1980, 'every other one of 2,000, and none of those before')
+  t.equal(falling(1999), 1980, 'all of less than 2,000')
+  t.equal(falling(0), null, 'nothing new')
+  for (let i = 0; i < 3000; i++) recorder.answer(201, i % 3 === 0 ? 1 : 100, 10)
+  t.equal(recorder.counts.p99_ms, 1, 'those between are left out')
+})
+
+t.test('goodput counts 2xx alone, success is of what was planned', async (t) => {
+  const recorder = new Recorder()
+  for (const status of [201, 200, 503, 404]) recorder.answer(status, 1, 500)
+  recorder.error('client:unsent', 10_000)
+  const summary = recorder.summary(5, 1)
+  t.equal(summary.goodput_rps, 2)
+  t.equal(summary.achieved_rps, 4)
+  t.equal(summary.success_ratio, 2 / 5)
+  t.strictSame(summary.status, { 200: 1, 201: 1, 404: 1, 503: 1 })
+  t.strictSame(summary.errors, { 'client:unsent': 1 })
+})
+
+t.test('a wait that was given up is a latency; an error that came at once is none', async (t) => {
+  const recorder = new Recorder()
+  recorder.answer(201, 5, 5)
+  recorder.error('client:timeout', 10_000)
+  recorder.error('server:refused')
+  const { latency_ms } = recorder.summary(3, 1)
+  t.equal(latency_ms?.max, 10_000)
+  t.equal(latency_ms?.min, 5)
+})
+
+t.test('answers are counted in the second in which they came, seconds without any included', async (t) => {
+  const recorder = new Recorder()
+  recorder.answer(201, 1, 10)
+  recorder.answer(500, 1, 2500)
+  t.strictSame(recorder.summary(2, 3).per_second, [
+    { completed: 1, ok: 1 },
+    { completed: 0, ok: 0 },
+    { completed: 1, ok: 0 },
+  ])
+})
+
+t.test('without a single sample there is no distribution', async (t) => {
+  t.equal(new Recorder().summary(0, 1).success_ratio, 0, 'of nothing planned, nothing succeeded')
+  t.match(new Recorder().summary(10, 1), { latency_ms: null, lateness_ms: null, achieved_rps: 0, success_ratio: 0 })
+})

@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { ProtocolError, ResponseReader } from '../../../../../load/generators/drivers/response.js'
+import { ENDLESS, MALFORMED, VALID } from '../../../../support/hostile.js'
+import { readResponse } from '../../../../support/read-response.js'
+
+const LINE = 'HTTP/1.1 201 Row\r\n'
+
+/** In two parts, cut at every position, and byte by byte. @param {string} text @returns {string[][]} */
+function splits(text) {
+  const halves = Array.from({ length: text.length - 1 }, (_, i) => [text.slice(0, i + 1), text.slice(i + 1)])
+  return [[text], [...text], ...halves]
+}
+
+t.test('valid responses are read the same however they arrive', async (t) => {
+  for (const [name, response] of Object.entries(VALID)) {
+    const wrong = splits(response(LINE)).filter((parts) => {
+      return !isDeepStrictEqual(readResponse(parts), { status: 201, keepAlive: true })
+    })
+    t.strictSame(wrong, [], name)
+  }
+})
+
+t.test('malformed responses are malformed however they arrive', async (t) => {
+  for (const [name, response] of Object.entries(MALFORMED)) {
+    // Surplus that arrives later is for the connection to judge.
+    const isSurplus = /behind a response|where there is none/.test(name)
+    const allowed = isSurplus ? ['malformed', 'more'] : ['malformed']
+    const wrong = splits(response(LINE)).filter((parts) => !allowed.includes(String(readResponse(parts))))
+    t.strictSame(wrong, [], name)
+  }
+})
+
+t.test('endless text is given up within 65 KiB', async (t) => {
+  for (const [name, endless] of Object.entries(ENDLESS)) {
+    const { first, again } = endless(LINE)
+    const reader = new ResponseReader()
+    reader.read(Buffer.from(first))
+    let bytes = first.length
+    while (!(reader.read(Buffer.from(again)) instanceof ProtocolError) && bytes < 2 ** 20) bytes += again.length
+    t.ok(bytes < 65 * 1024, `${name}: ${bytes} bytes`)
+  }
+})
+
+t.test('where a response ends, and whether the connection can be used again', async (t) => {
+  const rows = [
+    ['HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n', {}, { status: 204, keepAlive: true }, '204 has no body'],
+    ['HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', {}, { status: 304, keepAlive: true }, 'nor has 304'],
+    [
+      `${LINE}Content-Length: 5\r\n\r\n`,
+      { bodiless: true },
+      { status: 201, keepAlive: true },
+      'nor a response to HEAD',
+    ],
+    [
+      `${LINE}Transfer-Encoding: chunked\r\n\r\n`,
+      { bodiless: true },
+      { status: 201, keepAlive: true },
+      'chunked or not',
+    ],
+    [`${LINE}Content-Length: 5\r\n\r\nabcd`, {}, 'cut', 'a body that is too short'],
+    [`${LINE}Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n`, {}, 'cut', 'a body without its end'],
+    [`${LINE}\r\nabc`, {}, { status: 201, keepAlive: false }, 'without a length it ends with the connection'],
+    [`${LINE}\r\n`, {}, { status: 201, keepAlive: false }, 'also when it is empty'],
+    [`${LINE}Transfer-Encoding: gzip\r\n\r\nabc`, {}, { status: 201, keepAlive: false }, 'so does another coding'],
+    [`${LINE}Transfer-Encoding: gzip, Chunked\r\n\r\n0\r\n\r\n`, {}, { status: 201, keepAlive: true }, 'chunked last'],
+    [
+      `${LINE}Transfer-Encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      {},
+      { status: 201, keepAlive: true },
+      'in two headers',
+    ],
+    [`${LINE}Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n`, {}, 'malformed', 'chunked twice'],
+    [
+      `${LINE}Content-Length: 3, 3\r\ncontent-length: 3\r\n\r\nabc`,
+      {},
+      { status: 201, keepAlive: true },
+      'one length, repeated',
+    ],
+    [`${LINE}Connection: close\r\nContent-Length: 0\r\n\r\n`, {}, { status: 201, keepAlive: false }, 'close'],
+    [
+      `${LINE}Connection: X, Close\r\nContent-Length: 0\r\n\r\n`,
+      {},
+      { status: 201, keepAlive: false },
+      'close in a list',
+    ],
+    [
+      `${LINE}Connection: disclose\r\nContent-Length: 0\r\n\r\n`,
+      {},
+      { status: 201, keepAlive: true },
+      'a word with close in it',
+    ],
+    ['HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n', {}, { status: 200, keepAlive: false }, 'HTTP/1.0'],
+    [
+      'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n',
+      {},
+      { status: 200, keepAlive: true },
+      'HTTP/1.0 with keep-alive',
+    ],
+    [
+      'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      {},
+      { status: 200, keepAlive: false },
+      'HTTP/1.0 knows no chunks',
+    ],
+    [`\r\n\r\n${LINE}Content-Length: 0\r\n\r\n\r\n`, {}, { status: 201, keepAlive: true }, 'empty lines around it'],
+    [`${LINE}A: b\r\n c\r\nContent-Length: 0\r\n\r\n`, {}, { status: 201, keepAlive: true }, 'a folded header'],
+    [`${LINE}\r\n`.replaceAll('\r', ''), {}, 'malformed', 'line ends without CR'],
+  ]
+  for (const [text, options, expected, about] of /** @type {[string, object, any, string][]} */ (rows)) {
+    t.strictSame(readResponse([text], options), expected, about)
+  }
+})

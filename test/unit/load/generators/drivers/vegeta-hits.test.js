@@ -1,0 +1,50 @@
+import t from 'tap'
+import { summarise } from '../../../../../load/generators/drivers/vegeta/hits.js'
+
+const RATE_RPS = 5000
+const WORKERS = 50
+const ANSWER_MS = 5
+const DURATION_S = 2
+
+/** In which somebody stands still. */
+const FROM_MS = 500
+const TO_MS = 1000
+
+/**
+ * What becomes of a schedule, whose workers each take the next request as soon as they may.
+ *
+ * @param {'nobody' | 'vegeta' | 'target'} still
+ */
+function trafficWhen(still) {
+  const stands = (/** @type {number} */ time_ms) => time_ms >= FROM_MS && time_ms < TO_MS
+  const freeAt_ms = Array(WORKERS).fill(0)
+  const hits = Array.from({ length: RATE_RPS * DURATION_S }, (_, seq) => {
+    const worker = freeAt_ms.indexOf(Math.min(...freeAt_ms))
+    const ready_ms = Math.max((seq * 1000) / RATE_RPS, freeAt_ms[worker])
+    const begin_ms = still === 'vegeta' && stands(ready_ms) ? TO_MS : ready_ms
+    const answered_ms = begin_ms + ANSWER_MS
+    // An answer that comes meanwhile is seen, or given, when it goes on.
+    const end_ms = still !== 'nobody' && stands(answered_ms) ? TO_MS : answered_ms
+    freeAt_ms[worker] = end_ms
+    return { seq, begin_ms, latency_ms: end_ms - begin_ms, status: 201, error: '' }
+  })
+  const host = /** @type {any} */ ({ host: 'u@a', cores: 2 })
+  const part = { index: 0, of: 1, address: null, host }
+  const ran = { told_ns: null, word_ms: null, cpu_s: 1 }
+  const load = /** @type {any} */ ({ rate_rps: RATE_RPS, connections: WORKERS, load_hosts: [host] })
+  const traffic = summarise(new Map([[0, { hits, base_ns: 0n }]]), [{ part, ran }], load, DURATION_S)
+  return { own_ms: Number(traffic.hosts?.[0].lateness_ms?.p99), p99_ms: Number(traffic.latency_ms?.p99) }
+}
+
+t.test('a vegeta that stood still was late, though its backlog then filled all its workers', async (t) => {
+  const { own_ms, p99_ms } = trafficWhen('vegeta')
+  t.ok(p99_ms > 300, `${p99_ms} ms`)
+  t.ok(own_ms > 300, `${own_ms} ms`)
+})
+
+t.test('while all workers wait for a target that stands still, vegeta is not late', async (t) => {
+  const { own_ms, p99_ms } = trafficWhen('target')
+  t.ok(p99_ms > 300, `${p99_ms} ms`)
+  t.ok(own_ms < 1, `${own_ms} ms`)
+  t.ok(trafficWhen('nobody').own_ms < 1)
+})

@@ -1,0 +1,87 @@
+import t from 'tap'
+import { terminalText } from '../../../../load/report/terminal.js'
+import { createProgress } from '../../../../load/run/progress.js'
+import { screenOf } from '../../../../load/run/screen.js'
+
+const PLAN = /** @type {any} */ ({ trial: 3, rate_rps: 20_000, warmup_s: 0.5, duration_s: 2 })
+const RECORD = /** @type {any} */ ({
+  ...{ trial: 3, cell: null, load: PLAN, traffic: { achieved_rps: 19_998.7 } },
+  outcome: { verdict: 'pass', because: 'p99 12 ms <= 100 ms' },
+})
+
+/** A stream that keeps what is written. @param {object} kind @returns {any} */
+function streamOf(kind) {
+  const written = /** @type {string[]} */ ([])
+  return { ...kind, written, write: (/** @type {string} */ text) => written.push(text), text: () => written.join('') }
+}
+
+t.test('on a terminal one view tells the trial, the load, what the search thinks and the time left', async (t) => {
+  const stream = streamOf({ isTTY: true, columns: 120, rows: 40 })
+  const progress = createProgress(stream, {})
+  progress.note('starting Postgres …')
+  progress.trialStarted(PLAN, 30, null, 'so far 18,000 to 22,000/s: narrowing it down')
+  t.match(stream.text(), /starting Postgres …\n.*trial 3 of about 12, 30 s left/s)
+  t.match(stream.text(), 'offered 20,000/s | warming up')
+  progress.tick({ sent: 100, completed: 90, ok: 90, failed: 0, p99_ms: 12.34, api_core_ratio: 0.873 })
+  const seen = stream.text()
+  t.match(seen, /achieved [\d,]+\/s \| p99 12\.3 ms \| API core 87 % \| 0 errors/)
+  t.match(seen, 'so far 18,000 to 22,000/s: narrowing it down')
+  progress.trialEnded(RECORD)
+  progress.trialStarted({ ...PLAN, trial: 4, rate_rps: 22_000 }, 20, 'POOL_MAX=80')
+  t.match(stream.text(), 'before: offered 20,000/s, achieved 19,999/s, pass: p99 12 ms <= 100 ms')
+  t.match(stream.text(), 'POOL_MAX=80, offered 22,000/s')
+  progress.stop()
+  t.notMatch(stream.text(), '\u001b[?25l', 'the cursor stays: a run that is killed leaves the terminal as it was')
+  const before = stream.written.length
+  progress.tick({ sent: 1, completed: 1, ok: 1, failed: 0 })
+  t.equal(stream.written.length, before, 'nothing is drawn when it has stopped')
+})
+
+t.test('a line per trial where nobody watches, or colours and tricks are not wanted', async (t) => {
+  for (const [kind, env] of [
+    [{ isTTY: false }, {}],
+    [{ isTTY: true, columns: 80 }, { NO_COLOR: '1' }],
+  ]) {
+    const stream = streamOf(kind)
+    const progress = createProgress(stream, /** @type {any} */ (env))
+    progress.trialStarted(PLAN, 30, null, 'narrowing it down')
+    progress.tick({ sent: 100, completed: 90, ok: 90, failed: 0 })
+    progress.trialEnded(RECORD)
+    progress.stop()
+    t.equal(stream.text(), 'trial 3: offered 20,000/s, achieved 19,999/s, pass: p99 12 ms <= 100 ms\n')
+  }
+})
+
+t.test('the view is no wider than the terminal, and its bar is full at the end', async (t) => {
+  const shown = {
+    ...{ trial: 1, trials: 1, about: 'x'.repeat(200), before: '', offered: 'offered 1/s' },
+    ...{ done_s: 10, passed_s: 5, left_s: 3 },
+  }
+  const lines = screenOf(shown, 60)
+  t.equal(lines.length, 3)
+  for (const line of lines) t.ok(line.length <= 60, line)
+  t.match(lines[0], /^█{24} trial 1 of about 1, 0 s left/)
+  t.match(lines[2], /x…$/)
+  t.match(screenOf({ ...shown, done_s: 0, passed_s: 0, left_s: 125 }, 60)[0], /^░{24} .* 2 min 5 s left/)
+})
+
+t.test('a text fits the terminal, and nothing of it is lost', async (t) => {
+  const words = (/** @type {string} */ text) => text.split(/[\s|]+/).filter((word) => !/^:?-*:?$/.test(word))
+  const wide = `| name | ${Array.from({ length: 14 }, (_, i) => `column ${i}`).join(' | ')} |
+| :--- | ${Array(14).fill('---:').join(' | ')} |
+| first | ${Array.from({ length: 14 }, (_, i) => `${1000 + i} ms`).join(' | ')} |`
+  const prose = `| stage | why |\n| :-- | :-- |\n| one | ${'some words '.repeat(30).trim()} |`
+  const list = `- ${'a long sentence '.repeat(20).trim()}\n\n  - ${'deeper '.repeat(30).trim()}`
+  const text = [wide, prose, list].join('\n\n')
+  for (const columns of [60, 100]) {
+    const shown = terminalText(text, columns)
+    for (const line of shown.split('\n')) t.ok(line.length <= columns, line)
+    t.strictSame([...new Set(words(shown))].sort(), [...new Set(words(text))].sort())
+    t.match(shown, /\n {2}a? ?(long|sentence)/, 'below its own dash')
+    t.notMatch(shown, /\d +\|\n\|[ |]+ms/, 'a number keeps its unit')
+  }
+  const file = `/tmp/${'folder/'.repeat(12)}api.log`
+  t.match(terminalText(`- its own words are in ${file}; look there`, 60), file, 'a path stays in one piece')
+  t.match(terminalText(wide, 60), /\n\n\| name +\|.*\n\| :-+ \|.*\n\| first/, 'the first column stands in each part')
+  t.equal(terminalText('| a |\n| - |\n| b |', 60), '| a |\n| - |\n| b |', 'what fits stays as it is')
+})

@@ -1,0 +1,116 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { UsageError } from '../../../../load/command/flags.js'
+import { Results } from '../../../../load/run/results.js'
+import { caught } from '../../../support/caught.js'
+import { reportOf } from '../../../support/pages.js'
+
+const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
+
+t.test('what is written can be read again', async (t) => {
+  const results = Results.create(`${t.testdir()}/run`, 'id')
+  results.writeRun({ run_id: 'id', verb: 'sweep', plan: {} })
+  results.appendTrial(/** @type {any} */ ({ trial: 1 }))
+  results.appendTrial(/** @type {any} */ ({ trial: 2 }))
+  t.strictSame(results.readRun(), { run_id: 'id', verb: 'sweep', plan: {} })
+  t.strictSame(results.readTrials(), [{ trial: 1 }, { trial: 2 }])
+})
+
+t.test('a folder that holds a run is never written over', async (t) => {
+  const folder = t.testdir({ 'run.json': '{}' })
+  t.type(
+    caught(() => Results.create(folder, 'id')),
+    UsageError,
+  )
+})
+
+t.test('a run that never began leaves its folder as free as it was', async (t) => {
+  const folder = `${t.testdir()}/run`
+  Results.create(folder, 'id').releaseUnused()
+  t.notOk(fs.existsSync(folder))
+  const begun = Results.create(folder, 'id')
+  begun.writeRun({ plan: {} })
+  begun.releaseUnused()
+  t.ok(fs.existsSync(`${folder}/run.json`))
+})
+
+t.test('what is not JSON is refused with its place', async (t) => {
+  const folder = t.testdir({ 'run.json': '{"plan"', 'trials.ndjson': '{"trial":1}\nnonsense\n' })
+  const results = new Results(folder)
+  t.match(
+    caught(() => results.readRun()),
+    { message: /^run.json: expected JSON/ },
+  )
+  t.match(
+    caught(() => results.readTrials()),
+    { message: /^trials.ndjson, line 2: expected JSON/ },
+  )
+})
+
+t.test('a folder that cannot be written is refused', async (t) => {
+  const folder = t.testdir({ file: '' })
+  t.type(
+    caught(() => Results.create(`${folder}/file/run`, 'id')),
+    UsageError,
+  )
+})
+
+t.test('resuming drops a line that was cut off while it was written, and goes on behind it', async (t) => {
+  const folder = t.testdir({ 'run.json': RUN, 'trials.ndjson': '{"trial":1}\n{"trial":2,"tra' })
+  const results = Results.resume(folder)
+  results.appendTrial(/** @type {any} */ ({ trial: 2 }))
+  t.equal(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8'), '{"trial":1}\n{"trial":2}\n')
+})
+
+t.test('resuming a folder without a run is refused', async (t) => {
+  t.type(
+    caught(() => Results.resume(t.testdir())),
+    UsageError,
+  )
+})
+
+t.test('a folder that holds anything is refused, whoever leads there, and left as it is', async (t) => {
+  const folder = t.testdir({
+    mine: { 'report.md': 'mine', 'a.txt': 'mine' },
+    link: t.fixture('symlink', 'mine'),
+    empty: {},
+  })
+  for (const name of ['mine', 'link']) {
+    const error = caught(() => Results.create(path.join(folder, name), 'id'))
+    t.type(error, UsageError)
+    t.match(error.message, /^--out: expected a new or empty folder, got .*, which holds a.txt, report.md$/)
+  }
+  t.strictSame(fs.readdirSync(path.join(folder, 'mine')).sort(), ['a.txt', 'report.md'])
+  t.ok(Results.create(path.join(folder, 'empty'), 'id'))
+  const run = path.resolve('test/fixtures/runs/ramp')
+  const report = await reportOf(run, '--out', path.join(folder, 'mine'))
+  t.match(report, { code: 2, stderr: /--out: expected a new or empty folder/ })
+  t.equal(fs.readFileSync(path.join(folder, 'mine', 'report.md'), 'utf8'), 'mine')
+})
+
+t.test('what a link in a results folder leads to is not written to', async (t) => {
+  const folder = t.testdir({
+    mine: 'mine',
+    run: { 'run.json': RUN, 'trials.ndjson': t.fixture('symlink', '../mine') },
+    other: { 'run.json': RUN, 'report.md': t.fixture('symlink', '../mine') },
+  })
+  t.match(
+    caught(() => Results.resume(path.join(folder, 'run'))),
+    {
+      message: /^--resume: expected a run's own files in .*, got the symbolic link trials.ndjson$/,
+    },
+  )
+  new Results(path.join(folder, 'other')).writeReport('ours')
+  t.equal(fs.readFileSync(path.join(folder, 'mine'), 'utf8'), 'mine')
+  t.equal(fs.readFileSync(path.join(folder, 'other', 'report.md'), 'utf8'), 'ours')
+})
+
+t.test('a run.json of something else is no run, and its folder is left as it is', async (t) => {
+  const folder = t.testdir({ 'run.json': '{"plan":1}', 'trials.ndjson': 'half a line' })
+  t.match(
+    caught(() => Results.resume(folder)),
+    { message: /got a run.json of something else/ },
+  )
+  t.equal(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8'), 'half a line')
+})

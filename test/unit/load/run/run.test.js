@@ -1,0 +1,223 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { UsageError } from '../../../../load/command/flags.js'
+import { Results } from '../../../../load/run/results.js'
+import { NotApplied } from '../../../../load/system/not-applied.js'
+import { ServiceEnded } from '../../../../load/system/service.js'
+import { sweep } from '../../../../load/verbs/sweep/sweep.js'
+import { tune } from '../../../../tuning/experiments/tune/tune.js'
+import { createService } from '../../../support/simulated/service.js'
+import { answerOf, differs, memoryFolder, simulate } from '../../../support/simulated/verb.js'
+
+const LADDER = ['--rates', '1000,2000,3000,4000', '--seed', '1']
+const serve = createService({ capacity_rps: 10_000, noise: 0.01 })
+
+/** What others did to the service's core, in a trial that is late for it. */
+const NOISY = { p99_ms: 500, kernel: { cores: { 0: { busy_ratio: 1, interrupts_ratio: 0, steal_ratio: 0.3 } } } }
+
+/** @param {any} t */
+function newFolder(t) {
+  return path.join(memoryFolder(t), 'run')
+}
+
+/** @param {any} t @param {string} folder of a ladder that was cut off */
+async function goesOn(t, folder) {
+  const whole = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve)
+  t.equal(whole.code, 0, whole.end)
+  t.equal(whole.records.length, 4)
+  const found = await simulate(sweep, ['--resume', folder], serve)
+  t.equal(found.code, 0, found.end)
+  t.equal(differs(found.records, whole.records), null)
+  t.strictSame(answerOf(found.run), answerOf(whole.run))
+}
+
+/** @type {[string, Error, RegExp][]} */
+const DEATHS = [
+  ['a service that dies', new ServiceEnded('the API', 1, null, 'out of memory'), /the API ended by itself \(code 1\)/],
+  ['a generator that ends', new Error("the generator's process ended (SIGKILL)"), /the generator's process ended/],
+]
+
+for (const [what, error, message] of DEATHS) {
+  for (const at of [1, 3]) {
+    t.test(`${what} in trial ${at}: exit 1, what was measured is kept, and the run can go on`, async (t) => {
+      const folder = newFolder(t)
+      const onTrial = (/** @type {unknown} */ _, /** @type {number} */ started) => {
+        if (started === at) throw error
+      }
+      const found = await simulate(sweep, [...LADDER, '--out', folder], serve, { lab: { onTrial } })
+      t.equal(found.code, 1)
+      t.match(found.end, /^redline: no trustworthy answer: the run broke off: /)
+      t.match(found.end, message)
+      t.equal(found.records.length, at - 1)
+      t.strictSame([found.run.interrupted, found.log.open, found.log.benches], [false, 0, 0])
+      await goesOn(t, folder)
+    })
+  }
+}
+
+/** @type {[string, Error, number, RegExp][]} */
+const REFUSALS = [
+  ['a wrong configuration', new UsageError('POOL_MAX: expected 1 to 10000, got 0'), 2, /^redline: POOL_MAX: expected/],
+  ['a service that ended', new ServiceEnded('the API', 2, null, 'oops'), 1, /^redline: the API ended by itself/],
+]
+
+for (const [what, error, code, message] of REFUSALS) {
+  t.test(`${what} when it opens: exit ${code}, nothing is left, the same folder can be asked for again`, async (t) => {
+    const folder = newFolder(t)
+    const onOpen = () => {
+      throw error
+    }
+    const found = await simulate(sweep, [...LADDER, '--out', folder], serve, { lab: { onOpen } })
+    t.equal(found.code, code)
+    t.match(found.end, message)
+    t.strictSame([found.log.open, found.log.benches], [0, 0])
+    t.notOk(fs.existsSync(folder))
+    t.equal((await simulate(sweep, [...LADDER, '--out', folder], serve)).code, 0)
+  })
+}
+
+t.test('Ctrl-C while the target opens: exit 130, and nothing is left', async (t) => {
+  const folder = newFolder(t)
+  const onOpen = (/** @type {unknown} */ _, /** @type {number} */ __, /** @type {() => void} */ interrupt) => {
+    interrupt()
+    throw new NotApplied('cut off')
+  }
+  const { code, log } = await simulate(sweep, [...LADDER, '--out', folder], serve, { lab: { onOpen } })
+  t.equal(code, 130)
+  t.equal(log.benches, 0)
+  t.notOk(fs.existsSync(folder))
+})
+
+t.test('a limit that cannot be relaxed is left alone, and said', async (t) => {
+  const pool = createService({ capacity_rps: 5000, limit: 'pool-size' })
+  const onOpen = (/** @type {string | null} */ cell) => {
+    if (cell !== null) throw new NotApplied('Postgres has no more')
+  }
+  const { code, run } = await simulate(sweep, ['--seed', '1', '--out', newFolder(t)], pool, { lab: { onOpen } })
+  t.equal(code, 0)
+  t.strictSame(run.not_applied, [{ cell: 'POOL_MAX=80', because: 'Postgres has no more' }])
+  t.match(run.limit, { resource: 'pool-size', confirmed: null })
+})
+
+t.test('a first cell that cannot be set: exit 1, and why', async (t) => {
+  const onOpen = () => {
+    throw new NotApplied('no prlimit')
+  }
+  const argv = ['--knob', 'POOL_MAX=5,20', '--out', newFolder(t)]
+  const { code, end, run } = await simulate(tune, argv, serve, { lab: { onOpen } })
+  t.equal(code, 1)
+  t.match(end, /^redline: no trustworthy answer: the anchor \(POOL_MAX=5\) has no capacity/)
+  t.strictSame(run.not_applied, [{ cell: 'POOL_MAX=5', because: 'no prlimit' }])
+})
+
+t.test('a cell that cannot be set is left out of the matrix; the others are measured', async (t) => {
+  const onOpen = (/** @type {string | null} */ cell) => {
+    if (cell === 'POOL_MAX=20') throw new NotApplied('no more')
+  }
+  const argv = ['--knob', 'POOL_MAX=5,20,40', '--capacity', '1000', '--blocks', '2', '--out', newFolder(t)]
+  const { code, run, records } = await simulate(tune, argv, serve, { lab: { onOpen } })
+  t.equal(code, 0)
+  t.strictSame(run.not_applied, [{ cell: 'POOL_MAX=20', because: 'no more' }])
+  t.strictSame([...new Set(records.map(({ cell }) => cell))].sort(), ['POOL_MAX=40', 'POOL_MAX=5'])
+})
+
+t.test('a full disk: exit 1, in its own words; what was written is kept, and the run can go on', async (t) => {
+  const folder = newFolder(t)
+  const { appendTrial } = Results.prototype
+  t.teardown(() => Object.assign(Results.prototype, { appendTrial }))
+  Object.assign(Results.prototype, {
+    /** @this {Results} @param {any} record */
+    appendTrial(record) {
+      if (record.trial === 3) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+      appendTrial.call(this, record)
+    },
+  })
+  const found = await simulate(sweep, [...LADDER, '--out', folder], serve)
+  t.equal(found.code, 1)
+  t.equal(found.end, 'redline: no trustworthy answer: the run broke off: ENOSPC: no space left on device')
+  t.equal(found.records.length, 2)
+  t.match(found.run.capacity, { low_rps: 2000, trials: 2 }, 'the answer rests on what was written')
+  Object.assign(Results.prototype, { appendTrial })
+  await goesOn(t, folder)
+})
+
+t.test('noise comes in spells: each further trial waits longer, and a quiet one ends the spell', async (t) => {
+  const onTrial = (/** @type {unknown} */ _, /** @type {number} */ started) =>
+    [1, 2, 4].includes(started) ? NOISY : {}
+  const { code, records, log } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { lab: { onTrial } })
+  t.equal(code, 0)
+  t.strictSame(log.pauses_ms, [2000, 4000, 2000])
+  t.strictSame(
+    records.map(({ load, outcome }) => [load.rate_rps, outcome.blame ?? outcome.verdict]),
+    [
+      ...[1000, 1000].map((rate) => [rate, 'noise']),
+      ...[
+        [1000, 'pass'],
+        [2000, 'noise'],
+        [2000, 'pass'],
+        [3000, 'pass'],
+        [4000, 'pass'],
+      ],
+    ],
+  )
+})
+
+t.test('Ctrl-C while noise is waited out: exit 130, and the noisy trial is kept', async (t) => {
+  const controller = new AbortController()
+  const folder = newFolder(t)
+  const pause = async (/** @type {number} */ _ms, /** @type {AbortSignal} */ signal) => {
+    controller.abort(new Error('SIGINT'))
+    signal.throwIfAborted()
+  }
+  const options = { lab: { onTrial: () => NOISY }, signal: controller.signal, pause }
+  const { code, records } = await simulate(sweep, [...LADDER, '--out', folder], serve, options)
+  t.equal(code, 130)
+  t.equal(records.length, 1)
+})
+
+t.test('a load whose trials stay invalid is given up: exit 1, and it is said', async (t) => {
+  const onTrial = (/** @type {any} */ { rate_rps }) => (rate_rps === 2000 ? { errors: { 'client:ports': 1 } } : {})
+  const { code, end, records } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { lab: { onTrial } })
+  t.equal(code, 1)
+  t.equal(end, 'redline: no trustworthy answer: 1 of the loads asked for had no valid trial')
+  t.strictSame(
+    records.map(({ load }) => load.rate_rps),
+    [1000, 2000, 2000, 2000, 3000, 4000],
+  )
+})
+
+t.test('rows that were never acknowledged make a trial invalid', async (t) => {
+  const onTrial = (/** @type {any} */ _, /** @type {number} */ started) => (started === 1 ? { rows_stored: 2001 } : {})
+  const { code, records } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { lab: { onTrial } })
+  t.equal(code, 0)
+  t.match(records[0].outcome, { verdict: 'invalid', blame: 'rows', because: /answered 201, 2001 rows were stored/ })
+  t.equal(records.length, 5)
+})
+
+t.test('a run does not go on under other conditions: exit 2, and what was measured stays', async (t) => {
+  const folder = newFolder(t)
+  const cut = await simulate(sweep, [...LADDER, '--out', folder], serve, { interruptAfter: 2 })
+  t.equal(cut.code, 130)
+  const found = await simulate(sweep, ['--resume', folder], serve, { lab: { settings: () => ({ POOL_MAX: 30 }) } })
+  t.equal(found.code, 2)
+  t.equal(found.end, 'redline: --resume: expected POOL_MAX=20, as the run began, got POOL_MAX=30')
+  t.equal(found.records.length, 2)
+  await goesOn(t, folder)
+})
+
+t.test('pages that cannot be written lose no answer', async (t) => {
+  const writePages = () => Promise.reject(new Error('no room for a picture'))
+  const { code, stderr, run } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { writePages })
+  t.equal(code, 0)
+  t.match(stderr, 'report.html could not be written: no room for a picture\n')
+  t.match(run.capacity, { low_rps: 4000, high_rps: null })
+})
+
+t.test("a metrics page that cannot be read is said once, in the run's warnings", async (t) => {
+  const lab = { onTrial: () => ({ api: { metrics_problem: 'it answered 404' } }) }
+  const { run } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { lab })
+  t.strictSame(run.warnings, [
+    "the service's metrics page could not be read, so its own figures are missing: it answered 404",
+  ])
+})

@@ -1,0 +1,29 @@
+import t from 'tap'
+import { diskUse, parseDisks } from '../../../../load/probes/disk.js'
+import { leftOver_s } from '../../../../load/run/trial.js'
+
+t.test('disks: whole ones are summed up, the busiest counts', async (t) => {
+  const text = (/** @type {number[]} */ [read, written, busy]) =>
+    [
+      `   8       0 sda 9 9 ${read} 9 9 9 ${written} 9 0 ${busy} 9 0 0 0 0 0 0`,
+      `   8       1 sda1 9 9 ${read} 9 9 9 ${written} 9 0 ${busy} 9 0 0 0 0 0 0`,
+      ` 259       0 nvme0n1 9 9 100 9 9 9 ${written} 9 0 10 9`,
+      `   7       0 loop0 9 9 ${read} 9 9 9 ${written} 9 0 ${busy} 9`,
+      ` 253       0 dm-0 9 9 ${read} 9 9 9 ${written} 9 0 ${busy} 9`,
+    ].join('\n')
+  const disks = (/** @type {number[]} */ values) => parseDisks(text(values), (name) => name !== 'sda1')
+  t.strictSame(Object.keys(disks([0, 0, 0])), ['sda', 'nvme0n1'])
+  t.strictSame(diskUse(disks([0, 0, 0]), disks([2, 10, 500]), 1000), {
+    read_bytes: 1024,
+    written_bytes: 10_240,
+    busy_ratio: 0.5,
+  })
+})
+
+t.test('what a closed loop left with the target in its warm-up is waited for', async (t) => {
+  const closed = /** @type {const} */ ({ loop: 'closed', timeout_s: 10 })
+  t.equal(leftOver_s(closed, { sent: 100, completed: 60, goodput_rps: 80 }), 0.5)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 100, goodput_rps: 80 }), 0)
+  t.equal(leftOver_s(closed, { sent: 100, completed: 0, goodput_rps: 0 }), 3)
+  t.equal(leftOver_s({ ...closed, loop: 'open' }, { sent: 100, completed: 60, goodput_rps: 80 }), 0)
+})

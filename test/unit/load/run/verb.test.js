@@ -1,0 +1,122 @@
+import t from 'tap'
+import { UsageError } from '../../../../load/command/flags.js'
+import { main } from '../../../../load/run/verb.js'
+import { ServiceEnded } from '../../../../load/system/service.js'
+import { RemoteError } from '../../../../load/system/ssh/remote.js'
+import { DatabaseError } from '../../../../sql/database.js'
+import { createShell } from '../../../support/shell.js'
+
+/**
+ * @import { Io } from '../../../../load/run/run.js'
+ * @import { Shell } from '../../../../load/run/verb.js'
+ */
+
+const RUN = { verb: 'made-up', problem: null, interrupted: false }
+const ENDED = { run: RUN, records: [], text: 'a **text**', folder: 'results/1', json: false }
+
+/**
+ * Runs a verb that does what it is told.
+ *
+ * @param {(argv: string[], io: Io) => any} run
+ * @param {string[]} [argv]
+ * @param {Partial<Shell>} [given]
+ */
+async function ran(run, argv = [], given = {}) {
+  const shell = createShell({ env: { POOL_MAX: '3' }, ...given })
+  const code = await main({ 'made-up': { about: 'nothing', help: 'how to\n', run } }, ['made-up', ...argv], shell)
+  return { code, ...shell.said }
+}
+
+t.test('what every object has is no verb', async (t) => {
+  for (const name of ['toString', 'constructor', '__proto__', undefined]) {
+    const shell = createShell()
+    t.equal(await main({}, name === undefined ? [] : [name], shell), 2, String(name))
+    t.equal(shell.said.stderr, `redline: expected one of these verbs, got ${name ?? 'none'}\n`)
+  }
+})
+
+t.test('a run that answers exits 0, its text and its folder on stdout', async (t) => {
+  const { code, stdout, stderr } = await ran(
+    (argv, { environment }) => {
+      t.strictSame(argv, ['--rates', '1'])
+      t.equal(environment.forApi.POOL_MAX, '3')
+      return ENDED
+    },
+    ['--rates', '1'],
+  )
+  t.equal(code, 0)
+  t.equal(stdout, '\na **text**\n\nresults/1/report.md\nresults/1/report.html\n')
+  t.equal(stderr, '')
+})
+
+t.test('--json prints the run and nothing else', async (t) => {
+  const { stdout } = await ran(() => ({ ...ENDED, json: true }))
+  t.strictSame(JSON.parse(stdout), { ...RUN, folder: 'results/1' })
+  const { stdout: unkept } = await ran(() => ({ ...ENDED, json: true, folder: null }))
+  t.strictSame(JSON.parse(unkept), RUN)
+})
+
+t.test('what keeps nothing names no folder', async (t) => {
+  t.equal((await ran(() => ({ ...ENDED, folder: null }))).stdout, '\na **text**\n')
+})
+
+t.test('--help wins over all other flags', async (t) => {
+  const { code, stdout } = await ran(() => t.fail('the verb ran'), ['--rates', 'x', '--help'])
+  t.equal(code, 0)
+  t.equal(stdout, 'how to\n')
+})
+
+t.test('a run without a trustworthy answer exits 1 and says why', async (t) => {
+  const { code, stderr } = await ran(() => ({ ...ENDED, run: { ...RUN, problem: 'too noisy' } }))
+  t.equal(code, 1)
+  t.equal(stderr, 'redline: no trustworthy answer: too noisy\n')
+})
+
+t.test('an interrupted run exits 130 and says how to go on', async (t) => {
+  const { code, stdout, stderr } = await ran(() => ({ ...ENDED, run: { ...RUN, interrupted: true, problem: 'x' } }))
+  t.equal(code, 130)
+  t.equal(stdout, '', 'nothing was measured')
+  t.equal(stderr, 'interrupted; go on with: npm run made-up -- --resume results/1\n')
+})
+
+t.test('whatever fails in an interrupted run is no problem of its own', async (t) => {
+  const controller = new AbortController()
+  const fails = () => {
+    controller.abort()
+    throw new Error('cut off')
+  }
+  const { code, stderr } = await ran(fails, [], { signal: controller.signal })
+  t.equal(code, 130)
+  t.equal(stderr, '')
+})
+
+const FULL = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+
+/** @type {[string, Error, number, RegExp][]} */
+const FAILURES = [
+  ['a wrong command line', new UsageError('--rates: expected 1, got x'), 2, /^redline: --rates: expected 1, got x\n$/],
+  ['a wrong database', new DatabaseError('no such schema'), 2, /^redline: no such schema\n$/],
+  [
+    'a service that ended',
+    new ServiceEnded('the API', 1, null, 'oops'),
+    1,
+    /^redline: the API ended by itself \(code 1\); its last words: oops\n$/,
+  ],
+  ['another host', new RemoteError('no route'), 1, /^redline: no route\n$/],
+  ['what the system refuses', FULL, 1, /^redline: ENOSPC: no space left on device, write\n$/],
+  [
+    'our own mistake, with its stack',
+    new TypeError('x is not a function'),
+    1,
+    /^redline: TypeError: x .*\n +at .*verb\.test\.js/,
+  ],
+]
+
+for (const [what, error, expected, message] of FAILURES) {
+  t.test(`an error: ${what}`, async (t) => {
+    const { code, stdout, stderr } = await ran(() => Promise.reject(error))
+    t.equal(code, expected)
+    t.match(stderr, message)
+    t.equal(stdout, '')
+  })
+}

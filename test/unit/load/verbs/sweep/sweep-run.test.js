@@ -1,0 +1,138 @@
+import t from 'tap'
+import { answerOf, nextStep } from '../../../../../load/capacity/capacity.js'
+import { sweep } from '../../../../../load/verbs/sweep/sweep.js'
+import { CURVES } from '../../../../../tuning/experiments/simulate/curves.js'
+import { checkCase } from '../../../../support/simulated/check.js'
+import { recordsOf } from '../../../../support/simulated/records.js'
+import { createService, onCurve, randomOf } from '../../../../support/simulated/service.js'
+import { memoryFolder, simulate } from '../../../../support/simulated/verb.js'
+
+/** @import { Case } from '../../../../support/simulated/cases.js' */
+
+const TRUE_RPS = 5000
+
+/** A queue needs a while to pass the SLO: in trials of 2 s, up to 5 % more than the capacity pass. */
+const QUEUE_RATIO = 1.06
+
+/** @type {Case[]} */
+const CASES = [
+  {
+    name: 'sweep: the capacity that is searched for, and the core that limits it',
+    verb: sweep,
+    argv: ['--seed', '1'],
+    serve: createService({ capacity_rps: TRUE_RPS }),
+    pictures: ['capacity', 'latency', 'resources'],
+    holds: (t, { run }) => {
+      t.ok(run.capacity.low_rps <= TRUE_RPS * QUEUE_RATIO, `low: ${run.capacity.low_rps}`)
+      t.ok(run.capacity.high_rps >= TRUE_RPS, `high: ${run.capacity.high_rps}`)
+      t.match(run.limit, { resource: 'api-cpu', confirmed: null })
+    },
+  },
+  {
+    name: 'sweep: a pool that is relaxed, and moves the capacity',
+    verb: sweep,
+    argv: ['--seed', '1'],
+    serve: createService(({ cell }) => ({
+      capacity_rps: cell === 'POOL_MAX=80' ? 20_000 : TRUE_RPS,
+      limit: 'pool-size',
+    })),
+    pictures: ['capacity', 'latency', 'resources'],
+    holds: (t, { run, records }) => {
+      t.match(run.limit, { resource: 'pool-size', confirmed: true })
+      t.strictSame(
+        records.slice(-3).map(({ cell, outcome }) => [cell, outcome.verdict]),
+        [
+          [null, 'fail'],
+          ['POOL_MAX=80', 'pass'],
+          ['POOL_MAX=80', 'pass'],
+        ],
+      )
+    },
+  },
+  {
+    name: 'sweep --rates: a ladder, each rung once',
+    verb: sweep,
+    argv: ['--rates', '4000,4900,5500,8000', '--duration', '2s', '--seed', '1'],
+    serve: createService({ capacity_rps: TRUE_RPS }),
+    pictures: ['capacity', 'latency', 'resources'],
+    holds: (t, { run, records }) => {
+      t.strictSame(
+        records.map(({ load, outcome }) => [load.rate_rps, outcome.verdict]),
+        [
+          [4000, 'pass'],
+          [4900, 'pass'],
+          [5500, 'fail'],
+          [8000, 'fail'],
+        ],
+      )
+      t.match(run.capacity, { low_rps: 4900, high_rps: 5500, trials: 4, confidence: null })
+    },
+  },
+  {
+    name: 'sweep: a ladder of connections has no capacity, and says what got through',
+    verb: sweep,
+    argv: ['--driver', 'autocannon', '--connections', '1,8,64', '--seed', '1'],
+    serve: createService({ capacity_rps: TRUE_RPS }),
+    pictures: ['goodput', 'latency', 'resources'],
+    holds: (t, { run, records }) => {
+      t.equal(run.capacity, null)
+      t.strictSame(
+        records.map(({ traffic }) => traffic.goodput_rps),
+        [200, 1600, TRUE_RPS],
+      )
+    },
+  },
+]
+
+for (const one of CASES) t.test(one.name, (t) => checkCase(t, one))
+
+t.test('a generator that is the limit gives a lower bound, and no trustworthy answer', async (t) => {
+  const service = createService({ capacity_rps: 50_000, generator_rps: 3000 })
+  const { code, end, run } = await simulate(sweep, ['--out', `${memoryFolder(t)}/bound`], service)
+  t.equal(code, 1)
+  t.match(
+    end,
+    /^redline: no trustworthy answer: above \d+\/s no trial was valid, so this is a lower bound: the generator was/,
+  )
+  t.ok(run.capacity.low_rps > 2000 && run.capacity.low_rps <= 3000 * 1.1, `${run.capacity.low_rps}`)
+  t.equal(run.capacity.high_rps, null)
+})
+
+t.test('a service that answers nothing with success is no answer', async (t) => {
+  const { code, end, records } = await simulate(
+    sweep,
+    ['--rates', '100,200', '--out', `${memoryFolder(t)}/dead`],
+    () => ({ ok_rps: 0, refused_rps: 100, refusal: 500, mean_ms: 1 }),
+  )
+  t.equal(code, 1)
+  t.equal(records.length, 2)
+  t.match(end, /^redline: no trustworthy answer: not one request succeeded: 0 of \d+ succeeded/)
+})
+
+const PLAN = /** @type {any} */ ({
+  ...{ driver: 'paced', url: null, connections: [64], warmup_s: 0.5, duration_s: 2, searches: true, confirms: true },
+  ...{ mix: { name: 'create-user', method: 'POST', seed: 1 }, slo: { p99_ms: 100, success_ratio: 1 } },
+})
+const SEEDS = 8
+const MOST_TRIALS = 60
+
+for (const [name, { create }] of Object.entries(CURVES)) {
+  t.test(
+    `over ${SEEDS} seeds, the search ends on a service that is ${name}, whatever share of its trials is invalid`,
+    async (t) => {
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const random = randomOf(seed, 0)
+        const invalid = (seed % 4) / 3
+        const serve = onCurve(create(random), PLAN.slo)
+        const marred = (/** @type {any} */ step, /** @type {any} */ trial) => {
+          const seen = serve(step, trial)
+          return random() < invalid ? { ...seen, errors: { 'client:ports': 1 } } : seen
+        }
+        const records = recordsOf(PLAN, nextStep, marred)
+        t.ok(records.length > 0 && records.length <= MOST_TRIALS, `seed ${seed}: ${records.length} trials`)
+        const { capacity, problem } = answerOf(PLAN, records)
+        t.ok(capacity !== null || problem !== null, `seed ${seed}: an answer, or why there is none`)
+      }
+    },
+  )
+}

@@ -1,0 +1,139 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { renderReport } from '../../../../../load/verbs/sweep/report.js'
+import { sweep } from '../../../../../load/verbs/sweep/sweep.js'
+import { refuses } from '../../../../support/refusals.js'
+import { createService } from '../../../../support/simulated/service.js'
+import { simulate } from '../../../../support/simulated/verb.js'
+
+/** @import { Serve } from '../../../../support/simulated/service.js' */
+
+const URL_FLAGS = ['--url', 'http://127.0.0.1:1/user']
+
+/** What a sweep finds out about a simulated service. @param {any} t @param {string[]} argv @param {Serve} serve @param {Parameters<typeof simulate>[3]} [options] */
+async function sweepOf(t, argv, serve, options) {
+  const folder = path.join(t.testdir(), 'run')
+  const ended = await simulate(sweep, [...argv, '--out', folder], serve, options)
+  return {
+    folder,
+    ...ended,
+    run: /** @type {any} */ (ended).run,
+    records: /** @type {any[]} */ (/** @type {any} */ (ended).records),
+  }
+}
+
+t.test('a ladder of rates: a record each, and a report that is derived from them', async (t) => {
+  const serve = createService({ capacity_rps: 10_000 })
+  const argv = ['--rates', '300,600', '--duration', '1s', '--warmup', '300ms']
+  const { code, stdout, stderr, folder, run, records } = await sweepOf(t, argv, serve)
+  t.equal(code, 0, stderr)
+  t.strictSame(
+    records.map(({ trial, cell, experiment, load, outcome, limit }) => {
+      return [trial, cell, experiment, load.driver, load.loop, load.rate_rps, outcome.verdict, limit.resource]
+    }),
+    [
+      [1, null, 'sweep', 'paced', 'open', 300, 'pass', 'none-reached'],
+      [2, null, 'sweep', 'paced', 'open', 600, 'pass', 'none-reached'],
+    ],
+  )
+  t.match(run, { verb: 'sweep', capacity: { low_rps: 600, high_rps: null, trials: 2 }, interrupted: false })
+  t.equal(fs.readFileSync(path.join(folder, 'report.md'), 'utf8'), renderReport(run, records))
+  t.match(stdout, /\| +600\/s \| +600\/s \| +100 % \|.*\| pass +\|/)
+  t.match(stdout, /Capacity: at least 600\/s/)
+  t.match(stderr, /^trial 1: offered 300\/s, achieved 300\/s, pass/m, 'plain lines where stderr is no terminal')
+})
+
+t.test('a ladder of connections in a closed loop', async (t) => {
+  const argv = ['--driver', 'autocannon', '--connections', '1,8']
+  const { code, records } = await sweepOf(t, argv, createService({ capacity_rps: 10_000 }))
+  t.equal(code, 0)
+  const loads = records.map(({ load }) => [load.loop, load.rate_rps, load.connections])
+  t.strictSame(loads, [
+    ['closed', null, 1],
+    ['closed', null, 8],
+  ])
+})
+
+t.test('without rates: the capacity is searched for, and the limit named', async (t) => {
+  const serve = createService({ capacity_rps: 2000, refusal: 429, noise: 0.005 })
+  const { code, stdout, run, records } = await sweepOf(t, URL_FLAGS, serve)
+  t.equal(code, 0)
+  t.match(records[0], { experiment: 'plateau', load: { driver: 'autocannon', loop: 'closed' } })
+  const { low_rps, high_rps, confidence, slo } = run.capacity
+  t.ok(low_rps <= 2000 && high_rps >= 2000, `2000/s in ${low_rps} to ${high_rps}`)
+  t.ok(high_rps / low_rps < 1.12, `${low_rps} to ${high_rps}: within +-5 %`)
+  t.ok(confidence > 0.5 && confidence < 1, String(confidence))
+  t.strictSame(slo, run.plan.slo)
+  t.match(run.limit, { resource: 'rate-limit', confirmed: null }, 'nothing of a service behind a URL is ours to relax')
+  t.match(stdout, /Capacity: [\d,.]+ to [\d,.]+\/s, \+-[\d.]+ %/)
+  t.match(stdout, /Limit: rate-limit: something in front of the service limits the rate/)
+  t.match(stdout, /Seen from outside only/)
+})
+
+t.test('--json prints the answer and nothing else', async (t) => {
+  const { code, stdout, folder } = await sweepOf(t, ['--rates', '100', '--json'], createService({ capacity_rps: 1000 }))
+  t.equal(code, 0)
+  t.match(JSON.parse(stdout), { verb: 'sweep', capacity: { low_rps: 100 }, folder })
+})
+
+t.test('a rate that is not met fails, and the capacity lies below it', async (t) => {
+  const serve = createService({ capacity_rps: 200 })
+  const { code, stdout, run, records } = await sweepOf(t, [...URL_FLAGS, '--rates', '20,400'], serve)
+  t.equal(code, 0, 'the run answered')
+  const verdicts = records.map(({ outcome }) => outcome.verdict)
+  t.strictSame(verdicts, ['pass', 'fail'])
+  t.match(run.capacity, { low_rps: 20, high_rps: 400 })
+  t.match(stdout, /Capacity: 20 to 400\/s/)
+})
+
+t.test('acknowledged rows that are lost make the trials invalid, and the run has no answer', async (t) => {
+  const lab = { onTrial: () => ({ rows_stored: 90 }) }
+  const serve = createService({ capacity_rps: 1000 })
+  const { code, stderr, records } = await sweepOf(t, ['--rates', '100', '--duration', '1s'], serve, { lab })
+  t.equal(code, 1)
+  t.match(stderr, /no trustworthy answer: 1 of the loads asked for had no valid trial/)
+  const because = '100 requests were answered 201, 90 rows were stored (0 had no answer)'
+  const outcomes = records.map(({ outcome }) => [outcome.verdict, outcome.because])
+  t.strictSame(outcomes, Array(3).fill(['invalid', because]), 'it was repeated')
+})
+
+t.test('a service that answers nothing right has no capacity to speak of', async (t) => {
+  const serve = createService({ capacity_rps: 0, refusal: 500 })
+  const { code, stderr } = await sweepOf(t, [...URL_FLAGS, '--rates', '20'], serve)
+  t.equal(code, 1)
+  t.match(stderr, /no trustworthy answer: not one request succeeded/)
+})
+
+t.test(
+  'without a plateau no rate is made up; an https service is asked by a client that checks certificates',
+  async (t) => {
+    const serve = () => ({ ok_rps: 0, refused_rps: 100, refusal: 500, mean_ms: 1 })
+    for (const [url, driver] of [
+      ['http://127.0.0.1:1/', 'autocannon'],
+      ['https://127.0.0.1:1/', 'client'],
+    ]) {
+      const { code, stderr, records } = await sweepOf(t, ['--url', url], serve)
+      t.equal(code, 1)
+      t.match(stderr, /the closed loop that looks for the plateau found none/)
+      t.not(records.length, 0)
+      t.strictSame([...new Set(records.map(({ load }) => `${load.loop} ${load.driver}`))], [`closed ${driver}`])
+    }
+  },
+)
+
+t.test('a command line that makes no sense is refused with one line', async (t) => {
+  const taken = t.testdir({ 'run.json': '{}' })
+  await refuses(t, { sweep }, [
+    [['--rates', 'fast'], /--rates: expected whole numbers .* got "fast"/],
+    [['--out', taken], /--out: expected a folder without a run/],
+    [['--resume', path.join(taken, 'nothing')], /--resume: expected a results folder/],
+    [['--driver', 'autocannon', '--url', 'https://127.0.0.1:1'], /does not check certificates/],
+  ])
+})
+
+t.test('--help has an example and needs nothing', async (t) => {
+  const { code, stdout } = await simulate(sweep, ['--help'], createService({ capacity_rps: 1 }))
+  t.equal(code, 0)
+  t.match(stdout, /--rates A,B,C[\s\S]*Examples:\n {2}npm run sweep/)
+})

@@ -1,0 +1,396 @@
+import t from 'tap'
+import { judge } from '../../../../load/verdict/judge.js'
+
+const SLO = { p99_ms: 100, success_ratio: 1 }
+
+/**
+ * A trial in which all went well, but for what is given.
+ *
+ * @param {object} [traffic]
+ * @param {number | null} [lateness_p99_ms] null: a closed loop
+ * @param {{ others?: number, steal?: number, shared?: boolean }} [core] of the service
+ */
+function trial(traffic = {}, lateness_p99_ms = 1, { others = 0, steal = 0, shared = false } = {}) {
+  const fine = {
+    planned: 1000,
+    sent: 1000,
+    completed: 1000,
+    ok: 1000,
+    rows_stored: 1000,
+    success_ratio: 1,
+    status: { 201: 1000 },
+    errors: {},
+    latency_ms: { p99: 20 },
+    warmup_unanswered: 0,
+    ...traffic,
+  }
+  const lateness_ms = lateness_p99_ms === null ? null : { p99: lateness_p99_ms }
+  const cores = { 0: { busy_ratio: 0.5 + others, interrupts_ratio: 0, steal_ratio: steal } }
+  return /** @type {any} */ ({
+    target: { cores: '0' },
+    load: { loop: lateness_ms ? 'open' : 'closed', duration_s: 10 },
+    traffic: fine,
+    probes: {
+      api: { cpu_core_ratio: 0.5 },
+      postgres: {},
+      generator: { lateness_ms, cores: shared ? '0' : '1' },
+      kernel: { cores },
+    },
+  })
+}
+
+const rows = [
+  ['pass', 'every answer in time and every row stored', trial()],
+  ['pass', 'a p99 of exactly the bound', trial({ latency_ms: { p99: 100 } })],
+  ['pass', 'a target whose rows are not ours to count', trial({ rows_stored: null })],
+  ['pass', 'a closed loop, which has no lateness', trial({}, null)],
+  ['pass', 'a late generator, since lateness only adds to latency', trial({}, 50)],
+  ['fail', 'p99 over the bound', trial({ latency_ms: { p99: 100.1 } })],
+  [
+    'fail',
+    'one answer of 1000 no success',
+    trial({ ok: 999, success_ratio: 0.999, status: { 201: 999, 503: 1 }, rows_stored: 999 }),
+  ],
+  [
+    'fail',
+    'success without a single answer',
+    trial({ ok: 0, success_ratio: 0, status: {}, rows_stored: 0, latency_ms: null, completed: 0 }),
+  ],
+  [
+    'fail',
+    'timeouts, whose rows may be stored or not',
+    trial({
+      completed: 990,
+      ok: 990,
+      success_ratio: 0.99,
+      status: { 201: 990 },
+      errors: { 'client:timeout': 10 },
+      rows_stored: 995,
+    }),
+  ],
+  [
+    'fail',
+    'a server that refuses',
+    trial({
+      completed: 990,
+      ok: 990,
+      success_ratio: 0.99,
+      status: { 201: 990 },
+      errors: { 'server:refused': 10 },
+      rows_stored: 990,
+    }),
+  ],
+  ['invalid', 'a 201 without its row', trial({ rows_stored: 999 })],
+  ['invalid', 'a row without its 201', trial({ rows_stored: 1001 })],
+  [
+    'fail',
+    'requests of unknown outcome, one of them stored',
+    trial({ ok: 998, success_ratio: 0.998, status: { 201: 998, 504: 2 }, rows_stored: 999 }),
+  ],
+  [
+    'invalid',
+    'more rows than 201s and unknown outcomes',
+    trial({ ok: 998, success_ratio: 0.998, status: { 201: 998, 504: 2 }, rows_stored: 1001 }),
+  ],
+  [
+    'invalid',
+    'more rows than even the unanswered requests explain',
+    trial({
+      completed: 990,
+      ok: 990,
+      success_ratio: 0.99,
+      status: { 201: 990 },
+      errors: { 'client:timeout': 10 },
+      rows_stored: 1001,
+    }),
+  ],
+  [
+    'invalid',
+    'a generator out of ports',
+    trial({
+      errors: { 'client:ports': 1 },
+      completed: 999,
+      ok: 999,
+      success_ratio: 0.999,
+      status: { 201: 999 },
+      rows_stored: 999,
+    }),
+  ],
+  ['invalid', 'an error that nobody knows', trial({ errors: { 'unknown:EPERM': 1 } })],
+  ['invalid', 'a network that is not there', trial({ errors: { 'network:unreachable': 1 } })],
+  [
+    'pass',
+    'rows of warm-up requests that were given up and came late',
+    trial({ rows_stored: 1002, warmup_unanswered: 2 }),
+  ],
+  ['invalid', 'a generator out of descriptors', trial({ errors: { 'client:nofile': 1 } })],
+  ['invalid', 'a fail of which a late generator may be the cause', trial({ latency_ms: { p99: 150 } }, 20)],
+  ['fail', 'a queue that a late generator does not explain', trial({ latency_ms: { p99: 400 } }, 20)],
+  ['invalid', 'a generator that was later than the whole SLO', trial({ latency_ms: { p99: 4000 } }, 500)],
+  [
+    'invalid',
+    'timeouts of a generator that was late',
+    trial(
+      {
+        ok: 990,
+        success_ratio: 0.99,
+        completed: 990,
+        status: { 201: 990 },
+        errors: { 'client:unsent': 10 },
+        rows_stored: 990,
+      },
+      500,
+    ),
+  ],
+  [
+    'invalid',
+    'connections that aged in the hands of a generator that was seconds late',
+    trial(
+      {
+        ok: 990,
+        success_ratio: 0.99,
+        completed: 995,
+        status: { 201: 990, 408: 5 },
+        errors: { 'client:timeout': 1, 'server:closed-idle': 4 },
+        rows_stored: 990,
+      },
+      5000,
+    ),
+  ],
+  [
+    'invalid',
+    'the same, and a single refusal beside it',
+    trial(
+      {
+        ok: 990,
+        success_ratio: 0.99,
+        completed: 995,
+        status: { 201: 990, 408: 4, 503: 1 },
+        errors: { 'client:timeout': 5 },
+        rows_stored: 990,
+      },
+      5000,
+    ),
+  ],
+  [
+    'fail',
+    'refusals alone, however late the generator was',
+    trial({ ok: 700, success_ratio: 0.7, status: { 201: 700, 503: 300 }, rows_stored: 700 }, 5000),
+  ],
+  [
+    'fail',
+    'refusals and timeouts of a generator that was a little late',
+    trial(
+      {
+        ok: 700,
+        success_ratio: 0.7,
+        completed: 900,
+        status: { 201: 700, 503: 200 },
+        errors: { 'client:timeout': 100 },
+        rows_stored: 700,
+      },
+      50,
+    ),
+  ],
+  [
+    'fail',
+    'connections that broke while the generator was a little late',
+    trial(
+      {
+        ok: 996,
+        success_ratio: 0.996,
+        completed: 996,
+        status: { 201: 996 },
+        errors: { 'server:closed-idle': 4 },
+        rows_stored: 996,
+      },
+      20,
+    ),
+  ],
+  ['invalid', 'a neighbour on the core of the service', trial({ latency_ms: { p99: 150 } }, 1, { others: 0.2 })],
+  ['invalid', 'a host that takes the core away', trial({ latency_ms: { p99: 150 } }, 1, { steal: 0.2 })],
+  ['pass', 'what is in time beside a neighbour', trial({}, 1, { others: 0.2 })],
+  [
+    'fail',
+    'a core that is shared with the generator anyway',
+    trial({ latency_ms: { p99: 150 } }, 1, { others: 0.4, shared: true }),
+  ],
+]
+
+t.test('what is invalid says whose doing it was', async (t) => {
+  const late = { latency_ms: { p99: 150 } }
+  t.equal(judge(trial(late, 20), SLO).blame, 'generator')
+  t.equal(judge(trial(late, 1, { others: 0.2 }), SLO).blame, 'noise')
+  t.equal(judge(trial({ rows_stored: 999 }), SLO).blame, 'rows')
+  t.equal(judge(trial({ errors: { 'client:ports': 1 } }), SLO).blame, 'generator')
+  t.equal(judge(trial(late), SLO).blame, undefined, 'a fail is nobody else’s')
+})
+
+t.test('what makes a trial invalid is named, and whose doing it was', async (t) => {
+  const timeouts = { completed: 990, ok: 990, success_ratio: 0.99, status: { 201: 990 }, rows_stored: 990 }
+  const hosts = ['u@a', 'u@b', 'u@c'].map((host) => ({ host, errors: host === 'u@c' ? {} : { 'client:ports': 1 } }))
+  const rows = [
+    [trial({ rows_stored: 999 }), 'rows', '1000 requests were answered 201, 999 rows were stored (0 had no answer)'],
+    [
+      trial({ status: { 201: 990, 504: 2 }, completed: 992, rows_stored: 1003, warmup_unanswered: 2 }),
+      'rows',
+      '990 requests were answered 201, 1003 rows were stored (10 had no answer, 2 an unknown outcome)',
+    ],
+    [
+      trial({ errors: { 'client:ports': 1, 'network:unreachable': 2 } }),
+      'generator',
+      "errors that are not the target's: 1 client:ports, 2 network:unreachable",
+    ],
+    [trial({ errors: { 'unknown:EPERM': 1 } }), 'unknown', "errors that are not the target's: 1 unknown:EPERM"],
+    [
+      trial({ errors: { 'client:ports': 2 }, hosts }),
+      'generator',
+      "errors that are not the target's: 2 client:ports (on u@a and u@b)",
+    ],
+    [
+      trial({ latency_ms: { p99: 150 } }, 20),
+      'generator',
+      'the generator was 20.0 ms late at p99 (p99 150 ms > 100 ms)',
+    ],
+    [
+      trial({ ...timeouts, errors: { 'client:unsent': 10 }, latency_ms: null }, 500),
+      'generator',
+      'the generator was 500 ms late at p99 (990 of 1000 succeeded, 100 % expected)',
+    ],
+    [
+      trial({ latency_ms: null }, 1, { steal: 0.2 }),
+      'noise',
+      "on the service's core 0, others used 0 %, and the host took 20 % (p99 Infinity ms > 100 ms)",
+    ],
+  ]
+  for (const [record, blame, because] of /** @type {[any, string, string][]} */ (rows)) {
+    t.strictSame(judge(record, SLO), { verdict: 'invalid', because, blame })
+  }
+})
+
+t.test('a verdict says what it rests on', async (t) => {
+  const refused = { ok: 900, success_ratio: 0.9, status: { 201: 900, 503: 100 }, rows_stored: 900 }
+  const rows = [
+    [trial(), SLO, 'pass', 'p99 20 ms <= 100 ms, 1000 of 1000 stored'],
+    [trial({ rows_stored: null }), SLO, 'pass', 'p99 20 ms <= 100 ms, 1000 of 1000 answered'],
+    [trial({ latency_ms: { p99: 100.1 } }), SLO, 'fail', 'p99 100.1 ms > 100 ms'],
+    [trial({ latency_ms: null }), SLO, 'fail', 'p99 Infinity ms > 100 ms'],
+    [trial(refused), SLO, 'fail', '900 of 1000 succeeded, 100 % expected'],
+    [trial(refused), { ...SLO, success_ratio: 0.999 }, 'fail', '900 of 1000 succeeded, 99.9 % expected'],
+    [trial(refused), { ...SLO, success_ratio: 0.9 }, 'pass', 'p99 20 ms <= 100 ms, 900 of 1000 stored'],
+  ]
+  for (const [record, slo, verdict, because] of /** @type {[any, any, string, string][]} */ (rows)) {
+    t.strictSame(judge(record, slo), { verdict, because })
+  }
+})
+
+t.test('excuses count from exactly their bound', async (t) => {
+  const p99 = (/** @type {number} */ p99) => ({ latency_ms: { p99 } })
+  const broken = { ok: 990, success_ratio: 0.99, completed: 990, status: { 201: 990 }, rows_stored: 990 }
+  const closedTimeouts = trial({ ...broken, errors: { 'client:timeout': 10 } }, null)
+  closedTimeouts.probes.generator.cpu_core_ratio = 1
+  const rows = [
+    ['invalid', 'as late as is allowed', trial(p99(101), 10)],
+    ['fail', 'less late', trial(p99(101), 9.9)],
+    ['invalid', 'an excess of three times the lateness', trial(p99(160), 20)],
+    ['fail', 'more than that', trial(p99(160.1), 20)],
+    ['fail', 'as late as the SLO, which does not explain a queue', trial(p99(401), 100)],
+    ['invalid', 'later than the SLO', trial(p99(401), 100.1)],
+    ['invalid', 'a neighbour that uses 12 % of the core', trial(p99(101), 1, { steal: 0.12 })],
+    ['fail', 'one that uses less', trial(p99(101), 1, { steal: 0.119 })],
+    ['fail', 'timeouts of a closed loop with a full generator: it has no schedule', closedTimeouts],
+    [
+      'invalid',
+      'connections that broke while the generator was 100 times as late as is allowed',
+      trial({ ...broken, errors: { 'server:reset': 10 } }, 1000),
+    ],
+    ['fail', 'while it was less late', trial({ ...broken, errors: { 'server:reset': 10 } }, 999)],
+    ['invalid', 'timeouts beside a little lateness', trial({ ...broken, errors: { 'client:timeout': 10 } }, 500)],
+    ['invalid', 'requests that were not sent', trial({ ...broken, errors: { 'client:unsent': 10 } }, 500)],
+    [
+      'fail',
+      'a request that aged on its way, while the generator was a little late',
+      trial({ ...broken, completed: 1000, status: { 201: 990, 408: 10 } }, 500),
+    ],
+    [
+      'fail',
+      'connections that broke beside a neighbour',
+      trial({ ...broken, errors: { 'server:reset': 10 } }, 1, { steal: 0.5 }),
+    ],
+    [
+      'invalid',
+      'timeouts beside a neighbour',
+      trial({ ...broken, errors: { 'client:timeout': 10 } }, 1, { steal: 0.5 }),
+    ],
+    [
+      'invalid',
+      'answers 408 alone are no refusals',
+      trial({ ...broken, completed: 1000, status: { 201: 990, 408: 10 } }, 1000),
+    ],
+  ]
+  for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {
+    const outcome = judge(record, SLO)
+    t.equal(outcome.verdict, verdict, `${about}: ${outcome.because}`)
+  }
+})
+
+t.test('lateness counts in proportion to the SLO, and for the p99 alone', async (t) => {
+  const strict = { p99_ms: 5, success_ratio: 1 }
+  t.equal(
+    judge(trial({ latency_ms: { p99: 9 } }, 8.5), strict).verdict,
+    'invalid',
+    '8.5 ms late against an SLO of 5 ms',
+  )
+  const broken = trial({ ok: 0, success_ratio: 0, status: { 500: 1000 }, rows_stored: 0 }, 50)
+  t.equal(judge(broken, SLO).verdict, 'fail', 'a server that answers 500 is broken, however late it was asked')
+})
+
+t.test('of several load hosts, one that falls behind is named, and makes the trial invalid', async (t) => {
+  const host = (/** @type {string} */ name, /** @type {object} */ found) => {
+    const fine = {
+      host: name,
+      planned: 500,
+      sent: 500,
+      errors: {},
+      lateness_ms: { p99: 1 },
+      start_ms: 20,
+      word_ms: 30,
+      cpu_core_ratio: 0.3,
+    }
+    return { ...fine, cores: 2, ...found }
+  }
+  const of = (/** @type {object} */ b, traffic = {}) => {
+    const record = trial({ hosts: [host('u@a', {}), host('u@b', b)], ...traffic })
+    return { ...record, load: { ...record.load, duration_s: 10 } }
+  }
+  const because = (/** @type {any} */ record) => judge(record, SLO).because
+  t.equal(judge(of({}), SLO).verdict, 'pass')
+  const late = of({ lateness_ms: { p99: 800 }, sent: 400 })
+  t.match(judge(late, SLO), { verdict: 'invalid', blame: 'generator' }, 'although its p99 is within the SLO')
+  t.match(because(late), /^u@b was 800 ms late at p99 \(the other load hosts went on/)
+  const alone = { ...late, traffic: { ...late.traffic, hosts: late.traffic.hosts.slice(1) } }
+  t.equal(judge(alone, SLO).verdict, 'pass', 'of one host alone it only adds to latency, as of this machine')
+  t.match(because(of({ start_ms: 1100 })), /^u@b began 1.10 s after it was told to/)
+  t.equal(judge(of({ start_ms: 900 }), SLO).verdict, 'pass', 'less than a tenth of the trial')
+  t.equal(judge(of({ start_ms: 1000 }), SLO).verdict, 'invalid', 'a tenth')
+  const full = of({ cpu_core_ratio: 2 })
+  const saturated = { ...full, load: { ...full.load, loop: 'closed' } }
+  t.equal(judge(saturated, SLO).verdict, 'pass', 'a closed loop has no schedule to be behind')
+  t.match(
+    judge(of({ word_ms: 1130 }), SLO),
+    { verdict: 'invalid', blame: 'generator' },
+    'a word that was long on its way',
+  )
+  t.match(because(of({ word_ms: 1130 })), /^u@b heard that it was to begin up to 1.10 s after another/)
+  t.equal(judge(of({ word_ms: 930 }), SLO).verdict, 'pass')
+  t.equal(judge(of({}, { latency_ms: { p99: 400 } }), SLO).verdict, 'fail')
+  const ports = of({ errors: { 'client:ports': 3 } }, { errors: { 'client:ports': 3 } })
+  t.equal(because(ports), "errors that are not the target's: 3 client:ports (on u@b)")
+})
+
+t.test('judge', async (t) => {
+  for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {
+    const outcome = judge(record, SLO)
+    t.equal(outcome.verdict, verdict, `${verdict}: ${about} (${outcome.because})`)
+  }
+})

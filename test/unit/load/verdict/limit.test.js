@@ -1,0 +1,328 @@
+import fs from 'node:fs'
+import t from 'tap'
+import { limitOf, limitOfRun } from '../../../../load/verdict/limit.js'
+import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
+import { plantedTrial } from '../../../../tuning/experiments/faults/table.js'
+
+const SLO = { p99_ms: 100, success_ratio: 1 }
+
+/** Records of real faults, kept from a run of `npm run faults`. */
+const KEPT = new URL('../../../../tuning/evidence/faults/trials.ndjson', import.meta.url)
+const kept = fs
+  .readFileSync(KEPT, 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => JSON.parse(line))
+
+/** @param {string} cell */
+function recordOf(cell) {
+  return structuredClone(kept.findLast((record) => record.cell === cell))
+}
+
+t.test('a real fault is named from its record', async (t) => {
+  for (const { name, resource } of FAULTS) {
+    const blocks = [...new Set(kept.map(({ experiment }) => experiment))]
+    t.ok(blocks.length >= 3, 'from three runs in a row')
+    for (const block of blocks) {
+      const record = plantedTrial(
+        kept.filter(({ cell, experiment }) => cell?.split(' ')[0] === name && experiment === block),
+      )
+      if (!record) return t.fail(`${name} was kept`)
+      const { evidence, ...limit } = limitOf(record, SLO)
+      t.equal(limit.resource, resource, `${name}: ${evidence.join('; ')}`)
+      t.ok(
+        evidence.length > 0 && evidence.every((text) => text.length > 0 && !/NaN|undefined/.test(text)),
+        'with evidence',
+      )
+      t.not(limit.runner_up, resource)
+    }
+  }
+})
+
+t.test('of two that are at their limit, the one that explains the other is named', async (t) => {
+  const fullPool = recordOf('pool-of-one')
+  Object.assign(fullPool.probes.postgres, { active_mean: 0.95, waits: { 'Lock:relation': 0.9, CPU: 0.1 } })
+  t.match(
+    limitOf(fullPool, SLO),
+    { resource: 'postgres-lock', runner_up: 'pool-size' },
+    'a pool whose connections wait for a lock',
+  )
+
+  const computing = recordOf('expensive-trigger')
+  const [core] = computing.probes.postgres.cores
+  Object.assign(computing.probes.kernel.cores[core], { busy_ratio: 0.93, interrupts_ratio: 0.01 })
+  Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.8, active_mean: 0.97, waits: { CPU: 0.98 } })
+  t.match(
+    limitOf(computing, SLO),
+    { resource: 'postgres-cpu', runner_up: 'generator-connections' },
+    'the one statement that there is room for computes all the time, on a core that the lab takes some of',
+  )
+  Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.4 })
+  t.not(limitOf(computing, SLO).resource, 'postgres-cpu', 'it wants to compute, and somebody else keeps it from it')
+
+  Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.8, waits: {} })
+  computing.probes.api.in_flight_mean = 55
+  t.match(limitOf(computing, SLO), { resource: 'postgres-cpu' }, 'of what is nearly at its limit, too')
+
+  const { kernel } = computing.probes
+  const idle = { cores: { [core]: { busy_ratio: 0.1, interrupts_ratio: 0, steal_ratio: 0 } } }
+  Object.assign(computing.probes, { kernel: idle, here: kernel })
+  t.match(limitOf(computing, SLO), { resource: 'postgres-cpu' }, 'on the cores of the machine on which it is seen')
+
+  const fullLoop = recordOf('spinning-handler')
+  Object.assign(fullLoop.probes.kernel, { listen_overflows: 500, listen_drops: 500 })
+  t.match(
+    limitOf(fullLoop, SLO),
+    { resource: 'api-cpu', runner_up: 'accept-queue' },
+    'a full core does not get to accept',
+  )
+
+  const idleLoop = recordOf('short-backlog')
+  Object.assign(idleLoop.probes.api, { elu_ratio: 0.05, main_core_ratio: 0.05, cpu_core_ratio: 0.06 })
+  t.match(
+    limitOf(idleLoop, SLO),
+    { resource: 'accept-queue' },
+    'an idle loop with a full accept queue is no idle service',
+  )
+
+  const impatient = recordOf('impatient-pool')
+  impatient.probes.api.pool_used_mean = Number(impatient.settings.POOL_MAX)
+  t.match(
+    limitOf(impatient, SLO),
+    { resource: 'pool-size', runner_up: 'pool-timeout' },
+    'a short timeout on a pool that is full',
+  )
+
+  const collecting = recordOf('small-heap')
+  collecting.probes.api.cpu_core_ratio = 1
+  t.match(limitOf(collecting, SLO), { resource: 'api-gc' }, 'a core that is full of garbage collection')
+
+  const commits = recordOf('slow-commits')
+  commits.probes.api.pool_used_mean = 20
+  t.match(
+    limitOf(commits, SLO),
+    { resource: 'postgres-commit', runner_up: 'pool-size' },
+    'connections that all wait for their commits',
+  )
+})
+
+t.test('who could excuse a failure, and did not, is not accused', async (t) => {
+  const noisy = recordOf('limiter')
+  noisy.probes.kernel.cores[noisy.target.cores].busy_ratio = 1
+  noisy.probes.generator.lateness_ms.p99 = 50
+  t.match(limitOf(noisy, SLO), { resource: 'rate-limit' }, '429 is an answer of its own')
+})
+
+t.test('without a limit none is named', async (t) => {
+  const fine = recordOf('none')
+  t.match(limitOf(fine, SLO), { resource: 'none-reached', confirmed: null })
+  const busy = recordOf('none')
+  busy.probes.api.cpu_core_ratio = 0.8
+  busy.probes.api.main_core_ratio = 0.8
+  busy.probes.kernel.cores[busy.target.cores].busy_ratio = 0.8
+  t.match(limitOf(busy, SLO), { resource: 'none-reached', runner_up: 'api-cpu' }, 'but what was nearest')
+  fine.outcome.verdict = 'fail'
+  const { resource, evidence } = limitOf(fine, SLO)
+  t.equal(resource, 'none-reached', 'not even where it failed')
+  t.equal(evidence.length, 1)
+  t.match(evidence[0], /nothing that was looked at/)
+})
+
+t.test('of a service behind a URL only what is seen from outside is claimed', async (t) => {
+  for (const name of ['limiter', 'spinning-handler', 'generator-few-files', 'pool-of-one']) {
+    const record = recordOf(name)
+    const { generator } = record.probes
+    Object.assign(record, { settings: {}, probes: { api: {}, postgres: {}, generator, kernel: {} } })
+    record.target = { kind: 'url', url: 'http://127.0.0.1/', pid: null, cores: null }
+    const { resource } = limitOf(record, SLO)
+    const expected = { limiter: 'rate-limit', 'generator-few-files': 'generator-nofile' }[name] ?? 'none-reached'
+    t.equal(resource, expected, name)
+  }
+})
+
+t.test('without a process to look at, the event loop tells what JavaScript uses', async (t) => {
+  const record = recordOf('asynchronous-scrypt')
+  delete record.probes.api.main_core_ratio
+  Object.assign(record.target, { kind: 'url', pid: null, cores: null })
+  t.match(limitOf(record, SLO), { resource: 'api-threadpool' })
+})
+
+/**
+ * A trial of 100,000 requests that came so near to these limits.
+ *
+ * @param {{ ports?: number, rate?: number, idle?: number, late?: number }} reach of generator-ports, rate-limit,
+ *   keep-alive-race and generator-cpu, in this order
+ * @param {string} verdict
+ */
+function nearTo({ ports = 0, rate = 0, idle = 0, late = 0 }, verdict) {
+  const errors = { 'client:ports': 100 * ports, 'server:closed-idle': 100 * idle }
+  return /** @type {any} */ ({
+    target: { cores: null },
+    settings: {},
+    load: { loop: 'open', rate_rps: 1000 },
+    traffic: { planned: 100_000, goodput_rps: 1000, errors, status: { 429: 100 * rate } },
+    probes: { api: {}, postgres: {}, generator: { lateness_ms: { p99: 10 * late } }, kernel: {} },
+    outcome: { verdict },
+  })
+}
+
+t.test(
+  'the limit is the first that was reached, or the first that nearly was, and the runner-up the next',
+  async (t) => {
+    /** @type {[Parameters<typeof nearTo>[0], string, string, string | null, string][]} */
+    const rows = [
+      [{ rate: 1, idle: 3 }, 'fail', 'rate-limit', 'keep-alive-race', 'both reached: the first explains the other'],
+      [{ rate: 0.99, idle: 1 }, 'fail', 'keep-alive-race', 'rate-limit', 'one reached, the other nearly'],
+      [{ rate: 1, idle: 0.7 }, 'fail', 'rate-limit', 'keep-alive-race', 'one reached, the other near'],
+      [{ rate: 1, idle: 0.6 }, 'fail', 'rate-limit', 'keep-alive-race', 'just near'],
+      [{ rate: 1, idle: 0.59 }, 'fail', 'rate-limit', null, 'not near'],
+      [{ rate: 1, idle: 0.7, ports: 0.8 }, 'fail', 'rate-limit', 'generator-ports', 'two near: the nearer one'],
+      [{ rate: 1, idle: 0.8, ports: 0.7 }, 'fail', 'rate-limit', 'keep-alive-race', 'whichever it is'],
+      [{ rate: 0.91, idle: 0.95 }, 'fail', 'rate-limit', 'keep-alive-race', 'none reached, two nearly: the first'],
+      [{ rate: 0.91, idle: 0.89 }, 'fail', 'rate-limit', 'keep-alive-race', 'one nearly'],
+      [{ rate: 0.7, idle: 0.89 }, 'fail', 'none-reached', 'keep-alive-race', 'none even nearly: the nearest'],
+      [{ rate: 0.59 }, 'fail', 'none-reached', null, 'none near'],
+      [{ rate: 5, idle: 2 }, 'pass', 'none-reached', 'rate-limit', 'the SLO was met'],
+      [{ rate: 1, late: 9 }, 'fail', 'rate-limit', 'generator-cpu', 'a generator that was no excuse'],
+      [{ late: 9 }, 'fail', 'none-reached', 'generator-cpu', 'and nothing else'],
+      [{ rate: 2, late: 1 }, 'invalid', 'generator-cpu', 'rate-limit', 'a generator that was one'],
+    ]
+    for (const [reach, verdict, resource, runner_up, about] of rows) {
+      const limit = limitOf(nearTo(reach, verdict), SLO)
+      t.equal(`${limit.resource} ${limit.runner_up}`, `${resource} ${runner_up}`, about)
+      t.equal(limit.confirmed, null)
+    }
+  },
+)
+
+t.test('a limit comes with the evidence for it and for the runner-up', async (t) => {
+  const limited = ['200 of 100,000 requests were answered 429; 1,000/s were let through']
+  const raced = ['70 of 100,000 requests ended in server:closed-idle', 'the service closes idle connections']
+  t.strictSame(limitOf(nearTo({ rate: 2, idle: 0.7 }, 'fail'), SLO), {
+    resource: 'rate-limit',
+    evidence: limited,
+    runner_up: 'keep-alive-race',
+    runner_up_evidence: raced,
+    confirmed: null,
+  })
+  const none = { resource: 'none-reached', confirmed: null }
+  t.strictSame(limitOf(nearTo({ rate: 2 }, 'pass'), SLO), {
+    ...none,
+    evidence: ['the SLO was met'],
+    runner_up: 'rate-limit',
+    runner_up_evidence: limited,
+  })
+  t.strictSame(limitOf(nearTo({}, 'fail'), SLO), {
+    ...none,
+    evidence: ['nothing that was looked at was at its limit'],
+    runner_up: null,
+    runner_up_evidence: [],
+  })
+})
+
+t.test('the limit of a run is that of most trials just beyond the capacity', async (t) => {
+  const trial = (
+    /** @type {number | null} */ rate_rps,
+    /** @type {string} */ verdict,
+    /** @type {string} */ resource,
+    /** @type {string | null} */ runner_up = null,
+  ) => {
+    const limit = {
+      resource,
+      runner_up,
+      evidence: [`${resource} at ${rate_rps}`],
+      runner_up_evidence: runner_up === null ? [] : [`${runner_up} at ${rate_rps}`],
+      confirmed: null,
+    }
+    const loop = rate_rps === null ? 'closed' : 'open'
+    return /** @type {any} */ ({ load: { loop, rate_rps }, outcome: { verdict }, limit })
+  }
+  const noise = [1, 2, 3, 4].map(() => trial(250, 'invalid', 'machine-noise'))
+  const records = [
+    trial(900, 'fail', 'network'),
+    trial(910, 'fail', 'network'),
+    trial(920, 'fail', 'network'),
+    trial(930, 'fail', 'network'),
+    trial(300, 'fail', 'none-reached'),
+    trial(310, 'fail', 'api-cpu', 'pool-size'),
+    trial(320, 'fail', 'api-cpu', 'pool-size'),
+    ...noise,
+    trial(330, 'fail', 'api-cpu', 'pool-size'),
+    ...[1, 2, 3].map(() => trial(null, 'fail', 'accept-queue')),
+    trial(200, 'pass', 'none-reached', 'nofile'),
+  ]
+  const stray = [1, 2, 3].map(() => trial(305, 'fail', 'network'))
+  const pass = trial(200, 'pass', 'none-reached', 'api-cpu')
+  /** @type {[string, any[], number | null, string, string | null, string[], string[]][]} */
+  const rows = [
+    [
+      'the five that failed at the lowest rates',
+      records,
+      null,
+      'api-cpu',
+      'pool-size',
+      ['api-cpu at 310'],
+      ['pool-size at 310'],
+    ],
+    [
+      'none that failed at the capacity',
+      [...stray, ...records],
+      305,
+      'api-cpu',
+      'pool-size',
+      ['api-cpu at 310'],
+      ['pool-size at 310'],
+    ],
+    [
+      'some that failed above it',
+      [...stray, ...records],
+      304,
+      'network',
+      'api-cpu',
+      ['network at 305'],
+      ['api-cpu at 310'],
+    ],
+    [
+      'where none failed, what made them invalid',
+      [...noise, pass, pass],
+      null,
+      'machine-noise',
+      null,
+      ['machine-noise at 250'],
+      [],
+    ],
+    [
+      'where all passed, the last',
+      [trial(1, 'pass', 'x'), trial(2, 'pass', 'x'), pass],
+      null,
+      'none-reached',
+      'api-cpu',
+      ['none-reached at 200'],
+      ['api-cpu at 200'],
+    ],
+    [
+      'a runner-up by its own evidence, if it was a limit, too',
+      [trial(1, 'fail', 'a', 'b'), trial(2, 'fail', 'a'), trial(3, 'fail', 'b', 'a')],
+      null,
+      'a',
+      'b',
+      ['a at 1'],
+      ['b at 3'],
+    ],
+    [
+      'the most frequent runner-up',
+      [trial(1, 'fail', 'a', 'c'), trial(2, 'fail', 'a', 'b'), trial(3, 'fail', 'a', 'b')],
+      null,
+      'a',
+      'b',
+      ['a at 1'],
+      ['b at 2'],
+    ],
+  ]
+  for (const [about, trials, low_rps, resource, runner_up, evidence, runner_up_evidence] of rows) {
+    const expected = { resource, runner_up, evidence, runner_up_evidence, confirmed: null }
+    t.strictSame(limitOfRun(trials, low_rps), expected, about)
+  }
+  t.equal(limitOfRun([]), null, 'no trial')
+  t.equal(limitOfRun([{ ...pass, limit: null }]), null, 'no limit was looked for')
+})

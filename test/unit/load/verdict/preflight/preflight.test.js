@@ -1,0 +1,181 @@
+import t from 'tap'
+import { preflight, sentenceOf } from '../../../../../load/verdict/preflight/preflight.js'
+
+/** A machine on which all is well. */
+const FINE = {
+  generator_nofile: { soft: 20_000, hard: 20_000 },
+  api_nofile: { soft: 20_000, hard: 20_000 },
+  ephemeral_ports: 28_232,
+  time_wait: 0,
+  tw_reuse_loopback: true,
+  tw_reuse_remote: false,
+  somaxconn: 4096,
+  database_connections: { max: 200, reserved: 3, used: 1 },
+  cores: { allowed: 1, taskset: true, pinned: { api: '0', others: '1' } },
+  cpu_quota_cores: Number.POSITIVE_INFINITY,
+  steal_ratio: 0,
+  busy: [
+    { core: '0', ratio: 0.02 },
+    { core: '1', ratio: 0 },
+  ],
+  pressure_ratio: 0.01,
+  ceiling: { ceiling_rps: 50_000, generator_core_ratio: 0.99, server_core_ratio: 0.8, bound_by: 'generator' },
+}
+
+const PLAN = {
+  connections: 64,
+  pool_max: 20,
+  processes: 1,
+  rate_rps: 10_000,
+  backlog: 511,
+  fresh_connections: false,
+  timeout_s: 10,
+}
+
+const UNSEEN = Object.fromEntries(Object.keys(FINE).map((name) => [name, null]))
+const FRESH = { fresh_connections: true }
+const BY_SERVER = { ceiling_rps: 50_000, generator_core_ratio: 0.7, server_core_ratio: 0.99, bound_by: 'server' }
+const BY_NEITHER = { ceiling_rps: 9000, generator_core_ratio: 0.4, server_core_ratio: 0.4, bound_by: 'neither' }
+const limits = (/** @type {number} */ soft, hard = soft) => ({ soft, hard })
+const used = (/** @type {number} */ number) => ({ database_connections: { max: 200, reserved: 3, used: number } })
+
+/** @param {object} facts @param {object} plan */
+function findings(facts = {}, plan = {}) {
+  return preflight(/** @type {any} */ ({ ...FINE, ...facts }), { ...PLAN, ...plan })
+}
+
+const rows = [
+  ['generator-nofile', 'ok', 'room for the connections and for Node itself', { generator_nofile: limits(96) }, {}],
+  ['generator-nofile', 'bad', 'one file too few', { generator_nofile: limits(95) }, {}],
+  ['generator-nofile', 'ok', 'a low soft limit, which Node raises', { generator_nofile: limits(64, 1024) }, {}],
+  [
+    'generator-nofile',
+    'ok',
+    'rate x timeout counts for nothing where connections are kept',
+    { generator_nofile: limits(1024) },
+    {},
+  ],
+  ['generator-nofile', 'warn', 'a connection per request: rate x timeout of them', {}, FRESH],
+  ['generator-nofile', 'ok', 'a connection per request at a low rate', {}, { ...FRESH, rate_rps: 100 }],
+  ['api-nofile', 'ok', 'room for clients, pool and the API itself', { api_nofile: limits(136) }, {}],
+  ['api-nofile', 'bad', 'one file too few', { api_nofile: limits(135) }, {}],
+  ['api-nofile', 'bad', 'a pool that takes them', { api_nofile: limits(136) }, { pool_max: 21 }],
+  ['ports', 'ok', 'as many as connections', { ephemeral_ports: 64 }, {}],
+  ['ports', 'warn', 'as many, some of them in TIME_WAIT', { ephemeral_ports: 64, time_wait: 1 }, {}],
+  ['ports', 'bad', 'fewer', { ephemeral_ports: 63 }, {}],
+  ['ports', 'ok', 'fewer, on each of two addresses', { ephemeral_ports: 32 }, { addresses: 2 }],
+  ['ports', 'bad', 'too few on both', { ephemeral_ports: 31 }, { addresses: 2 }],
+  ['ports', 'ok', 'TIME_WAIT cannot be seen', { time_wait: null }, {}],
+  ['ports-per-request', 'ok', 'a minute of requests', {}, { ...FRESH, rate_rps: 470 }],
+  ['ports-per-request', 'warn', 'more than a minute of requests, with reuse', {}, { ...FRESH, rate_rps: 471 }],
+  ['ports-per-request', 'ok', 'a minute on each of two addresses', {}, { ...FRESH, rate_rps: 941, addresses: 2 }],
+  ['ports-per-request', 'bad', 'more than a second of requests, with reuse', {}, { ...FRESH, rate_rps: 28_233 }],
+  [
+    'ports-per-request',
+    'bad',
+    'reuse here alone, and the service elsewhere',
+    {},
+    { ...FRESH, rate_rps: 471, loopback: false },
+  ],
+  ['ports-per-request', 'bad', 'no reuse', { tw_reuse_loopback: false }, { ...FRESH, rate_rps: 471 }],
+  ['ports-per-request', 'ok', 'a rate that is not known yet', {}, { ...FRESH, rate_rps: null }],
+  ['backlog', 'ok', 'room for all connections at once', {}, { connections: 511 }],
+  ['backlog', 'warn', 'more connections than fit', {}, { connections: 512 }],
+  ['backlog', 'warn', 'a backlog that the kernel cuts', { somaxconn: 128 }, {}],
+  ['pool', 'ok', 'room, with some to spare', used(173), {}],
+  ['pool', 'warn', 'room, and none for whoever looks', used(174), {}],
+  ['pool', 'bad', 'too few', used(178), {}],
+  ['pool', 'bad', 'too few for all processes', {}, { processes: 10 }],
+  ['cores', 'ok', 'pinned', {}, {}],
+  ['cores', 'warn', 'cores enough, and no taskset', { cores: { allowed: 4, taskset: false, pinned: null } }, {}],
+  ['cores', 'bad', 'one core', { cores: { allowed: 1, taskset: true, pinned: null } }, {}],
+  ['cpu-quota', 'ok', 'a quota of all cores', { cpu_quota_cores: 2 }, {}],
+  ['cpu-quota', 'warn', 'of some', { cpu_quota_cores: 2.5, cores: { allowed: 4, taskset: false, pinned: null } }, {}],
+  ['cpu-quota', 'bad', 'of less than two', { cpu_quota_cores: 1.5 }, {}],
+  ['steal', 'ok', 'none to speak of', { steal_ratio: 0.01 }, {}],
+  ['steal', 'warn', 'some', { steal_ratio: 0.05 }, {}],
+  ['steal', 'bad', 'more than the answer’s precision', { steal_ratio: 0.06 }, {}],
+  ['other-processes', 'warn', 'one core a little busy', { busy: [{ core: '1', ratio: 0.2 }] }, {}],
+  [
+    'other-processes',
+    'bad',
+    'one core busy',
+    {
+      busy: [
+        { core: '0', ratio: 0 },
+        { core: '1', ratio: 0.9 },
+      ],
+    },
+    {},
+  ],
+  ['pressure', 'warn', 'others waited for cores', { pressure_ratio: 0.9 }, {}],
+  ['generator-ceiling', 'ok', 'a rate of 0.8 of it', {}, { rate_rps: 40_000 }],
+  ['generator-ceiling', 'bad', 'a rate above that', {}, { rate_rps: 40_001 }],
+  ['generator-ceiling', 'ok', 'a rate that is not known yet', {}, { rate_rps: null }],
+  ['generator-ceiling', 'warn', 'the server was full first', { ceiling: BY_SERVER }, { rate_rps: 50_000 }],
+  ['generator-ceiling', 'bad', 'nobody has shown that it can', { ceiling: BY_SERVER }, { rate_rps: 50_001 }],
+  ['generator-ceiling', 'ok', 'others had the cores, and it did enough', { ceiling: BY_NEITHER }, { rate_rps: 7000 }],
+  ['generator-ceiling', 'warn', 'others had the cores', { ceiling: BY_NEITHER }, { rate_rps: 60_000 }],
+  ['generator-ceiling', 'bad', 'it could not be measured', { ceiling: { failed: 'no files' } }, {}],
+]
+
+t.test('preflight', async (t) => {
+  for (const [check, level, about, facts, plan] of /** @type {[string, string, string, object, object][]} */ (rows)) {
+    const found = findings(facts, plan).find((finding) => finding.check === check)
+    t.equal(found?.level, level, `${check} ${level}: ${about} (${found?.value})`)
+  }
+})
+
+t.test('where the load comes from hosts, each is looked at with its share, and not this machine', async (t) => {
+  const { generator_nofile, time_wait, tw_reuse_loopback, tw_reuse_remote } = FINE
+  const own = { generator_nofile, time_wait, tw_reuse_loopback, tw_reuse_remote }
+  const hosts = [31, 32].map((ephemeral_ports, i) => ({ host: `u@${i}`, facts: { ...own, ephemeral_ports } }))
+  const found = preflight(/** @type {any} */ ({ ...FINE, generator_nofile: limits(1) }), PLAN, hosts)
+  const levels = Object.fromEntries(found.map(({ what, level }) => [what, level]))
+  t.match(levels, {
+    'ports for connections, u@0': 'bad',
+    'ports for connections, u@1': 'ok',
+    'open files, generator, u@0': 'ok',
+  })
+  t.equal(levels['open files, generator'], undefined)
+})
+
+t.test('where all is well, every finding is ok, with what was expected and what came', async (t) => {
+  t.equal(findings().length, 11)
+  for (const finding of findings()) t.equal(finding.level, 'ok', sentenceOf(finding))
+  const values = Object.fromEntries(findings().map(({ check, value }) => [check, value]))
+  t.match(values, {
+    'generator-nofile': 'hard limit 20,000 (soft 20,000), 96 needed',
+    'api-nofile': 'hard limit 20,000 (soft 20,000), 136 needed',
+    ports: '28,232, at most 0 of them in TIME_WAIT; 64 needed',
+    backlog: '511 (backlog 511, somaxconn 4,096), 64 may come at once',
+    pool: '196 free (max_connections 200, 3 reserved, 1 used), 20 needed',
+    cores: 'core 0 for the API, 1 for all else',
+    'generator-ceiling': '50,000/s against a null server; 10,000/s planned',
+  })
+})
+
+t.test('what cannot be seen is said, each for itself, and nothing is thrown', async (t) => {
+  t.equal(findings(UNSEEN, FRESH).length, 12)
+  for (const { check, level, value } of findings(UNSEEN, FRESH)) {
+    t.equal(level, 'unseen', check)
+    t.match(value, /^(unknown: here is no|not measured)/, check)
+  }
+})
+
+t.test('of a service that is not ours, limits are not judged', async (t) => {
+  const unseen = findings({}, { pool_max: null }).filter(({ level }) => level === 'unseen')
+  t.strictSame(
+    unseen.map(({ check }) => check),
+    ['api-nofile', 'backlog', 'pool'],
+  )
+})
+
+t.test('what to do about a pool that is too large names figures that would do', async (t) => {
+  const plan = { pool_max: 100, processes: 2 }
+  const pool = findings({}, plan).find(({ check }) => check === 'pool')
+  t.match(pool?.mend, /POOL_MAX=95 or less, or max_connections = 209 or more/)
+  t.equal(findings({}, { ...plan, pool_max: 95 }).find(({ check }) => check === 'pool')?.level, 'ok')
+  const database_connections = { max: 209, reserved: 3, used: 1 }
+  t.equal(findings({ database_connections }, plan).find(({ check }) => check === 'pool')?.level, 'ok')
+})

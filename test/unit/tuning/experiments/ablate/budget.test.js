@@ -1,0 +1,105 @@
+import t from 'tap'
+import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
+import {
+  cellOf,
+  cellsOf,
+  PLANTED,
+  STAGE_NAMES,
+  turnsOf,
+  WHOLE,
+} from '../../../../../tuning/experiments/ablate/stages.js'
+import { ablateText, budgetsOf } from '../../../../../tuning/experiments/ablate/tables.js'
+import { conclusionOf, verdictOf } from '../../../../../tuning/experiments/ablate/verdict.js'
+import { median } from '../../../../../tuning/stats/ranks.js'
+import { copyOf, PLAN, runOf } from '../../../../support/made-up/ablate.js'
+import { COSTS_US, REST_US, SUM_US } from '../../../../support/simulated/stages.js'
+
+/** Turns alone, without the closed loops, of which the budget takes nothing. */
+const PACED = { ...PLAN, consumers: ['paced'] }
+
+t.test('without noise each stage costs what it costs, and the budget adds up to the whole', async (t) => {
+  const { whole, lines, rest, sum_us, gap } = budgetOf(PLAN, runOf({ noise: 0, drift: 0 }), CURRENCIES.cpu)
+  const near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1e-6
+  for (const { stage, cost, alone } of lines) {
+    t.ok(near(cost.estimate, COSTS_US[stage]) && near(alone.estimate, COSTS_US[stage]), stage)
+  }
+  t.ok(near(rest.estimate, REST_US) && near(whole.estimate, SUM_US) && near(sum_us, SUM_US))
+  t.ok(near(gap.estimate, 0))
+})
+
+t.test('what two stages share is a gap that is shown, and the budget adds up all the same', async (t) => {
+  const budget = budgetOf(PLAN, runOf({ noise: 0, drift: 0, shared_us: 12 }), CURRENCIES.cpu)
+  t.ok(Math.abs(budget.sum_us - budget.whole.estimate) < 1e-6)
+  t.ok(Math.abs(budget.gap.estimate - 12) < 1e-6, 'neither of them saves it alone')
+})
+
+t.test('the intervals hold the truth in 19 of 20 runs', async (t) => {
+  const budgets = Array.from({ length: 50 }, (_, seed) => {
+    return budgetOf(PLAN, runOf({ plan: PACED, seed, drift: 0 }), CURRENCIES.cpu)
+  })
+  const lines = budgets.flatMap((budget) => budget.lines)
+  const holding = lines.filter(({ stage, cost }) => cost.low <= COSTS_US[stage] && COSTS_US[stage] <= cost.high)
+  t.equal(lines.length, 350)
+  // 95 %, less three standard errors of 350 lines.
+  t.ok(holding.length / lines.length >= 0.915, `${holding.length} of ${lines.length}`)
+  // Two visits of 3 % each.
+  const noises = budgets.map(({ noise }) => noise.deviation / (0.03 * Math.SQRT2))
+  t.ok(Math.abs(median(noises) - 1) < 0.1, `${median(noises)} of the noise there is`)
+  const misses = budgets.map(({ whole, sum_us }) => Math.abs(sum_us / whole.estimate - 1))
+  t.ok(median(misses) < 0.02, `${median(misses)} of the whole`)
+})
+
+t.test('nothing is found where there is nothing, and what is large is found', async (t) => {
+  const budgets = Array.from({ length: 30 }, (_, seed) => budgetOf(PLAN, runOf({ plan: PACED, seed }), CURRENCIES.cpu))
+  const worth = (/** @type {string} */ stage) => {
+    return budgets.filter((budget) => {
+      const line = budget.lines.find((one) => one.stage === stage)
+      return line && verdictOf(line, budget) === 'worth changing'
+    }).length
+  }
+  t.strictSame([worth('validate'), worth('commit')], [0, 0])
+  t.equal(worth('database'), 30)
+})
+
+t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (t) => {
+  const plan = { ...PACED, stages: ['validate'], slow_us: { validate: 20 } }
+  t.strictSame(cellsOf(plan), [WHOLE, cellOf([PLANTED]), cellOf(['validate'])])
+  t.strictSame(
+    turnsOf(plan),
+    [WHOLE, ...Array(3).fill(cellOf([PLANTED])), cellOf(['validate'])],
+    'as often away as there',
+  )
+  const found = Array.from({ length: 30 }, (_, seed) => budgetOf(plan, runOf({ plan, seed }), CURRENCIES.cpu))
+  const right = found.filter(({ planted }) => planted && Math.abs(planted.estimate - 20) <= 5)
+  t.ok(right.length >= 28, `${right.length} of 30`)
+  const inStage = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
+  t.ok(inStage.length >= 28, `${inStage.length} of 30 in the stage itself`)
+  t.match(ablateText({ plan }, runOf({ plan })), /Planted on purpose: 20 us of CPU in validate\. Found: /)
+})
+
+t.test('what was not measured is said to be so, and what has too few blocks too', async (t) => {
+  const without = (/** @type {string} */ cell) => {
+    const records = copyOf(runOf())
+    for (const { probes } of records) {
+      const { cells, rounds } = probes.target ?? { cells: [], rounds: [] }
+      const kept = rounds.map((/** @type {number[][]} */ round) => round.filter(([i]) => cells[i] !== cell))
+      Object.assign(probes, { target: { cells, rounds: kept } })
+    }
+    return conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  }
+  t.match(without('without log+validate'), /not measured: validate, read-and-parse/)
+  t.notMatch(without(cellOf(STAGE_NAMES)), /NaN|the rest/)
+  const records = copyOf(runOf())
+  for (const { probes } of records) probes.target?.rounds.splice(2)
+  const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  t.match(few, /too few rounds to tell: log/)
+  t.notMatch(few, 'not settled')
+})
+
+t.test('the time in the API is that of a schedule', async (t) => {
+  const closed = { ...PLAN, consumers: ['autocannon'] }
+  t.strictSame(Object.keys(budgetsOf(closed, runOf({ plan: closed }))), ['cpu'])
+  t.notMatch(ablateText({ plan: closed }, runOf({ plan: closed })), 'Time in the API per request')
+  const { time } = budgetsOf(PLAN, runOf({ noise: 0, drift: 0 }))
+  t.ok(Math.abs(time.whole.estimate - 2 * SUM_US) < 1e-6)
+})

@@ -1,0 +1,152 @@
+import t from 'tap'
+import {
+  budgetOf,
+  CURRENCIES,
+  currenciesOf,
+  roundsOf,
+  speedUp,
+} from '../../../../../tuning/experiments/ablate/budget.js'
+
+const PLAN = { stages: ['log', 'pool'], slow_us: {} }
+const CELLS = ['whole', 'without log', 'without log+pool', 'without pool', 'without planted']
+
+/** What a turn costs: the whole, log away, both away, pool away, what was planted away. */
+const COSTS_US = [100, 80, 50, 65, 93]
+
+/**
+ * Trials by turns, of six rounds in all.
+ *
+ * @param {(round: number) => number[][]} turnsOf of a cell and its CPU time
+ * @param {any} [changes]
+ */
+function byTurns(turnsOf, changes) {
+  const round = (/** @type {number} */ i) => turnsOf(i).map(([cell, cpu_us]) => [cell, cpu_us, 2 * cpu_us])
+  return /** @type {any[]} */ ([
+    [0, 1, 2],
+    [3, 4, 5],
+  ]).map((rounds, i) => ({
+    experiment: `turns/paced/${i}`,
+    outcome: { verdict: 'pass' },
+    probes: { generator: {}, target: { cells: CELLS, rounds: rounds.map(round) } },
+    ...changes,
+  }))
+}
+
+/** Each cell once, and the whole at the start, in the middle and at the end. @param {number} round */
+function turns(round) {
+  const [whole, ...others] = COSTS_US.map((us, cell) => [cell, us + round])
+  // Of the three the one in the middle counts; what was planted is compared with their mean.
+  return [[0, whole[1] + 3], ...others.slice(0, 2), whole, ...others.slice(2), [0, whole[1] - 6]]
+}
+
+/** @param {{ estimate: number }} figure */
+const estimate = (figure) => Number(figure.estimate.toFixed(6))
+
+t.test('a stage costs what its removal saves, within a round', async (t) => {
+  const { whole, lines, rest, sum_us, gap, planted, noise } = budgetOf(PLAN, byTurns(turns), CURRENCIES.cpu)
+  t.equal(estimate(whole), 102.5, 'the turn in the middle of each round')
+  t.equal(whole.pairs, 6)
+  t.strictSame(
+    lines.map(({ stage, alone, cost }) => [stage, estimate(alone), estimate(cost)]),
+    [
+      ['log', 20, 20],
+      ['pool', 35, 30],
+    ],
+    'alone, and when those before it are away already',
+  )
+  t.ok(lines.every(({ cost }) => Math.abs(cost.low - cost.high) < 1e-9 && cost.pairs === 6))
+  t.equal(estimate(rest), 52.5)
+  t.equal(Number(sum_us.toFixed(6)), 102.5)
+  t.equal(estimate(gap), -5, 'what the two save together, less what each saves alone')
+  t.equal(planted, null, 'nothing was planted')
+  t.equal(noise.pairs, 18, 'three visits in each of six rounds')
+  const differences = [0, 1, 2, 3, 4, 5].flatMap((round) => {
+    const [a, b, c] = [103 + round, 100 + round, 94 + round].map(Math.log)
+    return [b - a, c - a, c - b]
+  })
+  const square = differences.reduce((sum, difference) => sum + difference ** 2, 0) / 18
+  t.ok(Math.abs(noise.deviation - Math.sqrt(square)) < 1e-12, `${noise.deviation}`)
+})
+
+t.test('what was planted is the mean of the whole less that of the turns without it', async (t) => {
+  const plan = { ...PLAN, slow_us: { log: 20 } }
+  const { planted } = budgetOf(
+    plan,
+    byTurns((round) => [...turns(round), [4, 97 + round]]),
+    CURRENCIES.cpu,
+  )
+  t.equal(planted && estimate(planted), 4, '99 less 95')
+  t.equal(planted?.pairs, 6)
+})
+
+t.test('time in the service counts as CPU does, where a schedule sets it', async (t) => {
+  t.equal(estimate(budgetOf(PLAN, byTurns(turns), CURRENCIES.time).whole), 205)
+  const names = (/** @type {string} */ consumer) => currenciesOf({ consumers: [consumer] }).map(([name]) => name)
+  t.strictSame(names('paced'), ['cpu', 'time'])
+  t.strictSame(names('autocannon'), ['cpu'])
+  t.strictSame(
+    Object.values(CURRENCIES).map(({ title }) => title),
+    ['CPU of the API per request', 'Time in the API per request (mean)'],
+  )
+})
+
+t.test('a round without a cell is left out where the cell counts', async (t) => {
+  const gappy = (/** @type {number} */ round) => turns(round).filter(([cell]) => round > 1 || cell !== 1)
+  const { whole, lines, gap } = budgetOf(PLAN, byTurns(gappy), CURRENCIES.cpu)
+  t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs, gap.pairs], [6, 4, 6, 4])
+  t.equal(estimate(lines[0].cost), 20)
+  const zero = (/** @type {number} */ round) => turns(round).map((turn) => (turn[0] === 0 ? [0, 0] : turn))
+  const { noise } = budgetOf(PLAN, byTurns(zero), CURRENCIES.cpu)
+  t.strictSame(noise, { ratio: 1, deviation: 0, pairs: 0 }, 'no noise is taken from turns without a figure')
+  const none = budgetOf(
+    PLAN,
+    byTurns(() => []),
+    CURRENCIES.cpu,
+  )
+  t.strictSame([none.whole.pairs, none.noise.pairs, none.sum_us], [0, 0, Number.NaN])
+})
+
+t.test('only sound trials by turns count', async (t) => {
+  t.equal(roundsOf(byTurns(turns)).length, 6)
+  t.strictSame(roundsOf(byTurns(() => [[1, 7]]))[0], [{ cell: 'without log', turn: [1, 7, 14] }])
+  t.equal(roundsOf(byTurns(turns, { outcome: { verdict: 'fail' } })).length, 0)
+  t.equal(roundsOf(byTurns(turns, { experiment: 'autocannon/0/0' })).length, 0)
+})
+
+t.test('a closed loop turns faster without a stage, as a ratio within a block', async (t) => {
+  /** @param {number} block @param {string} cell @param {number} goodput_rps @param {number} [used] of the generator's core */
+  const trial = (block, cell, goodput_rps, used = 0.5) => ({
+    experiment: `autocannon/${block}/0`,
+    cell,
+    load: { loop: 'closed' },
+    outcome: { verdict: 'pass' },
+    traffic: { goodput_rps },
+    probes: { generator: { cpu_core_ratio: used } },
+  })
+  /** @param {[number?, number?]} used */
+  const records = ([whole, other] = []) =>
+    /** @type {any[]} */ (
+      [0, 1, 2, 3, 4, 5].flatMap((block) => [
+        trial(block, 'whole', 1000 * 10 ** block, whole),
+        trial(block, 'without log', 3000 * 10 ** block, other),
+        trial(block, 'whole', 4000 * 10 ** block, whole),
+        trial(block, 'without pool', 1, 1),
+      ])
+    )
+  const found = speedUp(records(), 'autocannon', 'without log')
+  t.strictSame(
+    [found.estimate, found.low, found.high].map((ratio) => Number(ratio.toFixed(9))),
+    [1.5, 1.5, 1.5],
+    'to the mean of two visits, on logarithms',
+  )
+  t.strictSame([found.pairs, found.isLimited], [6, false])
+  t.equal(
+    speedUp(records([0.95, 0.5]), 'autocannon', 'without log').isLimited,
+    true,
+    'the generator of the whole was full',
+  )
+  t.equal(speedUp(records([0.5, 0.95]), 'autocannon', 'without log').isLimited, true, 'that of the cell was')
+  t.equal(speedUp(records(), 'client', 'without log').pairs, 0, 'another consumer')
+  const partial = records().filter(({ cell, experiment }) => cell !== 'without log' || experiment !== 'autocannon/3/0')
+  t.equal(speedUp(partial, 'autocannon', 'without log').pairs, 5, 'a block without the cell')
+})

@@ -1,0 +1,25 @@
+import t from 'tap'
+import { ablate, planOf } from '../../../../../tuning/experiments/ablate/ablate.js'
+import { durationOf } from '../../../../../tuning/experiments/ablate/steps.js'
+import { refuses } from '../../../../support/refusals.js'
+
+t.test('a short run is short, and a wait is planted where it is one request alone that waits', async (t) => {
+  t.ok(durationOf(planOf({ quick: true })) < 110, String(durationOf(planOf({ quick: true }))))
+  const slow = { database: 20 }
+  t.throws(() => planOf({ slow: { pool: 20 } }, 'batched'), /--slow: expected a stage of each request's own, got pool/)
+  t.throws(() => planOf({ slow }, 'batched'), /got database with INSERT_MODE=batched/)
+  t.match(planOf({ slow }, 'single'), { slow_us: slow })
+  t.match(planOf({ slow: { validate: 20 } }, 'batched'), { slow_us: { validate: 20 }, rounds: 300 })
+  t.match(planOf({ slow, rounds: 7 }, 'single'), { rounds: 7 })
+})
+
+t.test('a command line that makes no sense is refused with one line', async (t) => {
+  /** @type {[string[], RegExp][]} */
+  const wrong = [
+    [['--stages', 'log,everything'], /--stages: expected each at most once, of log, validate/],
+    [['--consumers', 'paced,paced'], /--consumers: expected each at most once, of paced, autocannon, client/],
+    [['--slow', 'validate=20'], /--slow: expected a stage .* got "validate=20"/],
+    [['--slow', 'log=20us', '--stages', 'pool'], /--slow: expected one of --stages, got log/],
+  ]
+  await refuses(t, { ablate }, wrong)
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { PUBLISHED_PARAMETERS } from '../../../../../tuning/experiments/balance/adaptive.js'
+import {
+  allLower,
+  fewSamples,
+  gainsOf,
+  PUBLISHED,
+  publishedAt,
+  QUANTILES,
+} from '../../../../../tuning/experiments/balance/gains.js'
+import { simulate } from '../../../../../tuning/experiments/balance/simulate.js'
+import { worlds } from '../../../../../tuning/experiments/balance/worlds.js'
+
+const P = PUBLISHED_PARAMETERS
+
+t.test('simulated, the published shape is there where endpoints differ for longer than an answer', async (t) => {
+  const options = { samples: 3000, workers: 1, parameters: P, seed: 1 }
+  const found = worlds(6, { count: 1, extra_ms: 250 }).map((world, i) => {
+    // To tell nothing from little takes more samples than to see much.
+    const samples = i === 0 ? 8000 : options.samples
+    const round_robin = simulate({ ...options, samples, world, strategy: 'round-robin' })
+    // Draws of its own: where there is nothing to gain, the same ones would be the same latencies.
+    const adaptive = simulate({ ...options, samples, seed: 2, world, strategy: 'adaptive' })
+    return { name: world.name, round_robin, adaptive, gains: gainsOf(round_robin, adaptive) }
+  })
+  const [none, spells, uneven] = found
+  for (const gain of Object.values(none.gains)) t.ok(Math.abs(gain - 1) < 0.03, `nothing to gain: ${gain}`)
+  t.equal(allLower(none.gains), false)
+  t.equal(allLower(spells.gains), true, JSON.stringify(spells.gains))
+  t.equal(allLower(uneven.gains), true, JSON.stringify(uneven.gains))
+  t.ok(uneven.adaptive.error_ratio < uneven.round_robin.error_ratio)
+  t.ok(uneven.round_robin.shares.every((share) => Math.abs(share - 1 / 6) < 1e-3))
+  t.ok(uneven.adaptive.shares[0] > uneven.adaptive.shares[3], 'the cached one gets more than the slow one')
+  t.equal(allLower(gainsOf(PUBLISHED.round_robin, PUBLISHED.adaptive)), true, 'as published')
+  const [one, again] = [1, 2].map(() => worlds(6, { count: 1, extra_ms: 250 })[1])
+  const short = { ...options, samples: 500, strategy: /** @type {const} */ ('adaptive') }
+  t.strictSame(simulate({ ...short, world: one }), simulate({ ...short, world: again }), 'the same seed again')
+  t.notSame(simulate({ ...short, world: one }), simulate({ ...short, world: one, seed: 2 }), 'and another one')
+})
+
+t.test('chance is that of the published quantiles', async (t) => {
+  for (const name of QUANTILES) {
+    t.ok(Math.abs(publishedAt(Number(name.slice(1, -3)) / 100) - PUBLISHED.round_robin[name]) < 1e-9, name)
+  }
+  t.ok(publishedAt(0) < publishedAt(0.25) && publishedAt(0.95) < publishedAt(1))
+  const { all_lower_ratio, as_published_ratio, half_of_draws, samples } = fewSamples(1)
+  t.equal(samples, 20)
+  t.ok(all_lower_ratio > 0.01 && all_lower_ratio < 0.5, String(all_lower_ratio))
+  t.equal(as_published_ratio, 0)
+  t.ok(Object.keys(half_of_draws).length > 0)
+  for (const { p25, p75 } of Object.values(half_of_draws)) t.ok(p25 > 0.9 && p25 < p75 && p75 < 1.1, `${p25} to ${p75}`)
+})

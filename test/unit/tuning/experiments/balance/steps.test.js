@@ -1,0 +1,68 @@
+import t from 'tap'
+import { processFigures, strategyFigures } from '../../../../../tuning/experiments/balance/figures.js'
+import { nextStep, partsOf, strategiesOf, trialsOf } from '../../../../../tuning/experiments/balance/steps.js'
+import { balanceText } from '../../../../../tuning/experiments/balance/tables.js'
+import { JUDGED, madeUp, PLAN, SIZE, trialsFor } from '../../../../support/made-up/balance.js'
+
+t.test('each strategy once in each block; a run that was cut off goes on with the same trial', async (t) => {
+  const records = trialsFor(PLAN)
+  t.strictSame(partsOf(PLAN), ['overhead', 'strategies', 'crowded', 'failing', 'processes'])
+  for (const part of partsOf(PLAN)) {
+    for (const block of [0, 1]) {
+      const cells = records
+        .filter(({ experiment }) => experiment.startsWith(`${part}/${block}/`))
+        .map(({ cell }) => cell)
+      t.strictSame(
+        cells.sort(),
+        strategiesOf(part, PLAN)
+          .map((strategy) => `${part}/${strategy}`)
+          .sort(),
+      )
+    }
+  }
+  for (const length of [0, 5, records.length - 1]) {
+    t.match(nextStep(PLAN, records.slice(0, length)), {
+      experiment: records[length].experiment,
+      cell: records[length].cell,
+    })
+  }
+  const bare = trialsFor({ ...PLAN, haproxy: null }).map(({ cell }) => cell)
+  t.notOk(bare.some((cell) => /haproxy|processes\/[12]/.test(cell)))
+  t.ok(['strategies/adaptive', 'failing/round-robin', 'processes/direct'].every((cell) => bare.includes(cell)))
+})
+
+t.test('a late generator or a failing trial does not count, and a full generator gives no ratio', async (t) => {
+  const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50: 200, errors: 0 } })
+  const count = (/** @type {any[]} */ some) => trialsOf(some, 'overhead', 'adaptive').length
+  const late = records.map((record) => ({
+    ...record,
+    probes: { ...record.probes, generator: { lateness_ms: { p50: 2, p95: 3 } } },
+  }))
+  const failed = records.map((record) => ({ ...record, outcome: { verdict: 'fail' } }))
+  t.strictSame([count(records), count(late), count(failed)], [6, 0, 0])
+  t.equal(strategyFigures(JUDGED, late).length, 0)
+  t.match(
+    balanceText({ plan: JUDGED }, late),
+    /48 of 48 trials were left out: requests failed in 0, the generator was late in 48/,
+  )
+  const plan = { ...PLAN, parts: ['processes'] }
+  const loaded = (/** @type {(cell: string) => number} */ ratioOf) => {
+    return trialsFor({ ...plan, sizes: { ...PLAN.sizes, processes: { ...SIZE, blocks: 6 } } }).map((record) => ({
+      ...record,
+      settings: {},
+      target: { cores: '0' },
+      traffic: { goodput_rps: record.cell === 'processes/2' ? 1000 : 990, ok_latency_ms: { p50: 1 } },
+      probes: { api: {}, generator: { cpu_core_ratio: ratioOf(record.cell) } },
+    }))
+  }
+  const limited = (/** @type {any[]} */ some) => processFigures(plan, some).map(({ is_limited }) => is_limited)
+  t.strictSame(limited(loaded(() => 0.5)), [false, false, false])
+  t.strictSame(limited(loaded((cell) => (cell === 'processes/2' ? 0.95 : 0.5))), [false, false, true])
+  t.match(
+    balanceText(
+      { plan },
+      loaded(() => 0.95),
+    ),
+    /\| 2, behind HAProxy +\| .*\| the generator was the limit \|/,
+  )
+})

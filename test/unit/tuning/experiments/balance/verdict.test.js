@@ -1,0 +1,110 @@
+import t from 'tap'
+import { strategyFigures } from '../../../../../tuning/experiments/balance/figures.js'
+import { queuedRatio } from '../../../../../tuning/experiments/balance/shares.js'
+import {
+  answerSentences,
+  haproxyAgainstAdaptive,
+  shapeText,
+} from '../../../../../tuning/experiments/balance/verdict.js'
+import { NO_MEMORY } from '../../../../../tuning/experiments/balance/worlds.js'
+import { JUDGED, madeUp } from '../../../../support/made-up/balance.js'
+
+t.test('where HAProxy is better, where it is worse, and what the blocks cannot tell', async (t) => {
+  const records = madeUp({
+    'round-robin': { p50: 300, errors: 100 },
+    adaptive: { p50: 150, errors: 30, leave_bins: 4 },
+    'haproxy-leastconn': { p50: 150, errors: 100, leave_bins: 1 },
+    'haproxy-retry': { p50: 100, errors: 1 },
+  })
+  const { better, worse, even } = haproxyAgainstAdaptive(JUDGED, records)
+  t.ok(
+    better.some((line) => /^p50 of haproxy-retry, uneven endpoints: 0\.\d\dx/.test(line)),
+    better.join('\n'),
+  )
+  t.ok(better.includes('time to leave the one that fails: 0.1 s with haproxy-leastconn, 0.4 s with adaptive'))
+  t.ok(better.some((line) => /^errors met by clients, one fails: 0.1 % with haproxy-retry/.test(line)))
+  t.ok(worse.some((line) => /^errors met by clients, uneven endpoints: \d+\.\d % with haproxy-leastconn/.test(line)))
+  t.ok(worse.includes('time to leave the one that fails: stays (> 2.0 s) with haproxy-retry, 0.4 s with adaptive'))
+  t.notOk(
+    [...better, ...worse, ...even].some((line) => /^time to come back: .* haproxy-retry/.test(line)),
+    'who never left cannot come back',
+  )
+  t.ok(
+    even.some((line) => /^p50 of haproxy-leastconn, uneven endpoints/.test(line)),
+    even.join('\n'),
+  )
+  const few = haproxyAgainstAdaptive(
+    JUDGED,
+    records.filter(({ experiment }) => experiment.split('/')[1] < 3),
+  )
+  t.strictSame([few.better, few.worse], [[], []], 'three blocks tell nothing')
+})
+
+t.test('the answer says whether the published shape is there', async (t) => {
+  const sentenceOf = (/** @type {number} */ p50, /** @type {number} */ blocks) => {
+    const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50, errors: 0 } }, blocks)
+    return answerSentences(strategyFigures(JUDGED, records), [], null)[0]
+  }
+  t.match(sentenceOf(200, 6), /All four are lower, at 95 % each: the published shape\. .*ours are uneven by design/)
+  t.match(sentenceOf(200, 3), /Too few blocks to tell any of it from chance\./)
+  t.match(sentenceOf(300, 6), /Whether all four are, as published, is not settled/)
+  t.match(sentenceOf(400, 6), /Not lower, at 95 % each: p25, p50, p75, p95\. So not the published shape/)
+})
+
+t.test('what is not significant is not settled, and what is surely not lower is', async (t) => {
+  const effect = (/** @type {number} */ low, /** @type {number} */ high, tied = low <= 1 && high >= 1) => {
+    return /** @type {any} */ ({ ratio: Math.sqrt(low * high), low, high, tied })
+  }
+  const [lower, open, higher] = [effect(0.7, 0.9), effect(0.9, 1.1), effect(1.1, 1.3)]
+  const of = (/** @type {any[]} */ [p25, p50, p75, p95]) => shapeText({ p25, p50, p75, p95 })
+  t.match(of([lower, lower, lower, lower]), /All four are lower/)
+  t.match(of([lower, lower, lower, open]), /^Lower, at 95 % each: p25, p50, p75\. .*is not settled/)
+  t.notMatch(of([lower, lower, lower, open]), 'not the published shape')
+  t.match(of([lower, lower, open, higher]), /^Lower, .*p25, p50\. Not lower, .*p95\. So not the published shape/)
+  t.match(of([effect(0.7, 0.9, true), lower, lower, lower]), /is not settled/, 'the noise could have made it')
+})
+
+t.test('a herd is named where adaptive is surely slower and its requests queued', async (t) => {
+  const sentence = (/** @type {any} */ adaptive, blocks = 6) => {
+    const records = madeUp({ 'round-robin': { p50: 300, errors: 0, queued: 3 }, adaptive }, blocks)
+    return answerSentences([], strategyFigures(JUDGED, records, 'crowded'), null)[0]
+  }
+  t.match(
+    sentence({ p50: 400, errors: 0, queued: 60 }),
+    /16\.7 % of adaptive's requests .* 0\.8 % of round robin's: until answers/,
+  )
+  t.match(sentence({ p50: 400, errors: 0, queued: 0 }), /queues do not explain it/)
+  t.notMatch(sentence({ p50: 301, errors: 0, queued: 60 }), 'queued', 'it may be chance')
+  t.notMatch(sentence({ p50: 400, errors: 0, queued: 60 }, 3), 'queued', 'too few blocks')
+  const counts = {
+    bin_ms: 100,
+    names: [],
+    from_s: 0,
+    to_s: 0,
+    endpoints: [{ requests: [4, 4], errors: [], queued: [0, 2] }],
+  }
+  t.equal(queuedRatio([counts, counts]), 1 / 4)
+})
+
+t.test('the simulation speaks of each number under way, and explains only what it knows', async (t) => {
+  const gains = (/** @type {number} */ gain) => ({ p25_ms: gain, p50_ms: gain, p75_ms: gain, p95_ms: gain })
+  const few = { samples: 20, draws: 2000, all_lower_ratio: 0.05, as_published_ratio: 0, half_of_draws: {} }
+  const sentence = (/** @type {number[]} */ [none, uneven, noneMany, unevenMany]) => {
+    const world = (/** @type {string} */ name, workers = 1, gain = 1) => ({ world: name, workers, gains: gains(gain) })
+    const found = [
+      world(NO_MEMORY, 1, none),
+      world('uneven', 1, uneven),
+      world(NO_MEMORY, 16, noneMany),
+      world('uneven', 16, unevenMany),
+    ]
+    return answerSentences([], [], /** @type {any} */ ({ worlds: found, few }))[0]
+  }
+  const usual = sentence([1, 0.8, 1, 1.2])
+  t.match(usual, 'With 1 under way all four percentiles are lower over "uneven", and not over "equal, no memory".')
+  t.match(
+    usual,
+    'With 16 under way all four percentiles are lower over none, and not over "equal, no memory" and "uneven".',
+  )
+  t.match(usual, 'Over "equal, no memory" there is nothing to gain')
+  t.notMatch(sentence([0.9, 0.8, 1, 1.2]), 'nothing to gain')
+})

@@ -1,0 +1,85 @@
+import t from 'tap'
+import { maximaOf } from '../../../../../tuning/experiments/compare/steps.js'
+import { compareText } from '../../../../../tuning/experiments/compare/tables.js'
+import { answerSentence, boundOf, differencesOf, problemOf } from '../../../../../tuning/experiments/compare/verdict.js'
+import { PLAN, runOf } from '../../../../support/made-up/compare.js'
+
+t.test('two equals are tied in 19 of 20 runs', async (t) => {
+  const runs = 20
+  const tied = Array.from({ length: runs }, (_, seed) => differencesOf(PLAN, runOf({ seed }))).filter((differences) => {
+    return differences.every((difference) => difference.tied)
+  })
+  t.ok(tied.length / runs >= 0.9, `${tied.length} of ${runs} are tied`)
+  t.match(answerSentence(differencesOf(PLAN, runOf({ seed: 3 }))), /^Tied: nothing tells A from B \(p50 at 1, /)
+})
+
+t.test('a side that is slower by 10 % is found', async (t) => {
+  const found = Array.from({ length: 10 }, (_, seed) => differencesOf(PLAN, runOf({ b: 1.1, noise: 0.03, seed })))
+  const right = found.filter((differences) =>
+    differences.some(({ tied, ratio, better }) => !tied && ratio > 1 === (better === 'less')),
+  )
+  t.ok(right.length >= 9, `${right.length} of 10`)
+  t.match(answerSentence(found[0]), /B is worse than A in p50 at 1: 1\.\d\dx \[/)
+  t.match(answerSentence(differencesOf(PLAN, [])), /Too few blocks/)
+})
+
+t.test('nor are they speed: who refuses is not compared by the latency of what is left', async (t) => {
+  const differences = differencesOf(PLAN, runOf({ limit_rps: 40, limited: 'b', noise: 0.01 }))
+  t.strictSame(
+    differences.map(({ about, refused, pairs }) => [about, refused, pairs]),
+    [
+      ['p50 at 1', ['B'], 0],
+      ['p50 at 10', ['B'], 0],
+      ['p50 at 100', ['B'], 0],
+      ['maximum rate', [], 10],
+    ],
+  )
+  const sentence = answerSentence(differences)
+  t.match(sentence, /Not compared: p50 at 1 \(B refused requests\), p50 at 10/)
+  t.notMatch(sentence, /better/)
+})
+
+t.test('a maximum of the generator, or of the ladder, is no maximum of a service', async (t) => {
+  const full = (/** @type {any} */ { cell, experiment }) => (cell === 'b' && experiment.startsWith('max/') ? 0.95 : 0.2)
+  const records = runOf({ generator: full })
+  t.equal(boundOf(records, 'a'), null)
+  t.equal(boundOf(records, 'b'), 'the generator was the limit')
+  const differences = differencesOf(PLAN, records)
+  t.match(differences[3], { about: 'maximum rate', pairs: 0 })
+  t.strictSame(differences[3].bounded, ['B: the generator was the limit'])
+  t.match(answerSentence(differences), /Not compared: maximum rate \(B: the generator was the limit\)/)
+  t.match(compareText({ plan: PLAN }, records), /\nB: at least [12],\d{3}\/s: the generator was the limit\.\n/)
+
+  const plan = { per_worker_rps: 1 }
+  const slow = runOf({ plan, noise: 0 })
+  t.match(maximaOf(slow, 'a')[0], { rps: 640, workers: 640, rising: true })
+  t.match(
+    compareText({ plan: { ...PLAN, ...plan } }, slow),
+    /A: at least 640\/s: the last rung, 640 workers, still brought more/,
+  )
+  t.match(answerSentence(differencesOf(PLAN, slow)), /Not compared: maximum rate \(A: the last rung/)
+})
+
+t.test('two that are alike by the generator alone are not tied', async (t) => {
+  const full = (/** @type {any} */ { load }) => (load.connections === 100 ? 1 : 0.2)
+  const [, , equal] = differencesOf(PLAN, runOf({ generator: full }))
+  t.equal(equal.about, 'p50 at 100')
+  t.strictSame(equal.bounded, ['the generator was the limit of A and B'])
+  const [, , slower] = differencesOf(PLAN, runOf({ generator: full, b: 2 }))
+  t.equal(slower.tied, false, 'what differs all the same does')
+  t.strictSame(slower.bounded, [])
+})
+
+t.test('without a valid trial of a side there is no answer; who refuses always is said to', async (t) => {
+  t.equal(problemOf(runOf({})), null)
+  t.match(
+    problemOf(runOf({ invalid: ({ cell }) => cell === 'b' })),
+    /^B answered not one request with success in a valid/,
+  )
+  t.match(problemOf([]), /^A answered not one request/)
+  const refusing = runOf({ limit_rps: 0, noise: 0 })
+  t.equal(problemOf(refusing), null)
+  const sentence = answerSentence(differencesOf(PLAN, refusing))
+  t.match(sentence, /^Nothing tells A from B: A and B refused requests at every concurrency/)
+  t.notMatch(sentence, /^Too few blocks/)
+})

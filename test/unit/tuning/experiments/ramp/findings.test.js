@@ -1,0 +1,238 @@
+import t from 'tap'
+import { agreementSentence, agreementsOf, waitingShare } from '../../../../../tuning/experiments/ramp/agreement.js'
+import {
+  costPerMillion,
+  costRatio,
+  PRICE,
+  perHour,
+  replacement,
+  STORAGE,
+} from '../../../../../tuning/experiments/ramp/cost.js'
+import { findingsOf } from '../../../../../tuning/experiments/ramp/findings.js'
+import { PUBLISHED, publishedCost } from '../../../../../tuning/experiments/ramp/published.js'
+import { sentencesOf } from '../../../../../tuning/experiments/ramp/sentences.js'
+import { rampReport } from '../../../../../tuning/experiments/ramp/tables.js'
+import { generatorShare } from '../../../../../tuning/stats/generator-share.js'
+import { PLAN, price, runOf, service } from './services.js'
+
+t.test('without noise the ratio is exact: eight of 50/s do the work of one of 400/s', async (t) => {
+  const records = runOf(PLAN, { a: service(50, 20), b: service(400, 20) }, { noise: 0 })
+  const { work, series } = findingsOf(PLAN, records)
+  t.strictSame(
+    series.map(({ rps, workers }) => [rps.estimate, workers].map((value) => Number(value.toFixed(6)))),
+    [
+      [50, 10],
+      [400, 80],
+    ],
+  )
+  t.strictSame(
+    [work?.low, work?.ratio, work?.high].map((value) => Number(value?.toFixed(6))),
+    [8, 8, 8],
+  )
+})
+
+t.test('with noise the interval of the ratio holds the true value', async (t) => {
+  const found = Array.from({ length: 16 }, (_, seed) => {
+    const plan = { ...PLAN, mix: { ...PLAN.mix, seed } }
+    return findingsOf(plan, runOf(plan, { a: service(200, 20), b: service(400, 20) }))
+  })
+  const errors = found.map(({ work }) => Math.abs(Math.log(Number(work?.ratio) / 2)))
+  t.ok(Math.max(...errors) < Math.log(1.1), `${Math.max(...errors)}`)
+  const covered = found.filter(({ work }) => work && work.low <= 2 && work.high >= 2)
+  t.ok(covered.length >= 14, `${covered.length} of 16 intervals hold 2`)
+  for (const { series } of found) {
+    const [a, b] = series
+    t.ok(a.rps.low < 206 && a.rps.high > 194 && Math.abs(b.workers - 80) < 8, JSON.stringify(series))
+  }
+})
+
+t.test('what is not reached is said, and nothing is made of it', async (t) => {
+  const plan = { ...PLAN, blocks: 2, most_workers: 50, prices: { a: price(1), b: price(1) } }
+  const records = runOf(plan, { a: service(1e6, 1), b: service(100, 1) })
+  const findings = findingsOf(plan, records)
+  const text = sentencesOf(plan, findings).join('\n')
+  t.match(text, /A \(http:\/\/a\/\): ceiling of 200 ms not reached with 50 workers, the most allowed \(--max-workers\)/)
+  t.match(text, /is not known: A lacks the ceiling/)
+  t.match(findings.cost, { a: null, b_to_a: null })
+  t.ok(findings.cost.b)
+  const slow = sentencesOf(plan, findingsOf(plan, runOf(plan, { a: service(1e6, 500), b: service(100, 1) })))
+  t.match(slow[0], /even 1 worker had to wait longer/)
+  const refusing = (/** @type {any} */ load) => ({ ...service(1000, 1)(load), fails: load.connections > 20 })
+  t.match(
+    sentencesOf(plan, findingsOf(plan, runOf(plan, { a: refusing, b: refusing })))[0],
+    /A .* fails requests from somewhere between 16 and 2\d workers on, .* with at least/,
+  )
+})
+
+t.test('of a rate that is a lower bound no ratio and no cost is made', async (t) => {
+  const plan = { ...PLAN, prices: { a: price(1), b: price(1) } }
+  const full = (/** @type {any} */ load) => ({ ...service(400, 20)(load), generator: 0.97 })
+  const refusing = (/** @type {any} */ load) => ({ ...service(400, 20)(load), fails: load.connections > 20 })
+  const rows = /** @type {[any, RegExp][]} */ ([
+    [full, /work of one B is not known, nor at what cost: autocannon was at its own limit on B, so that/],
+    [refusing, /work of one B is not known, nor at what cost: B fails requests before it is at the ceiling, so that/],
+  ])
+  for (const [b, why] of rows) {
+    const findings = findingsOf(plan, runOf(plan, { a: service(200, 20), b }))
+    t.match(findings, { work: null, cost: { b: null, b_to_a: null } })
+    t.ok(findings.cost.a)
+    const text = sentencesOf(plan, findings).join('\n')
+    t.match(text, why)
+    t.match(text, /^B .*with at least [34]\d\d /m)
+    t.notMatch(text, /of A do the work of one B at the ceiling/)
+  }
+})
+
+t.test('of a ceiling that less than half of the blocks met no figure is made', async (t) => {
+  /** @type {(lost: number) => any} */
+  const found = (lost) => {
+    const invalid = (/** @type {any} */ { experiment }) => {
+      const [, block, key] = experiment.split('/')
+      return key.startsWith('a:') && Number(block) < lost
+    }
+    const findings = findingsOf(PLAN, runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid }))
+    return { findings, text: sentencesOf(PLAN, findings).join('\n') }
+  }
+  t.match(found(2).text, /^A .* passes a mean latency of 200 ms at .*\(met in 6 of 8 blocks\)\.$/m)
+  const { findings, text } = found(5)
+  t.match(findings.series[0], { blocks: 0, met: 3, tried: 8, workers: Number.NaN })
+  t.match(text, /^A .*: a mean latency of 200 ms was met in 3 of 8 blocks only, of which no figure is made\.$/m)
+  t.match(text, /is not known: A lacks the ceiling/)
+  t.equal(findings.work.pairs, 0)
+})
+
+t.test('without a block that both sides met there is no ratio', async (t) => {
+  const plan = { ...PLAN, blocks: 2 }
+  const invalid = (/** @type {any} */ { experiment }) => /^ramp\/0\/a:|^ramp\/1\/b:/.test(experiment)
+  const findings = findingsOf(plan, runOf(plan, { a: service(200, 20), b: service(400, 20) }, { invalid }))
+  t.match(sentencesOf(plan, findings).join('\n'), /is not known: no block has both\./)
+})
+
+t.test('what B costs for the same work is a verdict only with an interval', async (t) => {
+  const text = (/** @type {number} */ blocks) => {
+    const plan = { ...PLAN, blocks, prices: { a: price(0.192), b: price(0.312) } }
+    const records = runOf(plan, { a: service(200, 20), b: service(400, 20) }, { noise: 0.01 })
+    return sentencesOf(plan, findingsOf(plan, records)).join('\n')
+  }
+  t.match(text(8), /The same work on B costs 0\.8\d \[0\.\d\d–0\.\d\d\]x of what it costs on A: cheaper\./)
+  t.match(text(3), /The same work on B costs 0\.8\dx of what it costs on A \(too few blocks for an interval\)\./)
+})
+
+t.test('an invalid trial is repeated twice at most; its climb then ends, and the others go on', async (t) => {
+  const once = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid: (_, number) => number === 3 })
+  t.equal(once[3].experiment, once[4].experiment)
+  t.equal(findingsOf(PLAN, once).series[0].blocks, 8)
+  const bad = (/** @type {any} */ step) => step.experiment.startsWith('ramp/0/a:')
+  const lost = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid: bad })
+  t.equal(lost.filter(bad).length, 3)
+  t.strictSame(
+    findingsOf(PLAN, lost).series.map(({ blocks }) => blocks),
+    [7, 8],
+  )
+})
+
+t.test('two drivers agree, or it is said why they do not', async (t) => {
+  const plan = { ...PLAN, sides: { a: { url: 'http://a/' } }, drivers: ['autocannon', 'wrk'] }
+  const check = (/** @type {any} */ other, blocks = 8) => {
+    const records = runOf({ ...plan, blocks }, { 'a:autocannon': service(400, 20), 'a:wrk': other })
+    const [agreement] = agreementsOf(plan, records, findingsOf(plan, records))
+    return agreementSentence(agreement)
+  }
+  t.match(
+    check(service(400, 20)),
+    /wrk and autocannon on A agree within 10 %: wrk's rate at the ceiling is (1\.0|0\.9)/,
+  )
+  const busy = (/** @type {any} */ load) => ({ ...service(200, 20)(load), generator: 0.97 })
+  t.match(
+    check(busy),
+    /do not agree within 10 %: .* 0\.\d\dx .*wrk used or waited for 97 % of what it may have of the cores: it/,
+  )
+  const idling = (/** @type {any} */ load) => ({ ...service(200, 20)(load), waits: 0.6 })
+  t.match(check(idling), /wrk's workers waited for answers only \d\d % of their time/)
+  t.match(check(service(200, 20)), /neither generator was seen at a limit of its own: perhaps they load/)
+  t.match(check(service(1e6, 1)), /wrk did not meet the ceiling, 1,000 workers being the most it tried/)
+  const unknown =
+    /whether wrk and autocannon on A agree within 10 % cannot be told: .* one driver differ by 1\.\d\dx: too few, or/
+  t.match(check(service(600, 20), 2), unknown, 'too few blocks')
+  t.match(check(service(400, 20), 2), unknown, 'nor do they agree by luck')
+  t.match(check(service(440, 20)), unknown, 'the interval holds both')
+  const busier = (/** @type {any} */ load) => ({ ...service(440, 20)(load), generator: 0.97 })
+  t.notMatch(check(busier), /limited itself/, 'and a gap that may be none has no cause')
+})
+
+t.test('workers that always wait for an answer are told from those that do not', async (t) => {
+  const share = (/** @type {number} */ completed, /** @type {number} */ sent, success_ratio = 1) => {
+    const traffic = { completed, sent, success_ratio, latency_ms: { mean: 100 } }
+    return Math.round(100 * waitingShare(/** @type {any} */ ({ load: { connections: 10, duration_s: 1 }, traffic })))
+  }
+  t.equal(share(105, 105), 100, 'ten workers, ten answers a second each, the last ones after the end')
+  t.equal(share(95, 105), 100, 'ten workers, whose last requests were cut off')
+  t.equal(share(53, 53), 50)
+  t.same(share(53, 53, 0.9), Number.NaN, 'what failed took time, too, which is not of the generator')
+  t.same(share(53, 90), Number.NaN, 'nor is what was lost')
+})
+
+t.test('a generator is full by the cores that its threads can use', async (t) => {
+  const share = (/** @type {number | undefined} */ threads) => {
+    const probes = { generator: { cpu_core_ratio: 0.9, run_delay_ratio: 0.1, cores: '0-3' } }
+    return generatorShare(/** @type {any} */ ({ traffic: { threads }, probes }))
+  }
+  t.equal(share(1), 1, 'wrk with a number of workers that does not divide by the cores')
+  t.equal(share(2), 0.5)
+  t.equal(share(8), 0.25)
+  t.equal(share(undefined), 1, 'a driver that is one process')
+})
+
+t.test("the lab's own disks and memory are those of a side only where it is here", async (t) => {
+  const kernel = (/** @type {number} */ bytes) => {
+    return { disk: { read_bytes: 0, written_bytes: bytes, busy_ratio: 0.5 }, memory_available_bytes: 2 ** 30 }
+  }
+  const report = (/** @type {Record<string, string>} */ kinds) => {
+    const records = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { noise: 0 }).map((record) => {
+      const { cell, traffic, probes } = record
+      const bytes = traffic.completed * (cell === 'a' ? 1000 : 3000)
+      return { ...record, target: { kind: kinds[cell] }, probes: { ...probes, kernel: kernel(bytes) } }
+    })
+    const run = { plan: PLAN, argv: [], run_id: 'x', started_at: '', machine: {}, versions: {} }
+    return rampReport(run, records)
+  }
+  const here = report({ a: 'local', b: 'local' })
+  t.match(here, /\| disk, B to A.*\| +3\.00x \|/, 'by request, though B answered twice as many')
+  t.match(here, /free memory/)
+  const elsewhere = report({ a: 'url', b: 'url' })
+  t.match(elsewhere, /\| disk, B to A.*\| +– \|/)
+  t.notMatch(elsewhere, /free memory|disk busy/)
+})
+
+t.test('the published cost, from its inputs: 18.75 %, not 23 %', async (t) => {
+  const { cost } = PUBLISHED
+  const { machines, withStorage, withRoots } = publishedCost()
+  const near = (/** @type {number} */ a, /** @type {number} */ b, within = 1e-9) =>
+    t.ok(Math.abs(a - b) <= within, `${a}, ${b}`)
+  near(machines.saved_per_hour, cost.saved_per_hour)
+  near(machines.saved_ratio, 0.1875)
+  near(machines.saved_ratio, 0.072 / 0.384)
+  near(machines.surcharge_ratio, cost.headline_ratio, 0.005)
+  t.not(
+    Math.round(machines.saved_ratio * 100),
+    Math.round(cost.headline_ratio * 100),
+    'the headline is of the other price',
+  )
+  near(machines.saved_per_month, cost.saved_per_month, 3)
+  near(withStorage.saved_per_month - machines.saved_per_month, cost.storage_per_month)
+  near(withStorage.saved_per_month, cost.saved_with_storage_per_month, 3)
+  near(withRoots.saved_per_month, cost.saved_with_roots_per_month, 3)
+  near(replacement(price(0.192), price(0.312), 2).saved_per_hour, 0.072)
+})
+
+t.test('a price and a rate give the cost of a million requests', async (t) => {
+  const million = costPerMillion(price(0.36), { estimate: 100, low: 50, high: 200 })
+  t.strictSame(million, { estimate: 1, low: 0.5, high: 2 }, '0.36 an hour are 0.0001 a second')
+  t.ok(Math.abs(perHour(price(0.192, 730)) - 0.292) < 1e-12)
+  const twice = costRatio(price(1), price(2), { estimate: 2, low: 1, high: 4 })
+  t.strictSame(twice, { estimate: 1, low: 0.5, high: 2 })
+  t.equal(PRICE.parse('0.192/h'), 0.192)
+  for (const wrong of ['0.192', '0/h', '-1/h', '1/m', '1e3/h']) t.equal(PRICE.parse(wrong), undefined, wrong)
+  t.strictSame(STORAGE.parse('1100GBx0.10'), { storage_gb: 1100, per_gb_month: 0.1 })
+  for (const wrong of ['1100x0.1', 'GBx0.1', '5GB', '5GBx']) t.equal(STORAGE.parse(wrong), undefined, wrong)
+})

@@ -1,0 +1,135 @@
+import { parse } from 'dotenv'
+import t from 'tap'
+import { conclusionsOf } from '../../../../../tuning/experiments/article/conclusions.js'
+import { nextStep as nextArticleStep, offeredHere, PUBLISHED } from '../../../../../tuning/experiments/article/steps.js'
+import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
+import { envFile, recommendationOf } from '../../../../../tuning/experiments/tune/recommend.js'
+import { nextStep } from '../../../../../tuning/experiments/tune/steps.js'
+import { gainText } from '../../../../../tuning/experiments/tune/tables.js'
+import { recordsOf } from '../../../../support/simulated/records.js'
+import { createService } from '../../../../support/simulated/service.js'
+
+t.test('a matrix has as many blocks as an interval needs', async (t) => {
+  t.equal(matrixOf([{ name: 'POOL_MAX', levels: ['20', '5', '10'] }]).blocks, 6)
+  t.equal(matrixOf(['POOL_MAX', 'BATCH_SLOTS'].map((name) => ({ name, levels: ['1', '2', '3'] }))).blocks, 2)
+})
+
+const PLAN = /** @type {any} */ ({
+  knobs: [
+    { name: 'POOL_MAX', levels: ['20', '5'] },
+    { name: 'SEMI_SPACE_MB', levels: ['16', '64'] },
+    { name: 'LOG_LEVEL', levels: ['debug', 'info'] },
+  ],
+  ...{
+    driver: 'paced',
+    capacity_rps: null,
+    connections: [64],
+    duration_s: 1,
+    warmup_s: 0.5,
+    blocks: 3,
+    mix: { seed: 2 },
+    slo: { p99_ms: 100, success_ratio: 1 },
+  },
+})
+PLAN.cells = matrixOf(PLAN.knobs).cells
+PLAN.anchor = PLAN.cells[0]
+
+/** A target whose pool decides what gets through, and whose young generation decides the price. */
+const serve = createService(({ cell }) => ({
+  capacity_rps: cell?.includes('POOL_MAX=5') ? 500 : 1000,
+  limit: 'pool-size',
+  cpu_us: cell?.includes('SEMI_SPACE_MB=64') ? 50 : 100,
+}))
+
+/** @param {Parameters<typeof recordsOf>[1]} next @param {any} plan @param {any[]} [notApplied] */
+function runOf(next, plan, notApplied) {
+  return recordsOf(plan, next, serve, { notApplied })
+}
+
+t.test('a matrix: the capacity of the anchor, every cell in every block at shares of it, the finalists', async (t) => {
+  const records = runOf(nextStep, PLAN)
+  const blocks = records.filter(({ experiment }) => experiment.startsWith('block/'))
+  t.equal(blocks.length, 3 * (7 + 3) * 3)
+  const rates = new Set(blocks.map(({ load }) => load.rate_rps))
+  t.equal(rates.size, 3)
+  const searched = records.filter(({ experiment }) => experiment === 'final/search').map(({ cell }) => cell)
+  t.strictSame([...new Set(searched)], ['POOL_MAX=20 SEMI_SPACE_MB=64 LOG_LEVEL=debug', PLAN.anchor])
+  for (const length of [0, 5, 40, 80]) {
+    t.match(
+      nextStep(PLAN, records.slice(0, length), []),
+      { experiment: records[length].experiment },
+      'goes on where it was cut off',
+    )
+  }
+})
+
+t.test(
+  'recommended: what lets more through, else what costs less; never what is not for speed to decide',
+  async (t) => {
+    const records = runOf(nextStep, PLAN)
+    const { levels, choices } = recommendationOf(PLAN, records)
+    t.strictSame(levels, { POOL_MAX: '20', SEMI_SPACE_MB: '64', LOG_LEVEL: 'debug' })
+    t.match(choices[1], { by: 'cpu', effect: { tied: false } })
+    const file = envFile(levels, ['a note'])
+    t.strictSame(parse(file), { POOL_MAX: '20', LOG_LEVEL: 'debug' })
+    t.match(file, /^# a note\n/)
+    t.match(file, /# SEMI_SPACE_MB=64: node --max-semi-space-size=64/)
+  },
+)
+
+t.test('a cell that cannot be had is left out', async (t) => {
+  const out = [{ cell: PLAN.cells[3], because: 'no right' }]
+  const records = runOf(nextStep, PLAN, out)
+  t.notOk(records.some(({ cell }) => cell === PLAN.cells[3]))
+  t.strictSame(runOf(nextStep, PLAN, [{ cell: PLAN.anchor, because: 'no' }]), [])
+})
+
+t.test('what two capacities are to each other goes from end to end of their intervals', async (t) => {
+  const anchor = { low_rps: 4000, high_rps: 5000 }
+  t.strictSame(gainText({ low_rps: 20_000, high_rps: 24_000 }, anchor), [
+    'All together: 4.0x to 6.0x the capacity of the anchor.',
+  ])
+  const gains = gainText({ low_rps: 20_000, high_rps: null }, anchor)
+  t.equal(gains.length, 1)
+  t.match(gains[0], /at least 4\.0x the/)
+  t.strictSame(gainText({ low_rps: 20_000, high_rps: null }, { low_rps: 4000, high_rps: null }), [], 'nothing is known')
+  t.strictSame(gainText({ low_rps: null, high_rps: 1000 }, anchor), [])
+})
+
+t.test("the article's rows, by both generators, at the shares of the peak that were published", async (t) => {
+  const plan = { blocks: 2, duration_s: 1, mix: { seed: 1 } }
+  const records = runOf(nextArticleStep, plan)
+  t.equal(records.length, 1 + 2 * 16)
+  t.equal(offeredHere(7, 1000), 1000)
+  t.equal(offeredHere(2, 1000), 1154)
+  t.equal(PUBLISHED.rows.length, 8)
+  const unbounded = records.filter(({ load }) => load.unbounded)
+  t.equal(unbounded.length, 16)
+  t.ok(unbounded.every(({ load }) => load.driver === 'vegeta'))
+})
+
+t.test('its conclusions, tested on trials that are made up', async (t) => {
+  const plan = { blocks: 6, duration_s: 1, mix: { seed: 1 } }
+  const records = runOf(nextArticleStep, plan).map((record) => {
+    const unbounded = record.load.unbounded === true
+    const isLong = record.cell.includes('POOL_CONNECT_TIMEOUT_MS=30000')
+    const traffic = {
+      ...record.traffic,
+      status: { 201: 10 },
+      success_ratio: unbounded && !isLong ? 0.5 : 1,
+      errors: unbounded ? { 'client:ports': 90, 'server:reset': 10 } : {},
+    }
+    return { ...record, traffic }
+  })
+  const verdicts = Object.fromEntries(conclusionsOf(records).map(({ published, verdict }) => [published, verdict]))
+  t.strictSame(Object.values(verdicts), [
+    'reproduced',
+    'reproduced',
+    'refuted',
+    'refuted',
+    'refuted',
+    'refuted',
+    'refuted',
+  ])
+  t.ok(conclusionsOf([]).every(({ verdict }) => verdict === 'not measured'))
+})

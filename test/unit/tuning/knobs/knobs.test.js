@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
+import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
+import { asksForTls, pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
+import { arithmeticTable, pgbouncerTable } from '../../../../tuning/pages/more-cores.js'
+import { levelsOf } from '../../../../tuning/stats/design.js'
+
+t.test('every level that is offered is one that the knob accepts', async (t) => {
+  const offered = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))
+  const preset = Object.values(PRESETS).map((preset) => preset().knobs)
+  for (const knobs of [offered, ...preset]) {
+    t.ok(knobs.length > 0)
+    const wrong = knobs.flatMap(({ name, levels }) =>
+      levels.flatMap((level) => (KNOBS[name].accepts(level) ? [] : [`${name}=${level}`])),
+    )
+    t.strictSame(wrong, [])
+  }
+  t.strictSame(
+    offered.filter(({ levels }) => levels.length === 0),
+    [],
+  )
+})
+
+t.test('a knob on the command line', async (t) => {
+  t.strictSame(parseKnob('POOL_MAX=5,10'), { name: 'POOL_MAX', levels: ['5', '10'] })
+  /** @type {[string, RegExp][]} */
+  const wrong = [
+    ['POOL_MAX', /expected NAME=LEVEL,LEVEL/],
+    ['NOTHING=1', /with one of INSERT_MODE, .* got "NOTHING=1"/],
+    ['POOL_MAX=5,x', /a whole number from 1 to 10000, got "x"/],
+    ['POOL_MAX=5,5', /each level of POOL_MAX once/],
+    ['INSERT_MODE=fast', /one of batched, prepared/],
+    ['NOFILE=700:20000', /Node raises its soft limit to the hard one/],
+    ['SOFT_NOFILE=64', /Node raises its soft limit to the hard one/],
+  ]
+  for (const [text, message] of wrong) t.throws(() => parseKnob(text), message, text)
+})
+
+t.test('statements with a name are followed since 1.21', async (t) => {
+  const server = { host: '10.0.0.1', port: 5432, user: 'redline', isVerified: true, hasCa: true }
+  const config = (/** @type {string} */ version) => {
+    return pgbouncerConfig({ server, folder: '/f', port: 6432, pool_size: 7, version })
+  }
+  t.notMatch(config('1.18.0'), 'max_prepared_statements')
+  t.match(config('1.21.0'), 'max_prepared_statements = 200')
+  t.match(config('2.0.0'), 'max_prepared_statements = 200')
+  t.match(config('1.18.0'), /server_tls_sslmode = verify-full\nserver_tls_ca_file = \/f\/ca.pem/)
+  t.match(config('1.18.0'), /listen_addr = 127.0.0.1.*default_pool_size = 7/s)
+})
+
+t.test('TLS that the environment asks for is not left out behind it', async (t) => {
+  const env = { PGSSLMODE: 'verify-full' }
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db', env), true)
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db?sslmode=disable', env), false, 'the URL counts first, as with pg')
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db', {}), false)
+  t.equal(asksForTls('postgres://u:p@10.0.0.1/db?sslmode=verify-full', {}), true)
+})
+
+t.test('the preset: pools against each other, and every mode where PgBouncer has the fewer connections', async (t) => {
+  const { cells, knobs } = PRESETS.pgbouncer()
+  t.equal(new Set(cells).size, 9)
+  t.match(levelsOf(cells[0]), { INSERT_MODE: 'single', POOL_MAX: '20', PGBOUNCER_POOL: '0' }, 'the anchor is without')
+  const others = cells.map(levelsOf).filter(({ INSERT_MODE }) => INSERT_MODE !== 'single')
+  t.ok(others.every(({ POOL_MAX, PGBOUNCER_POOL }) => POOL_MAX === '20' && PGBOUNCER_POOL === '4'))
+  for (const cell of cells)
+    t.strictSame(
+      Object.keys(levelsOf(cell)),
+      knobs.map(({ name }) => name),
+      'in the order of the knobs',
+    )
+})
+
+t.test('the tables', async (t) => {
+  const { cells } = PRESETS.pgbouncer()
+  const run = {
+    plan: { cells: cells.slice(0, 3), anchor: cells[0] },
+    not_applied: [{ cell: cells[2], because: 'no PgBouncer' }],
+  }
+  const trial = (/** @type {string} */ cell, /** @type {string} */ kind, /** @type {number} */ goodput_rps) => ({
+    cell,
+    experiment: `block/0/0/${kind}`,
+    outcome: { verdict: 'pass' },
+    traffic: { goodput_rps, success_ratio: 0.5, ok_latency_ms: { p99: 12 } },
+    probes: { api: { cpu_us_per_request: 70 } },
+    settings: { PGBOUNCER: '1.18.0' },
+  })
+  const records = cells
+    .slice(0, 2)
+    .flatMap((cell, i) => ['below', 'at', 'above'].map((kind) => trial(cell, kind, 1000 / (i + 1))))
+  const text = pgbouncerTable(run, /** @type {any} */ (records))
+  t.match(text, /PgBouncer 1.18.0 in transaction mode, a database 5 ms away/)
+  t.match(text, /single +\| +20 +\| +none +\| +50.00 % +\| +12.0 ms +\| +1,000\/s +\| +1 \| +70.0/)
+  t.match(text, /single +\| +20 +\| +4 +\|.*500\/s.*0.50x/)
+  t.match(text, /Not applied: .*PGBOUNCER_POOL=20: no PgBouncer/)
+
+  const swept = JSON.parse(readFileSync('tuning/evidence/sweep-batched/run.json', 'utf8'))
+  const lines = readFileSync('tuning/evidence/sweep-batched/trials.ndjson', 'utf8').trim().split('\n')
+  const arithmetic = arithmeticTable(
+    swept,
+    lines.map((line) => JSON.parse(line)),
+  )
+  t.match(arithmetic, /^Arithmetic, not a measurement/)
+  const [one, two] = [...arithmetic.matchAll(/^\| *([\d,]+)\/s/gm)].map(([, rate]) => Number(rate.replaceAll(',', '')))
+  t.equal(two, 2 * one)
+  t.ok(one <= swept.capacity.low_rps)
+})

@@ -1,0 +1,68 @@
+import t from 'tap'
+import { factorial, levelsOf, nameOf, oneAtATime, visitsOf } from '../../../../tuning/stats/design.js'
+
+const KNOBS = [
+  { name: 'POOL_MAX', levels: ['20', '5', '40'] },
+  { name: 'NOFILE', levels: ['1024', '700'] },
+]
+
+t.test('every combination, the first with every knob at its first level', async (t) => {
+  const cells = factorial(KNOBS)
+  t.equal(cells.length, 6)
+  t.equal(new Set(cells.map(nameOf)).size, 6)
+  t.strictSame(cells[0], { POOL_MAX: '20', NOFILE: '1024' })
+})
+
+t.test('one knob at a time', async (t) => {
+  t.strictSame(oneAtATime(KNOBS).map(nameOf), [
+    'POOL_MAX=20 NOFILE=1024',
+    'POOL_MAX=5 NOFILE=1024',
+    'POOL_MAX=40 NOFILE=1024',
+    'POOL_MAX=20 NOFILE=700',
+  ])
+})
+
+t.test('a name gives its levels back', async (t) => {
+  const cells = factorial(KNOBS)
+  t.equal(cells.length, 6)
+  for (const cell of cells) t.strictSame(levelsOf(nameOf(cell)), cell)
+})
+
+t.test(
+  'each block has every cell once, in an order of its own, and the anchor at its start, middle and end',
+  async (t) => {
+    const cells = ['a', 'b', 'c', 'd', 'e']
+    const design = { cells, anchor: 'a', blocks: 20, seed: 3 }
+    const visits = visitsOf(design)
+    t.strictSame(visits, visitsOf(design), 'the seed decides')
+    const orders = new Set()
+    for (let block = 0; block < 20; block++) {
+      const own = visits.filter((visit) => visit.block === block)
+      t.strictSame(
+        own.map(({ position }) => position),
+        [0, 1, 2, 3, 4, 5, 6],
+      )
+      const order = own.map(({ cell }) => cell)
+      t.strictSame([order[0], order[3], order[6]], ['a', 'a', 'a'])
+      t.strictSame(order.filter((cell) => cell !== 'a').sort(), ['b', 'c', 'd', 'e'])
+      orders.add(order.join())
+    }
+    t.ok(orders.size > 5, `${orders.size} different orders of 24`)
+    const plain = visitsOf({ ...design, anchor: null })
+    t.equal(plain.length, 20 * 5)
+    const first = visitsOf({ ...design, anchor: null, blocks: 1 })
+    const next = visitsOf({ ...design, anchor: null, blocks: 1, seed: 4 })
+    t.strictSame(
+      plain.slice(0, 10),
+      [...first, ...next.map((visit) => ({ ...visit, block: 1 }))],
+      'each block is shuffled by the next seed',
+    )
+  },
+)
+
+t.test('an anchor alone is still visited three times a block', async (t) => {
+  t.strictSame(
+    visitsOf({ cells: ['a'], anchor: 'a', blocks: 1, seed: 1 }).map(({ cell }) => cell),
+    ['a', 'a', 'a'],
+  )
+})

@@ -1,0 +1,177 @@
+import { duration, helpText, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
+import { localPlan } from '../../../load/run/plan.js'
+import { runExperiment } from '../../../load/run/run.js'
+import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
+import { ablatePictures, ablateSentence } from './pictures.js'
+import { createService } from './service.js'
+import { STAGE_NAMES } from './stages.js'
+import { CONSUMERS, durationOf, nextStep } from './steps.js'
+import { ablateReport, ablateText, budgetsOf } from './tables.js'
+import { conclusionsOf, problemOf } from './verdict.js'
+
+/**
+ * @import { Report } from '../../../load/report/write.js'
+ * @import { NotAppliedCell } from '../../../load/run/run.js'
+ * @import { Verb } from '../../../load/run/verb.js'
+ * @import { AblatePlan, Records } from './steps.js'
+ */
+
+const DEFAULTS = { rate: 3000, seed: 1, consumers: Object.keys(CONSUMERS) }
+
+/** Six blocks are the least that give an interval. */
+const USUAL = { rounds: 300, blocks: 8, duration: 1000 }
+const QUICK = { rounds: 60, blocks: 1, duration: 200 }
+/** The intervals go by ranks of all pairs of rounds. */
+const MOST_ROUNDS = 1000
+const TIMEOUT_S = 10
+const MAX_SLOW_US = 100_000
+
+/** Stages that several requests have in common, so that a wait in them is not each request's own. */
+const SHARED = /** @type {Record<string, string[]>} */ ({
+  batched: ['pool', 'commit', 'database'],
+  pipelined: ['pool'],
+})
+
+const FLAGS = {
+  stages: {
+    value: 'A,B',
+    about: `to remove (default all: ${STAGE_NAMES.join(', ')})`,
+    ...namesOf(STAGE_NAMES),
+  },
+  consumers: {
+    value: 'A,B',
+    about: `who asks; the budget is the first one's, and what gets through that of the closed loops (default ${DEFAULTS.consumers.join(',')})`,
+    ...namesOf(DEFAULTS.consumers),
+  },
+  rate: {
+    value: 'N',
+    about: `requests per second of the open loop, well below what it takes (default ${DEFAULTS.rate})`,
+    ...wholeNumber(1, 100_000),
+  },
+  slow: {
+    value: 'STAGE=TIME',
+    about: 'plant so much CPU in a stage, such as validate=20us, to see that it is found',
+    parse: planted,
+    expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
+  },
+  rounds: {
+    value: 'N',
+    about: `of turns over all variants, for the budget (default about ${USUAL.rounds})`,
+    ...wholeNumber(1, MOST_ROUNDS),
+  },
+  blocks: {
+    value: 'N',
+    about: `passes of the closed loops over all variants (default ${USUAL.blocks})`,
+    ...wholeNumber(1, 1000),
+  },
+  duration: {
+    value: 'TIME',
+    about: `of each trial of the closed loops (default ${USUAL.duration / 1000}s)`,
+    parse: duration,
+    expected: 'a time such as 500ms, 10s or 2m',
+  },
+  quick: { value: '', about: 'fewer rounds, and each closed loop once: under two minutes' },
+  seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  ...SSH_FLAGS,
+  ...RUN_FLAGS,
+}
+
+const EXAMPLES = `  npm run ablate -- --quick
+  npm run ablate -- --stages database,commit --consumers autocannon,client
+  npm run ablate -- --stages validate --consumers paced --slow validate=20us
+  INSERT_MODE=batched npm run ablate
+  npm run ablate -- --quick --ssh ubuntu@host --database-url 'postgres://…'`
+
+/** @type {Report} */
+const REPORT = { markdown: ablateReport, sentence: ablateSentence, pictures: ablatePictures }
+
+/**
+ * `npm run ablate`: which stage of the work is the bottleneck?
+ *
+ * @type {Verb}
+ */
+export const ablate = {
+  about: 'which stage of the work is the bottleneck?',
+  report: REPORT,
+  help: helpText('npm run ablate [-- flags]\n\nWhich stage of POST /user is the bottleneck?', FLAGS, EXAMPLES),
+
+  async run(argv, io) {
+    const insertMode = io.environment.settings.INSERT_MODE || undefined
+    const { results, run, plan, json, databaseUrl } = openRun('ablate', FLAGS, argv, (given) =>
+      planOf(given, insertMode),
+    )
+    io.progress.note(`${plan.rounds} rounds of turns: about ${Math.ceil(durationOf(plan) / 60)} min in all`)
+    const service = createService(plan, insertMode)
+    try {
+      const ended = await runExperiment(
+        {
+          run,
+          plan,
+          results,
+          databaseUrl,
+          next: (records, notApplied) => nextStep(plan, records, notApplied),
+          answer: (records, notApplied) => ({ capacity: null, limit: null, ...answerOf(plan, records, notApplied) }),
+          open: (cell, place) => service.open(String(cell), place),
+          report: REPORT,
+        },
+        io,
+      )
+      return { ...ended, text: ablateText(ended.run, ended.records), folder: results.folder, json }
+    } finally {
+      await service.stop()
+    }
+  },
+}
+
+/** @param {Record<string, any>} given @param {string} [insertMode] @returns {AblatePlan} */
+export function planOf(given, insertMode = '') {
+  const usual = given.quick ? QUICK : USUAL
+  const duration_s = (given.duration ?? usual.duration) / 1000
+  const asked = given.stages ?? STAGE_NAMES
+  const slow_us = given.slow ?? {}
+  const [slow] = Object.keys(slow_us)
+  if (slow && !asked.includes(slow)) throw new UsageError(`--slow: expected one of --stages, got ${slow}`)
+  if (SHARED[insertMode]?.includes(slow)) {
+    throw new UsageError(`--slow: expected a stage of each request's own, got ${slow} with INSERT_MODE=${insertMode}`)
+  }
+  return {
+    ...localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S }),
+    ssh: sshPlanOf(given),
+    stages: STAGE_NAMES.filter((stage) => asked.includes(stage)),
+    slow_us,
+    consumers: given.consumers ?? DEFAULTS.consumers,
+    rate_rps: given.rate ?? DEFAULTS.rate,
+    rounds: given.rounds ?? usual.rounds,
+    blocks: given.blocks ?? usual.blocks,
+  }
+}
+
+/**
+ * @param {AblatePlan} plan
+ * @param {Records} records
+ * @param {NotAppliedCell[]} notApplied
+ */
+function answerOf(plan, records, notApplied) {
+  const budgets = budgetsOf(plan, records)
+  return { budgets, answer: conclusionsOf(plan, records, budgets), problem: problemOf(plan, records, notApplied) }
+}
+
+/** A flag's `parse` and `expected` for names with commas between them. @param {string[]} known */
+function namesOf(known) {
+  return {
+    parse: (/** @type {string} */ text) => {
+      const names = text.split(',')
+      const all = names.every((name, i) => known.includes(name) && names.indexOf(name) === i)
+      return all ? names : undefined
+    },
+    expected: `each at most once, of ${known.join(', ')}`,
+  }
+}
+
+/** @param {string} text @returns {Record<string, number> | undefined} */
+function planted(text) {
+  const [, stage, number] = /^([\w-]+)=(\d+(?:\.\d+)?)us$/.exec(text) ?? []
+  const us = Number(number)
+  return STAGE_NAMES.includes(stage) && us > 0 && us <= MAX_SLOW_US ? { [stage]: us } : undefined
+}

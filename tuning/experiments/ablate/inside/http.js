@@ -1,0 +1,41 @@
+import { burn, isAway, requestEnded } from './orders.js'
+import { original } from './original.js'
+
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+
+const http = await original('http.js')
+
+const READ = 'read-and-parse'
+
+/** As long as those that the lab sends, and one that it knows as its own (load/generators/mix.js). */
+const USER = Object.freeze({ email: 'user-lab-10-10000@redline.test', password: 'secret-10000' })
+
+export const { ClientGone, problem, rawProblem } = http
+
+/** @param {IncomingMessage} req @param {number} limitBytes @returns {any} */
+export function readJson(req, limitBytes) {
+  if (isAway(READ)) {
+    req.resume()
+    return USER
+  }
+  burn(READ)
+  return http.readJson(req, limitBytes)
+}
+
+/** @param {number} status @param {string} body @param {string[]} headers */
+export function json(status, body, headers) {
+  return isAway('headers') ? { status, headers: [], body } : http.json(status, body, headers)
+}
+
+/** @param {ServerResponse} res @param {any} answer */
+export function send(res, answer) {
+  if (isAway('headers')) {
+    res.sendDate = false
+    // Without it Node says neither `Connection` nor `Keep-Alive`, and keeps the connection.
+    res.removeHeader('Connection')
+  } else {
+    burn('headers')
+  }
+  http.send(res, answer)
+  requestEnded(res)
+}

@@ -1,0 +1,18 @@
+/** Where the API imports these, it gets ours, which import its own. */
+const API = new URL('../../../../api/', import.meta.url).href
+const REPLACED = /** @type {Record<string, Record<string, string>>} */ ({
+  [`${API}service.js`]: { './app.js': 'app.js', './users.js': 'users.js' },
+  [`${API}app.js`]: { './http.js': 'http.js' },
+})
+
+/**
+ * A hook of Node's module loader.
+ *
+ * @param {string} specifier
+ * @param {{ parentURL?: string }} context
+ * @param {(specifier: string, context: object) => any} next
+ */
+export function resolve(specifier, context, next) {
+  const file = REPLACED[context.parentURL ?? '']?.[specifier]
+  return file ? { url: new URL(file, import.meta.url).href, shortCircuit: true } : next(specifier, context)
+}

@@ -1,0 +1,100 @@
+import { visitsOf } from '../../../stats/design.js'
+import { WHOLE, withoutOf } from '../stages.js'
+
+/**
+ * All variants within one load, by turns of some tens of milliseconds: what slows the machine for longer than that slows
+ * all of them alike. After each change, the requests that began before it are let out first.
+ *
+ * @typedef {object} Turns
+ * @property {string[]} cells
+ * @property {number} requests of a turn
+ * @property {number} seed of the order, which is drawn for each round
+ *
+ * @typedef {[cell: number, cpu_us: number, time_us: number]} Turn per request; cell: its place in the list
+ */
+
+/**
+ * @param {Turns} turns
+ * @param {(without: string[]) => Promise<unknown>} change takes stages away; resolves when nothing is as it was before
+ */
+export function takeTurns({ cells, requests, seed }, change) {
+  /** @type {Turn[][]} whole ones */
+  const rounds = []
+  /** @type {string[]} of the round that is on */
+  let order = []
+  /** @type {Turn[]} */
+  let round = []
+  let changing = false
+  /** Counted from 1; a request is of the turn in which it began. */
+  let turn = 0
+  let older = 0
+  let inFlight = 0
+  let begun = 0
+  let ended = 0
+  /** Requests in flight, summed up over time: for each request, that is the time it took (Little's law). */
+  let area_us = 0
+  let last_us = 0
+  /** @type {{ cpu_us: number, area_us: number, begun: number, ended: number } | null} */
+  let start = null
+
+  next()
+  return {
+    /** @returns {number} what its end has to be told with */
+    began() {
+      const own = turn
+      count(1)
+      begun++
+      if (start && begun - start.begun >= requests) finish(start)
+      return own
+    },
+
+    /** @param {number} own of the request, by which those that came before the change are known: later ones may overtake them */
+    ended(own) {
+      count(-1)
+      ended++
+      if (own < turn) older--
+      if (!start && !changing && older === 0) start = { cpu_us: cpu_us(), area_us, begun, ended }
+    },
+
+    rounds: () => rounds,
+  }
+
+  /** @param {number} more requests in flight */
+  function count(more) {
+    const now_us = performance.now() * 1000
+    area_us += inFlight * (now_us - last_us)
+    last_us = now_us
+    inFlight += more
+  }
+
+  /** @param {NonNullable<typeof start>} from */
+  function finish(from) {
+    // Half of those that were under way at one end, and at the other.
+    const served = (begun - from.begun + ended - from.ended) / 2
+    const perRequest = (/** @type {number} */ us) => Math.round((us / served) * 10) / 10
+    const cell = cells.indexOf(order[round.length])
+    round.push([cell, perRequest(cpu_us() - from.cpu_us), perRequest(area_us - from.area_us)])
+    next()
+  }
+
+  function next() {
+    if (round.length === order.length) {
+      if (round.length > 0) rounds.push(round)
+      round = []
+      order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + rounds.length }).map(({ cell }) => cell)
+    }
+    start = null
+    turn++
+    older = inFlight
+    changing = true
+    change(withoutOf(order[round.length])).finally(() => {
+      changing = false
+    })
+  }
+}
+
+/** Of all threads of this process. */
+export function cpu_us() {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}

@@ -1,0 +1,106 @@
+import http from 'node:http'
+import { pipeline } from 'node:stream'
+import { choose, createState, observe } from './adaptive.js'
+import { Latencies } from './digest.js'
+
+/** @import { Parameters } from './adaptive.js' */
+
+/**
+ * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies stream through in both
+ * directions, connections to the endpoints are kept.
+ *
+ * @type {ProxyOptions}
+ *
+ * @typedef {object} ProxyOptions
+ * @property {'round-robin' | 'adaptive'} strategy
+ * @property {{ name: string, port: number }[]} endpoints
+ * @property {Parameters} parameters
+ * @property {number} port
+ * @property {number} adminPort GET /state tells what the balancer has learned, POST /reset has it begin again
+ */
+const { strategy, endpoints, parameters, port, adminPort } = JSON.parse(process.argv[2])
+
+const TIMEOUT_MS = 10_000
+const KEEP_ALIVE_MS = 120_000
+
+/** They are between two neighbours (RFC 9110, 7.6.1), and not for the next one. */
+const HOP_BY_HOP = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+])
+
+const agent = new http.Agent({ keepAlive: true, scheduling: 'fifo' })
+let state = createState(endpoints.length)
+/** A digest for each method. @type {Map<string, Latencies>} */
+let latencies = new Map()
+let turn = 0
+
+http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, forward).listen(port, '127.0.0.1')
+http
+  .createServer((req, res) => {
+    if (req.method === 'POST' && req.url === '/reset') {
+      state = createState(endpoints.length)
+      latencies = new Map()
+    }
+    res.end(JSON.stringify({ strategy, parameters, state }))
+  })
+  .listen(adminPort, '127.0.0.1')
+
+/** @param {http.IncomingMessage} req @param {http.ServerResponse} res */
+function forward(req, res) {
+  const endpoint = chosen()
+  const { name, port } = endpoints[endpoint]
+  const began_ms = performance.now()
+  let told = false
+  const tell = (/** @type {number} */ status) => {
+    const latency_ms = performance.now() - began_ms
+    if (!told) observed({ endpoint, latency_ms, status }, req.method ?? 'GET')
+    told = true
+    return { 'X-Selected-Route': name, 'X-Response-Latency-Milliseconds': String(Math.round(latency_ms)) }
+  }
+  const headers = { ...endToEnd(req.headers), host: `127.0.0.1:${port}` }
+  const upstream = http.request({ agent, host: '127.0.0.1', port, method: req.method, path: req.url, headers })
+  upstream.setTimeout(TIMEOUT_MS, () => upstream.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
+  upstream.on('response', (answer) => {
+    const status = answer.statusCode ?? 502
+    res.writeHead(status, { ...endToEnd(answer.headers), ...tell(status) })
+    // What breaks off on one side is cut on the other.
+    pipeline(answer, res, () => {})
+  })
+  upstream.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+    if (res.destroyed) return
+    const status = error.code === 'ETIMEDOUT' ? 504 : 502
+    const route = tell(status)
+    if (res.headersSent) return void res.destroy()
+    res.writeHead(status, { ...route, 'Content-Length': 0 }).end()
+  })
+  res.on('close', () => {
+    if (!res.writableFinished) upstream.destroy()
+  })
+  if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) upstream.end()
+  else pipeline(req, upstream, () => {})
+}
+
+/** The endpoint of the next request. */
+function chosen() {
+  if (strategy === 'round-robin') return turn++ % endpoints.length
+  const next = choose(state, parameters)
+  state = next.state
+  return next.endpoint
+}
+
+/** @param {{ endpoint: number, latency_ms: number, status: number }} answer @param {string} method */
+function observed(answer, method) {
+  if (strategy === 'round-robin') return
+  const own = latencies.get(method) ?? new Latencies()
+  latencies.set(method, own)
+  state = observe(state, answer, own.add(answer.latency_ms), parameters)
+}
+
+/** @param {http.IncomingHttpHeaders} headers */
+function endToEnd({ connection, ...headers }) {
+  const named = String(connection ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/)
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.includes(name)))
+}

@@ -1,0 +1,58 @@
+import { middleOf } from '../../../load/generators/drivers/client.js'
+
+/** @import { TrialRecord } from '../../../load/run/trial.js' */
+
+/** A percentile is shown where so many samples lie beyond it. */
+const BEYOND = 10
+
+/**
+ * The latencies of several trials, put together from their buckets.
+ *
+ * @typedef {{ total: number, sorted: [number, number][] }} Samples buckets with their counts, rising
+ *
+ * @param {TrialRecord[]} records
+ * @returns {Samples}
+ */
+export function samplesOf(records) {
+  /** @type {Map<number, number>} */
+  const counts = new Map()
+  for (const { traffic } of records) {
+    for (const [bucket, count] of Object.entries(/** @type {any} */ (traffic).buckets ?? {})) {
+      counts.set(Number(bucket), (counts.get(Number(bucket)) ?? 0) + Number(count))
+    }
+  }
+  const sorted = [...counts].sort(([a], [b]) => a - b)
+  return { total: sorted.reduce((sum, [, count]) => sum + count, 0), sorted }
+}
+
+/**
+ * @param {Samples} samples
+ * @param {number} share such as 0.99
+ * @returns {number | undefined} ms; undefined: too few samples carry it
+ */
+export function percentileOf({ total, sorted }, share) {
+  if (Math.round(total * Math.min(share, 1 - share)) < BEYOND) return undefined
+  let below = 0
+  for (const [bucket, count] of sorted) {
+    below += count
+    if (below >= share * total) return middleOf(bucket)
+  }
+  return undefined
+}
+
+/**
+ * Buckets of the same width over a range, the last one open.
+ *
+ * @param {Samples} samples
+ * @param {{ from_ms: number, to_ms: number, count: number }} range
+ * @returns {number[]} shares of all samples
+ */
+export function histogramOf({ total, sorted }, { from_ms, to_ms, count }) {
+  const shares = Array(count).fill(0)
+  const width_ms = (to_ms - from_ms) / count
+  for (const [bucket, number] of sorted) {
+    const index = Math.floor((middleOf(bucket) - from_ms) / width_ms)
+    shares[Math.min(count - 1, Math.max(0, index))] += number / total
+  }
+  return shares
+}

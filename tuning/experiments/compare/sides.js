@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { parse } from 'dotenv'
+import { UsageError } from '../../../load/command/flags.js'
+import { httpUrl, URL_FLAG } from '../../../load/command/url-flag.js'
+import { NotApplied } from '../../../load/system/not-applied.js'
+import { openUrl } from '../../../load/targets/index.js'
+import { KNOBS } from '../../knobs/knobs.js'
+import { openCell } from '../../knobs/open-cell.js'
+
+/**
+ * @import { Place } from '../../../load/run/run.js'
+ * @import { Target } from '../../../load/targets/index.js'
+ */
+
+/** What a run itself sets for the API: these in a file would have no effect. */
+const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
+
+/**
+ * One of two targets: a service that runs already, or the local API with the settings of a file, or with its defaults.
+ *
+ * @typedef {{ url: string, shown_url?: string, file: null } | { url: null, shown_url?: undefined, file: string | null }} Side
+ *   shown_url: the URL without its secrets; a kept plan has only this one, as its url
+ */
+
+/**
+ * A flag for a side.
+ *
+ * @param {string} flag its name
+ */
+export function sideFlag(flag) {
+  return {
+    /** @param {string} text @returns {Side | undefined} @throws {UsageError} where a file has settings that no side can have */
+    parse: (text) => {
+      if (/^(https?:\/\/|\{\{)/i.test(text)) {
+        const url = httpUrl(flag, text)
+        return url ? { url, file: null } : undefined
+      }
+      if (!existsSync(text)) return undefined
+      settingsOf(text)
+      return { url: null, file: text }
+    },
+    expected: SIDE,
+    shown: URL_FLAG.shown,
+  }
+}
+
+export const SIDE =
+  'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each); a URL without user and password'
+
+/** @param {Side} side */
+export function labelOf({ url, shown_url, file }) {
+  return shown_url ?? url ?? file ?? 'the local API'
+}
+
+/**
+ * @param {Side} side
+ * @param {Place} place
+ * @returns {Promise<Target>}
+ * @throws {UsageError} where a setting could not be set, or is not what was read back: without the side there is no answer
+ */
+export async function openSide(side, place) {
+  const { url, shown_url: shownUrl, file } = side
+  if (url) return openUrl(url, { shownUrl })
+  const settings = file === null ? {} : settingsOf(file)
+  const levels = Object.fromEntries(Object.entries(settings).filter(([name]) => name in KNOBS))
+  const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in KNOBS)))
+  const target = await openCell(levels, { ...place, env: { ...place.env, ...others } }).catch((error) => {
+    throw error instanceof NotApplied ? new UsageError(`${labelOf(side)}: ${error.message}`) : error
+  })
+  const ignored = ignoredSetting(others, target.settings)
+  if (!ignored) return target
+  await target.stop()
+  throw new UsageError(`${labelOf(side)}: ${ignored}`)
+}
+
+/**
+ * The first setting that did not become one of the API's. Pure.
+ *
+ * @param {Record<string, string>} asked
+ * @param {Target['settings']} found read back
+ * @returns {string | null} what was expected instead
+ */
+export function ignoredSetting(asked, found) {
+  for (const [name, value] of Object.entries(asked)) {
+    if (!(name in found)) return `expected settings of the API (see .env.example), got ${name}`
+    if (String(found[name]) !== value) return `${name}: expected ${value} when it was read back, got ${found[name]}`
+  }
+  return null
+}
+
+/** @param {string} file @returns {Record<string, string>} */
+function settingsOf(file) {
+  const settings = parse(readFileSync(file))
+  for (const [name, level] of Object.entries(settings)) {
+    if (OF_THE_RUN.test(name)) throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
+    if (!(name in KNOBS)) continue
+    if (KNOBS[name].by === 'generator') {
+      throw new UsageError(`${file}: expected settings of the API, got ${name}, which is one of the generator`)
+    }
+    if (!KNOBS[name].accepts(level)) {
+      throw new UsageError(`${file}: expected ${name} to be ${KNOBS[name].expected}, got "${level}"`)
+    }
+  }
+  return settings
+}

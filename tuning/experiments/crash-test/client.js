@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import http from 'node:http'
+
+/** @import { Entry } from './ledger.js' */
+
+const WORKERS = 32
+const TIMEOUT_MS = 15_000
+
+/** A service that refuses at once is not to be asked in a tight loop. */
+const PAUSE_MS = 20
+
+/**
+ * Posts users, each worker one after the other, until it is told to stop, and writes down what became of each. Every other
+ * worker sends an Idempotency-Key, and repeats a request with it until it is acknowledged: that must not store it twice.
+ *
+ * @param {string} url
+ * @param {string} name makes the emails its own
+ * @returns {{ stop: () => Promise<Entry[]>, acknowledged: () => number, answered: () => number }}
+ *   stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
+ */
+export function startClient(url, name) {
+  /** @type {Entry[]} */
+  const ledger = []
+  const agent = new http.Agent({ keepAlive: true, maxSockets: WORKERS })
+  let stopping = false
+  let acknowledged = 0
+
+  /** @param {number} worker */
+  async function work(worker) {
+    for (let i = 0; !stopping; i++) {
+      const email = `${name}-${worker}-${i}@redline.test`
+      const entry = { email, ...(await (worker % 2 === 0 ? attempt(email) : repeated(email))) }
+      ledger.push(entry)
+      if (entry.outcome === 'acknowledged') acknowledged++
+    }
+  }
+
+  /** @param {string} email @param {string} [key] */
+  async function attempt(email, key) {
+    const result = await post(url, agent, email, key)
+    if (result.outcome !== 'acknowledged') await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    return result
+  }
+
+  /** @param {string} email */
+  async function repeated(email) {
+    const key = randomUUID()
+    let result = await attempt(email, key)
+    while (result.outcome !== 'acknowledged' && !stopping) {
+      const { outcome } = result
+      result = await attempt(email, key)
+      // Refused now, the request may still have been stored before.
+      if (result.outcome === 'refused') result = { outcome }
+    }
+    return result
+  }
+
+  const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker))
+  return {
+    acknowledged: () => acknowledged,
+    answered: () => ledger.length,
+    stop: async () => {
+      stopping = true
+      await Promise.all(workers)
+      agent.destroy()
+      return ledger
+    },
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {http.Agent} agent
+ * @param {string} email
+ * @param {string} [key]
+ * @returns {Promise<Pick<Entry, 'outcome' | 'id'>>}
+ */
+function post(url, agent, email, key) {
+  return new Promise((resolve) => {
+    const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) }
+    const req = http.request(url, { method: 'POST', agent, headers, timeout: TIMEOUT_MS }, async (res) => {
+      // The status is the answer, even if its body is cut off. Only 504 leaves open whether the row is stored.
+      await res.toArray().catch(() => null)
+      if (res.statusCode === 201)
+        return resolve({ outcome: 'acknowledged', id: res.headers.location?.split('/').pop() })
+      resolve({ outcome: res.statusCode === 504 ? 'unknown' : 'refused' })
+    })
+    req.on('timeout', () => req.destroy())
+    // Where nobody listens, nothing was sent.
+    req.on('error', (error) =>
+      resolve({ outcome: Reflect.get(error, 'code') === 'ECONNREFUSED' ? 'refused' : 'unknown' }),
+    )
+    req.end(JSON.stringify({ email, password: 'secret' }))
+  })
+}

@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Results } from '../../../load/run/results.js'
+import { startChild } from '../../../load/system/processes.js'
+import { makeScratch } from '../../../sql/scratch.js'
+import { withFewPorts } from './namespace.js'
+
+/**
+ * @import { Io } from '../../../load/run/run.js'
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ */
+
+const CLI = fileURLToPath(new URL('../../cli.js', import.meta.url))
+const STOP_GRACE_MS = 3000
+
+/** @returns {string | null} why this machine cannot make a network namespace; null: it can */
+export function namespaceProblem() {
+  const [program, ...args] = withFewPorts(['true'])
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
+  return status === 0 ? null : `no network namespace of its own: ${error?.message ?? stderr.trim()}`
+}
+
+/**
+ * Runs faults in a network namespace with few ports, Postgres and all, as this program once more.
+ *
+ * @param {string[]} names
+ * @param {{ repeats: number, duration_s: number, mix: { seed: number } }} plan
+ * @param {Io} io
+ * @returns {Promise<TrialRecord[]>}
+ */
+export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {
+  const folder = makeScratch('faults')
+  const out = path.join(folder, 'run')
+  const flags = ['--inside', '--only', names.join(','), '--repeats', String(repeats), '--duration', `${duration_s}s`]
+  const command = withFewPorts([process.execPath, CLI, 'faults', ...flags, '--seed', String(mix.seed), '--out', out])
+  progress.note(`${names.join(', ')}: in a network namespace of its own …`)
+  // Its Postgres has to be inside, too.
+  const env = { ...environment.forApi, DATABASE_URL: '' }
+  const log = fs.openSync(path.join(folder, 'log'), 'a')
+  const { exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', log, log] })
+  fs.closeSync(log)
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  try {
+    await exited
+    signal.throwIfAborted()
+    const records = new Results(out).readTrials()
+    if (records.length > 0) return records
+    throw new Error(`nothing was measured inside: ${fs.readFileSync(path.join(folder, 'log'), 'utf8').trim()}`)
+  } finally {
+    signal.removeEventListener('abort', abort)
+    await stop(STOP_GRACE_MS)
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}

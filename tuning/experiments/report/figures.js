@@ -1,0 +1,143 @@
+import { isValid } from '../../../load/capacity/ladder.js'
+import { nearCapacity } from '../../../load/verbs/sweep/report.js'
+import { CONFIDENCE } from '../../stats/effects.js'
+import { median, shift } from '../../stats/ranks.js'
+
+/**
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Source } from './report.js'
+ */
+
+/**
+ * What is compared of trials that were alike.
+ *
+ * @type {Record<string, { title: string, better: 'more' | 'less', value: (record: TrialRecord) => number | undefined }>}
+ */
+export const MEASURES = {
+  goodput: { title: 'successes per second', better: 'more', value: ({ traffic }) => traffic.goodput_rps },
+  p50: { title: 'p50, ms', better: 'less', value: ({ traffic }) => traffic.latency_ms?.p50 },
+  p99: { title: 'p99, ms', better: 'less', value: ({ traffic }) => traffic.latency_ms?.p99 },
+  cpu: { title: 'CPU us per request', better: 'less', value: ({ probes }) => probes.api?.cpu_us_per_request },
+}
+
+const NEAR = 'near its capacity'
+
+/** Searches try rates of their own in each run. */
+const SEARCHES = /^(anchor|final|limit|relax)/
+
+/**
+ * A ratio to the first run.
+ *
+ * @typedef {object} Ratio
+ * @property {number} ratio
+ * @property {number | null} low null: too few trials for an interval, or an end that is not known
+ * @property {number | null} high
+ * @property {'better' | 'worse' | 'tied' | 'too few trials' | 'at least' | 'at most'} verdict
+ *
+ * @typedef {object} Figure
+ * @property {string} group trials that were alike
+ * @property {string} measure of MEASURES
+ * @property {number[]} medians a run each
+ * @property {number[]} trials
+ * @property {Ratio[]} ratios of every run but the first
+ *
+ * @typedef {object} Compared
+ * @property {(Ratio | null)[] | null} capacities ratios of every run but the first; null: not what the verb answers
+ * @property {Figure[]} figures
+ *
+ * @param {Source[]} sources
+ * @returns {Compared}
+ */
+export function besideEachOther(sources) {
+  return { capacities: capacityRatios(sources), figures: figuresOf(sources) }
+}
+
+/** @param {Source[]} sources */
+function capacityRatios([first, ...others]) {
+  if (first.run.verb !== 'sweep') return null
+  return others.map(({ run }) => capacityRatio(first.run.capacity, run.capacity))
+}
+
+/**
+ * What one capacity is to another, from the ends of their intervals: tied where these overlap.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null } | null} reference
+ * @param {{ low_rps: number | null, high_rps: number | null } | null} other
+ * @returns {Ratio | null}
+ */
+export function capacityRatio(reference, other) {
+  if (!reference || !other) return null
+  const [a, b] = [reference, other].map(({ low_rps, high_rps }) => {
+    return { low: low_rps ?? 0, high: high_rps ?? Number.POSITIVE_INFINITY, middle: middleOf(low_rps, high_rps) }
+  })
+  const [low, high] = [b.low / a.high, a.low === 0 ? Number.POSITIVE_INFINITY : b.high / a.low]
+  const verdict = low > 1 ? 'better' : high < 1 ? 'worse' : 'tied'
+  return { ratio: b.middle / a.middle, low, high: Number.isFinite(high) ? high : null, verdict }
+}
+
+/** @param {number | null} low_rps @param {number | null} high_rps */
+function middleOf(low_rps, high_rps) {
+  return ((low_rps ?? Number(high_rps)) + (high_rps ?? Number(low_rps))) / 2
+}
+
+/** @param {Source[]} sources @returns {Figure[]} of what every run has */
+function figuresOf(sources) {
+  const grouped = sources.map(({ run, records }) => {
+    const groups = groupsOf(run.verb, records)
+    return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(run.capacity ?? null, records)) : groups
+  })
+  const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
+  return names.flatMap((group) =>
+    Object.entries(MEASURES).flatMap(([measure, { value, better }]) => {
+      const samples = grouped.map((own) => (own.get(group) ?? []).flatMap((record) => positive(value(record))))
+      // About their capacities the runs have other rates; what a request costs there can be compared all the same.
+      if (samples.some((sample) => sample.length === 0) || (group === NEAR && measure !== 'cpu')) return []
+      const [first, ...others] = samples
+      return [
+        {
+          group,
+          measure,
+          medians: samples.map(median),
+          trials: samples.map((sample) => sample.length),
+          ratios: others.map((sample) => ratioOf(sample, first, better)),
+        },
+      ]
+    }),
+  )
+}
+
+/** Valid trials that were alike, in the order in which they first came. @param {string} verb @param {TrialRecord[]} records */
+function groupsOf(verb, records) {
+  /** @type {Map<string, TrialRecord[]>} */
+  const groups = new Map()
+  for (const record of records) {
+    if (!isValid(record) || (verb !== 'sweep' && SEARCHES.test(record.experiment))) continue
+    const key = groupOf(verb, record)
+    groups.set(key, [...(groups.get(key) ?? []), record])
+  }
+  return groups
+}
+
+/** What was asked for, without the block in which it was. @param {string} verb @param {TrialRecord} record */
+function groupOf(verb, { experiment, cell, load }) {
+  const kind = experiment
+    .split('/')
+    .filter((part) => !/^\d+$/.test(part))
+    .join('/')
+  const size = load.rate_rps === null ? `${load.connections} connections` : verb === 'sweep' ? `${load.rate_rps}/s` : ''
+  return [verb === 'sweep' ? '' : kind, cell ?? '', size].filter(Boolean).join(', ')
+}
+
+/** @param {number[]} sample @param {number[]} reference @param {'more' | 'less'} better @returns {Ratio} */
+function ratioOf(sample, reference, better) {
+  const { estimate, low, high } = shift(sample.map(Math.log), reference.map(Math.log), CONFIDENCE)
+  if (!Number.isFinite(high)) return { ratio: Math.exp(estimate), low: null, high: null, verdict: 'too few trials' }
+  const tied = low <= 0 && high >= 0
+  const verdict = tied ? 'tied' : estimate > 0 === (better === 'more') ? 'better' : 'worse'
+  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), verdict }
+}
+
+/** What has a logarithm. @param {number | undefined} value */
+function positive(value) {
+  return value !== undefined && value > 0 ? [value] : []
+}

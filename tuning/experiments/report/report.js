@@ -1,0 +1,152 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { helpText, parseOperands, UsageError } from '../../../load/command/flags.js'
+import { sectionsOf } from '../../../load/report/sections.js'
+import { writeAll, writePages } from '../../../load/report/write.js'
+import { refuseForeign } from '../../../load/run/folder.js'
+import { Results } from '../../../load/run/results.js'
+import { classReport, readClass } from '../../workshop/class.js'
+import { machineDifference } from './conditions.js'
+import { besideEachOther } from './figures.js'
+import { besidePictures } from './pictures.js'
+import { besideReport, besideSentence } from './tables.js'
+
+/**
+ * @import { Report } from '../../../load/report/write.js'
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Ended, Verb } from '../../../load/run/verb.js'
+ */
+
+/** Each has a mark and a line of its own in the pictures. */
+const MOST_RUNS = 6
+
+const FLAGS = {
+  out: {
+    value: 'DIR',
+    about: "new or empty folder for what is written (default: the run's own; results/<time>-report for several)",
+  },
+  class: { value: 'DIR', about: "everybody's capacities and guesses, from a folder with the results of each student" },
+  'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
+  json: { value: '', about: 'what was read and compared as JSON on stdout, and nothing else there' },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run report -- results/20261120T224011Z-sweep
+  npm run report -- results/before results/after --out results/difference
+  npm run report -- laptop server --across-machines
+  npm run report -- --class results-of-all`
+
+/**
+ * `npm run report`: tables, pictures and page of a run once more, or of several beside each other.
+ *
+ * @param {Record<string, Verb>} verbs whose runs there may be
+ * @returns {Verb}
+ */
+export function reportOn(verbs) {
+  return {
+    about: 'the tables and the page of a run again, or several runs side by side',
+    help: helpText(
+      'npm run report -- DIR [DIR …] [flags]\n\nWrites report.md and report.html of a results folder again; of several, side by side, with ratios to the first; or\nthe table of a class that played the workshop.',
+      FLAGS,
+      EXAMPLES,
+    ),
+
+    async run(argv) {
+      const { given, operands } = parseOperands(FLAGS, argv)
+      if (given.class !== undefined) return ofClass(given, operands)
+      const sources = sourcesOf(operands, verbs)
+      if (sources.length === 1) return again(sources[0], given, verbs)
+      const verb = sources[0].run.verb
+      const other = sources.find(({ run }) => run.verb !== verb)
+      if (other) throw new UsageError(`report: expected runs of one verb, got a ${verb} and a ${other.run.verb}`)
+      const difference = machineDifference(sources)
+      if (difference && !given['across-machines']) return refusal(difference, given.json === true)
+      return beside(sources, difference, given)
+    },
+  }
+}
+
+/**
+ * @typedef {object} Source a run that was read
+ * @property {string} name A, B, …
+ * @property {string} folder
+ * @property {any} run
+ * @property {TrialRecord[]} records
+ */
+
+/** @param {string[]} folders @param {Record<string, Verb>} verbs @returns {Source[]} */
+function sourcesOf(folders, verbs) {
+  if (folders.length === 0 || folders.length > MOST_RUNS) {
+    throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
+  }
+  return folders.map((folder, i) => {
+    const results = Results.read(folder)
+    const run = results.readRun()
+    if (!Object.hasOwn(verbs, run.verb) || !verbs[run.verb].report) {
+      throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${run.verb}`)
+    }
+    return { name: String.fromCharCode(65 + i), folder, run: { warnings: [], ...run }, records: results.readTrials() }
+  })
+}
+
+/** @param {Source} source @param {Record<string, any>} given @param {Record<string, Verb>} verbs */
+async function again({ folder, run, records }, { out, json }, verbs) {
+  if (!run.machine)
+    throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
+  const report = /** @type {Report} */ (verbs[run.verb].report)
+  const results = out === undefined ? new Results(folder) : outside(out, [folder])
+  await writePages(results, report, run, records)
+  return ended({ runs: [run] }, report.sentence(run, records), results.folder, json)
+}
+
+/** @param {Source[]} sources @param {string | null} difference of machines @param {Record<string, any>} given */
+async function beside(sources, difference, { out, json }) {
+  const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
+  const results = outside(
+    out ?? path.join('results', `${time}-report`),
+    sources.map(({ folder }) => folder),
+  )
+  const compared = besideEachOther(sources)
+  const { title, sections } = sectionsOf(besideReport(sources, compared, difference), besidePictures(sources, compared))
+  const sentence = besideSentence(sources, compared, difference)
+  await writeAll(results, { title, sentence, sections }, { title, sections })
+  const runs = sources.map(({ name, folder, run }) => ({ name, folder, run_id: run.run_id, machine: run.machine }))
+  return ended({ runs, machines_differ: difference, ...compared }, sentence, results.folder, json)
+}
+
+/** On the terminal, and as a page where a folder is given. @param {Record<string, any>} given @param {string[]} operands */
+async function ofClass({ class: folder, out, json }, operands) {
+  if (operands.length > 0) throw new UsageError(`--class: cannot be combined with a folder, got ${operands[0]}`)
+  const students = readClass(folder)
+  const text = classReport(students)
+  if (out === undefined) return ended({ students }, text, null, json)
+  const results = outside(out, [])
+  const { title, sections } = sectionsOf(text, [])
+  await writeAll(results, { title, sentence: 'Capacities and guesses of a class.', sections }, { title, sections })
+  return ended({ students }, text, results.folder, json)
+}
+
+/** A folder to write to: a new one, or that of the run that is shown. @param {string} folder @param {string[]} sources */
+function outside(folder, sources) {
+  const isItsOwn = sources.length === 1 && path.resolve(sources[0]) === path.resolve(folder)
+  if (!isItsOwn) refuseForeign(folder)
+  mkdirSync(folder, { recursive: true })
+  return new Results(folder)
+}
+
+/** @param {object} answer @param {string} text @param {string | null} folder @param {boolean} [json] @returns {Ended} */
+function ended(answer, text, folder, json) {
+  return {
+    run: { verb: 'report', problem: null, interrupted: false, ...answer },
+    records: [],
+    text,
+    folder,
+    json: json === true,
+  }
+}
+
+/** @param {string} difference @param {boolean} json @returns {Ended} */
+function refusal(difference, json) {
+  const problem = `${difference}; --across-machines compares them all the same`
+  return { run: { verb: 'report', problem, interrupted: false }, records: [], text: '', folder: null, json }
+}

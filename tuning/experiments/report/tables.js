@@ -1,0 +1,129 @@
+import { count, NONE, ratesText } from '../../../load/report/table.js'
+import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { CONFIDENCE } from '../../stats/effects.js'
+import { table } from '../../stats/spread.js'
+import { otherDifferences } from './conditions.js'
+import { MEASURES } from './figures.js'
+
+/**
+ * @import { Compared, Ratio } from './figures.js'
+ * @import { Source } from './report.js'
+ */
+
+/**
+ * What the runs are to each other, in a sentence or two.
+ *
+ * @param {Source[]} sources
+ * @param {Compared} compared
+ * @param {string | null} difference of machines
+ */
+export function besideSentence(sources, { capacities, figures }, difference) {
+  const [first, ...others] = sources
+  const parts = others.map(({ name }, i) => {
+    const capacity = capacities?.[i]
+    if (capacity) return capacitySentence(name, first.name, capacity)
+    const verdicts = figures.map(({ ratios }) => ratios[i].verdict)
+    if (verdicts.length === 0) return `${name} and ${first.name} have no trials that were alike.`
+    const number = (/** @type {Ratio['verdict']} */ verdict) => verdicts.filter((one) => one === verdict).length
+    return `${name} beside ${first.name}, in ${verdicts.length} figures: ${number('better')} better, ${number('worse')} worse, ${number('tied')} tied, ${number('too few trials')} with too few trials to tell.`
+  })
+  return [...(difference ? [`Across machines: ${difference}.`] : []), ...parts].join(' ')
+}
+
+/** @param {string} name @param {string} reference @param {Ratio} ratio */
+function capacitySentence(name, reference, { low, high, verdict }) {
+  if (verdict === 'tied') return `The capacities of ${name} and ${reference} are tied: their intervals overlap.`
+  const range = high === null ? `at least ${digits(Number(low))}x` : `${digits(Number(low))}x to ${digits(high)}x`
+  return `${name} takes ${range} of what ${reference} takes.`
+}
+
+/**
+ * report.md of runs side by side.
+ *
+ * @param {Source[]} sources
+ * @param {Compared} compared
+ * @param {string | null} difference of machines
+ */
+export function besideReport(sources, compared, difference) {
+  const [{ run, name: reference }] = sources
+  const different = otherDifferences(sources)
+  const names = sources.map(({ name }) => name)
+  return `${[
+    `# Redline report: ${sources.length} runs of ${run.verb} side by side`,
+    ...(difference ? [`Across machines: ${difference}. What follows is about the machines, too.`] : []),
+    sources.map(runLine).join('\n'),
+    ...(compared.capacities ? [capacityTable(sources, compared.capacities)] : []),
+    '## Figures',
+    compared.figures.length > 0
+      ? figuresTable(sources, compared)
+      : 'The runs have no trials that were alike: the same cell, the same load.',
+    ...(different.length > 0
+      ? [
+          '## What was not the same',
+          table(
+            ['', ...names],
+            different.map(({ name, values }) => [name, ...values]),
+          ),
+        ]
+      : []),
+    '## How it was measured',
+    [
+      `- Medians of the valid trials that were alike in the runs; ratios to ${reference} with their ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which take four trials in each run. Tied: the interval holds 1.`,
+      '- One in twenty of the intervals around no difference misses 1: of many figures, some will.',
+      '- Capacities are compared by the ends of their intervals: tied where these overlap.',
+      '- The runs were made one after the other. What changed on the machine between them is in the ratios; `npm run compare` and `npm run tune` measure in turns.',
+    ].join('\n'),
+    '## Where',
+    ...sources.map((source) => `${source.name}:\n\n${whereAndWhen(source.run)}`),
+  ].join('\n\n')}\n`
+}
+
+/** @param {Source} source */
+function runLine({ name, folder, run, records }) {
+  const problem = run.problem ? `; no trustworthy answer: ${run.problem}` : ''
+  const cut = run.interrupted ? '; interrupted' : ''
+  return `- ${name}: ${run.run_id} in \`${folder.replaceAll('`', "'")}\`, ${count(records.length)} trials${cut}${problem}`
+}
+
+/** @param {Source[]} sources @param {NonNullable<Compared['capacities']>} ratios */
+function capacityTable(sources, ratios) {
+  const rows = sources.map(({ name, run }, i) => [
+    name,
+    run.capacity ? ratesText(run.capacity) : NONE,
+    run.limit?.resource ?? NONE,
+    i === 0 ? '1' : ratioCell(ratios[i - 1]),
+  ])
+  return table(['run', 'capacity', 'limit', `to ${sources[0].name}`], rows)
+}
+
+/** @param {Source[]} sources @param {Compared} compared */
+function figuresTable(sources, { figures }) {
+  const [first, ...others] = sources.map(({ name }) => name)
+  const rows = figures.map(({ group, measure, medians, trials, ratios }) => [
+    group.replace(/[|\r\n]/g, ' '),
+    MEASURES[measure].title,
+    valueText(medians[0], trials[0]),
+    ...ratios.flatMap((ratio, i) => [valueText(medians[i + 1], trials[i + 1]), ratioCell(ratio)]),
+  ])
+  return table(['load', 'figure', first, ...others.flatMap((name) => [name, `${name} to ${first}`])], rows)
+}
+
+/** @param {number} value @param {number} trials */
+function valueText(value, trials) {
+  const text = value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)))
+  return `${text} (${trials})`
+}
+
+/** `0.71x [0.66–0.75], worse` @param {Ratio | null} ratio */
+export function ratioCell(ratio) {
+  if (!ratio) return NONE
+  const { low, high, verdict } = ratio
+  const interval =
+    low === null ? '' : high === null ? ` [at least ${digits(low)}]` : ` [${digits(low)}–${digits(high)}]`
+  return `${digits(ratio.ratio)}x${interval}, ${verdict}`
+}
+
+/** @param {number} ratio */
+function digits(ratio) {
+  return ratio < 0.1 || ratio >= 100 ? ratio.toPrecision(2) : ratio.toFixed(2)
+}

@@ -1,0 +1,94 @@
+import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from '../../../load/capacity/search.js'
+import { seededRandom } from '../../../load/system/random.js'
+import { CURVES } from './curves.js'
+
+/**
+ * @import { SearchTrial } from '../../../load/capacity/search.js'
+ * @import { Service } from './curves.js'
+ */
+
+/** What a trial costs beside its load: a generator that starts, a warm-up, a table that is emptied and counted. */
+const OVERHEAD_S = 1.2
+
+/** Outside of the interval by no more than this share counts as near. */
+const NEAR_RATIO = 0.05
+
+/**
+ * Searches for the capacity of synthetic services of one kind.
+ *
+ * @param {string} name of a curve
+ * @param {{ runs: number, seed: number }} options
+ * @returns {ReturnType<typeof searchOnce>[]}
+ */
+export function simulate(name, { runs, seed }) {
+  return Array.from({ length: runs }, (_, run) => {
+    // Neighbouring seeds start neighbouring sequences: the factor (Knuth) scatters them.
+    const random = seededRandom(Math.imul(seed + run, 2_654_435_761))
+    return searchOnce(CURVES[name].create(random))
+  })
+}
+
+/**
+ * What many runs say about the search. A run without an upper bound is right when its lower one is.
+ *
+ * @param {ReturnType<typeof searchOnce>[]} runs
+ */
+export function summarize(runs) {
+  const answered = runs.filter(({ problem, interval }) => problem === null && interval !== null)
+  const ratios = answered.map(({ middle_rps, aim_rps }) => middle_rps / aim_rps)
+  const share = (/** @type {(run: ReturnType<typeof searchOnce>) => boolean} */ holds) => {
+    return answered.filter(holds).length / answered.length
+  }
+  const trials = runs.map((run) => run.trials.length)
+  return {
+    inside: share(({ isInside }) => isInside(0)),
+    near: share(({ isInside }) => isInside(NEAR_RATIO)),
+    confidence: mean(answered.map(({ interval }) => Number(interval?.confidence))),
+    bias: quantile(ratios, 0.5) - 1,
+    p5: quantile(ratios, 0.05),
+    p95: quantile(ratios, 0.95),
+    trials: quantile(trials, 0.5),
+    trials_p95: quantile(trials, 0.95),
+    time_s: mean(runs.map(({ time_s }) => time_s)),
+    unanswered: 1 - answered.length / runs.length,
+  }
+}
+
+/** @param {Service} service */
+function searchOnce(service) {
+  const plan = { ...SEARCH_DEFAULTS, plateau_rps: service.plateau_rps }
+  /** @type {SearchTrial[]} */
+  const trials = []
+  let time_s = 0
+  for (let next = nextTrial(trials, plan); next; next = nextTrial(trials, plan)) {
+    const { rate_rps, duration_s } = next
+    trials.push({ rate_rps, duration_s, ...service.trial({ rate_rps, duration_s }) })
+    time_s += duration_s + OVERHEAD_S
+  }
+  const interval = intervalOf(trials, plan)
+  const [low_rps, high_rps] = [interval?.low_rps ?? null, interval?.high_rps ?? null]
+  const capacity_rps = service.capacity_rps()
+  return {
+    plan,
+    trials,
+    time_s,
+    interval,
+    problem: searchProblem(trials, plan),
+    middle_rps: low_rps === null || high_rps === null ? (low_rps ?? high_rps ?? Number.NaN) : (low_rps + high_rps) / 2,
+    aim_rps: high_rps === null ? (service.reach_rps ?? capacity_rps) : capacity_rps,
+    isInside: (/** @type {number} */ margin) => {
+      return (low_rps ?? 0) * (1 - margin) <= capacity_rps && capacity_rps <= (high_rps ?? capacity_rps) * (1 + margin)
+    },
+  }
+}
+
+/** @param {number[]} values */
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** @param {number[]} values @param {number} share @returns {number} NaN without values */
+function quantile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}

@@ -1,0 +1,83 @@
+import { markdownTable } from 'markdown-table'
+import { milliseconds, ratesText } from '../../load/report/table.js'
+import { costNear, LOW_CONFIDENCE, nearCapacity, whereAndWhen } from '../../load/verbs/sweep/report.js'
+import { sweepPictures } from '../../load/verbs/sweep/sweep-pictures.js'
+import { RESOURCES } from '../../load/verdict/resources.js'
+import { median } from '../stats/ranks.js'
+import { evidence } from './evidence.js'
+
+/** @typedef {ReturnType<typeof evidence>} Sweep */
+
+/** What README begins with: how much one core takes, and why; the same with a statement per request; the picture. */
+export function answerBlock() {
+  const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
+  const sentence = [
+    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms, and what stops it: ${isText(batched)}.**`,
+    `A request costs ${costText(batched)} of its CPU.`,
+    `With a statement per request the same API takes ${ratesText(single.run.capacity)}, and what stops it: ${isText(single)}.`,
+  ].join(' ')
+  return [
+    sentence,
+    figuresTable(batched, single),
+    pictureText('sweep-batched', batched),
+    whereAndWhen(batched.run),
+  ].join('\n\n')
+}
+
+/** @param {Sweep} batched @param {Sweep} single */
+function figuresTable(batched, single) {
+  const row = (/** @type {string} */ name, /** @type {(sweep: Sweep) => string} */ of) => [
+    name,
+    of(batched),
+    of(single),
+  ]
+  return markdownTable([
+    ['', '`batched`, the default: requests share a statement', '`single`: a statement per request'],
+    row('durable requests', ({ run }) => ratesText(run.capacity)),
+    row('p99 at the lower of these rates', (sweep) =>
+      milliseconds(atLower(sweep, ({ traffic }) => traffic.latency_ms?.p99)),
+    ),
+    row('CPU of the API for each', costText),
+    row('what stops it', (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`),
+    row('seen in the trials that failed', ({ run }) => run.limit.evidence[0]),
+    row('runner-up', ({ run }) => `\`${run.limit.runner_up}\``),
+    row('what to turn next', ({ run }) => RESOURCES[run.limit.resource].turn),
+    row('how sure', ({ run }) => sureText(run.capacity)),
+    row('every trial', ({ run }) => `[report](tuning/evidence/${folderOf(run, batched)}/report.md)`),
+  ])
+}
+
+/** @param {{ trials: number, confidence: number }} capacity */
+function sureText({ trials, confidence }) {
+  const doubt = confidence < LOW_CONFIDENCE ? ': they contradict each other, another run may say otherwise' : ''
+  return `${trials} trials, confidence ${confidence.toFixed(2)} of 1${doubt}`
+}
+
+/** @param {any} run @param {Sweep} batched */
+function folderOf(run, batched) {
+  return run === batched.run ? 'sweep-batched' : 'sweep-single'
+}
+
+/** @param {Sweep} sweep */
+function isText({ run }) {
+  return RESOURCES[run.limit.resource].is
+}
+
+/** @param {Sweep} sweep */
+function costText({ run, records }) {
+  return `${costNear(run, records)?.median_us.toFixed(1)} us`
+}
+
+/** The median of the trials that passed at the lower end of the capacity. @param {Sweep} sweep @param {(record: Sweep['records'][0]) => any} of */
+function atLower({ run, records }, of) {
+  const passed = nearCapacity(run.capacity, records).filter(({ outcome, load }) => {
+    return outcome.verdict === 'pass' && load.rate_rps === run.capacity.low_rps
+  })
+  return median(passed.map(of))
+}
+
+/** @param {string} name @param {Sweep} sweep */
+function pictureText(name, { run, records }) {
+  const [{ title, about, name: file }] = sweepPictures(run, records)
+  return `![${title}: ${about}](tuning/evidence/${name}/${file}.svg)`
+}

@@ -1,0 +1,189 @@
+import path from 'node:path'
+import { styleText } from 'node:util'
+import { withDatabase } from '../../load/command/environment.js'
+import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/command/flags.js'
+import { TERMINAL_COLUMNS, terminalText } from '../../load/report/terminal.js'
+import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
+import { table } from '../stats/spread.js'
+import { EXERCISES } from './exercises/index.js'
+import { factsOfMachine } from './facts.js'
+import { createKeyboard } from './keyboard.js'
+import { Left, play, Unmeasured } from './player.js'
+import { folderOf, forget, newState, readProgress, stateText, writeProgress } from './progress.js'
+import { EXERCISE_REPORT } from './report.js'
+
+/**
+ * @import { Io } from '../../load/run/run.js'
+ * @import { Ended, Verb } from '../../load/run/verb.js'
+ * @import { Student } from './player.js'
+ */
+
+const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
+
+const FLAGS = {
+  list: { value: '', about: 'the exercises, and how far you are' },
+  exercise: {
+    value: 'N',
+    about: 'this one (default: the first that is not solved)',
+    ...wholeNumber(1, EXERCISES.length),
+  },
+  solution: { value: '', about: 'plays the solution from where you are: says what it answers, and measures it' },
+  reset: { value: '', about: 'forgets what was answered and measured, of --exercise N or of all' },
+  out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
+  ...DATABASE_FLAG,
+  seed: { value: 'N', about: `of the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  json: { value: '', about: 'the progress as JSON on stdout, and nothing else there; the exercise goes to stderr' },
+  help: { value: '', about: 'this text' },
+}
+
+const EXAMPLES = `  npm run workshop                          goes on where you left; an exercise takes 5 to 10 minutes
+  npm run workshop -- --exercise 4
+  npm run workshop -- --exercise 4 --solution`
+
+/**
+ * `npm run workshop`: exercises that are decided by measurement.
+ *
+ * @type {Verb}
+ */
+export const workshop = {
+  about: 'exercises: predict, measure, turn a knob, measure again',
+  report: EXERCISE_REPORT,
+  help: helpText(
+    'npm run workshop -- [flags]\n\nExercises on a service that is slow: predict its limit, measure, turn a knob, measure again.',
+    FLAGS,
+    EXAMPLES,
+  ),
+
+  async run(argv, io) {
+    const flags = parseFlags(FLAGS, argv)
+    refuseBoth(flags)
+    const { out: folder, seed } = { ...DEFAULTS, ...flags }
+    if (flags.list) return endedWith(listText(folder), folder, flags)
+    if (flags.reset) return endedWith(resetText(folder, flags.exercise), folder, flags)
+    const environment = withDatabase(io.environment, flags['database-url'])
+    const { text, problem } = await playOne({ ...flags, folder, seed }, { ...io, environment })
+    return endedWith(text, folder, flags, problem)
+  },
+}
+
+/** @param {Record<string, any>} flags */
+function refuseBoth(flags) {
+  const given = ['list', 'solution', 'reset'].filter((name) => flags[name])
+  if (given.length > 1) throw new UsageError(`--${given[1]}: cannot be combined with --${given[0]}`)
+  if (flags.list && flags.exercise) throw new UsageError('--exercise: cannot be combined with --list')
+}
+
+/**
+ * @param {string} text
+ * @param {string} folder
+ * @param {Record<string, any>} flags
+ * @param {string | null} [problem]
+ * @returns {Ended}
+ */
+function endedWith(text, folder, { json }, problem = null) {
+  const { exercises } = readProgress(folder)
+  const states = EXERCISES.map(({ id, title }, i) => ({ number: i + 1, id, title, state: exercises[id] ?? null }))
+  return { run: { verb: 'workshop', exercises: states, problem }, records: [], text, folder: null, json: json === true }
+}
+
+/**
+ * @param {{ folder: string, seed: number, exercise?: number, solution?: boolean, json?: boolean }} options
+ * @param {Io} io
+ * @returns {Promise<{ text: string, problem: string | null }>}
+ */
+async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
+  const progress = readProgress(folder)
+  const number = wanted ?? EXERCISES.findIndex(({ id }) => progress.exercises[id]?.stage !== 'done') + 1
+  if (number === 0)
+    return { text: 'All exercises are solved. --exercise N shows one again, --reset forgets them.', problem: null }
+  const exercise = EXERCISES[number - 1]
+  progress.exercises[exercise.id] ??= newState(factsOfMachine())
+  const state = progress.exercises[exercise.id]
+  const output = json ? process.stderr : process.stdout
+  const columns = Math.min(output.columns || TERMINAL_COLUMNS, TERMINAL_COLUMNS)
+  const hasBold = output.isTTY && !io.environment.settings.NO_COLOR
+  const say = (/** @type {string} */ text) => void output.write(`${terminalText(text, columns)}\n\n`)
+  const keyboard = solution ? null : createKeyboard(process.stdin, output, io.signal)
+  const desk = {
+    state,
+    save: () => writeProgress(folder, progress),
+    folder: folderOf(folder, exercise.id),
+    seed,
+    io,
+    say,
+    head: (/** @type {string} */ text) => say(hasBold ? styleText('bold', text) : text),
+    student: keyboard ? { by: /** @type {const} */ ('student'), line: keyboard.line } : whoKnows(say),
+  }
+  desk.head(`Exercise ${number} of ${EXERCISES.length}: ${exercise.title}`)
+  if (exercise.needs) say(`Needs: ${exercise.needs}`)
+  if (state.stage !== 'before') say(`You were here before: ${stateText(state)}.`)
+  desk.save()
+  try {
+    await play(exercise, desk)
+  } catch (error) {
+    if (error instanceof Left && solution) return { text: KEPT, problem: 'the solution did not hold here and now' }
+    if (error instanceof Left) return { text: `Kept. ${goOn(number, folder)} goes on here.`, problem: null }
+    if (error instanceof Unmeasured)
+      return { text: `Kept. ${goOn(number, folder)} tries again.`, problem: error.message }
+    if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${goOn(number, folder)}\n`)
+    throw conditionsOf(error, goOn(number, folder))
+  } finally {
+    keyboard?.close()
+  }
+  const next = EXERCISES[number]
+  return { text: next ? `Next, ${next.title}:\n${goOn(number + 1, folder)}` : 'That was the last one.', problem: null }
+}
+
+/** A solution that is measured may fail: then that is what is said. */
+const KEPT = 'Kept. On a machine that has nothing else to do it may come out otherwise.'
+
+/** @param {(text: string) => void} say @returns {Student} */
+function whoKnows(say) {
+  // What is asked again was answered with a solution that did not hold; a third time would not be another.
+  const MOST = 3
+  let answered = 0
+  let last = /** @type {unknown} */ (null)
+  return {
+    by: 'solution',
+    line: async (question, found) => {
+      answered = question === last ? answered + 1 : 1
+      last = question
+      if (answered > MOST) return null
+      const answer = question.solution(found)
+      say(`The solution answers: ${answer}`)
+      return answer
+    },
+  }
+}
+
+/** @param {number} number @param {string} folder */
+function goOn(number, folder) {
+  const out = folder === DEFAULTS.out ? '' : ` --out ${folder}`
+  return `npm run workshop -- --exercise ${number}${out}`
+}
+
+/** Trials of two machines or settings say nothing together. @param {unknown} error @param {string} command */
+function conditionsOf(error, command) {
+  if (!(error instanceof UsageError) || !error.message.startsWith('--resume: ')) return error
+  return new UsageError(
+    `${error.message.replace('--resume: ', '')}; ${command} --reset forgets it, so that it can begin anew`,
+  )
+}
+
+/** @param {string} folder */
+function listText(folder) {
+  const { exercises } = readProgress(folder)
+  const rows = EXERCISES.map(({ id, title, minutes }, i) => [
+    `${i + 1}. ${title}`,
+    `${minutes} min`,
+    stateText(exercises[id]),
+  ])
+  return table(['exercise', 'takes', 'you'], rows)
+}
+
+/** @param {string} folder @param {number | undefined} number */
+function resetText(folder, number) {
+  const ids = number === undefined ? EXERCISES.map(({ id }) => id) : [EXERCISES[number - 1].id]
+  const begun = forget(folder, ids)
+  return begun.length === 0 ? 'Nothing was begun.' : `Forgotten: ${begun.join(', ')}.`
+}
