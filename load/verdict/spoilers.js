@@ -31,10 +31,10 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
   const planned = {
     connections: Math.max(load.connections, ...plan.connections),
-    pool_max: settings.POOL_MAX === undefined ? null : Number(settings.POOL_MAX),
+    pool_max: numberOf(settings.POOL_MAX),
     processes: 1,
     rate_rps: rates.length > 0 ? Math.max(...rates) : null,
-    backlog: Number(settings.LISTEN_BACKLOG ?? 0),
+    backlog: numberOf(settings.LISTEN_BACKLOG),
     fresh_connections: plan.fresh_connections,
     timeout_s: plan.timeout_s,
     addresses: plan.local_addresses?.length,
@@ -48,6 +48,11 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
   const foreign = host ? OF_THE_API : plan.url === null ? [] : ['cores']
   const here = found.findings.filter(({ check }) => !foreign.includes(check))
   return [...here, ...(host ? await findingsThere(host, planned) : [])].filter(isSpoiling).map(sentenceOf)
+}
+
+/** @param {string | number | null} [setting] @returns {number | null} null: unknown, as with other people's services */
+function numberOf(setting = null) {
+  return setting === null ? null : Number(setting)
 }
 
 /**

@@ -112,6 +112,7 @@ export function backlog({ somaxconn }, plan) {
     mend: `raise LISTEN_BACKLOG to ${count(plan.connections)} or more, and net.core.somaxconn with it`,
   }
   if (plan.pool_max === null) return notOurs(about)
+  if (plan.backlog === null) return unseen(about, 'LISTEN_BACKLOG among the settings of the service')
   if (somaxconn === null) return unseen(about, '/proc/sys/net/core/somaxconn')
   const size = Math.min(plan.backlog, somaxconn)
   const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(plan.connections)} may come at once`

@@ -71,7 +71,7 @@ export function sentenceOf({ what, value, why, mend }) {
  * @property {number | null} pool_max of each process of the service; null: the service is not ours to look at
  * @property {number} processes of the service
  * @property {number | null} rate_rps the highest; null: not known yet
- * @property {number} backlog
+ * @property {number | null} backlog null: the service does not tell it
  * @property {boolean} fresh_connections a connection per request
  * @property {number} timeout_s
  * @property {number} [addresses] local ones that connections come from (default 1): each has all ports

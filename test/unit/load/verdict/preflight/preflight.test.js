@@ -82,6 +82,7 @@ const rows = [
   ['backlog', 'ok', 'room for all connections at once', {}, { connections: 511 }],
   ['backlog', 'warn', 'more connections than fit', {}, { connections: 512 }],
   ['backlog', 'warn', 'a backlog that the kernel cuts', { somaxconn: 128 }, {}],
+  ['backlog', 'unseen', 'a service that does not tell its backlog', {}, { backlog: null }],
   ['pool', 'ok', 'room, with some to spare', used(173), {}],
   ['pool', 'warn', 'room, and none for whoever looks', used(174), {}],
   ['pool', 'bad', 'too few', used(178), {}],
