@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { UsageError } from './errors.js'
 
-/** The command line or the configuration is wrong. The message is one line: what was expected, what came. Exit code 2. */
-export class UsageError extends Error {}
+export { UsageError }
 
 const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 60_000 })
 

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { takeVariable } from './environment.js'
-import { UsageError } from './flags.js'
+import { UsageError } from './errors.js'
 
 /**
  * References in the text of a flag to a secret that is kept elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`.

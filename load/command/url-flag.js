@@ -1,7 +1,7 @@
 import { keptUrl } from './credentials.js'
 import { hasReference, REFERENCES, resolveUrl } from './references.js'
 
-/** @import { UsageError } from './flags.js' */
+/** @import { UsageError } from './errors.js' */
 
 /** What flags that take the URL of a service have in common. */
 export const URL_FLAG = {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { RemoteError } from '../system/ssh/remote.js'
+import { RemoteError } from '../command/errors.js'
 import { DRIVERS } from './drivers/index.js'
 
 /** @import { Session } from './drivers/index.js' */

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { keptUrl } from '../command/credentials.js'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 import { KNOWN_BLANKS, parseTemplate } from './template.js'
 
 /** @import { Entry } from './mix.js' */

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { keptHeader } from '../command/credentials.js'
-import { header, UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
+import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { readMixFile } from './mix-file.js'
 

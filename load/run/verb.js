@@ -1,10 +1,9 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { readEnvironment } from '../command/environment.js'
+import { RemoteError, ServiceEnded } from '../command/errors.js'
 import { UsageError } from '../command/flags.js'
 import { terminalText } from '../report/terminal.js'
-import { ServiceEnded } from '../system/service.js'
-import { RemoteError } from '../system/ssh/remote.js'
 import { createProgress } from './progress.js'
 
 /**

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
+import { NotApplied } from '../command/errors.js'
 import { NODE_PINS } from './node-pins.js'
-import { NotApplied } from './not-applied.js'
 import { isOwnProgram } from './own-program.js'
 
 const run = promisify(execFile)

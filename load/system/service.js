@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { ServiceEnded } from '../command/errors.js'
 import { startChild } from './processes.js'
 
 const START_TIMEOUT_MS = 10_000
@@ -49,18 +50,6 @@ export async function startService(name, command, { cores, nofile, env, logFile,
     }
     const words = lastWords(logFile)
     throw new Error(`${name} was not ready within ${START_TIMEOUT_MS / 1000} s; its last words: ${words}`)
-  }
-}
-
-/** A server ended without being told to. */
-export class ServiceEnded extends Error {
-  /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last ones */
-  constructor(name, code, signal, words) {
-    super(`${name} ended by itself (${signal ?? `code ${code}`}); its last words: ${words}`)
-    this.service = name
-    this.code = code
-    this.signal = signal
-    this.words = words
   }
 }
 

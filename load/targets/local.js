@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../command/flags.js'
+import { ServiceEnded, UsageError } from '../command/errors.js'
 import { readMetrics } from '../probes/metrics.js'
 import { coresOf, nofileOf, softNofileOf, textOf } from '../system/machine.js'
 import { freePorts } from '../system/ports.js'
-import { ServiceEnded, startService } from '../system/service.js'
+import { startService } from '../system/service.js'
 
 /** @import { Target } from './index.js' */
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 
 /**
  * @import { Place } from '../run/run.js'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { NotApplied } from '../../load/command/errors.js'
 import { UsageError } from '../../load/command/flags.js'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { nodeOf } from '../../load/system/node-versions.js'
-import { NotApplied } from '../../load/system/not-applied.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 import { openSession } from './session.js'
 

@@ -1,6 +1,6 @@
 import net from 'node:net'
+import { ServiceEnded } from '../../load/command/errors.js'
 import { freePorts } from '../../load/system/ports.js'
-import { ServiceEnded } from '../../load/system/service.js'
 
 const START_TRIES = 3
 

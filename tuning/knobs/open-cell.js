@@ -1,6 +1,5 @@
+import { NotApplied, ServiceEnded } from '../../load/command/errors.js'
 import { UsageError } from '../../load/command/flags.js'
-import { NotApplied } from '../../load/system/not-applied.js'
-import { ServiceEnded } from '../../load/system/service.js'
 import { openApi } from '../../load/targets/index.js'
 import { KNOBS } from './knobs.js'
 import { MEANS } from './means.js'

@@ -1,5 +1,5 @@
+import { NotApplied } from '../../load/command/errors.js'
 import { textOf } from '../../load/system/machine.js'
-import { NotApplied } from '../../load/system/not-applied.js'
 import { crowd } from '../experiments/faults/neighbours.js'
 import { openCell } from '../knobs/open-cell.js'
 import { levelsOf } from '../stats/design.js'

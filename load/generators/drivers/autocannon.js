@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { UsageError } from '../../command/flags.js'
+import { UsageError } from '../../command/errors.js'
 import { createMix } from '../mix.js'
 import { createParser } from './autocannon/parser.js'
 import { countByEntry } from './by-entry.js'

@@ -1,4 +1,4 @@
-import { UsageError } from '../../command/flags.js'
+import { UsageError } from '../../command/errors.js'
 
 /** What a driver is asked whether it can do. @typedef {{ url: string, method: string, entries?: { method: string }[] }} Asked */
 

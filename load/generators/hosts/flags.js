@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { UsageError } from '../../command/flags.js'
+import { UsageError } from '../../command/errors.js'
 import { DRIVERS } from '../drivers/index.js'
 
 /** @import { Flag } from '../../command/flags.js' */

@@ -2,7 +2,7 @@ import { checkAddresses } from './flags.js'
 import { prepareHosts } from './prepare.js'
 
 /**
- * @import { UsageError } from '../../command/flags.js'
+ * @import { UsageError } from '../../command/errors.js'
  * @import { Progress } from '../../run/progress.js'
  * @import { Plan } from '../../run/run.js'
  * @import { Load } from '../drivers/index.js'

@@ -4,13 +4,10 @@ import { appendFileSync, existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { UsageError } from '../../command/flags.js'
-import { NotApplied } from '../not-applied.js'
-import { ServiceEnded } from '../service.js'
+import { RemoteError, revivedError, UsageError } from '../../command/errors.js'
 import { openChannel } from './channel.js'
 import { collect, connect } from './connection.js'
 import { prepare } from './prepare.js'
-import { RemoteError } from './remote.js'
 
 /**
  * @import { Connection } from './connection.js'
@@ -77,7 +74,7 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     if (hello) greeting.resolve(hello)
     // The folder of a run that never began is gone by the time of its last words.
     if (log && existsSync(path.dirname(logFile))) appendFileSync(logFile, log)
-    if (died) dying.reject(errorOf(died))
+    if (died) dying.reject(revivedError(died))
   })
   let closing = false
   const lost = exited.then(async () => {
@@ -112,7 +109,7 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     ask: async (ask, asked) => {
       signal.throwIfAborted()
       const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost, aborted])
-      if (error) throw errorOf(error)
+      if (error) throw revivedError(error)
       return result
     },
     died: () => {
@@ -154,13 +151,6 @@ function deferred() {
 }
 
 /** @template T @typedef {{ promise: Promise<T>, resolve: (value: T) => void, reject: (error: Error) => void }} Deferred */
-
-/** As it was thrown there. @param {any} error */
-function errorOf({ name, message, service, code, signal, words }) {
-  if (name === 'UsageError') return new UsageError(message)
-  if (name === 'NotApplied') return new NotApplied(message)
-  return name === 'ServiceEnded' ? new ServiceEnded(service, code, signal, words) : new Error(message)
-}
 
 /**
  * Where it is loaded: a number, so that no request waits for a name.

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import os from 'node:os'
-import { UsageError } from '../../command/flags.js'
+import { UsageError } from '../../command/errors.js'
 import { nofileOf } from '../machine.js'
 
 /** What this process was given; once it is raised, the API still gets this unless told otherwise. */

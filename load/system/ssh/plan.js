@@ -1,5 +1,6 @@
 import { keptDatabaseUrl } from '../../command/credentials.js'
-import { UsageError, wholeNumber } from '../../command/flags.js'
+import { UsageError } from '../../command/errors.js'
+import { wholeNumber } from '../../command/flags.js'
 
 /** @import { Flag } from '../../command/flags.js' */
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../../command/flags.js'
+import { UsageError } from '../../command/errors.js'
 import { bundleOf } from './bundle.js'
 import { quoted } from './command.js'
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { leashed } from '../../../sql/leash.js'
+import { RemoteError } from '../../command/errors.js'
 import { asArguments, quoted, SSH_OPTIONS } from './command.js'
 import { explain } from './failures.js'
 
@@ -34,9 +35,6 @@ const GREETING = 'in'
 
 /** Of what else comes there, lines that are no reason for anything. */
 const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
-
-/** What is wrong is not here. The message is one line. */
-export class RemoteError extends Error {}
 
 /**
  * Something on another host that ends with the connection: over its stdin it is told words, one a line, and beats. When they

@@ -16,6 +16,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { bareEnvironment, sshAddress } from '../../command/environment.js'
+import { plainError } from '../../command/errors.js'
 import { every, SAMPLE_MS } from '../../probes/every.js'
 import { gatherFacts } from '../../probes/facts.js'
 import { watchKernel } from '../../probes/kernel.js'
@@ -76,7 +77,7 @@ const COMMANDS = {
     const { died, stop, ...target } = await opening
     died.catch((error) => {
       sendLog()
-      say({ died: errorOf(error) })
+      say({ died: plainError(error) })
     })
     return target
   },
@@ -130,18 +131,13 @@ async function hear(line) {
       sendLog()
       opening = null
     }
-    say({ id, error: errorOf(error) })
+    say({ id, error: plainError(error) })
   }
 }
 
 /** @param {object} message */
 function say(message) {
   process.stdout.write(`${JSON.stringify(message)}\n`)
-}
-
-/** Its class by name: the lab throws it again. @param {any} error */
-function errorOf({ constructor: { name }, message, service, code, signal, words }) {
-  return { name, message, service, code, signal, words }
 }
 
 /** What is left of the API is the kernel's to kill when we are gone. */

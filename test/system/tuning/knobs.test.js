@@ -1,6 +1,6 @@
 import path from 'node:path'
 import t from 'tap'
-import { NotApplied } from '../../../load/system/not-applied.js'
+import { NotApplied } from '../../../load/command/errors.js'
 import { KNOBS } from '../../../tuning/knobs/knobs.js'
 import { loadOf, openCell } from '../../../tuning/knobs/open-cell.js'
 import { newUser, post } from '../../support/api.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NotApplied } from '../../../load/system/not-applied.js'
+import { NotApplied } from '../../../load/command/errors.js'
 import { openDatabase } from '../../../sql/database.js'
 import { openUnpinned, statuses } from '../../support/cells.js'
 import { rows } from '../../support/database.js'

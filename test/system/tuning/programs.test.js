@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NotApplied } from '../../../load/system/not-applied.js'
+import { NotApplied } from '../../../load/command/errors.js'
 import { pinningText } from '../../../tuning/experiments/balance/cores.js'
 import { findHaproxy } from '../../../tuning/experiments/balance/haproxy.js'
 import { planOf } from '../../../tuning/experiments/balance/plan.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NotApplied } from '../../../load/system/not-applied.js'
+import { NotApplied } from '../../../load/command/errors.js'
 import { VERBS } from '../../../tuning/verbs.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { createService, randomOf } from '../../support/simulated/service.js'

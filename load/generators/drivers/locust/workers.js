@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import { leashed } from '../../../../sql/leash.js'
+import { RemoteError } from '../../../command/errors.js'
 import { quoted } from '../../../system/ssh/command.js'
-import { RemoteError, startRemote } from '../../../system/ssh/remote.js'
+import { startRemote } from '../../../system/ssh/remote.js'
 
 /**
  * @import { LoadHost } from '../../hosts/prepare.js'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../../../command/flags.js'
+import { UsageError } from '../../../command/errors.js'
 import { foreignProgram } from '../../../system/own-program.js'
 
 /** What its results look like, and how it keeps to a rate, differs between versions. */

@@ -8,7 +8,8 @@ import {
   keptUrl,
   lacksCredentials,
 } from '../../../../load/command/credentials.js'
-import { parseFlags, shownArguments, UsageError } from '../../../../load/command/flags.js'
+import { UsageError } from '../../../../load/command/errors.js'
+import { parseFlags, shownArguments } from '../../../../load/command/flags.js'
 import { resolveText, resolveUrl } from '../../../../load/command/references.js'
 import { livePlan, secretWarnings } from '../../../../load/run/live-plan.js'
 import { PLAN_FLAGS, planOf } from '../../../../load/run/plan.js'

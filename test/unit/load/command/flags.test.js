@@ -1,5 +1,6 @@
 import t from 'tap'
-import { duration, header, parseFlags, UsageError, wholeNumbers } from '../../../../load/command/flags.js'
+import { UsageError } from '../../../../load/command/errors.js'
+import { duration, header, parseFlags, wholeNumbers } from '../../../../load/command/flags.js'
 import { PLAN_FLAGS, planOf } from '../../../../load/run/plan.js'
 import { caught } from '../../../support/caught.js'
 

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import t from 'tap'
-import { parseFlags, UsageError } from '../../../../load/command/flags.js'
+import { UsageError } from '../../../../load/command/errors.js'
+import { parseFlags } from '../../../../load/command/flags.js'
 import { createMix } from '../../../../load/generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../../../../load/generators/mix-flags.js'
 import { caught } from '../../../support/caught.js'

@@ -1,8 +1,7 @@
 import t from 'tap'
+import { RemoteError, ServiceEnded } from '../../../../load/command/errors.js'
 import { UsageError } from '../../../../load/command/flags.js'
 import { main } from '../../../../load/run/verb.js'
-import { ServiceEnded } from '../../../../load/system/service.js'
-import { RemoteError } from '../../../../load/system/ssh/remote.js'
 import { DatabaseError } from '../../../../sql/database.js'
 import { createShell } from '../../../support/shell.js'
 

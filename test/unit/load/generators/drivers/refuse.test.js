@@ -1,5 +1,5 @@
 import t from 'tap'
-import { UsageError } from '../../../../../load/command/flags.js'
+import { UsageError } from '../../../../../load/command/errors.js'
 import { DRIVERS } from '../../../../../load/generators/drivers/index.js'
 import { caught } from '../../../../support/caught.js'
 

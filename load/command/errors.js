@@ -1,0 +1,34 @@
+/** The errors of the lab that callers tell apart. The message of each is one line: what was expected, what came, what to do. */
+
+/** The command line or the configuration is wrong. Exit code 2. */
+export class UsageError extends Error {}
+
+/** A cell's settings could not be applied to a target. The run goes on without the cell, and says so. */
+export class NotApplied extends Error {}
+
+/** Something on another host, or the line to it, failed. */
+export class RemoteError extends Error {}
+
+/** A server ended without being told to. */
+export class ServiceEnded extends Error {
+  /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last ones */
+  constructor(name, code, signal, words) {
+    super(`${name} ended by itself (${signal ?? `code ${code}`}); its last words: ${words}`)
+    this.service = name
+    this.code = code
+    this.signal = signal
+    this.words = words
+  }
+}
+
+/** An error as plain data that can cross to another process. @param {any} error */
+export function plainError({ constructor: { name }, message, service, code, signal, words }) {
+  return { name, message, service, code, signal, words }
+}
+
+/** The error that plainError() took apart. @param {any} plain @returns {Error} */
+export function revivedError({ name, message, service, code, signal, words }) {
+  if (name === 'UsageError') return new UsageError(message)
+  if (name === 'NotApplied') return new NotApplied(message)
+  return name === 'ServiceEnded' ? new ServiceEnded(service, code, signal, words) : new Error(message)
+}
