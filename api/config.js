@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { parse as parseDotenv } from 'dotenv'
 import { SETTINGS } from './settings.js'
 
@@ -56,33 +57,17 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
 }
 
 /**
- * @typedef {object} Config
- * @property {string} [databaseUrl]
- * @property {string} host
- * @property {number} port
- * @property {string} adminHost
- * @property {number} adminPort
- * @property {number} poolMax
- * @property {number} poolConnectTimeoutMs
- * @property {number} poolIdleTimeoutMs
- * @property {number} poolMaxLifetimeMs
- * @property {number} statementTimeoutMs
- * @property {'single' | 'prepared' | 'pipelined' | 'batched'} insertMode
- * @property {number} pipelineConnections
- * @property {number} batchSlots
- * @property {number} batchMaxRows
- * @property {number} idempotencyKeyTtlMs
- * @property {'plain' | 'scrypt'} passwordStorage
- * @property {number} keepAliveTimeoutMs
- * @property {number} requestTimeoutMs
- * @property {number} shutdownTimeoutMs
- * @property {number} maxQueueMs
- * @property {number} maxQueueRequests
- * @property {number} maxLoopDelayMs
- * @property {number} maxConnections
- * @property {number} listenBacklog
- * @property {number} bodyLimitBytes
- * @property {string} logLevel
+ * POOL_MAX -> poolMax.
+ *
+ * @template {string} Name
+ * @typedef {Name extends `${infer First}_${infer Rest}` ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}` : Lowercase<Name>} CamelCase
+ */
+
+/**
+ * The values of all settings, by their names in camel case.
+ *
+ * @typedef {typeof SETTINGS} Settings
+ * @typedef {{ [Name in keyof Settings as CamelCase<Name>]: Settings[Name]['default'] }} Config
  */
 
 /** @param {string} file */
@@ -106,7 +91,7 @@ function readDotenv(file) {
 function settingValue(name, setting, raw) {
   // An empty value is how .env files and shells say "not set".
   if (raw === undefined || raw === '') return setting.default
-  const value = setting.parse(raw)
+  const value = parsed(setting, raw)
   if (value !== undefined) return value
   const shown = name === 'DATABASE_URL' ? 'something else' : JSON.stringify(raw)
   throw new ConfigError(`${name}: expected ${setting.expected}, got ${shown}`)
@@ -147,7 +132,20 @@ function refuseUnverifiedTls(env) {
   }
 }
 
-/** POOL_MAX -> poolMax. @param {string} name */
+/** @param {Setting} setting @param {string} raw @returns {string | number | undefined} undefined: not as expected */
+function parsed({ levels, form, min = 0, max = 0 }, raw) {
+  if (levels) return levels.includes(raw) ? raw : undefined
+  if (form) return FORMS[form](raw) ? raw : undefined
+  const value = /^\d{1,15}$/.test(raw) ? Number(raw) : Number.NaN
+  return value >= min && value <= max ? value : undefined
+}
+
+const FORMS = {
+  host: (/** @type {string} */ raw) => isIP(raw) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(raw),
+  url: (/** @type {string} */ raw) => URL.canParse(raw) && /^postgres(ql)?:$/.test(new URL(raw).protocol),
+}
+
+/** @param {string} name */
 function camelCase(name) {
   return name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase())
 }

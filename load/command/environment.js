@@ -1,9 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { parse } from 'dotenv'
-
-/** It lists every setting of the API. */
-const EXAMPLE = new URL('../../.env.example', import.meta.url)
+import { SETTINGS } from '../../api/settings.js'
 
 /** Of Node itself, they change what is measured. */
 const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
@@ -86,8 +84,8 @@ function pgVariablesOf(env) {
  * @returns {NodeJS.ProcessEnv}
  */
 export function settingsOf(settings) {
-  const names = [...readFileSync(EXAMPLE, 'utf8').matchAll(/^#(\w+)=/gm)].map(([, name]) => name)
-  const known = [...names, ...OF_NODE].filter((name) => name !== 'DATABASE_URL' && settings[name] !== undefined)
+  const names = [...Object.keys(SETTINGS), ...OF_NODE]
+  const known = names.filter((name) => name !== 'DATABASE_URL' && settings[name] !== undefined)
   return Object.fromEntries(known.map((name) => [name, settings[name]]))
 }
 

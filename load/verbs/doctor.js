@@ -1,3 +1,4 @@
+import { SETTINGS } from '../../api/settings.js'
 import { DatabaseError, lookAtDatabase } from '../../sql/database.js'
 import { helpText, parseFlags, UsageError, wholeNumber } from '../command/flags.js'
 import { describeMachine, planCores } from '../system/machine.js'
@@ -11,12 +12,6 @@ import { runPreflight } from '../verdict/preflight/run.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_s: 10 }
-
-/** What a run has to know of the API's settings before it starts one: default and range as in api/settings.js. */
-const API_SETTINGS = {
-  POOL_MAX: { byDefault: '20', ...wholeNumber(1, 10_000) },
-  LISTEN_BACKLOG: { byDefault: '511', ...wholeNumber(1, 65_535) },
-}
 
 const FLAGS = {
   connections: {
@@ -79,9 +74,9 @@ export const doctor = {
  * @returns {Planned}
  */
 function planned({ connections = DEFAULTS.connections, rate = null }, env) {
-  const setting = (/** @type {keyof typeof API_SETTINGS} */ name) => {
-    const { byDefault, parse, expected } = API_SETTINGS[name]
-    const value = parse(env[name] || byDefault)
+  const setting = (/** @type {'POOL_MAX' | 'LISTEN_BACKLOG'} */ name) => {
+    const { default: byDefault, min, max, expected } = SETTINGS[name]
+    const value = env[name] ? wholeNumber(min, max).parse(env[name]) : byDefault
     if (value === undefined) throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(env[name])}`)
     return value
   }

@@ -1,3 +1,5 @@
+import { SETTINGS } from '../../api/settings.js'
+
 /**
  * @import { Place } from '../run/run.js'
  * @import { TrialRecord } from '../run/trial.js'
@@ -17,8 +19,8 @@ const NOTCHES = {
   'pool-timeout': ({ POOL_CONNECT_TIMEOUT_MS }) => times('POOL_CONNECT_TIMEOUT_MS', POOL_CONNECT_TIMEOUT_MS, 100),
   nofile: ({ NOFILE }) => times('NOFILE', NOFILE, 16),
   'max-connections': ({ MAX_CONNECTIONS }) => times('MAX_CONNECTIONS', MAX_CONNECTIONS, 16),
-  'accept-queue': ({ LISTEN_BACKLOG }) => times('LISTEN_BACKLOG', LISTEN_BACKLOG, 512, 65_535),
-  'keep-alive-race': () => ({ name: 'KEEP_ALIVE_TIMEOUT_MS', value: '65000' }),
+  'accept-queue': ({ LISTEN_BACKLOG }) => times('LISTEN_BACKLOG', LISTEN_BACKLOG, 512, SETTINGS.LISTEN_BACKLOG.max),
+  'keep-alive-race': () => ({ name: 'KEEP_ALIVE_TIMEOUT_MS', value: String(SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default) }),
   // Its threads wait for a core; JavaScript itself has but one thread, and gains nothing by a second core.
   'api-threadpool': () => ({ name: 'CORES', value: 'all' }),
   'api-gc': () => ({ name: 'HEAP', value: 'large' }),

@@ -2,8 +2,11 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 
+/** The API's settings are data that the lab reads, too. */
+const SETTINGS = 'api/settings.js'
+
 /** Who may import whom: tuning -> load -> sql, and api alone. */
-const MAY_IMPORT = { api: [], sql: [], load: ['sql'], tuning: ['load', 'sql'] }
+const MAY_IMPORT = { api: [], sql: [], load: ['sql/', SETTINGS], tuning: ['load/', 'sql/', SETTINGS] }
 
 /** @param {string} folder */
 function sources(folder) {
@@ -12,9 +15,9 @@ function sources(folder) {
   return files.filter((file) => file.endsWith('.js')).map((file) => path.join(folder, file))
 }
 
-/** The top folder of what a file imports. @param {string} file @param {string} name */
-function topOf(file, name) {
-  return path.normalize(path.join(path.dirname(file), name)).split(path.sep)[0]
+/** The path of what a file imports. @param {string} file @param {string} name */
+function pathOf(file, name) {
+  return path.join(path.dirname(file), name)
 }
 
 /** @param {string} file */
@@ -24,19 +27,25 @@ function imports(file) {
 }
 
 for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
-  t.test(
-    `${folder}/ imports nothing but itself, packages${allowed.map((name) => `, ${name}/`).join('')}`,
-    async (t) => {
-      const files = sources(folder)
-      t.ok(files.length > 5)
-      const wrong = files.flatMap((file) => {
-        const own = imports(file).filter((entry) => entry.startsWith('.'))
-        return own.filter((name) => ![folder, ...allowed].includes(topOf(file, name))).map((name) => `${file}: ${name}`)
-      })
-      t.strictSame(wrong, [])
-    },
-  )
+  t.test(`${folder}/ imports nothing but itself, packages${allowed.map((name) => `, ${name}`).join('')}`, async (t) => {
+    const files = sources(folder)
+    t.ok(files.length > 5)
+    const wrong = files.flatMap((file) => {
+      const own = imports(file).filter((entry) => entry.startsWith('.'))
+      const isAllowed = (/** @type {string} */ name) =>
+        [`${folder}/`, ...allowed].some((place) => pathOf(file, name).startsWith(place))
+      return own.filter((name) => !isAllowed(name)).map((name) => `${file}: ${name}`)
+    })
+    t.strictSame(wrong, [])
+  })
 }
+
+t.test('the settings of the API are data: they import nothing, and hold no function', async (t) => {
+  t.strictSame(imports(SETTINGS), [])
+  const { ...exported } = await import('../../api/settings.js')
+  t.strictSame(Object.keys(exported), ['SETTINGS'])
+  t.strictSame(structuredClone(exported), exported)
+})
 
 t.test('one module of the API speaks to pg, and one reads the environment', async (t) => {
   const importers = sources('api').filter((file) => imports(file).includes('pg'))

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { argv, execPath } from 'node:process'
+import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { SETTINGS } from '../../api/settings.js'
 import { answerText, settingsLine, whereAndWhen } from '../../load/verbs/sweep/report.js'
 import { budgetText } from '../experiments/ablate/tables.js'
 import { articleText } from '../experiments/article/tables.js'
@@ -19,8 +19,8 @@ import { arithmeticTable, pgbouncerTable, poolsThatFit } from './more-cores.js'
 
 /** @import { TrialRecord } from '../../load/run/trial.js' */
 
+const ENV_EXAMPLE = fileURLToPath(new URL('../../.env.example', import.meta.url))
 const README = fileURLToPath(new URL('../../README.md', import.meta.url))
-const SETTINGS = fileURLToPath(new URL('../../api/env-example.js', import.meta.url))
 const EXPERIMENTS = fileURLToPath(new URL('../README.md', import.meta.url))
 const SCALING = fileURLToPath(new URL('../SCALING.md', import.meta.url))
 const PLAYBOOK = fileURLToPath(new URL('../PLAYBOOK.md', import.meta.url))
@@ -28,15 +28,15 @@ const TEACHER = fileURLToPath(new URL('../workshop/TEACHER.md', import.meta.url)
 const EXERCISE_PAGES = new URL('../workshop/pages/', import.meta.url)
 
 /**
- * `npm run docs`: writes what the pages quote from the evidence that is committed, so that no figure in them is typed by
- * hand; and the pages of the workshop, whose text stands in its exercises.
+ * `npm run docs`: writes what the pages quote from the committed evidence, so that no figure in them is typed by hand; the API's
+ * settings; and the pages of the workshop, whose text stands in its exercises.
  *
- * @param {{ settings?: () => string }} [blocks] settings: the API's, as a table
  * @returns {Record<string, string>} files, and what has to be in them
  */
-export function pages({ settings = settingsBlock } = {}) {
+export function pages() {
   return {
-    [README]: pageOf(README, { answer: answerBlock, settings }),
+    [ENV_EXAMPLE]: envExample(),
+    [README]: pageOf(README, { answer: answerBlock, settings: settingsTable }),
     [EXPERIMENTS]: pageOf(EXPERIMENTS, EXPERIMENTS_BLOCKS),
     [SCALING]: pageOf(SCALING, SCALING_BLOCKS),
     [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS),
@@ -142,9 +142,20 @@ function sweepBlock(name) {
   return [answerText(run, records), trials, conditions].join('\n\n')
 }
 
-/** From the table of settings, which stands alone with the API. */
-function settingsBlock() {
-  return execFileSync(execPath, [SETTINGS, '--table'], { encoding: 'utf8' }).trim()
+function envExample() {
+  const settings = Object.entries(SETTINGS).map(([name, { default: byDefault, expected, about }]) => {
+    return `\n# ${about}\n# Expected: ${expected}\n#${name}=${byDefault ?? ''}\n`
+  })
+  return `# Settings of the API. Copy to .env and remove the # of what you change; the environment comes before .env.
+# A value carries no unit: its name does. This file is made by \`npm run docs\`.
+${settings.join('')}`
+}
+
+function settingsTable() {
+  const rows = Object.entries(SETTINGS).map(([name, { default: byDefault, expected, about }]) => {
+    return `| \`${name}\` | ${byDefault === undefined ? '' : `\`${byDefault}\``} | ${expected} | ${about} |`
+  })
+  return ['| setting | default | value | what it is |', '| --- | --- | --- | --- |', ...rows].join('\n')
 }
 
 function arithmeticBlock() {

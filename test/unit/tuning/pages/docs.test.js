@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { settingsTable } from '../../../../api/env-example.js'
 import { pages } from '../../../../tuning/pages/docs.js'
 import { commandsOf } from '../../../support/shell-commands.js'
 
-const PAGES = pages({ settings: () => settingsTable().trim() })
+const PAGES = pages()
 
-t.test('the pages quote the committed evidence as it is (npm run docs)', async (t) => {
+t.test('the pages quote the committed evidence and the settings as they are (npm run docs)', async (t) => {
   for (const [file, page] of Object.entries(PAGES)) t.equal(readFileSync(file, 'utf8'), page, file)
 })
 
