@@ -10,7 +10,6 @@ export default {
     'load/verdict/judge.js',
     'load/verdict/limit.js',
     'load/verdict/detectors/*.js',
-    'load/generators/drivers/schedule.js',
     'load/generators/drivers/recorder.js',
     'load/generators/drivers/pacing.js',
     'api/{admission,gate,insert}.js',
@@ -24,7 +23,7 @@ export default {
   testRunner: 'tap',
   tap: {
     testFiles: [
-      'test/unit/load/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,pacing}.test.js',
+      'test/unit/load/**/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,pacing}.test.js',
       'test/unit/api/{admission,gate,insert,statements}.test.js',
       'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/costs,balance/digest}.test.js',
     ],

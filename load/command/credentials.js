@@ -1,4 +1,7 @@
-/** @import { Entry, MixPlan } from '../generators/mix.js' */
+/**
+ * @typedef {{ path: string, body: string }} Entry
+ * @typedef {{ headers: [string, string][], body_base64: string | null, source?: object, entries?: Entry[] }} Mix of a plan
+ */
 
 /** Replaces a secret in everything that is written down. */
 const WITHHELD = '(withheld)'
@@ -19,7 +22,7 @@ const SCHEME_AND_BLANK = new RegExp(`^(?:(?:basic|bearer|token|apikey) +)?${BLAN
  * A plan as it is kept in run.json, and comes back from there: without values of headers and queries, and without bodies.
  * References to secrets stay, so that a run can go on.
  *
- * @template {{ mix: MixPlan }} P
+ * @template {{ mix: Mix }} P
  * @param {P} plan
  * @returns {P}
  */
@@ -82,7 +85,7 @@ function keptValue(name, value) {
   return HARMLESS.has(name.toLowerCase()) || SCHEME_AND_BLANK.test(value) ? value : WITHHELD
 }
 
-/** @param {MixPlan} mix */
+/** @param {Mix} mix */
 function keptMix({ body_base64, entries, ...mix }) {
   const headers = mix.headers.map(([name, value]) => [name, keptValue(name, value)])
   const body = mix.source && !entries ? {} : { body_base64 }

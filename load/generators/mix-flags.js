@@ -4,6 +4,7 @@ import { keptHeader } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
+import { JSON_TYPE } from './mix.js'
 import { readMixFile } from './mix-file.js'
 
 /**
@@ -94,7 +95,7 @@ function weightedMixOf({ mix, without, method, body, header, seed }) {
 /** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} [headers] */
 function typed(headers = []) {
   const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
-  return has ? headers : [/** @type {[string, string]} */ (['Content-Type', 'application/json']), ...headers]
+  return has ? headers : [JSON_TYPE, ...headers]
 }
 
 /** @template T @param {string} flag @param {() => T} read @returns {T} */

@@ -3,6 +3,9 @@ import { drawsOf, fillTemplate, parseTemplate } from './template.js'
 
 /** @import { Part } from './template.js' */
 
+/** @type {Header} */
+export const JSON_TYPE = ['Content-Type', 'application/json']
+
 /**
  * What the requests of a trial consist of. Request `i` is the same bytes whenever seed and trial are the same.
  *
@@ -43,6 +46,11 @@ import { drawsOf, fillTemplate, parseTemplate } from './template.js'
  * @property {string} body a template, empty for none
  * @property {number} weight its share of the requests is this share of all weights
  */
+
+/** A new user with each request: what the API is for. @param {number} seed @returns {MixPlan} */
+export function createUserMix(seed) {
+  return { name: 'create-user', method: 'POST', headers: [JSON_TYPE], body_base64: null, seed }
+}
 
 /** More requests than a trial may have, so that no two trials of a run share a number. */
 const SEQS_PER_TRIAL = 1e9

@@ -5,9 +5,25 @@ import { findPostmaster } from './postgres.js'
 import { familyCpu_s } from './process.js'
 import { cpuQuotaCores } from './quota.js'
 
+/** @import { Look } from '../../sql/database.js' */
+
 /**
- * @import { Look } from '../../sql/database.js'
- * @import { Facts } from '../verdict/preflight/preflight.js'
+ * @typedef {object} Facts what the machine is like; null: it cannot be seen here
+ * @property {Limits | null} generator_nofile
+ * @property {Limits | null} api_nofile
+ * @property {number | null} ephemeral_ports that connect() may take
+ * @property {number | null} time_wait sockets now
+ * @property {boolean | null} tw_reuse_loopback whether connect() takes ports in TIME_WAIT again, to this machine
+ * @property {boolean | null} tw_reuse_remote the same, to any other
+ * @property {number | null} somaxconn
+ * @property {{ max: number, reserved: number, used: number } | null} database_connections
+ * @property {{ allowed: number, taskset: boolean, pinned: { api: string, others: string } | null } | null} cores
+ * @property {number | null} cpu_quota_cores Infinity: none
+ * @property {number | null} steal_ratio of all cores' time
+ * @property {{ core: string, ratio: number }[] | null} busy each core with what others run
+ * @property {number | null} pressure_ratio of the last 10 s: somebody waited for a core
+ *
+ * @typedef {{ soft: number, hard: number }} Limits
  */
 
 /** At 100 ticks/s this tells 4 % of a core. */
@@ -31,7 +47,7 @@ const DATABASE_CONNECTIONS = `
  * @param {{ api: string, others: string } | null} run.cores to which we are pinned by now; null: not pinned
  * @param {Look | null} run.database
  * @param {AbortSignal} run.signal
- * @returns {Promise<Omit<Facts, 'ceiling'>>} null in it: cannot be seen here
+ * @returns {Promise<Facts>} null in it: cannot be seen here
  */
 export async function gatherFacts({ cores, database, signal }) {
   const nofile = nofileLimits()

@@ -1,10 +1,7 @@
 import { coresOf, nofileOf } from '../system/machine.js'
 import { watchProcess } from './process.js'
 
-/**
- * @import { HostTraffic } from '../generators/drivers/vegeta/hits.js'
- * @import { Probe } from './index.js'
- */
+/** @import { Probe } from './index.js' */
 
 /**
  * What the generator's process uses, and the programs that it drives.
@@ -34,7 +31,7 @@ export function watchGenerator({ pid }) {
   }
 }
 
-/** @param {HostTraffic[]} hosts @param {number} sent */
+/** @param {{ cpu_s: number | null }[]} hosts @param {number} sent */
 function ofHosts(hosts, sent) {
   const all_s = hosts.map(({ cpu_s }) => cpu_s)
   if (all_s.includes(null)) return {}

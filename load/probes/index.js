@@ -1,5 +1,4 @@
 import { watchApi } from './api.js'
-import { every, SAMPLE_MS } from './every.js'
 import { watchGenerator } from './generator.js'
 import { watchHost } from './host.js'
 import { watchKernel } from './kernel.js'
@@ -7,7 +6,7 @@ import { watchPostgres } from './postgres.js'
 
 /**
  * @import { Database } from '../../sql/database.js'
- * @import { Target } from '../targets/index.js'
+ * @import { Host } from '../system/ssh/host.js'
  */
 
 /**
@@ -20,11 +19,18 @@ import { watchPostgres } from './postgres.js'
  *
  * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of the
  *   machine on which the target runs; here: of ours, where that is another; target: what only this kind of target can tell
+ *
+ * @typedef {object} Watched a target, as far as probes need it
+ * @property {string} url
+ * @property {number | null} pid
+ * @property {string | null} metricsUrl
+ * @property {Host} [host] where it runs, if not here
+ * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
  */
 
 /**
  * @param {object} parts
- * @param {Target} parts.target
+ * @param {Watched} parts.target
  * @param {Database | null} parts.database
  * @param {{ pid: number }} parts.generator
  */
@@ -59,6 +65,25 @@ export async function startProbes({ target, database, generator }) {
       }
     },
   }
+}
+
+/** Wait events and queues come and go within milliseconds: 10 looks a second. The page of the service costs it a millisecond. */
+export const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, here: 250, generator: 1000, target: 1000 }
+
+/** Samples again and again, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
+export function every(interval_ms, probe) {
+  let sampling = Promise.resolve()
+  let busy = false
+  const timer = setInterval(() => {
+    if (busy) return
+    busy = true
+    // What cannot be looked at once is looked at the next time; a trial does not end by it.
+    sampling = Promise.resolve(probe?.sample()).then(done, done)
+  }, interval_ms)
+  function done() {
+    busy = false
+  }
+  return { stop: () => clearInterval(timer), idle: () => sampling }
 }
 
 /** Without what is unknown, and to four digits behind the point: more is noise. @param {any} value @returns {any} */

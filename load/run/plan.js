@@ -2,6 +2,7 @@ import { duration, oneOf, UsageError, wholeNumber, wholeNumbers } from '../comma
 import { httpUrl, URL_FLAG } from '../command/url-flag.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
+import { createUserMix } from '../generators/mix.js'
 import { MAX_SEED, MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
@@ -176,13 +177,7 @@ export function localPlan({ seed, duration_s, timeout_s }) {
     unbounded: false,
     searches: false,
     confirms: false,
-    mix: {
-      name: 'create-user',
-      method: 'POST',
-      headers: [['Content-Type', 'application/json']],
-      body_base64: null,
-      seed,
-    },
+    mix: createUserMix(seed),
     slo: { p99_ms: timeout_s * 1000, success_ratio: 1 },
     warmup_s: 0,
     duration_s,

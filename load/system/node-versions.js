@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
 import { NotApplied } from '../command/errors.js'
 import { NODE_PINS } from './node-pins.js'
-import { isOwnProgram } from './own-program.js'
+import { isOwnProgram } from './processes.js'
 
 const run = promisify(execFile)
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))

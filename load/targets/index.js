@@ -3,7 +3,6 @@ import { openSsh } from './ssh.js'
 
 /**
  * @import { Probe } from '../probes/index.js'
- * @import { Place } from '../run/run.js'
  * @import { Host } from '../system/ssh/host.js'
  */
 
@@ -37,7 +36,13 @@ import { openSsh } from './ssh.js'
 export { NODE_FLAGS, openLocal } from './local.js'
 export { openUrl } from './url.js'
 
-/** The API, where it is to run. @param {Place} place */
+/**
+ * The API, where it is to run.
+ *
+ * @param {Place} place
+ *
+ * @typedef {Parameters<typeof openLocal>[0] & { host?: Host }} Place host: the one on which it runs; by default this one
+ */
 export function openApi(place) {
   return place.host ? openSsh(place) : openLocal(place)
 }

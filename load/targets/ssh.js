@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '../command/errors.js'
 
 /**
- * @import { Place } from '../run/run.js'
  * @import { Host } from '../system/ssh/host.js'
- * @import { Target } from './index.js'
+ * @import { Place, Target } from './index.js'
  */
 
 const ROOT = new URL('../../', import.meta.url)

@@ -8,7 +8,7 @@ import { runPreflight } from '../verdict/preflight/run.js'
 /**
  * @import { GivenDatabase } from '../command/environment.js'
  * @import { Verb } from '../run/verb.js'
- * @import { Finding, Planned } from '../verdict/preflight/preflight.js'
+ * @import { Finding, Planned } from '../verdict/preflight/finding.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_s: 10 }

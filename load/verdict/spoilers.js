@@ -3,12 +3,11 @@ import { preflight, sentenceOf } from './preflight/preflight.js'
 import { runPreflight } from './preflight/run.js'
 
 /**
- * @import { OpenOrigin } from '../generators/hosts/origin.js'
- * @import { Bench } from '../run/bench.js'
- * @import { Io, Plan, Step } from '../run/run.js'
+ * @import { Look } from '../../sql/database.js'
+ * @import { OpenOrigin } from '../generators/hosts/prepare.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Target } from '../targets/index.js'
- * @import { Finding, Planned } from './preflight/preflight.js'
+ * @import { Finding, Planned } from './preflight/finding.js'
  */
 
 /** What hangs on the machine on which the API runs. */
@@ -20,12 +19,28 @@ const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
 /**
  * What on this machine would spoil the run. What the generator can do is measured where the answer hangs on it.
  *
- * @param {Step} step the first
+ * @param {{ load: { connections: number, rate_rps: number | null } }} step the first
  * @param {Plan} plan
- * @param {Bench & { origin: OpenOrigin }} bench
- * @param {Target} target
- * @param {Pick<Io, 'signal' | 'progress'>} io
+ * @param {Bench} bench
+ * @param {Pick<Target, 'settings'>} target
+ * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
+ *
+ * @typedef {object} Plan
+ * @property {string | null} url
+ * @property {string} driver
+ * @property {number[] | null} rates_rps
+ * @property {number[]} connections
+ * @property {boolean} fresh_connections
+ * @property {boolean} searches
+ * @property {number} timeout_s
+ * @property {string[]} [local_addresses]
+ *
+ * @typedef {object} Bench
+ * @property {Look | null} database
+ * @property {{ api: string, others: string } | null} cores
+ * @property {Host | null} host on which the API runs; null: this one, or one that we do not know
+ * @property {OpenOrigin} origin
  */
 export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)

@@ -1,18 +1,24 @@
 import { createRequire } from 'node:module'
 import { UsageError } from '../../command/errors.js'
 import { createMix } from '../mix.js'
-import { createParser } from './autocannon/parser.js'
-import { countByEntry } from './by-entry.js'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { headOf, headsOf } from './head.js'
 import { Recorder } from './recorder.js'
 import { sends } from './refuse.js'
+import { ProtocolError, ResponseReader } from './response.js'
+import { countByEntry } from './tally.js'
 
 /**
  * @import { Mix } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
  * @import { Traffic } from './recorder.js'
+import { countByEntry } from './tally.js'
  */
+
+/** Names of the callbacks that a client gives its parser. */
+const { HTTPParser } = createRequire(createRequire(import.meta.url).resolve('autocannon'))('http-parser-js')
+const ON_HEADERS_COMPLETE = HTTPParser.kOnHeadersComplete
+const ON_MESSAGE_COMPLETE = HTTPParser.kOnMessageComplete
 
 /** autocannon looks this often whether it is at its end. */
 const END_CHECK_INTERVAL_MS = 100
@@ -184,6 +190,38 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
     reconnectLater()
   })
   client.on('done', settleLost)
+}
+
+/**
+ * Stands in for the parser of one of autocannon's clients, http-parser-js: a malformed chunk size sends that into an endless
+ * loop, it takes malformed lengths for valid ones, autocannon ignores its errors, and it is never told that a connection
+ * ended.
+ *
+ * @param {any} client autocannon's, before it has connected
+ * @param {() => void} onMalformed its connection can no longer be used
+ */
+function createParser(client, onMalformed) {
+  let reader = new ResponseReader()
+  let conn = client.conn
+  /** @type {Record<string | number, any>} */
+  const parser = {
+    /** @param {Buffer} bytes */
+    execute(bytes) {
+      if (client.conn !== conn) {
+        conn = client.conn
+        reader = new ResponseReader()
+      }
+      const answer = reader.read(bytes)
+      if (answer instanceof ProtocolError) return onMalformed()
+      if (answer === null) return
+      parser[ON_HEADERS_COMPLETE]({ statusCode: answer.status, shouldKeepAlive: answer.keepAlive, headers: [] })
+      parser[ON_MESSAGE_COMPLETE]()
+    },
+
+    /** The connection ended. @returns {number | null} status of the response that ended with it; null: there is none */
+    end: () => reader.end()?.status ?? null,
+  }
+  return parser
 }
 
 /**

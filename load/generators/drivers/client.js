@@ -2,14 +2,15 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMix } from '../mix.js'
-import { countByEntry } from './by-entry.js'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { Recorder, Samples } from './recorder.js'
+import { countByEntry } from './tally.js'
 
 /**
  * @import { Mix } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
  * @import { Distribution, Traffic } from './recorder.js'
+import { countByEntry } from './tally.js'
  */
 
 /** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */

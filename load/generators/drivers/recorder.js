@@ -1,5 +1,5 @@
 /**
- * @import { ByEntry } from './by-entry.js'
+ * @import { ByEntry } from './tally.js'
  * @import { HostTraffic } from './vegeta/hits.js'
  */
 

@@ -62,24 +62,6 @@ export function originOf(
   return { local_addresses }
 }
 
-/**
- * Whether connections can come from these addresses.
- *
- * @param {string[]} own
- * @throws {UsageError} where one is not this machine's
- */
-export async function checkAddresses(own) {
-  for (const address of own) {
-    await new Promise((resolve, reject) => {
-      const server = net.createServer()
-      server.once('error', reject)
-      server.listen(0, address, () => server.close(resolve))
-    }).catch((error) => {
-      throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
-    })
-  }
-}
-
 /** @param {string} flag @param {string[]} drivers @param {string[]} known */
 function refuseOthers(flag, drivers, known) {
   const other = drivers.find((name) => !known.includes(name))

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import net from 'node:net'
 import os from 'node:os'
 import { UsageError } from '../../command/errors.js'
 import { startRemote } from '../../system/ssh/remote.js'
@@ -9,7 +10,9 @@ import { binary } from '../drivers/vegeta/program.js'
 
 /**
  * @import { Remote } from '../../system/ssh/remote.js'
- * @import { Facts } from '../../verdict/preflight/preflight.js'
+ * @import { Facts } from '../../probes/facts.js'
+ * @import { Load } from '../drivers/index.js'
+ * @import { Origin } from './flags.js'
  */
 
 /** What a host is like, as far as it matters to a generator there. */
@@ -21,6 +24,45 @@ say ports $(cat /proc/sys/net/ipv4/ip_local_port_range)
 say reuse $(cat /proc/sys/net/ipv4/tcp_tw_reuse) $(cat /proc/sys/net/ipv4/tcp_timestamps)
 say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
 `
+
+/**
+ * Makes ready what the load of a run comes from.
+ *
+ * @param {{ driver: string } & Origin} plan
+ * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
+ * @returns {Promise<OpenOrigin>}
+ * @throws {UsageError} where it cannot come from there
+ *
+ * @typedef {object} OpenOrigin
+ * @property {LoadHost[]} hosts none: this machine
+ * @property {(driver: string) => Partial<Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'>>} of parts of a load that say it
+ */
+export async function openOrigin(plan, { signal, progress }) {
+  const { driver, load_hosts: hosts, ssh_config: config = null, local_addresses } = plan
+  if (local_addresses) await checkAddresses(local_addresses)
+  const load_hosts = hosts && (await prepareHosts({ driver, hosts, config, signal, note: progress.note }))
+  return {
+    hosts: load_hosts ?? [],
+    // The closed loop before a search is a first guess, and sent from here.
+    of: (/** @type {string} */ name) => {
+      if (name !== driver) return {}
+      return { ...(load_hosts && { load_hosts, ssh_config: config }), ...(local_addresses && { local_addresses }) }
+    },
+  }
+}
+
+/** Refuses addresses that are not this machine's. @param {string[]} own */
+async function checkAddresses(own) {
+  for (const address of own) {
+    await new Promise((resolve, reject) => {
+      const server = net.createServer()
+      server.once('error', reject)
+      server.listen(0, address, () => server.close(resolve))
+    }).catch((error) => {
+      throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
+    })
+  }
+}
 
 /**
  * Makes the load hosts ready for a run: each can be reached and has the program that loads.

@@ -6,8 +6,8 @@ import { makeScratch } from '../../../sql/scratch.js'
 import { UsageError } from '../../command/errors.js'
 import { freePorts } from '../ports.js'
 import { startChild } from '../processes.js'
-import { asArguments, SSH_OPTIONS } from './command.js'
 import { explain } from './failures.js'
+import { asArguments, SSH_OPTIONS } from './remote.js'
 
 /**
  * @import { Child } from '../processes.js'

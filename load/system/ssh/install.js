@@ -14,7 +14,7 @@ import {
 import path from 'node:path'
 
 /**
- * @import { Bundle } from './bundle.js'
+ * @import { Bundle } from './prepare.js'
  * @import { Readable } from 'node:stream'
  */
 

@@ -3,10 +3,25 @@ import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { leashed } from '../../../sql/leash.js'
 import { RemoteError } from '../../command/errors.js'
-import { asArguments, quoted, SSH_OPTIONS } from './command.js'
 import { explain } from './failures.js'
 
 /** @import { Readable, Writable } from 'node:stream' */
+
+/** Options of every ssh: no question is asked, nothing of ours is lent to the host, and a line that is dead is noticed within 15 s. */
+export const SSH_OPTIONS = [
+  ...['BatchMode=yes', 'ConnectTimeout=10', 'ServerAliveInterval=5', 'ServerAliveCountMax=2'],
+  ...['RequestTTY=no', 'RemoteCommand=none', 'ForwardAgent=no', 'ForwardX11=no'],
+]
+
+/** As arguments of ssh. @param {string[]} options such as Name=value */
+export function asArguments(options) {
+  return options.flatMap((option) => ['-o', option])
+}
+
+/** For a POSIX shell. @param {string} text */
+export function quoted(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
 
 const OPTIONS = [
   ...SSH_OPTIONS,

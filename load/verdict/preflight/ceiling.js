@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { startGenerator } from '../../generators/drive.js'
+import { createUserMix } from '../../generators/mix.js'
 import { watchProcess } from '../../probes/process.js'
-import { localPlan } from '../../run/plan.js'
 import { startChild } from '../../system/processes.js'
 import { NODE_FLAGS } from '../../targets/index.js'
 
@@ -25,7 +25,7 @@ const DURATION_S = 1
 /** The API's own requests, as fast as answers come. */
 const LOAD = {
   driver: 'autocannon',
-  mix: localPlan({ seed: 1, duration_s: DURATION_S, timeout_s: DURATION_S }).mix,
+  mix: createUserMix(1),
   trial: 1,
   rate_rps: null,
   connections: 64,

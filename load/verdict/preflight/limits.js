@@ -1,6 +1,11 @@
 import { count } from '../../report/table.js'
 import { levelOf, notOurs, unseen } from './finding.js'
 
+/**
+ * @import { Limits } from '../../probes/facts.js'
+ * @import { About, Facts, Finding, Planned } from './finding.js'
+ */
+
 /** Open files of the generator that are no connections: Node's own and the channel to the lab, 20 by count, and some to spare. */
 const GENERATOR_FILES = 32
 
@@ -15,14 +20,6 @@ const TIME_WAIT_REUSED_S = 1
 
 /** For whoever looks at Postgres beside the service: the lab's probes, a psql. */
 const SPARE_DATABASE_CONNECTIONS = 3
-
-/**
- * @typedef {import('./preflight.js').Facts} Facts
- * @typedef {import('./preflight.js').Planned} Planned
- * @typedef {import('./preflight.js').Finding} Finding
- * @typedef {import('./preflight.js').Limits} Limits
- * @typedef {import('./finding.js').About} About
- */
 
 /** @param {Facts} facts @param {Planned} plan @returns {Finding} */
 export function generatorFiles({ generator_nofile: limit }, plan) {

@@ -1,6 +1,8 @@
 import { count } from '../../report/table.js'
 import { levelOf, unseen } from './finding.js'
 
+/** @import { Facts, Finding, Planned } from './finding.js' */
+
 /** The API has one core to itself, all else needs another. */
 const CORES_NEEDED = 2
 
@@ -20,12 +22,6 @@ const BOUND = {
   neither: 'at least: neither the generator nor the null server got a whole core',
   unknown: 'against a null server',
 }
-
-/**
- * @typedef {import('./preflight.js').Facts} Facts
- * @typedef {import('./preflight.js').Planned} Planned
- * @typedef {import('./preflight.js').Finding} Finding
- */
 
 /** @param {Facts} facts @returns {Finding} */
 export function cores({ cores: seen }) {

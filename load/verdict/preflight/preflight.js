@@ -1,10 +1,7 @@
 import { apiFiles, backlog, freshPorts, generatorFiles, pool, ports } from './limits.js'
 import { ceiling, cores, otherProcesses, pressure, quota, steal } from './machine.js'
 
-/**
- * @import { LoadHost } from '../../generators/hosts/prepare.js'
- * @import { Ceiling } from './ceiling.js'
- */
+/** @import { Facts, Finding, OfLoad, Planned } from './finding.js' */
 
 /**
  * Would this machine spoil the measurement that is planned? Pure.
@@ -53,45 +50,3 @@ function ofHost(facts, plan, { host, facts: own, share_ratio: given }, number) {
 export function sentenceOf({ what, value, why, mend }) {
   return `${what}: ${value}; ${why}; ${mend}`
 }
-
-/**
- * @typedef {object} Finding
- * @property {string} check stable name
- * @property {'ok' | 'warn' | 'bad' | 'unseen'} level bad: what is measured would not be the target
- * @property {string} what was looked at
- * @property {string} value what came, and what was expected
- * @property {string} why it matters
- * @property {string} mend what to do about it
- *
- * @typedef {Pick<LoadHost, 'host' | 'facts'> & { share_ratio?: number }} OfLoad a host of it;
- *   share_ratio: its part, as much as each other's unless told otherwise
- *
- * @typedef {object} Planned
- * @property {number} connections
- * @property {number | null} pool_max of each process of the service; null: the service is not ours to look at
- * @property {number} processes of the service
- * @property {number | null} rate_rps the highest; null: not known yet
- * @property {number | null} backlog null: the service does not tell it
- * @property {boolean} fresh_connections a connection per request
- * @property {number} timeout_s
- * @property {number} [addresses] local ones that connections come from (default 1): each has all ports
- * @property {boolean} [loopback] the service is on this machine (default true)
- *
- * @typedef {object} Facts what the machine is like; null: it cannot be seen here
- * @property {Limits | null} generator_nofile
- * @property {Limits | null} api_nofile
- * @property {number | null} ephemeral_ports that connect() may take
- * @property {number | null} time_wait sockets now
- * @property {boolean | null} tw_reuse_loopback whether connect() takes ports in TIME_WAIT again, to this machine
- * @property {boolean | null} tw_reuse_remote the same, to any other
- * @property {number | null} somaxconn
- * @property {{ max: number, reserved: number, used: number } | null} database_connections
- * @property {{ allowed: number, taskset: boolean, pinned: { api: string, others: string } | null } | null} cores
- * @property {number | null} cpu_quota_cores Infinity: none
- * @property {number | null} steal_ratio of all cores' time
- * @property {{ core: string, ratio: number }[] | null} busy each core with what others run
- * @property {number | null} pressure_ratio of the last 10 s: somebody waited for a core
- * @property {Ceiling | { failed: string } | null} ceiling
- *
- * @typedef {{ soft: number, hard: number }} Limits
- */

@@ -5,7 +5,7 @@ import { preflight } from './preflight.js'
 /**
  * @import { Look } from '../../../sql/database.js'
  * @import { Ceiling } from './ceiling.js'
- * @import { Finding, OfLoad, Planned } from './preflight.js'
+ * @import { Finding, OfLoad, Planned } from './finding.js'
  */
 
 /**

@@ -5,6 +5,7 @@ import { markdownTable } from 'markdown-table'
 import { duration, helpText, parseFlags, UsageError, wholeNumber } from '../../../load/command/flags.js'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
+import { createUserMix } from '../../../load/generators/mix.js'
 import { watchProcess } from '../../../load/probes/process.js'
 import { planCores } from '../../../load/system/machine.js'
 import { pinSelf, startChild } from '../../../load/system/processes.js'
@@ -95,10 +96,8 @@ function openDrivers() {
 
 /** @param {Plan & { driver: string, port: number }} trial @returns {Promise<Result>} */
 async function offer({ driver, port, rate_rps, duration_s }) {
-  const headers = /** @type {[string, string][]} */ ([['Content-Type', 'application/json']])
-  const mix = { name: 'create-user', method: 'POST', headers, body_base64: null, seed: 1 }
   const url = `http://127.0.0.1:${port}/user`
-  const load = { driver, url, mix, trial: 1, rate_rps, connections: CONNECTIONS, timeout_s: 10 }
+  const load = { driver, url, mix: createUserMix(1), trial: 1, rate_rps, connections: CONNECTIONS, timeout_s: 10 }
   const generator = await startGenerator(load, new AbortController().signal, () => {})
   try {
     await generator.run(WARMUP_S)

@@ -5,7 +5,7 @@ import { figure, times } from './sentences.js'
 import { rungsOf, screened, screenTrial, trialsOf } from './steps.js'
 
 /**
- * @import { ByEntry } from '../../../load/generators/drivers/by-entry.js'
+ * @import { ByEntry } from '../../../load/generators/drivers/tally.js'
  * @import { Name, RampPlan, Records } from './steps.js'
  */
 

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import { leashed } from '../../../../sql/leash.js'
 import { RemoteError } from '../../../command/errors.js'
-import { quoted } from '../../../system/ssh/command.js'
-import { startRemote } from '../../../system/ssh/remote.js'
+import { quoted, startRemote } from '../../../system/ssh/remote.js'
 
 /**
  * @import { LoadHost } from '../../hosts/prepare.js'

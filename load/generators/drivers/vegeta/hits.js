@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { sideOfText, TIMEOUT, UNSENT } from '../errors.js'
+import { constantRate } from '../pacing.js'
 import { Recorder, Samples } from '../recorder.js'
-import { constantRate } from '../schedule.js'
 import { shareOf } from './attack.js'
 
 /**

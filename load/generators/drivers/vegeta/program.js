@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../command/errors.js'
-import { foreignProgram } from '../../../system/own-program.js'
+import { foreignProgram } from '../../../system/processes.js'
 
 /** What its results look like, and how it keeps to a rate, differs between versions. */
 export const VERSION = 'v12.13.0'

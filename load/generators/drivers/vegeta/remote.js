@@ -1,8 +1,7 @@
 import fs from 'node:fs/promises'
 import path from 'node:path'
 import { RemoteError } from '../../../command/errors.js'
-import { quoted } from '../../../system/ssh/command.js'
-import { startRemote } from '../../../system/ssh/remote.js'
+import { quoted, startRemote } from '../../../system/ssh/remote.js'
 
 /**
  * @import { Remote } from '../../../system/ssh/remote.js'

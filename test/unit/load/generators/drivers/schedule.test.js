@@ -1,5 +1,5 @@
 import t from 'tap'
-import { constantRate } from '../../../../../load/generators/drivers/schedule.js'
+import { constantRate } from '../../../../../load/generators/drivers/pacing.js'
 
 const rows = [
   { rate_rps: 1000, duration_s: 1, elapsed_ms: -1, due: 0, about: 'nothing is due before the start' },
