@@ -4,8 +4,6 @@ import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const run = promisify(execFile)
-
 /** @returns {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} */
 export function describeMachine() {
   return {
@@ -19,12 +17,8 @@ export function describeMachine() {
 /** @returns {Promise<string | null>} the commit of this checkout, with a + when files differ from it */
 export async function redlineCommit() {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
-  try {
-    const { stdout } = await run('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
-    return stdout.trim()
-  } catch {
-    return null
-  }
+  const described = promisify(execFile)('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
+  return described.then(({ stdout }) => stdout.trim()).catch(() => null)
 }
 
 /**
@@ -33,8 +27,7 @@ export async function redlineCommit() {
  * @returns {{ api: string, others: string } | null} lists as taskset takes them
  */
 export function planCores() {
-  const allowed = coresOf('self')
-  const cores = allowed ? expandCores(allowed) : []
+  const cores = expandCores(coresOf('self') ?? '')
   if (cores.length < 2 || !hasTaskset()) return null
   return { api: String(cores[0]), others: cores.slice(1).join(',') }
 }
@@ -45,34 +38,38 @@ export function hasTaskset() {
 
 /** The cores a process may run on, as the kernel has it. @param {number | 'self'} pid @returns {string | null} */
 export function coresOf(pid) {
-  return procLine(pid, 'status', /^Cpus_allowed_list:\s*(\S+)$/m)
+  return foundIn(`/proc/${pid}/status`, /^Cpus_allowed_list:\s*(\S+)$/m)
 }
 
 /** The hard limit of open files. @param {number | 'self'} pid @returns {number | null} */
 export function nofileOf(pid) {
-  const limit = procLine(pid, 'limits', /^Max open files\s+\S+\s+(\d+)/m)
-  return limit === null ? null : Number(limit)
+  return numberIn(`/proc/${pid}/limits`, /^Max open files\s+\S+\s+(\d+)/m)
 }
 
 /** The soft one, which a process may raise itself. @param {number | 'self'} pid @returns {number | null} */
 export function softNofileOf(pid) {
-  const limit = procLine(pid, 'limits', /^Max open files\s+(\d+)/m)
-  return limit === null ? null : Number(limit)
+  return numberIn(`/proc/${pid}/limits`, /^Max open files\s+(\d+)/m)
 }
 
 /** A list as the kernel writes it: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
 export function expandCores(list) {
   const cores = []
-  for (const part of list.split(',')) {
+  for (const part of list === '' ? [] : list.split(',')) {
     const [first, last = first] = part.split('-').map(Number)
     for (let core = first; core <= last; core++) cores.push(core)
   }
   return cores
 }
 
-/** @param {number | 'self'} pid @param {string} file @param {RegExp} pattern @returns {string | null} */
-function procLine(pid, file, pattern) {
-  return pattern.exec(textOf(`/proc/${pid}/${file}`) ?? '')?.[1] ?? null
+/** @param {string} file @param {RegExp} pattern whose first group is the number @returns {number | null} */
+export function numberIn(file, pattern) {
+  const found = foundIn(file, pattern)
+  return found === null ? null : Number(found)
+}
+
+/** @param {string} file @param {RegExp} pattern @returns {string | null} its first group; null: the file lacks it */
+function foundIn(file, pattern) {
+  return pattern.exec(textOf(file) ?? '')?.[1] ?? null
 }
 
 /** @param {string} file @returns {string | null} null where there is no such file, or it is not ours to read */

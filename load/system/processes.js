@@ -4,7 +4,25 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
 
-/** @import { ChildProcess, StdioOptions } from 'node:child_process' */
+/**
+ * @import { ChildProcess, SpawnOptions, StdioOptions } from 'node:child_process'
+ * @import { Readable } from 'node:stream'
+ */
+
+/** Starts a program that the kernel kills when we end. @param {string[]} command @param {SpawnOptions} options */
+export function spawnLeashed(command, options) {
+  const [program, ...args] = leashed(command, { signal: 'KILL' })
+  return spawn(program, args, options)
+}
+
+/** Reads a stream of text. @param {Readable | null} stream @returns {() => string} what has come so far */
+export function collect(stream) {
+  let text = ''
+  stream?.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  return () => text
+}
 
 /**
  * Starts a program as a child that ends with us, on the cores it is given.
@@ -20,16 +38,19 @@ import { leashed } from '../../sql/leash.js'
  */
 export function startChild(command, { cores, nofile = null, env, stdio }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
-  const limited =
-    nofile === null ? [] : ['prlimit', `--nofile=${typeof nofile === 'string' ? nofile : `${nofile}:${nofile}`}`]
-  const [program, ...args] = leashed([...pinned, ...limited, ...command], { signal: 'KILL' })
+  const limits = typeof nofile === 'number' ? `${nofile}:${nofile}` : nofile
+  const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
   // A process group of its own: Ctrl-C on the terminal is for the lab, which stops its children in order.
-  const child = spawn(program, args, { env, stdio, detached: true })
+  const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, detached: true })
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})
   const isRunning = () => child.exitCode === null && child.signalCode === null
   const kill = () => {
-    if (isRunning() && child.pid) killGroup(child.pid)
+    try {
+      if (isRunning() && child.pid) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // It has just ended.
+    }
   }
   return {
     child,
@@ -45,27 +66,17 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
   }
 }
 
-/** A process and what it started, as far as that did not leave its group. @param {number} pid of the group's leader */
-function killGroup(pid) {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // It has just ended.
-  }
-}
-
 /**
  * @typedef {object} Child
  * @property {ChildProcess} child
  * @property {Promise<{ code: number | null, signal: string | null }>} exited rejects when it could not be started
- * @property {() => void} kill SIGKILL, at once and also to the processes that it started
+ * @property {() => void} kill SIGKILL, at once and also to the processes that it started, unless they left its group
  * @property {(grace_ms: number) => Promise<void>} stop SIGTERM, and `kill` where it still runs after the grace
  */
 
 /** Puts this process, and with it every child it starts from now on, on these cores. @param {string} cores */
 export function pinSelf(cores) {
-  const { status } = spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)])
-  return status === 0
+  return spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)]).status === 0
 }
 
 /**

@@ -1,18 +1,15 @@
 import { createRequire } from 'node:module'
-import { UsageError } from '../../command/errors.js'
 import { createMix } from '../mix.js'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { headOf, headsOf } from './head.js'
-import { Recorder } from './recorder.js'
-import { sends } from './refuse.js'
+import { refuseHttpsAndHead } from './refuse.js'
 import { ProtocolError, ResponseReader } from './response.js'
-import { countByEntry } from './tally.js'
+import { countClosedLoop } from './tally.js'
 
 /**
  * @import { Mix } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
- * @import { Traffic } from './recorder.js'
-import { countByEntry } from './tally.js'
+ * @import { Recorder } from './recorder.js'
  */
 
 /** Names of the callbacks that a client gives its parser. */
@@ -34,21 +31,20 @@ export const autocannon = {
   name: 'autocannon',
   loop: 'closed',
   version: async () => createRequire(import.meta.url)('autocannon/package.json').version,
-
-  check(asked) {
-    // It connects with rejectUnauthorized: false, and no option of it can change that (lib/httpClient.js, 9.0.0).
-    if (asked.url.startsWith('https:')) refuse('https, since it does not check certificates')
-    // It does not tell its parser which request a response belongs to.
-    if (sends(asked, 'HEAD')) refuse('HEAD')
-  },
+  check: (asked) => refuseHttpsAndHead('autocannon', asked),
 
   async open(load) {
     // Half of a generator's start, which the others need not wait for.
     const { default: runAutocannon } = await import('autocannon')
-    const mix = createMix(load.mix, load.trial)
+    const requestBytes = requestsOf(load, createMix(load.mix, load.trial))
     let requests = 0
+    const next = () => requestBytes(requests++)
     return {
-      run: (phase) => drive(runAutocannon, load, phase, mix, () => requests++),
+      run: (phase) => {
+        return countClosedLoop(load, phase, (recorder, answered) => {
+          return drive(runAutocannon, load, phase, { next, recorder, answered })
+        })
+      },
       close: async () => {},
     }
   },
@@ -58,21 +54,17 @@ export const autocannon = {
  * @param {any} runAutocannon
  * @param {Load} load
  * @param {Phase} phase
- * @param {Mix} mix
- * @param {() => number} nextNumber
- * @returns {Promise<Traffic>}
+ * @param {Counting & { next: () => { name: string, bytes: Buffer } }} own
+ *
+ * @typedef {{ recorder: Recorder, answered: (name: string, status: number, latency_ms: number) => void }} Counting
  */
-async function drive(runAutocannon, load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
-  const recorder = new Recorder()
-  const byEntry = countByEntry(load.mix)
-  const requestBytes = requestsOf(load, mix)
+async function drive(runAutocannon, load, { duration_s, signal }, { next, ...counting }) {
   /** @type {any[]} */
   const clients = []
-  const start_ms = performance.now()
   const instance = runAutocannon({
     url: load.url,
-    method: mix.method,
-    headers: Object.fromEntries(mix.headers),
+    method: load.mix.method,
+    headers: Object.fromEntries(load.mix.headers),
     connections: load.connections,
     timeout: Math.max(1, Math.ceil(load.timeout_s)),
     sampleInt: END_CHECK_INTERVAL_MS,
@@ -82,11 +74,11 @@ async function drive(runAutocannon, load, { duration_s, signal, onCounts, onEnd 
       clients.push(client)
       // Its setBody puts the whole request together anew, headers and defaults: 8 of 28 us a request.
       client.getRequestBuffer = () => {
-        const { name, bytes } = requestBytes(nextNumber())
+        const { name, bytes } = next()
         client.entryName = name
         return bytes
       }
-      watch(client, recorder, { byEntry, start_ms, timeout_ms: load.timeout_s * 1000, signal })
+      watch(client, { ...counting, timeout_ms: load.timeout_s * 1000, signal })
     },
   })
   // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
@@ -95,19 +87,14 @@ async function drive(runAutocannon, load, { duration_s, signal, onCounts, onEnd 
     for (const client of clients) client.responseMax = Math.max(1, client.reqsMade)
   }
   const finishing = setTimeout(finish, duration_s * 1000)
-  const counting = setInterval(() => onCounts(recorder.counts), 1000)
   const abort = () => instance.stop()
   signal.addEventListener('abort', abort)
   try {
     await instance
   } finally {
     clearTimeout(finishing)
-    clearInterval(counting)
     signal.removeEventListener('abort', abort)
   }
-  signal.throwIfAborted()
-  onEnd()
-  return { ...recorder.summary(recorder.sent, duration_s), ...byEntry.summary(), lateness_ms: null }
 }
 
 /**
@@ -115,10 +102,9 @@ async function drive(runAutocannon, load, { duration_s, signal, onCounts, onEnd 
  * the server closed, nor whose error it was.
  *
  * @param {any} client autocannon's, an event emitter
- * @param {Recorder} recorder
- * @param {{ byEntry: ReturnType<typeof countByEntry>, start_ms: number, timeout_ms: number, signal: AbortSignal }} run
+ * @param {Counting & { timeout_ms: number, signal: AbortSignal }} run
  */
-function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
+function watch(client, { recorder, answered, timeout_ms, signal }) {
   let sentAt_ms = 0
   let waiting = false
   let closing = false
@@ -143,17 +129,15 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
     // autocannon's timer may fire a little early by this clock.
     if (timedOut || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
     const status = parser.end()
-    if (status !== null) answered(status)
+    if (status !== null) settle(status)
     else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
   }
 
   /** @param {number} status */
-  function answered(status) {
-    const now_ms = performance.now()
+  function settle(status) {
     waiting = false
     used.answeredOn = used.sentOn
-    recorder.answer(status, now_ms - sentAt_ms, now_ms - start_ms)
-    byEntry.answer(client.entryName, status, now_ms - sentAt_ms)
+    answered(client.entryName, status, performance.now() - sentAt_ms)
   }
 
   /** autocannon connects again at once, forever within one tick where there is no descriptor. Destroyed, it waits. */
@@ -181,7 +165,7 @@ function watch(client, recorder, { byEntry, start_ms, timeout_ms, signal }) {
   client.on('headers', (/** @type {{ shouldKeepAlive: boolean }} */ head) => {
     closing = !head.shouldKeepAlive
   })
-  client.on('response', answered)
+  client.on('response', settle)
   client.on('timeout', () => {
     timedOut = true
   })
@@ -248,11 +232,4 @@ function requestsOf({ url, fresh_connections: last }, mix) {
 function bytesOf(head, body) {
   if (typeof body === 'string') return Buffer.from(head + body, 'latin1')
   return Buffer.concat([Buffer.from(head, 'latin1'), body])
-}
-
-/** @param {string} what @returns {never} */
-function refuse(what) {
-  throw new UsageError(
-    `autocannon, the closed loop, cannot do ${what}: expected an open-loop --driver (paced or vegeta) with --rates`,
-  )
 }

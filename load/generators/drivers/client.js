@@ -3,11 +3,11 @@ import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMix } from '../mix.js'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
-import { Recorder, Samples } from './recorder.js'
-import { countByEntry } from './tally.js'
+import { Samples } from './recorder.js'
+import { countClosedLoop } from './tally.js'
 
 /**
- * @import { Mix } from '../mix.js'
+ * @import { Request } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
  * @import { Distribution, Traffic } from './recorder.js'
 import { countByEntry } from './tally.js'
@@ -27,8 +27,8 @@ const INTERIM_MAX = 1000
 
 /**
  * Closed loop by Node's own HTTP client, for any HTTP or HTTPS service: each worker has a connection of its own, sends when
- * its answer has come, at most so often as it may, and takes down the phases of each request. The set-up of a connection is
- * no part of a latency; it is told apart. Slower than autocannon, and more to see.
+ * its answer has come, and times the phases of each request. Connection setup is no part of a latency. Slower than
+ * autocannon, and more to see.
  *
  * @type {Driver}
  */
@@ -41,7 +41,7 @@ export const client = {
     const mix = createMix(load.mix, load.trial)
     let requests = 0
     return {
-      run: (phase) => drive(load, phase, mix, () => requests++),
+      run: (phase) => drive(load, phase, () => mix.request(requests++)),
       close: async () => {},
     }
   },
@@ -50,70 +50,59 @@ export const client = {
 /**
  * @param {Load} load
  * @param {Phase} phase
- * @param {Mix} mix
- * @param {() => number} nextNumber
+ * @param {() => Request} next
  * @returns {Promise<Traffic & { phases_ms: Phases, buckets: Record<string, number> }>}
  */
-async function drive(load, { duration_s, signal, onCounts, onEnd }, mix, nextNumber) {
-  const recorder = new Recorder()
-  const byEntry = countByEntry(load.mix)
+async function drive(load, phase, next) {
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
   /** @type {Record<string, number>} */
   const buckets = {}
-  const start_ms = performance.now()
-  const end_ms = start_ms + duration_s * 1000
+  const end_ms = performance.now() + phase.duration_s * 1000
   const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
   const url = new URL(load.url)
   const { Agent, request } = url.protocol === 'https:' ? https : http
-  const counting = setInterval(() => onCounts(recorder.counts), 1000)
 
-  async function work() {
-    const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
-    try {
-      for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
-        const { name, method, path, body, ...own } = mix.request(nextNumber())
-        const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
-        const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
-        const where = path === null ? {} : { path }
-        recorder.sent++
-        const ended = await exchange(request(url, { method, headers, agent, ...where }), bytes, load, signal)
-        const now_ms = performance.now()
-        if (ended.error) {
-          recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
-          await sleep(RETRY_DELAY_MS)
-        } else {
-          recorder.answer(ended.status, ended.latency_ms, now_ms - start_ms)
-          byEntry.answer(name, ended.status, ended.latency_ms)
-          const isOk = ended.status >= 200 && ended.status < 300
-          const bucket = String(bucketOf(ended.latency_ms))
-          if (isOk) buckets[bucket] = (buckets[bucket] ?? 0) + 1
-          for (const [part, phase_ms] of Object.entries(ended.phases_ms)) {
-            if (isOk || SETUP.includes(part)) phases[part].add(phase_ms)
+  const traffic = await countClosedLoop(load, phase, (recorder, answered) => {
+    return Promise.all(Array.from({ length: load.connections }, work))
+
+    async function work() {
+      const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
+      try {
+        for (let due_ms = performance.now(); due_ms < end_ms && !phase.signal.aborted; ) {
+          const { name, method, path, body, ...own } = next()
+          const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+          const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
+          const where = path === null ? {} : { path }
+          recorder.sent++
+          const ended = await exchange(request(url, { method, headers, agent, ...where }), bytes, load, phase.signal)
+          if (ended.error) {
+            recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
+            await sleep(RETRY_DELAY_MS)
+          } else {
+            answered(name, ended.status, ended.latency_ms)
+            keep(ended)
           }
+          due_ms = Math.max(performance.now(), due_ms + gap_ms)
+          if (due_ms > performance.now()) await sleep(due_ms - performance.now())
         }
-        due_ms = Math.max(performance.now(), due_ms + gap_ms)
-        if (due_ms > performance.now()) await sleep(due_ms - performance.now())
+      } finally {
+        agent.destroy()
       }
-    } finally {
-      agent.destroy()
+    }
+  })
+
+  /** @param {Ended} ended */
+  function keep({ status, latency_ms, phases_ms }) {
+    const isOk = status >= 200 && status < 300
+    const bucket = bucketOf(latency_ms)
+    if (isOk) buckets[bucket] = (buckets[bucket] ?? 0) + 1
+    for (const [part, phase_ms] of Object.entries(phases_ms)) {
+      if (isOk || SETUP.includes(part)) phases[part].add(phase_ms)
     }
   }
 
-  try {
-    await Promise.all(Array.from({ length: load.connections }, work))
-  } finally {
-    clearInterval(counting)
-  }
-  signal.throwIfAborted()
-  onEnd()
   const phases_ms = Object.fromEntries(Object.entries(phases).map(([name, samples]) => [name, samples.distribution()]))
-  return {
-    ...recorder.summary(recorder.sent, duration_s),
-    ...byEntry.summary(),
-    lateness_ms: null,
-    phases_ms: /** @type {Phases} */ (phases_ms),
-    buckets,
-  }
+  return { ...traffic, phases_ms: /** @type {Phases} */ (phases_ms), buckets }
 }
 
 /** @typedef {Record<typeof PHASES[number], Distribution | null>} Phases */
@@ -135,7 +124,9 @@ export function middleOf(bucket) {
  * @param {Buffer} body
  * @param {{ timeout_s: number }} load
  * @param {AbortSignal} signal
- * @returns {Promise<{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }>}
+ * @returns {Promise<Ended>}
+ *
+ * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }} Ended
  */
 function exchange(req, body, { timeout_s }, signal) {
   return new Promise((resolve) => {

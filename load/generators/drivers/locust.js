@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import fs from 'node:fs/promises'
 import os from 'node:os'
@@ -7,11 +7,12 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
 import { makeScratch } from '../../../sql/scratch.js'
-import { UsageError } from '../../command/errors.js'
 import { programOf } from '../mix.js'
 import { PROTOCOL, sideOfCode, TIMEOUT } from './errors.js'
 import { startHere, startThere, workersOf } from './locust/workers.js'
-import { distributionOf, trafficOf } from './tally.js'
+import { trafficOf } from './recorder.js'
+import { requireProgram } from './refuse.js'
+import { distributionOf, totalOf } from './tally.js'
 
 /**
  * @import { LoadHost } from '../hosts/prepare.js'
@@ -43,12 +44,7 @@ export const locust = {
     return (await promisify(execFile)('locust', ['--version'])).stdout.match(/^locust (\S+)/)?.[1] ?? 'unknown'
   },
 
-  check() {
-    // To start it takes a second; to find it does not.
-    if (spawnSync('sh', ['-c', 'command -v locust']).status !== 0) {
-      throw new UsageError('--driver: expected locust on PATH, found none: pip install locust==2.47.0')
-    }
-  },
+  check: () => requireProgram('locust', 'pip install locust==2.47.0'),
 
   async open(load, signal) {
     const folder = makeScratch('locust')
@@ -79,9 +75,8 @@ export const locust = {
  * @param {AbortSignal} signal
  */
 async function startSwarm(folder, load, signal) {
-  const places = load.load_hosts ?? [HERE()]
-  const counts = workersOf(places, load.connections)
-  const workers = counts.reduce((sum, count) => sum + count, 0)
+  const counts = workersOf(load.load_hosts ?? [{ cores: os.availableParallelism() }], load.connections)
+  const workers = totalOf(counts, (count) => count)
   const port = await getPort({ host: '127.0.0.1' })
   const file = path.join(folder, 'locustfile.py')
   await fs.copyFile(LOCUSTFILE, file)
@@ -121,9 +116,8 @@ async function startSwarm(folder, load, signal) {
     ready.catch(() => {})
     const joined = ['--worker', ...common]
     if (load.load_hosts) {
-      running.push(
-        ...(await startOn(load.load_hosts, counts, { folder, load, masterPort: port, workers, args: joined, signal })),
-      )
+      const options = { folder, load, masterPort: port, workers, args: joined, signal }
+      running.push(...(await startOn(load.load_hosts, counts, options)))
     } else {
       const worker = ['locust', `--locustfile=${file}`, ...joined, '--master-host=127.0.0.1', `--master-port=${port}`]
       running.push(...Array.from({ length: workers }, () => startHere(worker)))
@@ -135,9 +129,6 @@ async function startSwarm(folder, load, signal) {
     throw error
   }
 }
-
-/** This machine, as a place for workers. */
-const HERE = () => ({ cores: os.availableParallelism() })
 
 /**
  * @param {LoadHost[]} hosts
@@ -190,47 +181,47 @@ function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }
 
 /** @param {Counts[]} counts @param {Load} load @param {number} duration_s */
 function summarise(counts, { mix }, duration_s) {
-  const sent = counts.reduce((sum, own) => sum + own.sent, 0)
+  const sent = totalOf(counts, (own) => own.sent)
   const latencies = counts.flatMap((own) => own.latencies)
   const statuses = counts.flatMap((own) => own.statuses)
+  const all = latencies.flatMap(([, , pairs]) => pairs)
   const traffic = trafficOf({
     planned: sent,
     sent,
     run_s: Math.max(duration_s, ...counts.map(({ run_s }) => run_s)),
     status: summed(statuses.flatMap(([, pairs]) => pairs)),
-    errors: summed(counts.flatMap(({ errors }) => errors.map(sided))),
+    errors: errorsOf(counts),
     per_second: perSecond(counts),
-    latencies: [...latencies.flatMap(([, , pairs]) => pairs), ...counts.flatMap(({ waited }) => waited)],
-    ok_latencies: latencies.flatMap(([, ok, pairs]) => (ok ? pairs : [])),
+    latency_ms: distributionOf([...all, ...counts.flatMap(({ waited }) => waited)]),
+    ok_latency_ms: distributionOf(latencies.flatMap(([, ok, pairs]) => (ok ? pairs : []))),
+    ...{ lateness_ms: null, queued_ms: null },
   })
-  const children_cpu_s = counts.reduce((sum, { cpu_s }) => sum + cpu_s, 0)
-  const hosts = counts[0]?.host ? { hosts: byHost(counts) } : {}
-  const own = { ...traffic, threads: counts.length, children_cpu_s, ...hosts }
-  if (!mix.entries) return own
-  const rows = mix.entries.map(({ name }) => {
-    const answers = summed(statuses.flatMap(([whose, pairs]) => (whose === name ? pairs : [])))
-    const found = Object.entries(answers)
-    const ok = found.filter(([code]) => code[0] === '2').reduce((sum, [, count]) => sum + count, 0)
+  const rows = mix.entries?.map(({ name }) => {
+    const answers = statuses.flatMap(([whose, pairs]) => (whose === name ? pairs : []))
     const latency_ms = distributionOf(latencies.flatMap(([whose, , pairs]) => (whose === name ? pairs : [])))
-    return [name, { completed: found.reduce((sum, [, count]) => sum + count, 0), ok, latency_ms }]
+    const ok = totalOf(answers, ([code, count]) => (String(code)[0] === '2' ? count : 0))
+    return [name, { completed: totalOf(answers, ([, count]) => count), ok, latency_ms }]
   })
-  return { ...own, by_entry: Object.fromEntries(rows) }
+  return {
+    ...traffic,
+    threads: counts.length,
+    children_cpu_s: totalOf(counts, ({ cpu_s }) => cpu_s),
+    ...(counts[0]?.host && { hosts: byHost(counts) }),
+    ...(rows && { by_entry: Object.fromEntries(rows) }),
+  }
 }
 
 /** @param {Counts[]} counts @returns {HostTraffic[]} */
 function byHost(counts) {
   return [...new Set(counts.map(({ host }) => String(host)))].map((host) => {
     const own = counts.filter((one) => one.host === host)
-    const total = (/** @type {(one: Counts) => number} */ of) => own.reduce((sum, one) => sum + of(one), 0)
     const run_s = Math.max(...own.map((one) => one.run_s))
-    const cpu_s = total((one) => one.cpu_s)
+    const cpu_s = totalOf(own, (one) => one.cpu_s)
     return {
       host,
-      sent: total(({ sent }) => sent),
-      completed: total(({ statuses }) =>
-        statuses.flatMap(([, pairs]) => pairs).reduce((sum, [, count]) => sum + count, 0),
-      ),
-      errors: summed(own.flatMap(({ errors }) => errors.map(sided))),
+      sent: totalOf(own, ({ sent }) => sent),
+      completed: totalOf(own, ({ statuses }) => totalOf(statuses, ([, pairs]) => totalOf(pairs, ([, count]) => count))),
+      errors: errorsOf(own),
       lateness_ms: null,
       start_ms: null,
       cpu_s,
@@ -257,15 +248,11 @@ function summed(pairs) {
   return sums
 }
 
-/** Its client does not tell a connection that had served from a new one. */
-const SIDES = /** @type {Record<string, string>} */ ({
-  TIMEOUT,
-  CLOSED: 'server:closed',
-  PROTOCOL,
-  TLS: 'server:tls',
-})
+/** Its client does not tell a connection that had served from a new one. @type {Record<string, string>} */
+const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 
-/** @param {Pairs[number]} pair an error as the locustfile names it @returns {Pairs[number]} */
-function sided([code, count]) {
-  return [SIDES[code] ?? sideOfCode({ code: String(code) }), count]
+/** Errors by their side, from the names that the locustfile gives them. @param {Counts[]} counts */
+function errorsOf(counts) {
+  const pairs = counts.flatMap(({ errors }) => errors)
+  return summed(pairs.map(([code, count]) => [SIDES[code] ?? sideOfCode({ code: String(code) }), count]))
 }

@@ -5,9 +5,7 @@
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
-/**
- * Records the outcome of each request, and sums it up. Samples are kept whole, so percentiles are exact.
- */
+/** Records the outcome of each request, and sums it up. Samples are kept whole, so percentiles are exact. */
 export class Recorder {
   #latencies = new Samples()
   #okLatencies = new Samples()
@@ -79,14 +77,10 @@ export class Recorder {
    * @returns {Traffic}
    */
   summary(planned, duration_s) {
-    const seconds = Math.max(duration_s, this.#lastAnswer_ms / 1000)
-    return {
+    return trafficOf({
       planned,
       sent: this.sent,
-      completed: this.completed,
-      achieved_rps: round(this.completed / seconds, 2),
-      goodput_rps: round(this.ok / seconds, 2),
-      success_ratio: planned === 0 ? 0 : this.ok / planned,
+      run_s: Math.max(duration_s, this.#lastAnswer_ms / 1000),
       status: this.#status,
       errors: this.#errors,
       latency_ms: this.#latencies.distribution(),
@@ -94,7 +88,7 @@ export class Recorder {
       lateness_ms: this.#lateness.distribution(),
       queued_ms: this.#queued.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
-    }
+    })
   }
 
   /** @param {number} at_ms */
@@ -102,6 +96,31 @@ export class Recorder {
     const index = Math.max(0, Math.floor(at_ms / 1000))
     this.#seconds[index] ??= { completed: 0, ok: 0 }
     return this.#seconds[index]
+  }
+}
+
+/**
+ * What was counted, as the traffic of a phase.
+ *
+ * @param {Omit<Traffic, 'completed' | 'achieved_rps' | 'goodput_rps' | 'success_ratio'> & { run_s: number }} counted
+ * @returns {Traffic}
+ */
+export function trafficOf({ planned, sent, run_s, status, errors, ...measured }) {
+  let [completed, ok] = [0, 0]
+  for (const [code, count] of Object.entries(status)) {
+    completed += count
+    if (code[0] === '2') ok += count
+  }
+  return {
+    planned,
+    sent,
+    completed,
+    achieved_rps: round(completed / run_s, 2),
+    goodput_rps: round(ok / run_s, 2),
+    success_ratio: planned === 0 ? 0 : ok / planned,
+    status,
+    errors: Object.fromEntries(Object.entries(errors).filter(([, count]) => count > 0)),
+    ...measured,
   }
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { UsageError } from '../../command/errors.js'
 
 /** What a driver is asked whether it can do. @typedef {{ url: string, method: string, entries?: { method: string }[] }} Asked */
@@ -10,7 +11,27 @@ export function refuseEntries(driver, { entries }) {
   )
 }
 
+/**
+ * For a driver that does not check certificates, and waits for the body that an answer to HEAD announces: no option of
+ * autocannon 9.0.0 (lib/httpClient.js) or wrk 4.1.0 (src/ssl.c) changes that.
+ *
+ * @param {string} driver
+ * @param {Asked} asked
+ */
+export function refuseHttpsAndHead(driver, asked) {
+  const isHttps = asked.url.startsWith('https:')
+  if (!isHttps && !sends(asked, 'HEAD')) return
+  const what = isHttps ? 'https, since it does not check certificates' : 'HEAD'
+  throw new UsageError(`${driver} cannot do ${what}: expected --driver client (closed loop) or paced (open loop)`)
+}
+
 /** Whether any request of the load has this method. @param {Asked} asked @param {string} name */
 export function sends({ method, entries }, name) {
   return entries ? entries.some((entry) => entry.method === name) : method === name
+}
+
+/** @param {string} name of a program @param {string} install the command that installs it */
+export function requireProgram(name, install) {
+  if (spawnSync('sh', ['-c', `command -v ${name}`]).status === 0) return
+  throw new UsageError(`--driver: expected ${name} on PATH, found none: ${install}`)
 }

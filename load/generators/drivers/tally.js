@@ -1,57 +1,47 @@
-import { Samples } from './recorder.js'
+import { Recorder, Samples } from './recorder.js'
 
 /**
  * @import { MixPlan } from '../mix.js'
+ * @import { Load, Phase } from './index.js'
  * @import { Distribution, Traffic } from './recorder.js'
  */
 
 /**
- * What an outside program counted, as the traffic of a closed loop.
+ * Counts what a closed loop in this process does.
  *
- * @param {Tally} tally
- * @returns {Traffic}
+ * @param {Pick<Load, 'mix'>} load
+ * @param {Phase} phase
+ * @param {(recorder: Recorder, answered: (name: string, status: number, latency_ms: number) => void) => Promise<any>} work
+ *   sends until the phase ends; answered: an answer to the entry of this name has come
+ * @returns {Promise<Traffic>}
  */
-export function trafficOf({ planned, sent, run_s, status, errors, per_second, latencies, ok_latencies }) {
-  const completed = sum(Object.values(status))
-  const ok = sum(Object.entries(status).map(([code, count]) => (code[0] === '2' ? count : 0)))
-  return {
-    planned,
-    sent,
-    completed,
-    achieved_rps: Number((completed / run_s).toFixed(2)),
-    goodput_rps: Number((ok / run_s).toFixed(2)),
-    success_ratio: planned === 0 ? 0 : ok / planned,
-    status,
-    errors: Object.fromEntries(Object.entries(errors).filter(([, count]) => count > 0)),
-    latency_ms: distributionOf(latencies),
-    ok_latency_ms: distributionOf(ok_latencies),
-    lateness_ms: null,
-    queued_ms: null,
-    per_second,
+export async function countClosedLoop({ mix }, { duration_s, signal, onCounts, onEnd }, work) {
+  const recorder = new Recorder()
+  const byEntry = countByEntry(mix)
+  const start_ms = performance.now()
+  const counting = setInterval(() => onCounts(recorder.counts), 1000)
+  try {
+    await work(recorder, (name, status, latency_ms) => {
+      recorder.answer(status, latency_ms, performance.now() - start_ms)
+      byEntry.answer(name, status, latency_ms)
+    })
+  } finally {
+    clearInterval(counting)
   }
+  signal.throwIfAborted()
+  onEnd()
+  return { ...recorder.summary(recorder.sent, duration_s), ...byEntry.summary(), lateness_ms: null }
 }
 
 /**
- * @typedef {object} Tally
- * @property {number} planned
- * @property {number} sent
- * @property {number} run_s
- * @property {Record<string, number>} status
- * @property {Record<string, number>} errors by side and kind
- * @property {{ completed: number, ok: number }[]} per_second
- * @property {Counted[]} latencies
- * @property {Counted[]} ok_latencies
- *
- * @typedef {[latency_us: number, count: number]} Counted
- */
-
-/**
- * Answers by the entry of the mix that asked. Nothing where the mix has no entries.
+ * Counts answers by the entry of the mix that asked; nothing where the mix has no entries.
  *
  * @param {Pick<MixPlan, 'entries'>} mix
  * @returns {{ answer: (name: string, status: number, latency_ms: number) => void, summary: () => { by_entry?: ByEntry } }}
+ *
+ * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
  */
-export function countByEntry({ entries }) {
+function countByEntry({ entries }) {
   if (!entries) return { answer: () => {}, summary: () => ({}) }
   const counts = new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, latencies: new Samples() }]))
   return {
@@ -64,17 +54,16 @@ export function countByEntry({ entries }) {
     },
 
     summary() {
-      const rows = [...counts].map(([name, { completed, ok, latencies }]) => {
-        return [name, { completed, ok, latency_ms: latencies.distribution() }]
-      })
+      const rows = [...counts].map(([name, { latencies, ...own }]) => [
+        name,
+        { ...own, latency_ms: latencies.distribution() },
+      ])
       return { by_entry: Object.fromEntries(rows) }
     },
   }
 }
 
-/**
- * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
- */
+/** Latencies as an outside program counted them. @typedef {[latency_us: number, count: number]} Counted */
 
 /** @param {Counted[]} latencies */
 export function distributionOf(latencies) {
@@ -83,7 +72,7 @@ export function distributionOf(latencies) {
   return samples.distribution()
 }
 
-/** @param {number[]} numbers */
-function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0)
+/** The sum of what a function finds in each. @template T @param {T[]} list @param {(one: T) => number} of */
+export function totalOf(list, of) {
+  return list.reduce((sum, one) => sum + of(one), 0)
 }

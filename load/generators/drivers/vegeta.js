@@ -20,11 +20,11 @@ import { remoteAttack } from './vegeta/remote.js'
 const LATEST_END_S = 60
 
 /**
- * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults, which
- * `unbounded` leaves, it opens sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a request
- * up; here it is counted from the time at which the schedule wanted it.
+ * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults (`unbounded`)
+ * it opens sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a
+ * request; ours starts at the intended send time.
  *
- * From several hosts or local addresses it is a vegeta on each. They are made ready first, and then begin together.
+ * With several hosts or local addresses, a vegeta on each is made ready, and then all begin together.
  *
  * @type {Driver}
  */
@@ -90,7 +90,7 @@ export const vegeta = {
 /** @typedef {{ part: Part, attack: Attack }} Begun */
 
 /**
- * One JSON target a line, those of a part.
+ * JSON targets of a part, one a line.
  *
  * @param {string} url
  * @param {Mix} mix
@@ -103,14 +103,11 @@ function* targets(url, mix, first, count, { index, of }) {
   const header = {}
   for (const [name, value] of mix.headers) header[name] = [...(header[name] ?? []), value]
   for (let i = first + index; i < first + count; i += of) {
-    const body = base64(mix.body(i))
+    const given = mix.body(i)
+    // A string is one byte a character.
+    const body = (typeof given === 'string' ? Buffer.from(given, 'latin1') : given).toString('base64')
     yield `${JSON.stringify({ method: mix.method, url, header, body })}\n`
   }
-}
-
-/** @param {string | Buffer} body a string is one byte a character */
-function base64(body) {
-  return (typeof body === 'string' ? Buffer.from(body, 'latin1') : body).toString('base64')
 }
 
 /**

@@ -1,16 +1,16 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { leashed } from '../../../sql/leash.js'
 import { makeScratch } from '../../../sql/scratch.js'
-import { UsageError } from '../../command/errors.js'
+import { collect, spawnLeashed } from '../../system/processes.js'
 import { programOf } from '../mix.js'
-import { sideOfText } from './errors.js'
+import { sideOfText, TIMEOUT } from './errors.js'
 import { headersOf } from './head.js'
-import { sends } from './refuse.js'
-import { trafficOf } from './tally.js'
+import { trafficOf } from './recorder.js'
+import { refuseHttpsAndHead, requireProgram } from './refuse.js'
+import { distributionOf, totalOf } from './tally.js'
 
 /**
  * @import { ChildProcess } from 'node:child_process'
@@ -35,13 +35,8 @@ export const wrk = {
   version: versionOfWrk,
 
   check(asked) {
-    // It connects with SSL_VERIFY_NONE (src/ssl.c, 4.1.0).
-    if (asked.url.startsWith('https:')) refuse('https, since it does not check certificates')
-    // Its parser waits for the body that the answer's headers announce.
-    if (sends(asked, 'HEAD')) refuse('HEAD')
-    if (spawnSync('wrk', ['-v']).error) {
-      throw new UsageError('--driver: expected wrk on PATH, found none: apt-get install wrk')
-    }
+    refuseHttpsAndHead('wrk', asked)
+    requireProgram('wrk', 'apt-get install wrk')
   },
 
   async open(load) {
@@ -50,7 +45,7 @@ export const wrk = {
     return {
       async run(phase) {
         const result = await measure(folder, load, phase, requests)
-        if (result.failed) return refusedTraffic(result.failed, phase.duration_s)
+        if ('failed' in result) return refusedTraffic(result.failed, phase.duration_s)
         requests += result.numbers
         return summarise(result, load)
       },
@@ -72,7 +67,7 @@ function versionOfWrk() {
  * @param {Load} load
  * @param {Phase} phase
  * @param {number} first number of the first request
- * @returns {Promise<Result>}
+ * @returns {Promise<Result | { failed: string }>} failed: why there was no load
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
@@ -84,31 +79,22 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const text = lines.join('') + (await fs.readFile(SCRIPT, 'latin1'))
   await fs.writeFile(script, text, { encoding: 'latin1', mode: 0o600 })
   signal.throwIfAborted()
-  const [program, ...args] = leashed(
-    [
-      'wrk',
-      `--connections=${load.connections}`,
-      `--threads=${threads}`,
-      `--duration=${Math.ceil(duration_s)}s`,
-      `--timeout=${Math.ceil(load.timeout_s)}s`,
-      `--script=${script}`,
-      // The script sets path and query: everybody can read a command line.
-      new URL(load.url).origin,
-    ],
-    { signal: 'KILL' },
-  )
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], signal, killSignal: 'SIGKILL' })
-  let words = ''
-  child.stderr.on('data', (chunk) => {
-    words += chunk
-  })
+  const command = [
+    ...['wrk', `--connections=${load.connections}`, `--threads=${threads}`, `--script=${script}`],
+    ...[`--duration=${Math.ceil(duration_s)}s`, `--timeout=${Math.ceil(load.timeout_s)}s`],
+    // The script sets path and query: everybody can read a command line.
+    new URL(load.url).origin,
+  ]
+  const child = spawnLeashed(command, { stdio: ['ignore', 'ignore', 'pipe'], signal, killSignal: 'SIGKILL' })
+  const words = collect(child.stderr)
   const interrupting = Number.isInteger(duration_s) ? null : interruptAfter(child, duration_s)
   const [code] = await once(child, 'close', { signal }).finally(() => interrupting?.stop())
   onEnd()
-  if (code !== 0 && /unable to connect|unable to resolve/.test(words)) return { ...NOTHING, failed: words.trim() }
-  if (code !== 0 || words) throw new Error(`wrk ended with code ${code}: ${words.trim()}`)
+  const said = words().trim()
+  if (code !== 0 && /unable to connect|unable to resolve/.test(said)) return { failed: said }
+  if (code !== 0 || said) throw new Error(`wrk ended with code ${code}: ${said}`)
   const counted = JSON.parse(await fs.readFile(result, 'utf8'))
-  return { ...counted, failed: null, threads, numbers: (counted.most + 1) * threads }
+  return { ...counted, threads, numbers: (counted.most + 1) * threads }
 }
 
 /** It takes whole seconds; SIGINT ends it in between. @param {ChildProcess} child @param {number} after_s */
@@ -129,7 +115,6 @@ function interruptAfter(child, after_s) {
 
 /**
  * @typedef {object} Result
- * @property {string | null} failed why there was no load
  * @property {number} threads
  * @property {number} numbers of requests that were given out
  * @property {number} sent
@@ -144,23 +129,6 @@ function interruptAfter(child, after_s) {
  * @property {Counted[]} histogram with the values that wrk makes up
  */
 
-/** @type {Result} */
-const NOTHING = {
-  ...{
-    failed: null,
-    threads: 0,
-    numbers: 0,
-    sent: 0,
-    requests: 0,
-    duration_us: 0,
-    connect: 0,
-    read: 0,
-    write: 0,
-    timeout: 0,
-  },
-  ...{ status: {}, seconds: {}, histogram: [] },
-}
-
 /**
  * Pure.
  *
@@ -170,11 +138,11 @@ const NOTHING = {
 export function summarise(result, { connections, timeout_s }) {
   const { sent, requests, duration_us, status, timeout } = result
   const answered = requests - timeout
-  const silent = requests - Object.values(status).reduce((sum, count) => sum + count, 0)
+  const silent = requests - totalOf(Object.values(status), (count) => count)
   if (silent > 0) throw new Error(`wrk does not tell the status of answers without header fields, and got ${silent}`)
   const interval_us = Math.floor(duration_us / Math.max(1, Math.floor(requests / connections)))
   const latencies = requests < connections ? result.histogram : measuredOnly(result.histogram, interval_us)
-  const found = latencies.reduce((sum, [, count]) => sum + count, 0)
+  const found = totalOf(latencies, ([, count]) => count)
   if (found !== answered) throw new Error(`expected ${answered} latencies of wrk, got ${found}`)
   // Of the last ones it cannot be known whether the server closed or wrk's end did.
   const closed = Math.max(0, sent - requests - result.read - result.write - connections)
@@ -182,7 +150,6 @@ export function summarise(result, { connections, timeout_s }) {
   // Without a single answer, every one of them has waited since the start.
   const run_s = duration_us / 1e6
   const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
-  const late = /** @type {Counted[]} */ ([[timeout_s * 1e6, timeout + hung]])
   const allOk = Object.keys(status).every((code) => code[0] === '2')
   const traffic = trafficOf({
     planned: requests + lost + hung,
@@ -193,11 +160,12 @@ export function summarise(result, { connections, timeout_s }) {
       'unknown:connect': result.connect,
       'server:closed': result.read + closed,
       'server:reset': result.write,
-      'client:timeout': timeout + hung,
+      [TIMEOUT]: timeout + hung,
     },
     per_second: perSecond(result.seconds),
-    latencies: [...latencies, ...late],
-    ok_latencies: allOk ? latencies : [],
+    latency_ms: distributionOf([...latencies, [timeout_s * 1e6, timeout + hung]]),
+    ok_latency_ms: distributionOf(allOk ? latencies : []),
+    ...{ lateness_ms: null, queued_ms: null },
   })
   return { ...traffic, threads: result.threads }
 }
@@ -251,7 +219,14 @@ function perSecond(seconds) {
 /** wrk tries a connection before it begins, and does not begin without. @param {string} words @param {number} run_s */
 function refusedTraffic(words, run_s) {
   const side = /unable to resolve/.test(words) ? 'client:dns' : sideOfText(words.toLowerCase())
-  const nothing = { status: {}, per_second: [], latencies: [], ok_latencies: [] }
+  const nothing = {
+    status: {},
+    per_second: [],
+    latency_ms: null,
+    ok_latency_ms: null,
+    lateness_ms: null,
+    queued_ms: null,
+  }
   return trafficOf({ planned: 1, sent: 1, run_s, errors: { [side]: 1 }, ...nothing })
 }
 
@@ -292,9 +267,4 @@ function luaOf(value) {
   return `{${Object.entries(value)
     .map(([name, one]) => `${name}=${luaOf(one)}`)
     .join(',')}}`
-}
-
-/** @param {string} what @returns {never} */
-function refuse(what) {
-  throw new UsageError(`wrk cannot do ${what}: expected --driver client`)
 }

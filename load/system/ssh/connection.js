@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { makeScratch } from '../../../sql/scratch.js'
 import { UsageError } from '../../command/errors.js'
 import { freePorts } from '../ports.js'
-import { startChild } from '../processes.js'
+import { collect, startChild } from '../processes.js'
 import { explain } from './failures.js'
 import { asArguments, SSH_OPTIONS } from './remote.js'
 
@@ -21,12 +21,12 @@ const OPTIONS = asArguments([...SSH_OPTIONS, 'LogLevel=ERROR'])
 const SINGLE = ['-M', ...asArguments(['ControlPersist=no', 'ClearAllForwardings=yes'])]
 
 /**
- * Through the connection, which knows the way: the user's settings would make each command ask for his forwardings. Without
- * it, a command fails, instead of opening a connection of its own.
+ * Through the connection alone: without it a command fails instead of connecting itself, and the user's settings would make
+ * each command ask for his forwardings.
  */
 const THROUGH = ['ssh', '-F', '/dev/null', ...OPTIONS, ...asArguments(['ProxyCommand=false'])]
 
-/** The host says it when we are in; what its shell may print before it is not ours. */
+/** What a shell may print before this is not ours. */
 const GREETING = 'redline is in'
 const STOP_GRACE_MS = 300
 
@@ -35,10 +35,8 @@ const WORDS_MS = 200
 const NEVER = new AbortController().signal
 
 /**
- * One connection by the system's ssh, so that the user's keys, agents, jump hosts and configuration hold. All that follows
- * goes through it, over a control socket of its own.
- *
- * The connection carries `cat`: where we end without a word, so does its input, and with it the connection.
+ * One connection by the system's ssh, so that the user's keys, agents, jump hosts and configuration hold. All commands go
+ * through its control socket. It carries `cat`, which ends with its input, and so with us.
  *
  * @param {SshPlan} plan
  * @param {AbortSignal} signal
@@ -121,30 +119,16 @@ function start(command) {
   return startChild(command, { cores: null, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-/** @param {Readable | null} stream @returns {() => string} what has come so far */
-export function collect(stream) {
-  let text = ''
-  stream?.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk
-  })
-  return () => text
-}
-
 /** @param {Readable | null} stream @param {() => string} text what has come of it */
 async function greeted(stream, text) {
   while (stream && !text().includes(GREETING)) {
     // Its end is for the end of ssh to explain.
-    if (!(await Promise.race([once(stream, 'data'), once(stream, 'close').then(() => null)])))
-      return new Promise(() => {})
+    const more = await Promise.race([once(stream, 'data'), once(stream, 'close').then(() => null)])
+    if (!more) return new Promise(() => {})
   }
 }
 
-/**
- * @param {Child} started
- * @param {string} input
- * @param {AbortSignal} signal
- * @returns {Promise<Ended>}
- */
+/** @param {Child} started @param {string} input @param {AbortSignal} signal @returns {Promise<Ended>} */
 async function runToEnd({ child, exited, stop }, input, signal) {
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
   const abort = () => stop(STOP_GRACE_MS)

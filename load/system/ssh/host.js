@@ -5,8 +5,9 @@ import { isIPv6 } from 'node:net'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { RemoteError, revivedError, UsageError } from '../../command/errors.js'
+import { collect } from '../processes.js'
 import { openChannel } from './channel.js'
-import { collect, connect } from './connection.js'
+import { connect } from './connection.js'
 import { prepare } from './prepare.js'
 
 /**

@@ -25,8 +25,8 @@ const IS_NEW_ENOUGH = `const [major, minor] = process.versions.node.split(".")
 process.exit(major > ${LEAST_NODE[0]} || (major == ${LEAST_NODE[0]} && minor >= ${LEAST_NODE[1]}) ? 0 : 1)`
 
 /**
- * For any POSIX shell. What is there is used if nobody else may write it, and is not old then. A Node of a version manager
- * is on PATH in a login shell, or an interactive one, alone; they do what their user had them do, and are asked last.
+ * For any POSIX shell. What is there is used if nobody else may write it, and is not old then. A version manager's Node is on
+ * PATH only in a login or an interactive shell; these do what their user had them do, and are asked last.
  *
  * @param {Pick<Bundle, 'code' | 'modules'>} bundle
  */
@@ -69,12 +69,7 @@ export async function prepare(connection, { name, note }) {
   return `cd ${quoted(folder)} && exec ${withPath(node)} load/targets/ssh/agent.js`
 }
 
-/**
- * Pure.
- *
- * @param {string} output of look
- * @param {string} name
- */
+/** Pure. @param {string} output of look @param {string} name of the host */
 export function found(output, name) {
   const values = (/** @type {string} */ word) => {
     return output.split('\n').flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []))
@@ -83,16 +78,11 @@ export function found(output, name) {
     const [, version, file] = /^(\S*) (.*)$/.exec(value) ?? []
     return { version, file }
   })
-  if (nodes.length === 0) {
-    throw new UsageError(
-      `--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, found no node on PATH, nor in a login shell`,
-    )
-  }
   const usable = nodes.find(({ version }) => isNewEnough(version))
   if (!usable) {
-    throw new UsageError(
-      `--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, got ${nodes[0].version} (${nodes[0].file})`,
-    )
+    const [first] = nodes
+    const got = first ? `got ${first.version} (${first.file})` : 'found no node on PATH, nor in a login shell'
+    throw new UsageError(`--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, ${got}`)
   }
   return {
     cache: values('cache')[0],
@@ -109,8 +99,7 @@ function isNewEnough(version) {
 }
 
 /**
- * The program and what it writes go as one text to Node's standard input: nothing but Node is needed there, and nothing of
- * it has to be quoted for a shell.
+ * The program and what it writes go as one text to Node's standard input: only Node is needed there, and nothing is quoted.
  *
  * @param {Connection} connection
  * @param {Bundle & { cache: string }} bundle

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { leashed } from '../../../sql/leash.js'
 import { RemoteError } from '../../command/errors.js'
+import { spawnLeashed } from '../processes.js'
 import { explain } from './failures.js'
 
 /** @import { Readable, Writable } from 'node:stream' */
@@ -23,13 +22,8 @@ export function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-const OPTIONS = [
-  ...SSH_OPTIONS,
-  // A connection of its own: what runs over it ends when it does, and not when somebody else's does.
-  ...['ControlMaster=no', 'ControlPath=none'],
-  // At which the port of a forwarding is told.
-  'LogLevel=INFO',
-]
+/** A connection of its own, so that nobody else's end ends it; INFO tells the port of a forwarding. */
+const OPTIONS = [...SSH_OPTIONS, 'ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
 
 /** ssh's exit code for its own failures. */
 const FAILED = 255
@@ -52,9 +46,8 @@ const GREETING = 'in'
 const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
 
 /**
- * Something on another host that ends with the connection: over its stdin it is told words, one a line, and beats. When they
- * fail to come, for the connection was cut or we are gone or the network is, it ends all that it started: it kills its
- * process group.
+ * A script on another host that ends with the connection: over its stdin it is told words, one a line, and beats. When these
+ * cease, since the connection, the network or we are gone, it kills its process group.
  *
  * @param {string} host
  * @param {object} options
@@ -68,8 +61,10 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
  */
 export function startRemote(host, { config, setup = '', words, cleanup = '', more = [], stdout = 'ignore' }) {
   const script = scriptOf(setup, words, cleanup)
-  const [program, ...args] = leashed(sshCommand(host, config, script, more), { signal: 'KILL' })
-  const child = spawn(program, args, { stdio: ['pipe', stdout, 'pipe'], detached: true })
+  const file = config === null ? [] : ['-F', config]
+  // The system's ssh, so that the user's keys, agents, jump hosts and configuration hold.
+  const ssh = ['ssh', ...file, ...asArguments(OPTIONS), ...more, '--', host, `exec sh -c ${quoted(script)}`]
+  const child = spawnLeashed(ssh, { stdio: ['pipe', stdout, 'pipe'], detached: true })
   const stdin = /** @type {Writable} */ (child.stdin)
   stdin.on('error', () => {})
   const said = new EventEmitter()
@@ -134,18 +129,7 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
  */
 
 /**
- * The system's ssh, so that the user's keys, agents, jump hosts and configuration hold.
- *
- * @param {string} host @param {string | null} config @param {string} script @param {string[]} more
- */
-function sshCommand(host, config, script, more) {
-  const file = config === null ? [] : ['-F', config]
-  return ['ssh', ...file, ...asArguments(OPTIONS), ...more, '--', host, `exec sh -c ${quoted(script)}`]
-}
-
-/**
  * Each word, and each piece of a file, has to come within the silence: a network that is gone does not end a connection.
- * `timeout` makes a process group of its own, which ends by itself.
  *
  * @param {string} setup @param {string} words @param {string} cleanup
  */

@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
-import { leashed } from '../../../../sql/leash.js'
 import { RemoteError } from '../../../command/errors.js'
+import { collect, spawnLeashed } from '../../../system/processes.js'
 import { quoted, startRemote } from '../../../system/ssh/remote.js'
+import { totalOf } from '../tally.js'
 
 /**
  * @import { LoadHost } from '../../hosts/prepare.js'
@@ -20,15 +20,11 @@ import { quoted, startRemote } from '../../../system/ssh/remote.js'
  * @returns {Running & { child: ChildProcess }}
  */
 export function startHere(command, stdout = 'ignore') {
-  const [program, ...args] = leashed(command, { signal: 'KILL' })
-  const child = spawn(program, args, { stdio: ['pipe', stdout, 'pipe'] })
-  let words = ''
-  child.stderr?.on('data', (chunk) => {
-    words += chunk
-  })
+  const child = spawnLeashed(command, { stdio: ['pipe', stdout, 'pipe'] })
+  const words = collect(child.stderr)
   child.stdin?.on('error', () => {})
   const ended = once(child, 'exit').then(([code, by]) => {
-    throw new Error(`locust ended by itself (${by ?? `code ${code}`}): ${words.trim().slice(-500) || '(no words)'}`)
+    throw new Error(`locust ended by itself (${by ?? `code ${code}`}): ${words().trim().slice(-500) || '(no words)'}`)
   })
   ended.catch(() => {})
   return {
@@ -92,10 +88,8 @@ start\\ *)
  */
 export function workersOf(hosts, connections) {
   const counts = hosts.map(() => 0)
-  const total = Math.min(
-    connections,
-    hosts.reduce((sum, { cores }) => sum + cores, 0),
-  )
+  const cores = totalOf(hosts, (host) => host.cores)
+  const total = Math.min(connections, cores)
   for (let i = 0, placed = 0; placed < total; i++) {
     const host = i % hosts.length
     if (counts[host] >= hosts[host].cores) continue

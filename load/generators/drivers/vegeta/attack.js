@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { leashed } from '../../../../sql/leash.js'
+import { collect, spawnLeashed } from '../../../system/processes.js'
 
 /**
  * @import { LoadHost } from '../../hosts/prepare.js'
@@ -23,10 +22,7 @@ import { leashed } from '../../../../sql/leash.js'
  * @property {LoadHost | null} host null: this machine
  */
 
-/**
- * @param {Load} load
- * @returns {Part[]} one, unless the load comes from several hosts or addresses
- */
+/** @param {Load} load @returns {Part[]} one, unless the load comes from several hosts or addresses */
 export function partsOf({ load_hosts, local_addresses }) {
   const hosts = load_hosts ?? [null]
   const addresses = local_addresses ?? [null]
@@ -50,14 +46,8 @@ export function attackArguments(load, part, duration_s) {
   const connections = shareOf(part, load.connections)
   const bounds = unbounded ? [] : ['-workers', '-max-workers', '-connections', '-max-connections']
   return [
-    'attack',
-    // By which its results are told from those of the others.
-    `-name=${part.index}`,
-    '-format=json',
-    '-lazy',
-    '-max-body=0',
-    '-redirects=-1',
-    '-http2=false',
+    // The name tells its results from those of the others.
+    ...['attack', `-name=${part.index}`, '-format=json', '-lazy', '-max-body=0', '-redirects=-1', '-http2=false'],
     `-keepalive=${!fresh_connections}`,
     ...bounds.map((flag) => `${flag}=${connections}`),
     // The attack ends with its targets. Ended by time, it drops the last requests whenever it wakes a little late.
@@ -83,18 +73,14 @@ export function localAttack(program, args, lines, { output, signal }) {
     ready: () => fs.writeFile(output, '', { mode: 0o600 }),
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
-      const [command, ...own] = leashed([program, ...args, `-output=${output}`], { signal: 'KILL' })
-      child = spawn(command, own, { stdio, signal, killSignal: 'SIGKILL' })
-      let words = ''
-      child.stderr?.on('data', (chunk) => {
-        words += chunk
-      })
+      child = spawnLeashed([program, ...args, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
+      const words = collect(child.stderr)
       // Should its duration end it, it stops reading; what it has not read was not sent.
       const stdin = /** @type {Writable} */ (child.stdin)
       const fed = pipeline(Readable.from(lines), stdin).catch(() => {})
       const [code] = await once(child, 'exit', { signal })
       await fed
-      if (code !== 0) throw new Error(`vegeta attack ended with code ${code}: ${words.trim()}`)
+      if (code !== 0) throw new Error(`vegeta attack ended with code ${code}: ${words().trim()}`)
       return { told_ns: null, word_ms: null, cpu_s: null }
     },
     results: async () => output,

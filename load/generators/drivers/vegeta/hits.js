@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { spawnLeashed } from '../../../system/processes.js'
 import { sideOfText, TIMEOUT, UNSENT } from '../errors.js'
 import { constantRate } from '../pacing.js'
 import { Recorder, Samples } from '../recorder.js'
@@ -10,6 +10,7 @@ import { shareOf } from './attack.js'
  * @import { Load } from '../index.js'
  * @import { Distribution, Traffic } from '../recorder.js'
  * @import { Part, Ran } from './attack.js'
+ * @import { Readable } from 'node:stream'
  */
 
 /** timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq: what `vegeta encode -to csv` writes. */
@@ -40,12 +41,13 @@ const NO_TARGETS = 'no targets to attack'
  * @returns {Promise<Map<number, Hits>>} by part
  */
 export async function hitsOf(program, files, signal) {
-  const child = spawn(program, ['encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
+  const stdio = /** @type {any} */ (['ignore', 'pipe', 'inherit'])
+  const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio, signal })
   const exited = once(child, 'exit')
   exited.catch(() => {})
   /** @type {Map<number, Hits>} */
   const parts = new Map()
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of createInterface({ input: /** @type {Readable} */ (child.stdout) })) {
     const match = CSV_ROW.exec(line)
     // The line itself may hold secrets: the URL, and what was answered.
     if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that are none`)

@@ -17,19 +17,22 @@ const BUILT = fileURLToPath(new URL('bin/vegeta', import.meta.url))
  * @throws {UsageError} if there is none, somebody else could have put it there, or it has another version
  */
 export function binary(built = BUILT) {
-  if (existsSync(built)) {
-    const problem = foreignProgram(built)
-    if (problem) {
-      throw new UsageError(
-        `--driver: expected a vegeta that you or root own and nobody else may write to, got ${problem}: remove it and run \`npm run vegeta\``,
-      )
-    }
-    return ofVersion(built)
+  const isBuilt = existsSync(built)
+  const problem = isBuilt && foreignProgram(built)
+  if (problem) {
+    throw new UsageError(
+      `--driver: expected a vegeta that you or root own and nobody else may write to, got ${problem}: remove it and run \`npm run vegeta\``,
+    )
   }
-  const found = spawnSync('sh', ['-c', 'command -v vegeta'], { encoding: 'utf8' }).stdout?.trim()
-  if (found) return ofVersion(found)
+  const file = isBuilt ? built : spawnSync('sh', ['-c', 'command -v vegeta'], { encoding: 'utf8' }).stdout?.trim()
+  if (!file)
+    throw new UsageError(
+      '--driver: expected vegeta on PATH or built by `npm run vegeta` (needs Go 1.22 or newer), found neither',
+    )
+  const version = versionOf(file)
+  if (version === VERSION) return file
   throw new UsageError(
-    '--driver: expected vegeta on PATH or built by `npm run vegeta` (needs Go 1.22 or newer), found neither',
+    `--driver: expected vegeta ${VERSION}, got ${version} (${file}): \`npm run vegeta\` builds it (needs Go 1.22 or newer)`,
   )
 }
 
@@ -37,13 +40,4 @@ export function binary(built = BUILT) {
 export function versionOf(file) {
   const { stdout } = spawnSync(file, ['-version'], { encoding: 'utf8' })
   return stdout?.match(/^Version: (\S+)/m)?.[1] ?? 'unknown'
-}
-
-/** @param {string} file */
-function ofVersion(file) {
-  const version = versionOf(file)
-  if (version === VERSION) return file
-  throw new UsageError(
-    `--driver: expected vegeta ${VERSION}, got ${version} (${file}): \`npm run vegeta\` builds it (needs Go 1.22 or newer)`,
-  )
 }

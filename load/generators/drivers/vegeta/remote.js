@@ -9,18 +9,14 @@ import { quoted, startRemote } from '../../../system/ssh/remote.js'
  * @import { Attack } from './attack.js'
  */
 
-/**
- * Targets and results in files that have no name any more: whatever ends this, they go with the last process that has them
- * open.
- */
+/** Targets and results are in files without a name, which go with the last process that has them open. */
 const SETUP = `
 targets=$(mktemp) && exec 4>"$targets" 5<"$targets" && rm "$targets" || exit 1
 results=$(mktemp) && exec 6>"$results" 7<"$results" && rm "$results" || exit 1
 `
 
 /**
- * What it used is that of the children of this subshell, of which it is the one that counts. Results leave when the load is
- * over: the sending is no part of it.
+ * `times` tells the CPU of vegeta, the subshell's only child that counts. Results leave when the load is over.
  *
  * @param {string} program @param {string[]} args
  */
@@ -79,8 +75,8 @@ export function remoteAttack({ host, program }, args, lines, { config, output, s
       const [told_ns] = await own.heard('told')
       const word_ms = Number((performance.now() - asked_ms).toFixed(1))
       const [code] = await own.heard('ended')
-      if (code !== '0')
-        throw new RemoteError(`${host}: vegeta attack ended with code ${code}: ${own.words().slice(-300)}`)
+      const failed = `${host}: vegeta attack ended with code ${code}: ${own.words().slice(-300)}`
+      if (code !== '0') throw new RemoteError(failed)
       return { told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null, word_ms, cpu_s: childrenCpu_s(own.words()) }
     },
 
