@@ -3,6 +3,7 @@ const API = new URL('../../../../api/', import.meta.url).href
 const REPLACED = /** @type {Record<string, Record<string, string>>} */ ({
   [`${API}service.js`]: { './app.js': 'app.js', './users.js': 'users.js' },
   [`${API}app.js`]: { './http.js': 'http.js' },
+  [`${API}routes.js`]: { './http.js': 'http.js' },
 })
 
 /**

@@ -1,0 +1,41 @@
+/** @import { IncomingMessage } from 'node:http' */
+
+/** Sent with the response to the newest request on a connection: Node drops any that are pipelined behind it. */
+export const LAST_ON_CONNECTION = ['Connection', 'close']
+
+const LINE = Symbol('line')
+
+/**
+ * The requests of one connection, which may be pipelined; Node sends their responses in the same order.
+ *
+ * @param {any} socket
+ * @returns {Line}
+ *
+ * @typedef {object} Line
+ * @property {number} received
+ * @property {number} answered
+ * @property {IncomingMessage} [newest] the last one that came, while it has no answer
+ * @property {() => void} [onAllAnswered]
+ */
+export function lineOf(socket) {
+  socket[LINE] ??= { received: 0, answered: 0, newest: undefined, onAllAnswered: undefined }
+  return socket[LINE]
+}
+
+/** @param {Line} line @param {IncomingMessage} req @returns {number} its place in the line, from 1 */
+export function enter(line, req) {
+  line.newest = req
+  return ++line.received
+}
+
+/** @param {Line} line @param {IncomingMessage} req that has its answer, or gets none */
+export function leave(line, req) {
+  if (line.newest === req) line.newest = undefined
+  if (++line.answered === line.received) line.onAllAnswered?.()
+}
+
+/** Runs `last` after the responses to all requests that have come. @param {Line} line @param {() => void} last */
+export function afterAnswers(line, last) {
+  if (line.answered === line.received) last()
+  else line.onAllAnswered = () => setImmediate(last)
+}

@@ -1,0 +1,100 @@
+import { ApiError } from './errors.js'
+import { json, readJson } from './http.js'
+import { keyOf } from './idempotency.js'
+import { openapi } from './openapi.js'
+
+/**
+ * @import { Gate } from './gate.js'
+ * @import { Answer } from './http.js'
+ * @import { Users } from './users.js'
+ * @import { IncomingMessage } from 'node:http'
+ */
+
+const CREATED = '{"message":"User created"}'
+
+/**
+ * Every path with its methods.
+ *
+ * @param {object} parts
+ * @param {Users} parts.users
+ * @param {Gate} parts.gate counts what reached the database towards the service rate
+ * @param {number} parts.bodyLimitBytes
+ * @returns {Handler} whose promise rejects with ApiError, RowRefused or ClientGone
+ */
+export function createRoutes({ users, gate, bodyLimitBytes }) {
+  let description = ''
+
+  /** @type {Methods} */
+  const allUsers = {
+    async POST(req) {
+      const header = req.headers['idempotency-key']
+      const key = header === undefined ? undefined : keyOf(header)
+      const body = await readJson(req, bodyLimitBytes)
+      const id = await served(key === undefined ? users.create(body) : users.createOnce(body, key))
+      return json(201, CREATED, ['Location', `/user/${id}`])
+    },
+  }
+
+  /** @param {string} id @returns {Methods} */
+  const oneUser = (id) => ({
+    async GET(req) {
+      // A body that nobody wants must not pile up while the database works.
+      req.resume()
+      const found = await served(users.find(id))
+      if (!found) throw new ApiError('not_found', 'there is no user with this id')
+      return json(200, `{"id":${found}}`, ['Cache-Control', 'no-store'])
+    },
+  })
+
+  /** @type {Methods} */
+  const documentation = {
+    async GET() {
+      description ||= JSON.stringify(openapi({ bodyLimitBytes }))
+      return json(200, description, [])
+    },
+  }
+
+  /** @template T @param {Promise<T>} work at the database */
+  async function served(work) {
+    try {
+      return await work
+    } finally {
+      gate.served()
+    }
+  }
+
+  /** @param {string} path */
+  function methodsOf(path) {
+    if (path === '/user') return allUsers
+    if (path.startsWith('/user/')) return oneUser(path.slice('/user/'.length))
+    if (path === '/openapi.json') return documentation
+    throw new ApiError('not_found')
+  }
+
+  return (req) => {
+    const methods = methodsOf(pathOf(req.url ?? '/'))
+    // Node leaves out the body of an answer to HEAD.
+    const handler = methods[req.method === 'HEAD' ? 'GET' : (req.method ?? '')]
+    if (!handler) throw new ApiError('method_not_allowed', undefined, { headers: ['Allow', allowed(methods)] })
+    return handler(req)
+  }
+}
+
+/**
+ * @typedef {(req: IncomingMessage) => Promise<Answer>} Handler
+ * @typedef {Record<string, Handler>} Methods
+ */
+
+/** The path of a request target: without its query, and without the origin of the absolute form (RFC 9112, 3.2.2). @param {string} target */
+function pathOf(target) {
+  const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+  const end = path.search(/[?#]/)
+  return end === -1 ? path : path.slice(0, end)
+}
+
+/** @param {Methods} methods */
+function allowed(methods) {
+  return Object.keys(methods)
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .join(', ')
+}
