@@ -1,4 +1,4 @@
-import { main } from './run/verb.js'
+import { main } from './run/shell.js'
 import { doctor } from './verbs/doctor.js'
 import { sweep } from './verbs/sweep/sweep.js'
 

@@ -1,4 +1,4 @@
-import { main } from '../load/run/verb.js'
+import { main } from '../load/run/shell.js'
 import { sweep } from '../load/verbs/sweep/sweep.js'
 import { reportOn } from './experiments/report/report.js'
 import { VERBS } from './verbs.js'

@@ -1,12 +1,14 @@
 import { DRIVERS } from '../generators/drivers/index.js'
 import { sends } from '../generators/drivers/refuse.js'
+import { cellName, isSameCell } from '../report/format.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
+import { isValid } from './ladder.js'
 import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
 import { intervalOf, nextTrial, searchProblem } from './search.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../run/run.js'
+ * @import { Cell, NotAppliedCell, Plan, Step } from '../run/experiment.js'
  * @import { TrialRecord } from '../run/trial.js'
  * @import { Limit } from '../verdict/limit.js'
  */
@@ -116,17 +118,18 @@ function searchStep(plan, records) {
 function relaxStep(plan, records, notApplied) {
   const edge_rps = edgeOf(plan, records)
   if (!plan.confirms || edge_rps === null) return null
-  for (const { experiment, cell } of accusations(plan, records)) {
-    if (notApplied.some((one) => one.cell === cell)) continue
-    const own = of(records, experiment)
-    const wanted = [null, ...Array(RELAXED_TRIALS).fill(cell)]
-    for (const place of [null, cell]) {
-      const trials = own.filter((record) => record.cell === place)
-      const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
-      const count = wanted.filter((other) => other === place).length
-      if (valid.length >= count || trials.length - valid.length >= MAX_INVALID) continue
-      const about = `does the capacity move with ${cell}? ${place ? 'With it' : 'First without'}, at the rate that failed`
-      return openStep(plan, records, experiment, place, { rate_rps: edge_rps, duration_s: plan.duration_s, about })
+  for (const { phase, cell } of accusations(plan, records)) {
+    if (notApplied.some((one) => isSameCell(one.cell, cell))) continue
+    const own = of(records, phase)
+    for (const [place, wanted] of /** @type {[Cell | null, number][]} */ ([
+      [null, 1],
+      [cell, RELAXED_TRIALS],
+    ])) {
+      const trials = own.filter((record) => isSameCell(record.cell, place))
+      const valid = trials.filter(isValid)
+      if (valid.length >= wanted || trials.length - valid.length >= MAX_INVALID) continue
+      const about = `does the capacity move with ${cellName(cell)}? ${place ? 'With it' : 'First without'}, at the rate that failed`
+      return openStep(plan, records, phase, place, { rate_rps: edge_rps, duration_s: plan.duration_s, about })
     }
     if (moved(own)) return null
   }
@@ -145,7 +148,7 @@ function accusations(plan, records) {
   const settings = of(records, 'search').at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up ?? undefined].flatMap((resource, i) => {
     const cell = relaxedCell(resource, settings)
-    return cell ? [{ resource: String(resource), experiment: ACCUSATIONS[i], cell }] : []
+    return cell ? [{ resource: String(resource), phase: ACCUSATIONS[i], cell }] : []
   })
 }
 
@@ -159,8 +162,8 @@ function accusations(plan, records) {
 function limitOf(plan, records) {
   const limit = searchedLimit(plan, records)
   if (!limit) return null
-  const tried = accusations(plan, records).flatMap(({ resource, experiment, cell }) => {
-    const did = moved(of(records, experiment))
+  const tried = accusations(plan, records).flatMap(({ resource, phase, cell }) => {
+    const did = moved(of(records, phase))
     return did === null ? [] : [{ resource, cell, did }]
   })
   const acquitted = tried.filter(({ did }) => !did)
@@ -169,8 +172,8 @@ function limitOf(plan, records) {
   const isAcquitted = acquitted.some(({ resource }) => resource === limit.resource)
   const accused = (guilty ? guilty.resource !== limit.resource : isAcquitted && limit.runner_up) ? other(limit) : limit
   const found = [
-    ...acquitted.map(({ cell }) => `${cell} did not help ${edge}`),
-    ...(guilty ? [`with ${guilty.cell} the SLO was met, or clearly more got through, ${edge}`] : []),
+    ...acquitted.map(({ cell }) => `${cellName(cell)} did not help ${edge}`),
+    ...(guilty ? [`with ${cellName(guilty.cell)} the SLO was met, or clearly more got through, ${edge}`] : []),
   ]
   const wasTried = tried.some(({ resource }) => resource === accused.resource)
   return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
@@ -231,11 +234,11 @@ function boundProblem(trials, found) {
 /**
  * @param {Plan} plan
  * @param {Records} records
- * @param {string} experiment
- * @param {string | null} cell
+ * @param {string} phase
+ * @param {Cell | null} cell
  * @param {{ rate_rps: number, duration_s: number, about: string }} trial
  */
-function openStep(plan, records, experiment, cell, { rate_rps, duration_s, about }) {
+function openStep(plan, records, phase, cell, { rate_rps, duration_s, about }) {
   const { name: driver, loop } = DRIVERS[plan.driver]
   const {
     warmup_s,
@@ -243,7 +246,7 @@ function openStep(plan, records, experiment, cell, { rate_rps, duration_s, about
     unbounded,
     connections: [connections],
   } = plan
-  return step(plan, records, experiment, cell, {
+  return step(plan, records, phase, cell, {
     about,
     driver,
     loop,
@@ -259,16 +262,16 @@ function openStep(plan, records, experiment, cell, { rate_rps, duration_s, about
 /**
  * @param {Plan} plan
  * @param {Records} records
- * @param {string} experiment
- * @param {string | null} cell
+ * @param {string} phase
+ * @param {Cell | null} cell
  * @param {Step['load'] & { about: string }} load
  * @returns {Step}
  */
-function step(plan, records, experiment, cell, { about, ...load }) {
+function step(plan, records, phase, cell, { about, ...load }) {
   const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
   const left_s =
-    experiment === 'plateau' || experiment === 'search'
+    phase === 'plateau' || phase === 'search'
       ? trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
       : load.warmup_s + load.duration_s
-  return { experiment, cell, left_s, about, load }
+  return { at: { phase }, cell, left_s, about, load }
 }

@@ -1,9 +1,9 @@
-import { ratesText } from '../report/table.js'
+import { ratesText } from '../report/format.js'
 import { scoreOf } from './score.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /**
- * @import { Plan } from '../run/run.js'
+ * @import { Plan } from '../run/experiment.js'
  * @import { TrialRecord } from '../run/trial.js'
  * @import { NextTrial } from './search.js'
  */
@@ -42,9 +42,9 @@ export function foundSoFar(plan, records) {
   return edgesOf(trialsOf(records, plan), searchPlan(plan, records))
 }
 
-/** @param {Records} records @param {string} experiment */
-export function of(records, experiment) {
-  return records.filter((record) => record.experiment === experiment)
+/** The trials of one phase: plateau, search, relax or relax-runner-up. @param {Records} records @param {string} phase */
+export function of(records, phase) {
+  return records.filter(({ at }) => at.phase === phase)
 }
 
 const PURPOSES = {

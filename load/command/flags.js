@@ -102,6 +102,11 @@ function parsed(name, flag, raw) {
   return flag.multiple ? raw.map(one) : one(raw)
 }
 
+/** A flag for a time. @param {string} about @returns {Flag} */
+export function durationFlag(about) {
+  return { value: 'TIME', about, parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
+}
+
 /** `500ms`, `10s`, `2m` -> milliseconds. @param {string} text */
 export function duration(text) {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text)

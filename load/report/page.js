@@ -1,45 +1,37 @@
 import markdownIt from 'markdown-it'
+import { alignOf, sectionsOf } from './blocks.js'
 import { escaped, WIDTHS } from './chart.js'
 import { tableOf } from './picture.js'
-import { EVERY_TRIAL } from './sections.js'
 import { STYLE } from './style.js'
 
 /**
+ * @import { Block, Table } from './blocks.js'
  * @import { Picture } from './picture.js'
- * @import { Section } from './sections.js'
  */
-
-/** What few will read, and who does will look for. */
-const FOLDED =
-  /^(How it was measured|Where|Published|What HAProxy ran with|Endpoints of the simulation|What each stage is)$/
 
 /** A cell of more letters is broken into lines. */
 const LONG = 40
 
-/** Not even a picture is fetched: what is in the file is all there is. */
+/** Not even a picture is fetched: the file contains everything. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 /**
  * report.html: the report as one file that needs no network and no script.
  *
- * @param {object} report
- * @param {string} report.title
- * @param {string} report.sentence the answer
- * @param {Section[]} report.sections
+ * @param {string} title
+ * @param {Block[]} blocks
  * @param {(picture: Picture, width: number) => string} paint
  * @returns {string} HTML
  */
-export function renderPage({ title, sentence, sections }, paint) {
-  const write = writer()
-  const parts = sections.map(({ heading, blocks }, i) => {
-    // What stands above already is not said twice.
-    const own = blocks.filter((block) => block !== sentence)
-    const html = own.map((block) => (typeof block === 'string' ? write(block) : figure(block, paint))).join('\n')
+export function renderPage(title, blocks, paint) {
+  const answer = blocks.find(({ kind }) => kind === 'answer')
+  const write = writer(paint)
+  const parts = sectionsOf(blocks.filter((block) => block !== answer)).map(({ heading, blocks: own }, i) => {
+    const html = own.map(write).join('\n')
     if (heading === null) return `<section aria-labelledby="answer">\n${html}\n</section>`
     const id = `section-${i}`
-    const head = `<h2 id="${id}">${escaped(heading)}</h2>`
-    if (!FOLDED.test(heading) && !heading.startsWith(EVERY_TRIAL))
-      return `<section aria-labelledby="${id}">\n${head}\n${html}\n</section>`
+    const head = `<h2 id="${id}">${escaped(heading.text)}</h2>`
+    if (!heading.folded) return `<section aria-labelledby="${id}">\n${head}\n${html}\n</section>`
     return `<details class="part"><summary>${head}</summary>\n${html}\n</details>`
   })
   return `<!doctype html>
@@ -55,7 +47,7 @@ export function renderPage({ title, sentence, sections }, paint) {
 </head>
 <body>
 <a class="skip" href="#report">To the report</a>
-<header><h1>${escaped(title)}</h1><p id="answer" class="answer">${escaped(sentence)}</p></header>
+<header><h1>${escaped(title)}</h1><p id="answer" class="answer">${escaped(answer?.kind === 'answer' ? answer.text : '')}</p></header>
 <main id="report" tabindex="-1">
 ${parts.join('\n')}
 </main>
@@ -64,52 +56,70 @@ ${parts.join('\n')}
 `
 }
 
+/**
+ * Writes a block as HTML. Text may have **bold** and `code`; HTML in it stays text, and so does a picture, which might be
+ * anywhere.
+ *
+ * @param {(picture: Picture, width: number) => string} paint
+ * @returns {(block: Block) => string}
+ */
+function writer(paint) {
+  const markdown = markdownIt({ html: false, linkify: false })
+  markdown.renderer.rules.image = (tokens, i) => escaped(`${tokens[i].content} (${tokens[i].attrGet('src')})`)
+  const inline = (/** @type {string} */ text) => markdown.renderInline(text)
+  let tables = 0
+  return (block) => {
+    switch (block.kind) {
+      case 'picture':
+        return figure(block.picture, paint)
+      case 'table':
+        return scrolled(`Table ${++tables}`, tableHtml(block, inline))
+      case 'list':
+      case 'method':
+        return listHtml(block.items, inline)
+      default:
+        return `<p>${inline(block.text)}</p>`
+    }
+  }
+}
+
+/** @param {import('./blocks.js').Item[]} items @param {(text: string) => string} inline @returns {string} */
+function listHtml(items, inline) {
+  const rows = items.map((item) => {
+    return typeof item === 'string' ? inline(item) : `${inline(item.text)}\n${listHtml(item.items, inline)}`
+  })
+  return `<ul>\n${rows.map((row) => `<li>${row}</li>`).join('\n')}\n</ul>`
+}
+
 /** @param {Picture} picture @param {(picture: Picture, width: number) => string} paint */
 function figure(picture, paint) {
   const { name, title, about } = picture
   const { head, rows } = tableOf(picture)
   const drawn = Object.entries(WIDTHS).map(([size, width]) => `<div class="${size}">${paint(picture, width)}</div>`)
+  const figures = tableHtml({ kind: 'table', head, rows, align: head.map(() => 'l') }, escaped)
   return `<figure id="${name}">
 <figcaption><strong>${escaped(title)}</strong> ${escaped(about)}</figcaption>
 ${drawn.join('\n')}
 <details><summary>The figures as a table<span class="unseen">: ${escaped(title)}</span></summary>
-${scrolled(`${title}, as a table`, tableHtml(head, rows))}
+${scrolled(`${title}, as a table`, figures)}
 </details>
 </figure>`
 }
 
-/** @param {string[]} head @param {string[][]} rows */
-function tableHtml(head, rows) {
+/** @param {Table} table @param {(text: string) => string} inline */
+function tableHtml(table, inline) {
+  const align = alignOf(table).map((side) => (side === 'r' ? ' style="text-align:right"' : ''))
   const cells = (/** @type {string[]} */ row) =>
-    row.map((cell) => `<td${cell.length > LONG ? ' class="long"' : ''}>${escaped(cell)}</td>`).join('')
-  const heads = head.map((cell) => (cell === '' ? '<td></td>' : `<th scope="col">${escaped(cell)}</th>`))
-  const body = rows.map((row) => `<tr>${cells(row)}</tr>`)
+    row.map((cell, i) => `<td${align[i]}${cell.length > LONG ? ' class="long"' : ''}>${inline(cell)}</td>`).join('')
+  // A header without a word is none.
+  const heads = table.head.map((cell, i) => {
+    return cell === '' ? '<td></td>' : `<th scope="col"${align[i]}>${inline(cell)}</th>`
+  })
+  const body = table.rows.map((row) => `<tr>${cells(row)}</tr>`)
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${body.join('\n')}</tbody></table>`
 }
 
-/** What is wider than the page scrolls by itself, by keys too. @param {string} label @param {string} html */
+/** What is wider than the page scrolls by itself, and with keys. @param {string} label @param {string} html */
 function scrolled(label, html) {
   return `<div class="scroll" role="group" tabindex="0" aria-label="${escaped(label)}">${html}</div>`
-}
-
-/** Markdown as HTML; HTML in it stays text, and so does a picture, which might be anywhere. */
-function writer() {
-  const markdown = markdownIt({ html: false, linkify: false })
-  const { rules } = markdown.renderer
-  let tables = 0
-  rules.image = (tokens, i) => escaped(`${tokens[i].content} (${tokens[i].attrGet('src')})`)
-  rules.table_open = () => `<div class="scroll" role="group" tabindex="0" aria-label="Table ${++tables}"><table>\n`
-  rules.table_close = () => '</table></div>\n'
-  rules.th_open = (tokens, i, options, _, self) => {
-    // A header without a word is none.
-    if (tokens[i + 1].content === '') tokens[i].tag = 'td'
-    else tokens[i].attrSet('scope', 'col')
-    return self.renderToken(tokens, i, options)
-  }
-  rules.td_open = (tokens, i, options, _, self) => {
-    if (tokens[i + 1].content.length > LONG) tokens[i].attrSet('class', 'long')
-    return self.renderToken(tokens, i, options)
-  }
-  rules.th_close = (tokens, i) => (tokens[i - 1].content === '' ? '</td>' : '</th>')
-  return (/** @type {string} */ text) => markdown.render(text)
 }

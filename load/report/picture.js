@@ -1,4 +1,4 @@
-import { count, NONE } from './table.js'
+import { count, NONE } from './format.js'
 
 /**
  * A picture as plain data: what it shows, and what is in it. How it is drawn is chart.js.

@@ -1,5 +1,5 @@
+import { offered as offeredText } from './format.js'
 import { valueText } from './picture.js'
-import { offered as offeredText } from './table.js'
 import { VERDICTS } from './verdicts.js'
 
 /**

@@ -1,61 +1,76 @@
 import { markdownTable } from 'markdown-table'
 import wrapAnsi from 'wrap-ansi'
+import { alignOf } from './blocks.js'
+
+/** @import { Block } from './blocks.js' */
 
 export const TERMINAL_COLUMNS = 100
 
-/** Of a table: `| ` before the first cell, ` | ` between two, ` |` behind the last. */
+/** Of a table: `| ` before the first cell, ` | ` between two, ` |` after the last. */
 const BORDER = 3
 
 /** A column's dashes with the colon of its alignment. */
 const LEAST = 3
 
-/** A number and its unit. */
-const TOGETHER = '\u00a0'
+/** Keeps a number and its unit on one line. */
+const NO_BREAK = '\u00a0'
 
 /**
- * A report's text as a terminal can show it: lines are broken, and a table that is too wide has the words of its widest
- * columns below each other. Nothing is left out.
+ * A report as a terminal shows it: without pictures and details. Lines are wrapped, and so are the words of the widest
+ * columns of a table that is too wide.
  *
- * @param {string} markdown
+ * @param {Block[]} blocks
  * @param {number} [columns]
  * @returns {string}
  */
-export function terminalText(markdown, columns = TERMINAL_COLUMNS) {
-  // Between the lines of a table nothing stands but the end of a line.
-  const blocks = markdown.split(/(?<!^\|.*)\n|\n(?!\|)/m)
+export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
   return blocks
-    .map((block) => (block.startsWith('|') ? tableText(block, columns) : lineText(block, columns)))
-    .join('\n')
-    .replaceAll(TOGETHER, ' ')
+    .flatMap((block) => blockText(block, columns) ?? [])
+    .join('\n\n')
+    .replaceAll(NO_BREAK, ' ')
 }
 
-/** What follows a list's dash stands below its text. A path or a URL is left in one piece: it is there to be copied. @param {string} line @param {number} columns */
-function lineText(line, columns) {
-  const [indent] = /^ *(?:- )?/.exec(line) ?? ['']
+/** @param {Block} block @param {number} columns @returns {string | null} null: not shown on a terminal */
+function blockText(block, columns) {
+  if (block.kind === 'picture' || block.kind === 'method' || ('detail' in block && block.detail)) return null
+  if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), alignOf(block), columns)
+  if (block.kind === 'list') {
+    return block.items
+      .flatMap((item) => {
+        if (typeof item === 'string') return [lineText(item, columns, '- ')]
+        return [lineText(item.text, columns, '- '), ...item.items.map((text) => lineText(text, columns, '  - '))]
+      })
+      .join('\n')
+  }
+  return lineText(block.kind === 'heading' ? `## ${block.text}` : block.text, columns)
+}
+
+/** Further lines are indented below the text after a list's dash. A path or URL is never broken: people copy it. @param {string} text @param {number} columns @param {string} [dash] */
+function lineText(text, columns, dash = '') {
   // No character is wider than two columns; escapes only take less.
-  if (2 * line.length <= columns) return indent + line.slice(indent.length).trim()
-  const broken = wrapAnsi(line.slice(indent.length), columns - indent.length)
-  return indent + broken.replaceAll('\n', `\n${' '.repeat(indent.length)}`)
+  if (2 * text.length <= columns) return dash + text.trim()
+  const wrapped = wrapAnsi(text, columns - dash.length)
+  return dash + wrapped.replaceAll('\n', `\n${' '.repeat(dash.length)}`)
 }
 
-/** @param {string} text @param {number} columns */
-function tableText(text, columns) {
-  if (Math.max(...text.split('\n').map((line) => line.length)) <= columns) return text
-  const [head, marks, ...body] = text.split('\n').map(cellsOf)
-  const rows = [head, ...body]
-  const words = head.map((_, i) => Math.max(LEAST, ...rows.flatMap((cells) => cells[i].split(' ').map(lengthOf))))
+/** @param {string[]} cells */
+function cellsOf(cells) {
+  return cells.map((cell) => cell.replace(/[|\r\n]/g, ' ').replace(/(\d) (ms|us|s|%|conn\.)/g, `$1${NO_BREAK}$2`))
+}
+
+/** @param {string[][]} rows the head first @param {('l' | 'r')[]} align @param {number} columns */
+function tableText(rows, align, columns) {
+  const whole = markdownTable(rows, { align })
+  if (whole.indexOf('\n') <= columns) return whole
+  const words = align.map((_, i) => Math.max(LEAST, ...rows.flatMap((cells) => cells[i].split(' ').map(lengthOf))))
   return partsOf(words, columns)
     .map((part) => {
-      const own = (/** @type {string[]} */ cells) => part.map((i) => cells[i])
-      const align = own(marks).map((mark) => (mark.endsWith(':') ? 'r' : 'l'))
-      return brokenTable(
-        rows.map(own),
-        align,
-        fitted(
-          rows.map(own),
-          part.map((i) => words[i]),
-          columns,
-        ),
+      const own = rows.map((cells) => part.map((i) => cells[i]))
+      const least = part.map((i) => words[i])
+      return wrappedTable(
+        own,
+        part.map((i) => align[i]),
+        fitted(own, least, columns),
       )
     })
     .join('\n\n')
@@ -84,26 +99,18 @@ function partsOf([first, ...others], columns) {
   return parts
 }
 
-/** @param {string[][]} rows the head first @param {string[]} align @param {number[]} widths */
-function brokenTable(rows, align, widths) {
+/** @param {string[][]} rows the head first @param {('l' | 'r')[]} align @param {number[]} widths */
+function wrappedTable(rows, align, widths) {
   const [head, ...body] = rows.map((cells) => {
     const parts = cells.map((cell, i) => wrapAnsi(cell, widths[i], { hard: true }).split('\n'))
     const height = Math.max(...parts.map(({ length }) => length))
     return Array.from({ length: height }, (_, line) => parts.map((part) => part[line] ?? ''))
   })
-  // The library puts its line of dashes below the first line; a head of several has it below the last.
-  const drawn = markdownTable([...head, ...body.flat()], { align }).split('\n')
-  const [dashes] = drawn.splice(1, 1)
-  drawn.splice(head.length, 0, dashes)
-  return drawn.join('\n')
-}
-
-/** @param {string} line */
-function cellsOf(line) {
-  return line
-    .slice(1, -1)
-    .split('|')
-    .map((cell) => cell.trim().replace(/(\d) (ms|us|s|%|conn\.)/g, `$1${TOGETHER}$2`))
+  // The library puts its line of dashes below the first line; a head of several lines has it below the last.
+  const lines = markdownTable([...head, ...body.flat()], { align }).split('\n')
+  const [dashes] = lines.splice(1, 1)
+  lines.splice(head.length, 0, dashes)
+  return lines.join('\n')
 }
 
 /**

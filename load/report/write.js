@@ -1,74 +1,30 @@
 import { createPainter, standalone, WIDTHS } from './chart.js'
-import { secondsPicture } from './seconds.js'
-import { EVERY_TRIAL, markdownOf, sectionsOf } from './sections.js'
-import { trialTable } from './table.js'
+import { markdownOf } from './markdown.js'
 
 /**
- * @import { Results } from '../run/results.js'
- * @import { TrialRecord } from '../run/trial.js'
+ * @import { Block } from './blocks.js'
  * @import { Picture } from './picture.js'
- * @import { Section } from './sections.js'
  */
 
 /**
- * How a verb's results are shown. All of it is derived from run.json and trials.ndjson, which may be older than the verb:
- * what is not in them is left out.
+ * Writes a report as report.md, a file per picture, and report.html. report.md is there even if a picture cannot be drawn.
  *
- * @typedef {object} Report
- * @property {(run: any, records: TrialRecord[]) => string} markdown report.md, without pictures
- * @property {(run: any, records: TrialRecord[]) => string} sentence the answer in a sentence or two
- * @property {(run: any, records: TrialRecord[]) => Picture[]} pictures
+ * @param {{ writeText: (name: string, text: string) => void }} folder
+ * @param {string} title
+ * @param {Block[]} all
  */
-
-/** What belongs to every trial stands after what was found, before how. */
-const SECONDS = 'Second by second'
-const METHOD = /^(Published|What each stage is|How it was measured|Where)$/
-
-/**
- * Writes report.html, and report.md with its pictures beside it.
- *
- * @param {Results} results
- * @param {Report} report
- * @param {any} run
- * @param {TrialRecord[]} records
- */
-export async function writePages(results, report, run, records) {
-  const markdown = report.markdown(run, records)
-  const { title, sections } = sectionsOf(markdown, report.pictures(run, records))
-  const seconds = secondsPicture(records)
-  const table = trialTable(records)
-  const at = sections.findIndex(({ heading }) => heading !== null && METHOD.test(heading))
-  const before = at === -1 ? sections.length : at
-  const text = sections.toSpliced(before, 0, ...(seconds ? [{ heading: SECONDS, blocks: [seconds] }] : []))
-  const every = { heading: `${EVERY_TRIAL} (${records.length})`, blocks: [table] }
-  const isThere = markdown.includes(table)
-  const whole = isThere ? text : text.toSpliced(before + (seconds ? 1 : 0), 0, every)
-  const page = { title, sentence: report.sentence(run, records), sections: whole }
-  await writeAll(results, page, { title, sections: text })
-}
-
-/**
- * @param {Results} results
- * @param {{ title: string, sentence: string, sections: Section[] }} page
- * @param {{ title: string, sections: Section[] }} text of report.md
- */
-export async function writeAll(results, page, text) {
-  const hasPictures = [...page.sections, ...text.sections].some(({ blocks }) => blocks.some(isPicture))
-  // Half a second, which a run pays when it has ended, and not when it begins.
-  const [{ renderPage }, painter] = await Promise.all([import('./page.js'), hasPictures ? createPainter() : () => ''])
+export async function writeReport(folder, title, all) {
+  const blocks = all.filter((block) => !('brief' in block && block.brief))
+  folder.writeText('report.md', `# ${title}\n\n${markdownOf(blocks)}\n`)
+  const pictures = blocks.flatMap((block) => (block.kind === 'picture' ? [block.picture] : []))
+  // Loading them takes half a second, which a run pays when it has ended, and not when it begins.
+  const [{ renderPage }, painter] = await Promise.all([
+    import('./page.js'),
+    pictures.length > 0 ? createPainter() : () => '',
+  ])
   const paint = remembered(painter)
-  for (const { blocks } of text.sections) {
-    for (const block of blocks) {
-      if (isPicture(block)) results.writeText(`${block.name}.svg`, standalone(paint(block)))
-    }
-  }
-  results.writeText('report.md', markdownOf(text))
-  results.writeText('report.html', renderPage(page, paint))
-}
-
-/** @param {string | Picture} block @returns {block is Picture} */
-function isPicture(block) {
-  return typeof block !== 'string'
+  for (const picture of pictures) folder.writeText(`${picture.name}.svg`, standalone(paint(picture)))
+  folder.writeText('report.html', renderPage(title, blocks, paint))
 }
 
 /**

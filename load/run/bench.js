@@ -15,7 +15,7 @@ import { openHost } from '../system/ssh/host.js'
  * @import { SshPlan } from '../system/ssh/plan.js'
  * @import { Target, openLocal } from '../targets/index.js'
  * @import { Results } from './results.js'
- * @import { Io } from './run.js'
+ * @import { Io } from './runner.js'
  */
 
 /**
@@ -115,7 +115,7 @@ function coresOf(cores) {
  * @typedef {{ api: string, others: string }} Cores
  * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place
  *   where a target is to run
- * @typedef {import('./run.js').Plan} Plan
+ * @typedef {import('./experiment.js').Plan} Plan
  */
 
 /** @param {Plan} plan @param {Bench} bench */

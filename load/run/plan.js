@@ -9,7 +9,7 @@ import { sshPlanOf } from '../system/ssh/plan.js'
 /**
  * @import { Flag } from '../command/flags.js'
  * @import { Driver } from '../generators/drivers/index.js'
- * @import { Plan } from './run.js'
+ * @import { Plan } from './experiment.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }

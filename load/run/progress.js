@@ -1,11 +1,11 @@
 import { createLogUpdate } from 'log-update'
-import { count, offered } from '../report/table.js'
+import { count, offered } from '../report/format.js'
 import { screenOf } from './screen.js'
 
 /**
  * @import { Shown } from './screen.js'
  * @import { TrialPlan, TrialRecord } from './trial.js'
- * @import { Output } from './verb.js'
+ * @import { Output } from './shell.js'
  */
 
 /** What passes between two trials: processes begin and end, and rows are counted. */

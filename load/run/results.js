@@ -3,8 +3,12 @@ import path from 'node:path'
 import { UsageError } from '../command/flags.js'
 import { refuseForeign, refuseLinks } from './folder.js'
 import { holdFolder, releaseFolder } from './folder-lock.js'
+import { currentRecord, currentRun } from './older.js'
 
-/** @import { TrialRecord } from './trial.js' */
+/**
+ * @import { Older } from './experiment.js'
+ * @import { TrialRecord } from './trial.js'
+ */
 
 /** Says that a folder is taken, until the run has something to say. */
 const PLACEHOLDER = '{}\n'
@@ -110,12 +114,12 @@ export class Results {
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }
 
-  /** @returns {any} */
-  readRun() {
+  /** @param {Older} [older] how runs of older versions are read @returns {any} */
+  readRun(older) {
     const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
     if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
     if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
-    return run
+    return older ? currentRun(run, older) : run
   }
 
   /** @param {object} run */
@@ -123,9 +127,10 @@ export class Results {
     this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
-  /** @returns {TrialRecord[]} */
-  readTrials() {
-    return this.#lines().map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+  /** @param {Older} [older] how records of older versions are read @returns {TrialRecord[]} */
+  readTrials(older) {
+    const records = this.#lines().map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+    return older ? records.map((record) => currentRecord(record, older)) : records
   }
 
   /** @param {TrialRecord} record */

@@ -1,4 +1,4 @@
-import { count, milliseconds } from '../report/table.js'
+import { count, milliseconds } from '../report/format.js'
 
 /** @import { Looks } from './progress.js' */
 

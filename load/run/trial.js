@@ -8,6 +8,7 @@ import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
 
 /**
+ * @import { At } from './experiment.js'
  * @import { Database } from '../../sql/database.js'
  * @import { Generator } from '../generators/drive.js'
  * @import { Traffic } from '../generators/drivers/recorder.js'
@@ -27,8 +28,9 @@ import { limitOf } from '../verdict/limit.js'
  * @param {Database | null} setup.database null when the target's rows are not ours to count
  * @param {Slo} setup.slo
  * @param {string} setup.runId
- * @param {string} setup.experiment
- * @param {string | null} setup.cell
+ * @param {string} setup.experiment the verb
+ * @param {At} [setup.at] the trial's place in its design
+ * @param {any} setup.cell
  * @param {TrialPlan} plan
  * @param {AbortSignal} signal
  * @param {(counts: any) => void} onCounts while the load is on
@@ -36,7 +38,7 @@ import { limitOf } from '../verdict/limit.js'
  * @returns {Promise<TrialRecord>}
  */
 export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
-  const { target, database, slo, runId, experiment, cell } = setup
+  const { target, database, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   const load = { ...plan, url: target.url, connections: plan.connections }
   await orAborted(signal, async () => database?.reset())
@@ -45,7 +47,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   let probes
   let calm = /** @type {Calm} */ (async () => {})
   try {
-    if (target.disturb) calm = await target.disturb(generator, experiment, plan.trial)
+    if (target.disturb) calm = await target.disturb(generator, at ?? experiment, plan.trial)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     await orDied(target, generator.ready(plan.duration_s))
@@ -76,6 +78,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       trial: plan.trial,
       started_at,
       experiment,
+      at: /** @type {any} */ (at),
       cell,
       settings: target.settings,
       target: { kind: target.kind, url: target.shownUrl ?? target.url, pid: target.pid, cores: target.cores },
@@ -121,8 +124,9 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
  * @property {string} run_id
  * @property {number} trial
  * @property {string} started_at
- * @property {string} experiment
- * @property {string | null} cell
+ * @property {string} experiment the verb
+ * @property {At} at its place in the design
+ * @property {any} cell settings by name; null where there is one target only
  * @property {Record<string, string | number | null>} settings
  * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
  * @property {ReturnType<typeof describeLoad>} load

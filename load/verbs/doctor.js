@@ -7,7 +7,7 @@ import { runPreflight } from '../verdict/preflight/run.js'
 
 /**
  * @import { GivenDatabase } from '../command/environment.js'
- * @import { Verb } from '../run/verb.js'
+ * @import { Verb } from '../run/shell.js'
  * @import { Finding, Planned } from '../verdict/preflight/finding.js'
  */
 

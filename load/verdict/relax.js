@@ -1,7 +1,8 @@
 import { SETTINGS } from '../../api/settings.js'
 
 /**
- * @import { Place } from '../run/run.js'
+ * @import { Place } from '../run/bench.js'
+ * @import { Cell } from '../run/experiment.js'
  * @import { TrialRecord } from '../run/trial.js'
  */
 
@@ -13,51 +14,47 @@ import { SETTINGS } from '../../api/settings.js'
 /** Of a pool: Postgres has 200 unless it is told otherwise, and others want some, too. */
 const MOST_CONNECTIONS = 150
 
-/** One notch has to be felt: half a notch would drown in noise. @type {Record<string, (settings: Settings) => Notch | null>} */
+/** One notch has to be felt: half a notch would drown in noise. @type {Record<string, (settings: Settings) => Cell | null>} */
 const NOTCHES = {
   'pool-size': ({ POOL_MAX }) => times('POOL_MAX', POOL_MAX, 4, MOST_CONNECTIONS),
   'pool-timeout': ({ POOL_CONNECT_TIMEOUT_MS }) => times('POOL_CONNECT_TIMEOUT_MS', POOL_CONNECT_TIMEOUT_MS, 100),
   nofile: ({ NOFILE }) => times('NOFILE', NOFILE, 16),
   'max-connections': ({ MAX_CONNECTIONS }) => times('MAX_CONNECTIONS', MAX_CONNECTIONS, 16),
   'accept-queue': ({ LISTEN_BACKLOG }) => times('LISTEN_BACKLOG', LISTEN_BACKLOG, 512, SETTINGS.LISTEN_BACKLOG.max),
-  'keep-alive-race': () => ({ name: 'KEEP_ALIVE_TIMEOUT_MS', value: String(SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default) }),
+  'keep-alive-race': () => ({ KEEP_ALIVE_TIMEOUT_MS: SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default }),
   // Its threads wait for a core; JavaScript itself has but one thread, and gains nothing by a second core.
-  'api-threadpool': () => ({ name: 'CORES', value: 'all' }),
-  'api-gc': () => ({ name: 'HEAP', value: 'large' }),
+  'api-threadpool': () => ({ CORES: 'all' }),
+  'api-gc': () => ({ HEAP: 'large' }),
 }
 
 /** The last of the same flags counts for Node. */
 const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 
-/**
- * @typedef {Record<string, string | number | null>} Settings as they were read back
- * @typedef {{ name: string, value: string }} Notch
- */
+/** @typedef {Record<string, string | number | null>} Settings as they were read back */
 
 /**
  * @param {string | undefined} resource
  * @param {Settings} settings
- * @returns {string | null} the cell in which it is relaxed, such as POOL_MAX=4; null: it is no knob of ours
+ * @returns {Cell | null} the cell in which it is relaxed, such as { POOL_MAX: 4 }; null: it is no knob of ours
  */
 export function relaxedCell(resource, settings) {
-  const notch = NOTCHES[resource ?? '']?.(settings)
-  return notch ? `${notch.name}=${notch.value}` : null
+  return NOTCHES[resource ?? '']?.(settings) ?? null
 }
 
 /**
  * The place of a target, with the limit relaxed that the cell names.
  *
  * @param {Place} place
- * @param {string | null} cell such as POOL_MAX=4; null: as it is
+ * @param {Cell | null} cell null: as it is
  * @returns {Place}
  */
 export function relaxed(place, cell) {
-  const [name, value] = cell?.split('=') ?? []
-  if (!name) return place
+  if (!cell) return place
+  const [[name, value]] = Object.entries(cell)
   if (name === 'NOFILE') return { ...place, nofile: Number(value) }
   if (name === 'CORES') return { ...place, cores: place.allCores }
   if (name === 'HEAP') return { ...place, nodeFlags: [...(place.nodeFlags ?? []), ...LARGE_HEAP] }
-  return { ...place, env: { ...place.env, [name]: value } }
+  return { ...place, env: { ...place.env, [name]: String(value) } }
 }
 
 /** More than the noise between two trials that offer too much. */
@@ -81,7 +78,7 @@ export function moved(trials) {
   return better.length * 2 > after.length
 }
 
-/** @param {string} name @param {string | number | null} value @param {number} factor @param {number} [most] @returns {Notch | null} */
+/** @param {string} name @param {string | number | null} value @param {number} factor @param {number} [most] @returns {Cell | null} */
 function times(name, value, factor, most = Number.MAX_SAFE_INTEGER) {
-  return typeof value === 'number' && value < most ? { name, value: String(Math.min(value * factor, most)) } : null
+  return typeof value === 'number' && value < most ? { [name]: Math.min(value * factor, most) } : null
 }

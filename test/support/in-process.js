@@ -1,14 +1,14 @@
 import { openBench } from '../../load/run/bench.js'
+import { main } from '../../load/run/shell.js'
 import { runTrial } from '../../load/run/trial.js'
-import { main } from '../../load/run/verb.js'
 import { doctor } from '../../load/verbs/doctor.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { startHere } from './load.js'
 import { createShell } from './shell.js'
 
 /**
- * @import { Lab } from '../../load/run/run.js'
- * @import { Verb } from '../../load/run/verb.js'
+ * @import { Lab } from '../../load/run/runner.js'
+ * @import { AnyVerb } from '../../load/run/shell.js'
  */
 
 /** A bench without pinning, which would move the test itself to another core. @type {Lab['openBench']} */
@@ -27,7 +27,7 @@ export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan
  *
  * @param {string[]} argv
  * @param {object} [options]
- * @param {Record<string, Verb>} [options.verbs] those of load/ unless told otherwise
+ * @param {Record<string, AnyVerb>} [options.verbs] those of load/ unless told otherwise
  * @param {Record<string, string | undefined>} [options.env] beside this process's own, without DATABASE_URL
  * @param {string} [options.dotenvFile]
  * @param {AbortSignal} [options.signal]
@@ -37,7 +37,13 @@ export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan
 export async function runHere(argv, { verbs = { sweep, doctor }, env = {}, lab = {}, ...given } = {}) {
   const shell = createShell({
     env: { ...process.env, DATABASE_URL: undefined, ...env },
-    lab: { openBench: openUnpinned, spoilers: async () => [], writePages: async () => {}, ...lab },
+    lab: {
+      openBench: openUnpinned,
+      spoilers: async () => [],
+      writeReport: async () => {},
+      writePages: async () => {},
+      ...lab,
+    },
     ...given,
   })
   const code = await main(verbs, argv, shell)

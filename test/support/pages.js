@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { main } from '../../load/run/verb.js'
+import { main } from '../../load/run/shell.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { reportOn } from '../../tuning/experiments/report/report.js'
 import { VERBS } from '../../tuning/verbs.js'

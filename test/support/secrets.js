@@ -6,7 +6,7 @@ import { readRun, readTrials, startLab, temporaryFolder } from './lab.js'
 import { httpServer } from './servers.js'
 import { withoutDriver } from './skip.js'
 
-/** @import { Lab } from '../../load/run/run.js' */
+/** @import { Lab } from '../../load/run/runner.js' */
 
 const SHORT = ['--duration', '200ms', '--warmup', '50ms', '--slo-p99', '9s', '--connections', '4']
 const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this system has no /proc'

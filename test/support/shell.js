@@ -1,4 +1,4 @@
-/** @import { Shell } from '../../load/run/verb.js' */
+/** @import { Shell } from '../../load/run/shell.js' */
 
 /**
  * Surroundings for a verb that runs in this process: what it writes is kept, nothing of this machine's environment reaches

@@ -30,7 +30,7 @@ const DELAY_TOLERANCE_MS = 0.5
  *
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
  *
- * @typedef {import('../../load/run/run.js').Place} Place
+ * @typedef {import('../../load/run/bench.js').Place} Place
  * @typedef {import('../../load/targets/index.js').Target} Target
  */
 

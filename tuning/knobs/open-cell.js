@@ -5,7 +5,7 @@ import { KNOBS } from './knobs.js'
 import { MEANS } from './means.js'
 
 /**
- * @import { Place } from '../../load/run/run.js'
+ * @import { Place } from '../../load/run/bench.js'
  * @import { Target } from '../../load/targets/index.js'
  * @import { Means } from './means.js'
  */

@@ -2,18 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { SETTINGS } from '../../api/settings.js'
-import { answerText, settingsLine, whereAndWhen } from '../../load/verbs/sweep/report.js'
+import { list } from '../../load/report/blocks.js'
+import { markdownOf } from '../../load/report/markdown.js'
+import { settingsLine, whereAndWhen } from '../../load/run/old.js'
+import { sweepItems } from '../../load/verbs/sweep/answer.js'
 import { budgetText } from '../experiments/ablate/tables.js'
 import { articleText } from '../experiments/article/tables.js'
 import { processTable, strategiesText } from '../experiments/balance/tables.js'
 import { benchTables } from '../experiments/bench/tables.js'
 import { confusionTable } from '../experiments/faults/table.js'
-import { overloadTable } from '../experiments/overload/overload.js'
 import { CHAPTERS, CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable, verdictsText } from '../experiments/playbook/tables.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, pageName } from '../workshop/pages.js'
-import { evidence, isKept } from './evidence.js'
+import { evidence, isKept, tableNamed } from './evidence.js'
 import { answerBlock } from './front.js'
 import { arithmeticTable, pgbouncerTable, poolsThatFit } from './more-cores.js'
 
@@ -131,7 +133,7 @@ function faultsBlock(name) {
 /** @param {string} name */
 function overloadBlock(name) {
   const { run, records } = evidence(name)
-  return [overloadTable(records), [settingsLine(records), whereAndWhen(run)].join('\n')].join('\n\n')
+  return [tableNamed('loads', name), [settingsLine(records), whereAndWhen(run)].join('\n')].join('\n\n')
 }
 
 /** @param {string} name folder of a sweep */
@@ -139,7 +141,7 @@ function sweepBlock(name) {
   const { run, records } = evidence(name)
   const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
   const trials = `[Every trial of it](evidence/${name}/report.md).`
-  return [answerText(run, records), trials, conditions].join('\n\n')
+  return [markdownOf([list(sweepItems({ ...run, records }))]), trials, conditions].join('\n\n')
 }
 
 function envExample() {

@@ -1,7 +1,8 @@
 import { markdownTable } from 'markdown-table'
-import { milliseconds, ratesText } from '../../load/report/table.js'
-import { costNear, LOW_CONFIDENCE, nearCapacity, whereAndWhen } from '../../load/verbs/sweep/report.js'
-import { sweepPictures } from '../../load/verbs/sweep/sweep-pictures.js'
+import { milliseconds, ratesText } from '../../load/report/format.js'
+import { whereAndWhen } from '../../load/run/old.js'
+import { costNear, LOW_CONFIDENCE, nearCapacity } from '../../load/verbs/sweep/answer.js'
+import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
 import { median } from '../stats/ranks.js'
 import { evidence } from './evidence.js'
@@ -65,7 +66,7 @@ function isText({ run }) {
 
 /** @param {Sweep} sweep */
 function costText({ run, records }) {
-  return `${costNear(run, records)?.median_us.toFixed(1)} us`
+  return `${costNear({ capacity: run.capacity, records })?.median_us.toFixed(1)} us`
 }
 
 /** The median of the trials that passed at the lower end of the capacity. @param {Sweep} sweep @param {(record: Sweep['records'][0]) => any} of */
@@ -78,6 +79,6 @@ function atLower({ run, records }, of) {
 
 /** @param {string} name @param {Sweep} sweep */
 function pictureText(name, { run, records }) {
-  const [{ title, about, name: file }] = sweepPictures(run, records)
+  const [{ title, about, name: file }] = sweepPictures({ ...run, records })
   return `![${title}: ${about}](tuning/evidence/${name}/${file}.svg)`
 }

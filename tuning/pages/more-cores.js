@@ -1,4 +1,4 @@
-import { count, milliseconds, NONE, percent } from '../../load/report/table.js'
+import { count, milliseconds, NONE, percent } from '../../load/report/format.js'
 import { blockTrials, observationsOf, RESPONSES } from '../experiments/tune/observations.js'
 import { levelsOf } from '../stats/design.js'
 import { noiseOf, ratioOf, ratioText } from '../stats/effects.js'
@@ -6,7 +6,7 @@ import { median } from '../stats/ranks.js'
 import { table } from '../stats/spread.js'
 
 /**
- * @import { NotAppliedCell } from '../../load/run/run.js'
+ * @import { NotAppliedCell } from '../../load/run/experiment.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
  */
 

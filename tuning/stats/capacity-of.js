@@ -2,7 +2,7 @@ import { answerOf, nextStep } from '../../load/capacity/capacity.js'
 import { foundSoFar } from '../../load/capacity/of-records.js'
 
 /**
- * @import { Plan, Step } from '../../load/run/run.js'
+ * @import { Plan, Step } from '../../load/run/experiment.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
  */
 
@@ -17,7 +17,7 @@ import { foundSoFar } from '../../load/capacity/of-records.js'
  */
 export function capacityStep(phase, cell, plan, records) {
   const step = nextStep(plan, ownOf(phase, cell, records))
-  return step && { ...step, experiment: `${phase}/${step.experiment}`, cell }
+  return step && { ...step, at: undefined, experiment: `${phase}/${step.at?.phase}`, cell }
 }
 
 /**
@@ -46,5 +46,5 @@ export function lowestOf(phase, cell, plan, records) {
 /** @param {string} phase @param {string} cell @param {TrialRecord[]} records */
 function ownOf(phase, cell, records) {
   const own = records.filter((record) => record.cell === cell && record.experiment.startsWith(`${phase}/`))
-  return own.map((record) => ({ ...record, cell: null, experiment: record.experiment.slice(phase.length + 1) }))
+  return own.map((record) => ({ ...record, cell: null, at: { phase: record.experiment.slice(phase.length + 1) } }))
 }

@@ -1,4 +1,4 @@
-import { NONE } from '../../load/report/table.js'
+import { NONE } from '../../load/report/format.js'
 import { typical } from './ranks.js'
 
 /** Of every interval. One in twenty of those around nothing at all misses it. */

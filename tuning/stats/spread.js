@@ -1,5 +1,5 @@
 import { markdownTable } from 'markdown-table'
-import { decimal, NONE } from '../../load/report/table.js'
+import { decimal, NONE } from '../../load/report/format.js'
 import { median } from './ranks.js'
 
 /** `median [least–most]` @param {number[]} values @param {number} digits */

@@ -5,7 +5,7 @@ import { openCell } from '../knobs/open-cell.js'
 import { levelsOf } from '../stats/design.js'
 
 /**
- * @import { Place } from '../../load/run/run.js'
+ * @import { Place } from '../../load/run/bench.js'
  * @import { Target } from '../../load/targets/index.js'
  */
 

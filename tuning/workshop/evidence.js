@@ -1,4 +1,4 @@
-import { count, milliseconds, NONE, offered, percent } from '../../load/report/table.js'
+import { count, milliseconds, NONE, offered, percent } from '../../load/report/format.js'
 import { table } from '../stats/spread.js'
 
 /** @import { TrialRecord } from '../../load/run/trial.js' */

@@ -1,5 +1,5 @@
 /**
- * @import { Step } from '../../load/run/run.js'
+ * @import { Step } from '../../load/run/experiment.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
  */
 

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import { isSettled, isValid } from '../../load/capacity/ladder.js'
+import { runOld } from '../../load/run/old.js'
 import { localPlan } from '../../load/run/plan.js'
 import { beginRun, Results, resumeRun } from '../../load/run/results.js'
-import { runExperiment } from '../../load/run/run.js'
 import { coresOf } from '../../load/system/machine.js'
 import { pinSelf } from '../../load/system/processes.js'
 import { loadOf } from '../knobs/open-cell.js'
@@ -11,7 +11,8 @@ import { knobsOf, openExercise } from './cells.js'
 import { EXERCISE_REPORT } from './report.js'
 
 /**
- * @import { Io, NotAppliedCell, Step } from '../../load/run/run.js'
+ * @import { NotAppliedCell, Step } from '../../load/run/experiment.js'
+ * @import { Io } from '../../load/run/runner.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
  * @import { Exercise, Facts, Measurement } from './exercise.js'
  */
@@ -47,7 +48,7 @@ export async function measure({ exercise, measurements: asked, round, folder, fa
     ? resumeRun('workshop', folder)
     : beginRun('workshop', { argv: ['--exercise', exercise.id], out: folder, plan })
   const allowed = coresOf('self')
-  const ended = await runExperiment(
+  const ended = await runOld(
     {
       run,
       plan: run.plan,

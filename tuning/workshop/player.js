@@ -5,7 +5,7 @@ import { countsFor, measure } from './measure.js'
 import { trialsByName } from './trials.js'
 
 /**
- * @import { Io } from '../../load/run/run.js'
+ * @import { Io } from '../../load/run/runner.js'
  * @import { Comparison, Measurement, Question } from './exercise.js'
  * @import { State } from './progress.js'
  */

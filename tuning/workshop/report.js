@@ -1,9 +1,9 @@
-import { whereAndWhen } from '../../load/verbs/sweep/report.js'
+import { whereAndWhen } from '../../load/run/old.js'
 import { EXERCISES } from './exercises/index.js'
 import { trialsByName } from './trials.js'
 
 /**
- * @import { Report } from '../../load/report/write.js'
+ * @import { Report } from '../../load/report/old/write.js'
  * @import { Exercise } from './exercise.js'
  */
 

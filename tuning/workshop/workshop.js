@@ -2,7 +2,7 @@ import path from 'node:path'
 import { styleText } from 'node:util'
 import { withDatabase } from '../../load/command/environment.js'
 import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/command/flags.js'
-import { TERMINAL_COLUMNS, terminalText } from '../../load/report/terminal.js'
+import { TERMINAL_COLUMNS, terminalText } from '../../load/report/old/terminal.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
 import { table } from '../stats/spread.js'
 import { EXERCISES } from './exercises/index.js'
@@ -13,8 +13,8 @@ import { folderOf, forget, newState, readProgress, stateText, writeProgress } fr
 import { EXERCISE_REPORT } from './report.js'
 
 /**
- * @import { Io } from '../../load/run/run.js'
- * @import { Ended, Verb } from '../../load/run/verb.js'
+ * @import { Io } from '../../load/run/runner.js'
+ * @import { Ended, Verb } from '../../load/run/shell.js'
  * @import { Student } from './player.js'
  */
 

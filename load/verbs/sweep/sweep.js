@@ -1,101 +1,81 @@
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
 import { capacityOf, nextRung, unanswered } from '../../capacity/ladder.js'
-import { helpText } from '../../command/flags.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
-import { shortTrialTable } from '../../report/table.js'
-import { openRun, RUN_FLAGS } from '../../run/open-run.js'
+import { answer, drawn, list } from '../../report/blocks.js'
+import { shortTrialTable } from '../../report/trials.js'
 import { PLAN_FLAGS, planOf } from '../../run/plan.js'
-import { runExperiment } from '../../run/run.js'
 import { SSH_FLAGS } from '../../system/ssh/plan.js'
 import { limitOfRun } from '../../verdict/limit.js'
-import { answerText } from './report.js'
-import { SWEEP_REPORT } from './sweep-report.js'
+import { sweepItems, sweepSentence } from './answer.js'
+import { sweepPictures } from './pictures.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../../run/run.js'
+ * @import { Experiment, Plan, Step } from '../../run/experiment.js'
  * @import { TrialRecord } from '../../run/trial.js'
- * @import { Verb } from '../../run/verb.js'
+ * @import { Limit } from '../../verdict/limit.js'
  */
 
-const FLAGS = {
-  ...PLAN_FLAGS,
-  ...SSH_FLAGS,
-  ...RUN_FLAGS,
-}
-
-const EXAMPLES = `  npm run sweep                     one to two minutes: how much can the local API take, and what stops it?
+/**
+ * How much can this take, and what stops it from taking more? Without rates, a search; with rates, or in a closed loop, the
+ * ladder that was asked for.
+ *
+ * @type {Experiment}
+ */
+export const sweep = {
+  name: 'sweep',
+  about: 'how much can this take, and what stops it?',
+  flags: { ...PLAN_FLAGS, ...SSH_FLAGS },
+  examples: `  npm run sweep                     one to two minutes: how much can the local API take, and what stops it?
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
   npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
-  npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`
-
-/**
- * `npm run sweep`: how much can this take, and what stops it from taking more? Without rates, a search; with rates, or in
- * a closed loop, the ladder that was asked for.
- *
- * @type {Verb}
- */
-export const sweep = {
-  about: 'how much can this take, and what stops it?',
-  report: SWEEP_REPORT,
-  help: helpText(
-    'npm run sweep -- [flags]\n\nHow much can this take, and what stops it from taking more?',
-    FLAGS,
-    EXAMPLES,
-  ),
-
-  async run(argv, io) {
-    const { results, run, plan, json, databaseUrl, warnings } = openRun('sweep', FLAGS, argv, planOf, checkDriver)
-    for (const text of warnings) io.progress.note(`warning: ${text}`)
-    const experiment = plan.searches
-      ? {
-          next: (/** @type {Records} */ records, /** @type {NotAppliedCell[]} */ notApplied) => {
-            return nextSearchStep(plan, records, notApplied)
-          },
-          answer: (/** @type {Records} */ records) => answerOf(plan, records),
-        }
-      : {
-          next: (/** @type {Records} */ records) => nextStep(plan, records),
-          answer: (/** @type {Records} */ records) => ladderAnswer(plan, records),
-        }
-    const ended = await runExperiment({ run, plan, results, databaseUrl, ...experiment }, io)
-    const text = [shortTrialTable(ended.records), answerText(ended.run, ended.records)].join('\n\n')
-    return { ...ended, text, folder: results.folder, json }
+  npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`,
+  plan: planOf,
+  check: checkDrivers,
+  design: (plan, records, notApplied) => {
+    return plan.searches ? nextSearchStep(plan, records, notApplied) : ladderStep(plan, records)
   },
+  analyse(plan, records) {
+    const { problem, ...kept } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
+    return { problem, kept, ...kept, plan, records }
+  },
+  report: (/** @type {SweepFindings} */ findings) => [
+    answer(sweepSentence(findings)),
+    list(sweepItems(findings)),
+    ...sweepPictures(findings).map(drawn),
+    { ...shortTrialTable(findings.records), brief: true },
+  ],
+  older: { verb: 'sweep', at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
-/** @typedef {TrialRecord[]} Records */
+/**
+ * @typedef {object} SweepFindings
+ * @property {Plan} plan
+ * @property {TrialRecord[]} records
+ * @property {any} capacity { low_rps, high_rps, trials, confidence, slo }, or null
+ * @property {Limit | null} limit
+ */
 
 /** @param {Plan} plan */
-function checkDriver(plan) {
+function checkDrivers(plan) {
   const { url, mix } = plan
   const drivers = [DRIVERS[plan.driver], ...(plan.searches ? [DRIVERS[plateauDriver(plan)]] : [])]
   for (const { check } of drivers) check?.({ url: url ?? 'http://127.0.0.1', ...mix })
 }
 
-/**
- * The next rung of a ladder, in order, again where a trial was invalid.
- *
- * @param {Plan} plan
- * @param {Records} records
- * @returns {Step | null}
- */
-function nextStep(plan, records) {
+/** The next rung of a ladder, in order, again where a trial was invalid. @param {Plan} plan @param {TrialRecord[]} records @returns {Step | null} */
+function ladderStep(plan, records) {
   const rungs = rungsOf(plan)
   const rung = nextRung(rungs, records)
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { warmup_s, duration_s, fresh_connections, unbounded } = plan
   const left_s = unanswered(rungs, records).length * (warmup_s + duration_s)
-  return {
-    experiment: 'sweep',
-    cell: null,
-    left_s,
-    load: { driver, loop, warmup_s, duration_s, fresh_connections, unbounded, ...rung },
-  }
+  const load = { driver, loop, warmup_s, duration_s, fresh_connections, unbounded, ...rung }
+  return { at: { phase: 'ladder' }, cell: null, left_s, load }
 }
 
 /** @param {Plan} plan */
@@ -104,24 +84,18 @@ function rungsOf({ driver, rates_rps, connections }) {
   return (rates_rps ?? []).map((rate_rps) => ({ rate_rps, connections: connections[0] }))
 }
 
-/** @param {Plan} plan @param {Records} records */
+/** @param {Plan} plan @param {TrialRecord[]} records */
 function ladderAnswer(plan, records) {
   const found = capacityOf(records)
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
     limit: limitOfRun(records, found?.low_rps),
-    problem: problemOf(plan, records),
+    problem: ladderProblem(plan, records),
   }
 }
 
-/**
- * Why a ladder that went to its end has no trustworthy answer.
- *
- * @param {Plan} plan
- * @param {Records} records
- * @returns {string | null}
- */
-function problemOf(plan, records) {
+/** Why a ladder has no trustworthy answer. @param {Plan} plan @param {TrialRecord[]} records @returns {string | null} */
+function ladderProblem(plan, records) {
   if (records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)) {
     return `not one request succeeded: ${records.at(-1)?.outcome.because}`
   }

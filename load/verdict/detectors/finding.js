@@ -1,4 +1,4 @@
-import { count } from '../../report/table.js'
+import { count } from '../../report/format.js'
 
 /**
  * @import { Slo } from '../judge.js'

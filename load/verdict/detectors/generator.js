@@ -1,4 +1,4 @@
-import { count, milliseconds } from '../../report/table.js'
+import { count, milliseconds } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
 import { CORE_FULL_RATIO, NOTHING, percent } from './finding.js'
 import { slowestHost } from './hosts.js'

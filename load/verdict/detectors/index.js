@@ -1,4 +1,4 @@
-import { count } from '../../report/table.js'
+import { count } from '../../report/format.js'
 import { ofErrors } from './finding.js'
 import { generatorConnections, generatorCpu, machineNoise } from './generator.js'
 import { ofWaits, postgresConnections, postgresCpu } from './postgres.js'

@@ -1,4 +1,4 @@
-import { count, milliseconds } from '../../report/table.js'
+import { count, milliseconds } from '../../report/format.js'
 import { CORE_FULL_RATIO, ERROR_SHARE, NOTHING } from './finding.js'
 
 /** @import { Detect } from './finding.js' */

@@ -1,4 +1,4 @@
-import { count } from '../../report/table.js'
+import { count } from '../../report/format.js'
 import { levelOf, unseen } from './finding.js'
 
 /** @import { Facts, Finding, Planned } from './finding.js' */

@@ -14,7 +14,7 @@ import { createService } from './service.js'
 import { COSTS_US, createStages } from './stages.js'
 
 /**
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { AnyVerb } from '../../../load/run/shell.js'
  * @import { createLab } from './lab.js'
  * @import { Serve } from './service.js'
  */
@@ -24,7 +24,7 @@ import { COSTS_US, createStages } from './stages.js'
  *
  * @typedef {object} Case
  * @property {string} name
- * @property {Verb} verb
+ * @property {AnyVerb} verb
  * @property {string[]} argv
  * @property {Serve} serve
  * @property {Parameters<typeof createLab>[1]} [lab]
@@ -244,7 +244,7 @@ function near(t, value, truth, off, what) {
   t.ok(Math.abs(value - truth) <= off, `${what}: expected ${truth} within ${off}, got ${value}`)
 }
 
-/** The cases of some verbs. @param {Verb[]} verbs */
+/** The cases of some verbs. @param {AnyVerb[]} verbs */
 export function casesOf(verbs) {
   return CASES.filter(({ verb }) => verbs.includes(verb))
 }

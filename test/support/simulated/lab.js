@@ -1,7 +1,11 @@
+import { cellName } from '../../../load/report/format.js'
+import { markdownOf } from '../../../load/report/markdown.js'
+import { cellOf } from '../../../load/run/older.js'
 import { API_DEFAULTS, recordOf } from './record.js'
 
 /**
- * @import { Lab, Plan } from '../../../load/run/run.js'
+ * @import { Plan } from '../../../load/run/experiment.js'
+ * @import { Lab } from '../../../load/run/runner.js'
  * @import { TrialPlan } from '../../../load/run/trial.js'
  * @import { Seen, TrialRecord } from './record.js'
  * @import { Serve } from './service.js'
@@ -25,7 +29,7 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
  *
  * @param {Serve} serve
  * @param {object} [options] what happens beside
- * @param {(cell: string | null, opening: number, interrupt: () => void) => void} [options.onOpen] before a target opens; throws
+ * @param {(cell: any, opening: number, interrupt: () => void) => void} [options.onOpen] before a target opens; throws
  *   where it does not; interrupt: Ctrl-C
  * @param {(trial: TrialPlan, started: number) => Partial<Seen> | void} [options.onTrial]
  *   while a trial is on: throws where it breaks off, returns what goes wrong in it; started: trials so far in this lab
@@ -35,7 +39,7 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
  * @returns {Partial<Lab> & { log: LabLog }}
  *
  * @typedef {object} LabLog
- * @property {(string | null)[]} opened cells
+ * @property {any[]} opened cells
  * @property {number} open targets
  * @property {number} benches open
  * @property {number[]} pauses_ms
@@ -45,7 +49,7 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
 export function createLab(serve, options = {}) {
   const { onOpen = () => {}, onTrial = () => {}, settings = settingsOf, start_ms = START_MS } = options
   const log = {
-    opened: /** @type {(string | null)[]} */ ([]),
+    opened: /** @type {any[]} */ ([]),
     open: 0,
     benches: 0,
     pauses_ms: /** @type {number[]} */ ([]),
@@ -83,6 +87,12 @@ export function createLab(serve, options = {}) {
     describeRun: async (plan) => describeRun(plan),
     spoilers: async () => [],
     // What is painted is tested elsewhere, and costs more than all the rest.
+    writeReport: async (results, title, blocks) => {
+      results.writeText('report.md', `# ${title}\n\n${markdownOf(blocks.filter((block) => !('brief' in block)))}\n`)
+      log.sentence = blocks.flatMap((block) => (block.kind === 'answer' ? block.text : [])).join()
+      const pictures = blocks.flatMap((block) => (block.kind === 'picture' ? block.picture.name : []))
+      log.pictures = pictures.filter((name) => name !== 'seconds')
+    },
     writePages: async (results, report, run, records) => {
       results.writeReport(report.markdown(run, records))
       log.sentence = report.sentence(run, records)
@@ -100,13 +110,13 @@ export function createLab(serve, options = {}) {
       })
     },
 
-    runTrial: async ({ target, slo, runId, experiment, cell }, plan, signal, onCounts) => {
+    runTrial: async ({ target, slo, runId, experiment, at, cell }, plan, signal, onCounts) => {
       signal.throwIfAborted()
       started++
       const wrong = onTrial(plan, started)
       signal.throwIfAborted()
       const { mix, trial, ...load } = plan
-      const step = { experiment, cell, load: { ...load, mix } }
+      const step = { experiment, at, cell, load: { ...load, mix } }
       const at_s = (now_ms - START_MS) / 1000
       const started_at = new Date(now_ms).toISOString()
       const seen = { ...serve(step, { trial, at_s, settings: target.settings }), ...wrong }
@@ -130,15 +140,11 @@ export function createLab(serve, options = {}) {
 const OURS = { kind: 'local', url: 'http://127.0.0.1:3000/user', pid: 1, cores: '0', countsRows: true }
 const THEIRS = { kind: 'url', url: 'http://10.0.0.1/user', pid: null, cores: null, countsRows: false }
 
-/** Of a cell that names knobs and their levels, what is read back. @param {string | null} cell */
+/** What is read back of a cell that names knobs and their levels. @param {any} cell */
 function settingsOf(cell) {
-  const parts = (cell ?? '').split(' ').filter((part) => /^[A-Z_]+=/.test(part))
-  return Object.fromEntries(
-    parts.map((part) => {
-      const [name, level] = part.split('=')
-      return [name, /^\d+$/.test(level) ? Number(level) : level]
-    }),
-  )
+  const name = cellName(cell)
+  const parts = name.split(' ').filter((part) => /^[A-Z_]+=/.test(part))
+  return /** @type {Record<string, string | number>} */ (parts.length > 0 ? cellOf(parts.join(' ')) : {})
 }
 
 /** @param {Plan} plan @returns {any} */

@@ -31,7 +31,7 @@ import { limitOf } from '../../../load/verdict/limit.js'
  * @property {any} [target] findings of a probe of the target's own
  *
  * @typedef {import('../../../load/run/trial.js').TrialRecord} TrialRecord
- * @typedef {Pick<import('../../../load/run/run.js').Step, 'experiment' | 'cell' | 'load'>} Step
+ * @typedef {Pick<import('../../../load/run/experiment.js').Step, 'experiment' | 'at' | 'cell' | 'load'>} Step
  *
  * @typedef {object} About what a step does not say about its trial
  * @property {string} run_id
@@ -71,7 +71,7 @@ const ANY = {
  * @param {Partial<About>} [about]
  * @returns {TrialRecord}
  */
-export function recordOf({ experiment, cell, load }, seen, about = {}) {
+export function recordOf({ experiment, at, cell, load }, seen, about = {}) {
   const { run_id, trial, started_at, settings, target, slo, mix, timeout_s } = { ...ANY, ...about }
   const { mix: _, trial: __, ...described } = /** @type {any} */ (load)
   const { countsRows, ...shownTarget } = target
@@ -80,6 +80,7 @@ export function recordOf({ experiment, cell, load }, seen, about = {}) {
     trial,
     started_at,
     experiment,
+    ...(at && { at }),
     cell,
     settings,
     target: shownTarget,

@@ -1,7 +1,7 @@
 import { recordOf } from './record.js'
 
 /**
- * @import { Step } from '../../../load/run/run.js'
+ * @import { Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from './record.js'
  * @import { Serve } from './service.js'
  */

@@ -44,7 +44,7 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
     const random = randomOf(seed, trial)
     const drawn = (/** @type {number} */ deviation) => Math.exp(deviation * normal(random))
     if (step.cell !== BY_TURNS) {
-      const spell = Math.exp(drift * normal(randomOf(seed, -Number(step.experiment.split('/')[1]))))
+      const spell = Math.exp(drift * normal(randomOf(seed, -Number(String(step.experiment).split('/')[1]))))
       const us = costOf(String(step.cell)) * spell * drawn(noise)
       return seenOf(step, us)
     }

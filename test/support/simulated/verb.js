@@ -2,20 +2,20 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { main } from '../../../load/run/verb.js'
+import { main } from '../../../load/run/shell.js'
 import { createShell } from '../shell.js'
 import { after_ms, createLab } from './lab.js'
 
 /**
- * @import { Lab } from '../../../load/run/run.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Lab } from '../../../load/run/runner.js'
+ * @import { AnyVerb } from '../../../load/run/shell.js'
  * @import { Serve } from './service.js'
  */
 
 /**
  * Runs a verb to its end in a simulated lab, as its command line would.
  *
- * @param {Verb} verb
+ * @param {AnyVerb} verb
  * @param {string[]} argv with --out or --resume
  * @param {Serve} serve
  * @param {object} [options]
@@ -24,7 +24,7 @@ import { after_ms, createLab } from './lab.js'
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {AbortSignal} [options.signal]
  * @param {Lab['pause']} [options.pause]
- * @param {Lab['writePages']} [options.writePages]
+ * @param {Lab['writeReport']} [options.writeReport]
  */
 export async function simulate(verb, argv, serve, options = {}) {
   const { lab: beside = {}, interruptAfter, env, signal, ...others } = options

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
 import { watchHost } from '../../../load/probes/host.js'
-import { openPlanned } from '../../../load/run/run.js'
+import { openPlanned } from '../../../load/run/runner.js'
 import { bindOf } from '../../../load/system/ssh/host.js'
 import { install } from '../../../load/system/ssh/install.js'
 
@@ -74,10 +74,10 @@ t.test('a limit that cannot be relaxed leaves its cell out; the run as it is has
     env: process.env,
     logFile: path.join(t.testdir(), 'api.log'),
   })
-  const open = openPlanned({ url: null, metrics_url: null })
-  const refused = await open('NOFILE=2000000000', place).catch((reason) => reason)
+  const plan = { url: null, metrics_url: null }
+  const refused = await openPlanned({ NOFILE: 2_000_000_000 }, place, plan).catch((reason) => reason)
   t.ok(refused instanceof NotApplied, refused.message)
   const impossible = { ...place, nofile: 2_000_000_000 }
-  const error = await open(null, impossible).catch((reason) => reason)
+  const error = await openPlanned(null, impossible, plan).catch((reason) => reason)
   t.notOk(error instanceof NotApplied, error.message)
 })

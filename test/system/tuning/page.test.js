@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { writePages } from '../../../load/report/write.js'
+import { writeReport } from '../../../load/report/write.js'
 import { runHere } from '../../support/in-process.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { CHROMIUM, fixture, rewrite, runReport, startBrowser } from '../../support/pages.js'
@@ -102,7 +102,7 @@ t.test('the page of every verb', { skip }, async (t) => {
     const url = await httpServer(t, created)
     const load = ['--rates', '100,200', '--duration', '1s', '--warmup', '200ms', '--slo-p99', '9s']
     const { code, stdout, stderr } = await runHere(['sweep', ...load, '--url', url, '--out', fresh], {
-      lab: { writePages },
+      lab: { writeReport },
     })
     t.equal(code, 0, stderr)
     t.match(stdout, `${fresh}/report.html`)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { main } from '../../../load/run/verb.js'
+import { main } from '../../../load/run/shell.js'
 import { VERBS } from '../../../tuning/verbs.js'
 import { createShell } from '../../support/shell.js'
 

@@ -1,7 +1,7 @@
 import { duration, helpText, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { ablatePictures, ablateSentence } from './pictures.js'
 import { createService } from './service.js'
@@ -11,9 +11,9 @@ import { ablateReport, ablateText, budgetsOf } from './tables.js'
 import { conclusionsOf, problemOf } from './verdict.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
- * @import { NotAppliedCell } from '../../../load/run/run.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Report } from '../../../load/report/old/write.js'
+ * @import { NotAppliedCell } from '../../../load/run/experiment.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { AblatePlan, Records } from './steps.js'
  */
 
@@ -104,7 +104,7 @@ export const ablate = {
     io.progress.note(`${plan.rounds} rounds of turns: about ${Math.ceil(durationOf(plan) / 60)} min in all`)
     const service = createService(plan, insertMode)
     try {
-      const ended = await runExperiment(
+      const ended = await runOld(
         {
           run,
           plan,

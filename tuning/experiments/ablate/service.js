@@ -12,7 +12,7 @@ import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, withoutOf } from './stages.js'
 
 /**
  * @import { Probe } from '../../../load/probes/index.js'
- * @import { Place } from '../../../load/run/run.js'
+ * @import { Place } from '../../../load/run/bench.js'
  * @import { InForce, Orders } from './inside/orders.js'
  * @import { AblatePlan } from './steps.js'
  */

@@ -3,7 +3,7 @@ import { isLate, isSound } from '../../stats/sound.js'
 import { BY_TURNS, cellsOf, REQUESTS_PER_TURN, turnsOf, WHOLE } from './stages.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../../../load/run/run.js'
+ * @import { NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  */
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { decimal, NONE } from '../../../load/report/table.js'
-import { settingsLine, whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { decimal, NONE } from '../../../load/report/format.js'
+import { settingsLine, whereAndWhen } from '../../../load/run/old.js'
 import { median } from '../../stats/ranks.js'
 import { GENERATOR_LIMIT, leftOutText } from '../../stats/sound.js'
 import { table } from '../../stats/spread.js'
@@ -11,7 +11,7 @@ import { CONNECTIONS, CONSUMERS, closedLoopsOf, consumed, isByTurns, isOf, taken
 import { conclusionsOf, intervalText, RELEVANT_RATIO, verdictOf } from './verdict.js'
 
 /**
- * @import { NotAppliedCell } from '../../../load/run/run.js'
+ * @import { NotAppliedCell } from '../../../load/run/experiment.js'
  * @import { Noise } from '../../stats/effects.js'
  * @import { Budget } from './budget.js'
  * @import { AblatePlan, Records } from './steps.js'

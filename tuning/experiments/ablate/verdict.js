@@ -4,7 +4,7 @@ import { BY_TURNS, cellOf, STAGE_NAMES } from './stages.js'
 import { closedLoopsOf, isByTurns } from './steps.js'
 
 /**
- * @import { NotAppliedCell } from '../../../load/run/run.js'
+ * @import { NotAppliedCell } from '../../../load/run/experiment.js'
  * @import { Budget, Currency, Figure, Line } from './budget.js'
  * @import { AblatePlan, Records } from './steps.js'
  */

@@ -1,4 +1,4 @@
-import { count, milliseconds, percent } from '../../../load/report/table.js'
+import { count, milliseconds, percent } from '../../../load/report/format.js'
 import { ratioOf, ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
 import { verdictOf } from '../playbook/verdict.js'

@@ -4,7 +4,7 @@ import { loadOf } from '../../knobs/open-cell.js'
 import { levelsOf, nameOf, oncePerPlan, visitsOf } from '../../stats/design.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../../../load/run/run.js'
+ * @import { NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  */
 

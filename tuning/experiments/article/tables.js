@@ -1,5 +1,5 @@
-import { count, milliseconds, NONE, percent } from '../../../load/report/table.js'
-import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, milliseconds, NONE, percent } from '../../../load/report/format.js'
+import { whereAndWhen } from '../../../load/run/old.js'
 import { median } from '../../stats/ranks.js'
 import { table } from '../../stats/spread.js'
 import { conclusionsOf } from './conclusions.js'

@@ -1,8 +1,8 @@
 import { withDatabase } from '../../../load/command/environment.js'
 import { helpText } from '../../../load/command/flags.js'
 import { refuseUnnamed } from '../../../load/run/bench.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun } from '../../../load/run/open-run.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { planCores } from '../../../load/system/machine.js'
 import { whyUnsound } from '../../stats/sound.js'
 import { pinAside, pinningText } from './cores.js'
@@ -16,10 +16,10 @@ import { balanceReport, balanceText } from './tables.js'
 import { answerSentences, haproxyAgainstAdaptive } from './verdict.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
+ * @import { Report } from '../../../load/report/old/write.js'
  * @import { Results } from '../../../load/run/results.js'
- * @import { Io } from '../../../load/run/run.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Io } from '../../../load/run/runner.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { Simulation } from './gains.js'
  * @import { Plan } from './plan.js'
  * @import { Records } from './steps.js'
@@ -53,7 +53,7 @@ export const balance = {
     io.progress.note(`${plan.parts.join(', ')}: about ${Math.ceil(durationOf(plan) / 60)} min`)
     const simulation = run.simulation ?? (await simulated(plan, results, io))
     const cores = plan.url ? pinAside() : planCores()
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,

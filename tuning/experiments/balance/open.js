@@ -17,7 +17,7 @@ const STOP_GRACE_MS = 500
 
 /**
  * @typedef {import('./steps.js').BalancePlan} BalancePlan
- * @typedef {import('../../../load/run/run.js').Place} Place
+ * @typedef {import('../../../load/run/bench.js').Place} Place
  * @typedef {import('../../../load/targets/index.js').Target} Target
  * @typedef {Awaited<ReturnType<typeof startService>>} Service
  */

@@ -1,4 +1,4 @@
-import { NONE } from '../../../load/report/table.js'
+import { NONE } from '../../../load/report/format.js'
 import { table } from '../../stats/spread.js'
 import { measuredIn } from './figures.js'
 import { sharesOf } from './shares.js'

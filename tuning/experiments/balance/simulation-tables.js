@@ -1,4 +1,4 @@
-import { count, milliseconds } from '../../../load/report/table.js'
+import { count, milliseconds } from '../../../load/report/format.js'
 import { table } from '../../stats/spread.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './gains.js'
 import { percent } from './verdict.js'

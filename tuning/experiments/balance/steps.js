@@ -2,7 +2,7 @@ import { visitsOf } from '../../stats/design.js'
 import { isLate, isSound } from '../../stats/sound.js'
 
 /**
- * @import { Plan, Step } from '../../../load/run/run.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Parameters } from './adaptive.js'
  * @import { Slow } from './endpoints.js'

@@ -1,5 +1,5 @@
-import { count, milliseconds, NONE } from '../../../load/report/table.js'
-import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, milliseconds, NONE } from '../../../load/report/format.js'
+import { whereAndWhen } from '../../../load/run/old.js'
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOutText } from '../../stats/sound.js'
 import { spread, table } from '../../stats/spread.js'

@@ -1,4 +1,4 @@
-import { milliseconds } from '../../../load/report/table.js'
+import { milliseconds } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
 import { differenceTo, errorRatio, leaving, okLatency, PERCENTILES, strategyFigures } from './figures.js'

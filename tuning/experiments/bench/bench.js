@@ -1,8 +1,7 @@
 import { duration, helpText, wholeNumber } from '../../../load/command/flags.js'
+import { runOld, whereAndWhen } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
-import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
 import { CONTENDERS } from './contenders.js'
 import { benchPictures, benchSentence } from './pictures.js'
 import { nextStep, visitsOf } from './steps.js'
@@ -10,9 +9,9 @@ import { benchTables } from './tables.js'
 import { openContender } from './target.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
+ * @import { Report } from '../../../load/report/old/write.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { BenchPlan } from './steps.js'
  */
 
@@ -68,7 +67,7 @@ export const bench = {
 
   async run(argv, io) {
     const { results, run, plan, json, databaseUrl } = openRun('bench', FLAGS, argv, planOf)
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,

@@ -1,4 +1,4 @@
-import { count } from '../../../load/report/table.js'
+import { count } from '../../../load/report/format.js'
 import { spreadOf } from '../../stats/picture-values.js'
 import { CONTENDERS } from './contenders.js'
 import { kindOf } from './steps.js'

@@ -2,7 +2,7 @@ import { nextRung } from '../../../load/capacity/ladder.js'
 import { shuffled } from '../../stats/design.js'
 
 /**
- * @import { Plan, Step } from '../../../load/run/run.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  */
 

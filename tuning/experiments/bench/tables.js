@@ -1,4 +1,4 @@
-import { count, milliseconds, NONE } from '../../../load/report/table.js'
+import { count, milliseconds, NONE } from '../../../load/report/format.js'
 import { median } from '../../stats/ranks.js'
 import { spread, table } from '../../stats/spread.js'
 import { CONTENDERS } from './contenders.js'

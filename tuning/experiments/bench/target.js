@@ -6,7 +6,7 @@ import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
 
 /**
- * @import { Place } from '../../../load/run/run.js'
+ * @import { Place } from '../../../load/run/bench.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { Contender } from './contenders.js'
  */

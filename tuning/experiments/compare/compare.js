@@ -1,8 +1,8 @@
 import { duration, helpText, UsageError, wholeNumber, wholeNumbers } from '../../../load/command/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { comparePictures, compareSentence } from './pictures.js'
 import { openSide, SIDE, sideFlag } from './sides.js'
 import { durationOf, nextStep } from './steps.js'
@@ -10,8 +10,8 @@ import { compareReport, compareText } from './tables.js'
 import { answerSentence, differencesOf, problemOf } from './verdict.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Report } from '../../../load/report/old/write.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { ComparePlan, Records } from './steps.js'
  */
 
@@ -74,7 +74,7 @@ export const compare = {
     const { results, run, plan, json, databaseUrl, warnings } = openRun('compare', FLAGS, argv, planOf)
     for (const text of warnings) io.progress.note(`warning: ${text}`)
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,

@@ -1,4 +1,4 @@
-import { count, ratesText } from '../../../load/report/table.js'
+import { count, ratesText } from '../../../load/report/format.js'
 import { median } from '../../stats/ranks.js'
 import { maximaOf, rateLimit, refused } from './steps.js'
 import { boundOf } from './verdict.js'

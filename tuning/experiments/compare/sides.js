@@ -8,7 +8,7 @@ import { KNOBS } from '../../knobs/knobs.js'
 import { openCell } from '../../knobs/open-cell.js'
 
 /**
- * @import { Place } from '../../../load/run/run.js'
+ * @import { Place } from '../../../load/run/bench.js'
  * @import { Target } from '../../../load/targets/index.js'
  */
 

@@ -4,7 +4,7 @@ import { oncePerPlan, visitsOf } from '../../stats/design.js'
 import { generatorShare } from '../../stats/generator-share.js'
 
 /**
- * @import { Plan, Step } from '../../../load/run/run.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Side } from './sides.js'
  */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { count, decimal, milliseconds, NONE } from '../../../load/report/table.js'
-import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, decimal, milliseconds, NONE } from '../../../load/report/format.js'
+import { whereAndWhen } from '../../../load/run/old.js'
 import { median } from '../../stats/ranks.js'
 import { table } from '../../stats/spread.js'
 import { predictedRate } from '../../stats/usl.js'

@@ -1,10 +1,11 @@
+import { cellOf as settingsOf } from '../../../load/run/older.js'
 import { coresOf } from '../../../load/system/machine.js'
 import { openApi } from '../../../load/targets/index.js'
 import { relaxed } from '../../../load/verdict/relax.js'
 import { FAULTS } from './index.js'
 
 /**
- * @import { Place } from '../../../load/run/run.js'
+ * @import { Place } from '../../../load/run/bench.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { Fault } from './index.js'
  */
@@ -39,8 +40,9 @@ export function notchOf(cell) {
  */
 export async function openFaulty(cell, place) {
   const { settings, nodeFlags, nofile, front, plant } = faultOf(cell)
+  const notch = notchOf(cell)
   const faulty = { ...place, env: { ...place.env, ...settings }, nodeFlags, nofile: nofile ?? null }
-  const target = await openApi(relaxed(faulty, notchOf(cell)))
+  const target = await openApi(relaxed(faulty, notch === null ? null : settingsOf(notch)))
   const before = await front?.(target.url).catch(async (error) => {
     await target.stop()
     throw error

@@ -1,10 +1,11 @@
 import { nextRung } from '../../../load/capacity/ladder.js'
 import { withDatabase } from '../../../load/command/environment.js'
 import { duration, helpText, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { cellName } from '../../../load/report/format.js'
 import { refuseUnnamed } from '../../../load/run/bench.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
 import { cellOf, faultOf, openFaulty } from './cells.js'
@@ -14,11 +15,12 @@ import { faultsPictures, faultsSentence } from './pictures.js'
 import { confusionTable, faultsReport, plantedTrial, problemOf } from './table.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
+ * @import { Report } from '../../../load/report/old/write.js'
  * @import { Results } from '../../../load/run/results.js'
- * @import { Io, Plan, Step } from '../../../load/run/run.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
+ * @import { Io } from '../../../load/run/runner.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  */
 
 /** @type {Record<string, any>} */
@@ -86,7 +88,7 @@ export const faults = {
       results.releaseUnused()
       throw error
     })
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,
@@ -160,7 +162,7 @@ function nextStep({ repeats, faults: names, warmup_s, duration_s }, records) {
       }
       const planted = plantedTrial(own)
       if (!planted) return { experiment, cell: name, left_s, load }
-      const notch = relaxedCell(planted.limit.resource, planted.settings)
+      const notch = cellName(relaxedCell(planted.limit.resource, planted.settings)) || null
       const cell = cellOf(name, notch)
       if (
         notch &&

@@ -8,7 +8,7 @@ import { makeScratch } from '../../../sql/scratch.js'
 import { withFewPorts } from './namespace.js'
 
 /**
- * @import { Io } from '../../../load/run/run.js'
+ * @import { Io } from '../../../load/run/runner.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  */
 

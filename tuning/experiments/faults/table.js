@@ -1,6 +1,6 @@
 import { markdownTable } from 'markdown-table'
-import { NONE } from '../../../load/report/table.js'
-import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { NONE } from '../../../load/report/format.js'
+import { whereAndWhen } from '../../../load/run/old.js'
 import { moved } from '../../../load/verdict/relax.js'
 import { faultOf, notchOf } from './cells.js'
 

@@ -1,180 +1,126 @@
-import { markdownTable } from 'markdown-table'
 import { nextRung } from '../../../load/capacity/ladder.js'
-import { duration, helpText, wholeNumber } from '../../../load/command/flags.js'
-import { count, milliseconds, NONE, offered } from '../../../load/report/table.js'
-import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
+import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { answer, drawn, method, table } from '../../../load/report/blocks.js'
+import { count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
-import { settingsLine, whereAndWhen } from '../../../load/verbs/sweep/report.js'
 
 /**
- * @import { Picture } from '../../../load/report/picture.js'
- * @import { Report } from '../../../load/report/write.js'
- * @import { Plan, Step } from '../../../load/run/run.js'
+ * @import { At, Experiment, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Verb } from '../../../load/run/verb.js'
  */
 
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
 const TIMEOUT_S = 5
-const PEAK = { connections: 128, warmup_s: 3, duration_s: 5 }
+
+/** What is offered, in this order: the peak in a closed loop, then shares of it in an open one. */
+const PEAK = {
+  driver: 'autocannon',
+  loop: /** @type {const} */ ('closed'),
+  connections: 128,
+  warmup_s: 3,
+  duration_s: 5,
+}
+const SHARES = [0.5, 2, 0.5, 3, 0.5]
 const HALF = { warmup_s: 2, duration_s: 5 }
 
-/** What is offered, as shares of the peak, in this order. */
-const SHARES = [0.5, 2, 0.5, 3, 0.5]
-
-const FLAGS = {
-  duration: {
-    value: 'TIME',
-    about: `of each overload (default ${DEFAULTS.duration / 1000}s)`,
-    parse: duration,
-    expected: 'a time such as 500ms, 10s or 2m',
-  },
-  connections: { value: 'N', about: `of the open loop (default ${DEFAULTS.connections})`, ...wholeNumber(1, 15_000) },
-  ...RUN_FLAGS,
-}
-
-const EXAMPLES = `  npm run overload                  about 2.5 minutes
-  MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`
-
-/** @type {Report} */
-const REPORT = { markdown: report, sentence, pictures }
-
-/**
- * `npm run overload`: what is left of the peak at two and three times of it, and how soon is it normal again?
- *
- * @type {Verb}
- */
+/** What is left of the peak when two or three times as much is offered, and how soon is it normal again? @type {Experiment} */
 export const overload = {
-  about: 'what is left when more is asked than can be done?',
-  report: REPORT,
-  help: helpText(
-    'npm run overload -- [flags]\n\nWhat is left of the peak at two and three times of it?',
-    FLAGS,
-    EXAMPLES,
-  ),
-
-  async run(argv, io) {
-    const { results, run, plan, json, databaseUrl } = openRun('overload', FLAGS, argv, planOf)
-    const next = (/** @type {Records} */ records) => nextStep(plan, records)
-    const answer = (/** @type {Records} */ records) => ({ capacity: null, limit: null, problem: problemOf(records) })
-    const ended = await runExperiment({ run, plan, results, databaseUrl, next, answer, report: REPORT }, io)
-    return { ...ended, text: overloadTable(ended.records), folder: results.folder, json }
+  name: 'overload',
+  about: 'what is left of the peak when two and three times as much is offered?',
+  flags: {
+    duration: durationFlag(`of each overload (default ${DEFAULTS.duration / 1000}s)`),
+    connections: { value: 'N', about: `of the open loop (default ${DEFAULTS.connections})`, ...wholeNumber(1, 15_000) },
+  },
+  examples: `  npm run overload                  about 2.5 minutes
+  MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,
+  plan(flags) {
+    const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...flags }
+    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
+  },
+  design,
+  analyse(_, records) {
+    const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
+    const wanted = SHARES.length + 1
+    const problem = valid.length === wanted ? null : `${valid.length} of ${wanted} loads had a valid trial`
+    return { problem, peak_rps: peakOf(records), records, valid }
+  },
+  report: ({ peak_rps, records, valid }) => {
+    const open = valid.filter((/** @type {TrialRecord} */ { at }) => at.share !== undefined)
+    return [answer(sentence(peak_rps, open)), ...pictures(peak_rps, open).map(drawn), loads(peak_rps, records), METHOD]
+  },
+  older: {
+    verb: 'overload',
+    at: (experiment) => {
+      if (experiment === 'peak') return { phase: 'peak' }
+      const [share, position] = experiment.split('x/').map(Number)
+      return { phase: 'load', share, position }
+    },
   },
 }
 
-/** @typedef {TrialRecord[]} Records */
+const METHOD = method([
+  'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the overload before it.',
+])
 
-/** @param {Record<string, any>} flags */
-function planOf(flags) {
-  const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...flags }
-  return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
-}
-
-/**
- * The peak in a closed loop, then shares of it in an open one. Pure.
- *
- * @param {Plan & { open: number }} plan
- * @param {Records} records
- * @returns {Step | null}
- */
-export function nextStep({ duration_s, open }, records) {
+/** @param {Plan & { open: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
+export function design({ duration_s, open }, records) {
   const peak_rps = peakOf(records)
   const steps = [
-    { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, ...PEAK },
-    ...SHARES.map((share) => ({
-      driver: 'paced',
-      loop: /** @type {const} */ ('open'),
-      rate_rps: Math.max(1, Math.round(peak_rps * share)),
-      connections: open,
-      ...(share < 1 ? HALF : { warmup_s: 0.5, duration_s }),
-    })),
+    { at: /** @type {At} */ ({ phase: 'peak' }), load: { ...PEAK, rate_rps: null } },
+    ...SHARES.map((share, i) => {
+      const rate_rps = Math.max(1, Math.round(peak_rps * share))
+      const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
+      const load = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps, connections: open, ...times }
+      return { at: { phase: 'load', share, position: i + 1 }, load }
+    }),
   ]
-  for (const [i, load] of steps.entries()) {
-    const experiment = i === 0 ? 'peak' : `${SHARES[i - 1]}x/${i}`
-    const trials = records.filter((record) => record.experiment === experiment)
-    const left_s = steps.slice(i).reduce((sum, step) => sum + step.warmup_s + step.duration_s, 0)
-    if (nextRung([load], trials)) return { experiment, cell: null, left_s, load }
+  for (const [i, { at, load }] of steps.entries()) {
+    const trials = records.filter((record) => record.at.position === steps[i].at.position)
+    const left_s = steps.slice(i).reduce((sum, step) => sum + step.load.warmup_s + step.load.duration_s, 0)
+    if (nextRung([load], trials)) return { at, cell: null, left_s, load }
     if (i === 0 && peak_rps === 0) return null
   }
   return null
 }
 
-/** @param {Records} records */
+/** @param {TrialRecord[]} records */
 function peakOf(records) {
-  const peak = records.find(({ experiment, outcome }) => experiment === 'peak' && outcome.verdict !== 'invalid')
+  const peak = records.find(({ at, outcome }) => at.phase === 'peak' && outcome.verdict !== 'invalid')
   return peak?.traffic.goodput_rps ?? 0
 }
 
-/** @param {Records} records */
-function problemOf(records) {
-  const invalid = records.filter(({ outcome }) => outcome.verdict === 'invalid').length
-  const wanted = SHARES.length + 1
-  return records.length - invalid === wanted ? null : `${records.length - invalid} of ${wanted} loads had a valid trial`
+/** @param {number} peak_rps @param {TrialRecord[]} open */
+function sentence(peak_rps, open) {
+  const left = open
+    .filter(({ load }) => Number(load.rate_rps) > peak_rps)
+    .map(({ at, traffic }) => `${wholePercent(traffic.goodput_rps / peak_rps)} of the peak at ${at.share}x of it`)
+  return `In a closed loop ${count(Math.round(peak_rps))}/s; what is left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
-/** @param {Records} records */
-export function overloadTable(records) {
-  const peak_rps = peakOf(records)
-  const head = [
-    'load',
-    'offered',
-    'goodput/s',
-    'of the peak',
-    'accepted p50',
-    'p99',
-    '503',
-    'errors',
-    'API core',
-    'RSS',
-  ]
-  const rows = records.map(({ experiment, load, traffic, probes }) => [
-    experiment.split('/')[0],
+/** @param {number} peak_rps @param {TrialRecord[]} records */
+function loads(peak_rps, records) {
+  const rows = records.map(({ at, load, traffic, probes: { api } }) => [
+    at.phase === 'peak' ? 'peak' : `${at.share}x`,
     offered(load),
     count(Math.round(traffic.goodput_rps)),
-    `${Math.round((traffic.goodput_rps / peak_rps) * 100)} %`,
+    wholePercent(traffic.goodput_rps / peak_rps),
     milliseconds(traffic.ok_latency_ms?.p50),
     milliseconds(traffic.ok_latency_ms?.p99),
     count(traffic.status[503] ?? 0),
     Object.entries(traffic.errors)
       .map(([key, number]) => `${count(number)} × ${key}`)
       .join(', ') || '0',
-    probes.api.cpu_core_ratio === undefined ? NONE : `${Math.round(probes.api.cpu_core_ratio * 100)} %`,
-    probes.api.rss_bytes === undefined ? NONE : `${Math.round(probes.api.rss_bytes / 2 ** 20)} MiB`,
+    wholePercent(api.cpu_core_ratio),
+    api.rss_bytes === undefined ? NONE : `${Math.round(api.rss_bytes / 2 ** 20)} MiB`,
   ])
-  return markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] })
+  const accepted = ['accepted p50', 'p99', '503', 'errors', 'API core', 'RSS']
+  return table(['load', 'offered', 'goodput/s', 'of the peak', ...accepted], rows, { name: 'loads' })
 }
 
-/** @param {any} run @param {Records} records */
-function report(run, records) {
-  return `${[
-    `# Redline overload: ${run.run_id}`,
-    ...(run.problem ? [`No trustworthy answer: ${run.problem}.`] : []),
-    overloadTable(records),
-    `Open loop over ${run.plan.open} connections: latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Half a load begins 2 s after the overload before it.`,
-    ...[settingsLine(records)].filter(Boolean),
-    whereAndWhen(run),
-  ].join('\n\n')}\n`
-}
-
-/** @param {any} run @param {Records} records */
-function sentence({ problem }, records) {
-  const peak_rps = peakOf(records)
-  const left = records.flatMap(({ experiment, load, traffic, outcome }) => {
-    const isOver = outcome.verdict !== 'invalid' && Number(load.rate_rps) > peak_rps
-    const share = Math.round((traffic.goodput_rps / peak_rps) * 100)
-    return isOver ? [`${share} % of the peak at ${experiment.split('/')[0]} of it`] : []
-  })
-  const found = `In a closed loop ${count(Math.round(peak_rps))}/s; what is left in an overload: ${left.join(', ') || 'not measured'}.`
-  return `${problem ? `No trustworthy answer: ${problem}. ` : ''}${found}`
-}
-
-/** @param {any} _ @param {Records} records @returns {Picture[]} */
-function pictures(_, records) {
-  const open = records.filter(({ experiment, outcome }) => experiment !== 'peak' && outcome.verdict !== 'invalid')
+/** @param {number} peak_rps @param {TrialRecord[]} open @returns {import('../../../load/report/picture.js').Picture[]} */
+function pictures(peak_rps, open) {
   if (open.length === 0) return []
-  const rates = (/** @type {(record: Records[0]) => number} */ value) =>
-    open.map((record) => ({ value: value(record) }))
+  const rates = (/** @type {(record: TrialRecord) => number} */ of) => open.map((record) => ({ value: of(record) }))
   return [
     {
       name: 'goodput',
@@ -184,12 +130,12 @@ function pictures(_, records) {
       form: {
         kind: 'dots',
         x: { title: 'per second', unit: 'rate', min: 0 },
-        labels: open.map(({ experiment }, i) => `${i + 1}: ${experiment.split('/')[0]} of the peak`),
+        labels: open.map(({ at }, i) => `${i + 1}: ${at.share}x of the peak`),
         series: [
           { name: 'offered', values: rates(({ load }) => Number(load.rate_rps)) },
           { name: 'succeeded', values: rates(({ traffic }) => traffic.goodput_rps) },
         ],
-        reference: peakOf(records),
+        reference: peak_rps,
       },
     },
   ]

@@ -1,12 +1,8 @@
-import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { helpText, wholeNumber } from '../../../load/command/flags.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { writePages } from '../../pages/docs.js'
 import { levelsOf } from '../../stats/design.js'
 import { CLAIMS } from './claims.js'
 import { playbookPictures, playbookSentence } from './pictures.js'
@@ -15,21 +11,19 @@ import { claimsTable, playbookReport, verdictsText } from './tables.js'
 import { resultOf } from './verdict.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
- * @import { Results } from '../../../load/run/results.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Report } from '../../../load/report/old/write.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { PlaybookPlan, Records } from './steps.js'
  */
 
 const DEFAULTS = { blocks: 6, seed: 1 }
 const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
-const EVIDENCE = fileURLToPath(new URL('../../evidence/playbook/', import.meta.url))
 
 const FLAGS = {
   claim: {
     value: 'ID',
-    about: 'this claim only, more than once for more; the page stays as it is',
+    about: 'this claim only; may be given more than once',
     multiple: true,
     parse: (/** @type {string} */ text) => (IDS.includes(text) ? text : undefined),
     expected: `one of ${IDS.join(', ')}`,
@@ -43,7 +37,8 @@ const FLAGS = {
   ...RUN_FLAGS,
 }
 
-const EXAMPLES = `  npm run playbook                  about 30 minutes: every claim again, and the page with what came of it
+const EXAMPLES = `  npm run playbook                  about 30 minutes: every claim again
+  npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it
   npm run playbook -- --claim batched-takes-more`
 
 /** @type {Report} */
@@ -58,7 +53,7 @@ export const playbook = {
   about: 'does what the playbook says hold here?',
   report: REPORT,
   help: helpText(
-    `npm run playbook -- [flags]\n\nMeasures the playbook's claims again, and writes their tables in tuning/PLAYBOOK.md.\n\n${CLAIMS.map(({ id, sentence }) => `  ${id.padEnd(34)} ${sentence}`).join('\n')}`,
+    `npm run playbook -- [flags]\n\nMeasures the playbook's claims again.\n\n${CLAIMS.map(({ id, sentence }) => `  ${id.padEnd(34)} ${sentence}`).join('\n')}`,
     FLAGS,
     EXAMPLES,
   ),
@@ -69,7 +64,7 @@ export const playbook = {
     io.progress.note(
       `${plan.claims.length} claims in ${plan.experiments.length} experiments: about ${Math.ceil(seconds / 60)} min`,
     )
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,
@@ -82,8 +77,6 @@ export const playbook = {
       },
       io,
     )
-    const isWhole = plan.claims.length === CLAIMS.length && !ended.run.interrupted && !ended.run.problem
-    if (isWhole) keep(results)
     const claims = claimsOf(plan)
     const text = [claimsTable(claims, ended.records), verdictsText(ended.records, claims)].join('\n\n')
     return { ...ended, text, folder: results.folder, json }
@@ -121,13 +114,4 @@ function answerOf(plan, records) {
   }))
   const problem = results.every(({ verdict }) => verdict === 'not measured') ? 'no claim could be measured' : null
   return { claims, problem }
-}
-
-/** The page quotes what is kept. @param {Results} results */
-function keep(results) {
-  mkdirSync(EVIDENCE, { recursive: true })
-  const pictures = readdirSync(results.folder).filter((name) => name.endsWith('.svg'))
-  for (const name of ['run.json', 'trials.ndjson', 'report.md', ...pictures])
-    copyFileSync(results.file(name), path.join(EVIDENCE, name))
-  writePages()
 }

@@ -4,7 +4,7 @@ import { levelsOf, nameOf, visitsOf } from '../../stats/design.js'
 import { EXPERIMENTS } from './experiments.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../../../load/run/run.js'
+ * @import { NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Experiment, ExperimentLoad } from './experiments.js'
  */

@@ -1,5 +1,5 @@
-import { count, NONE } from '../../../load/report/table.js'
-import { settingsLine, whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, NONE } from '../../../load/report/format.js'
+import { settingsLine, whereAndWhen } from '../../../load/run/old.js'
 import { ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
 import { table } from '../../stats/spread.js'

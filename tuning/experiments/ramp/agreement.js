@@ -1,4 +1,4 @@
-import { count } from '../../../load/report/table.js'
+import { count } from '../../../load/report/format.js'
 import { median } from '../../stats/ranks.js'
 import { isFull, mainOf, ratioBetween } from './findings.js'
 import { crossingsOf, trialsOf } from './steps.js'

@@ -1,4 +1,4 @@
-import { count, milliseconds, NONE, percent } from '../../../load/report/table.js'
+import { count, milliseconds, NONE, percent } from '../../../load/report/format.js'
 import { median } from '../../stats/ranks.js'
 import { table } from '../../stats/spread.js'
 import { figure, times } from './sentences.js'

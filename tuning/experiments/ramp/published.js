@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { count, milliseconds, NONE } from '../../../load/report/table.js'
+import { count, milliseconds, NONE } from '../../../load/report/format.js'
 import { median } from '../../stats/ranks.js'
 import { table } from '../../stats/spread.js'
 import { replacement } from './cost.js'

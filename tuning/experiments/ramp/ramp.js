@@ -4,9 +4,9 @@ import { HOSTS_FLAGS, originOf } from '../../../load/generators/hosts/flags.js'
 import { seedBeside } from '../../../load/generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { livePlan } from '../../../load/run/live-plan.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { expandCores, planCores } from '../../../load/system/machine.js'
 import { openSide, SIDE, sideFlag } from '../compare/sides.js'
 import { agreementsOf } from './agreement.js'
@@ -19,8 +19,8 @@ import { durationOf, nextStep } from './steps.js'
 import { rampReport, rampText } from './tables.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Report } from '../../../load/report/old/write.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { Side } from '../compare/sides.js'
  * @import { Findings } from './findings.js'
@@ -119,7 +119,7 @@ export const ramp = {
     for (const one of [plan, run.plan]) Object.assign(one, { drivers, driver: drivers[0] })
     Object.assign(run, present)
     io.progress.note(`${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`)
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,

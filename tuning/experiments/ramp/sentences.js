@@ -1,4 +1,4 @@
-import { count, decimal, milliseconds, NONE } from '../../../load/report/table.js'
+import { count, decimal, milliseconds, NONE } from '../../../load/report/format.js'
 import { labelOf } from '../compare/sides.js'
 import { boundOf, fellBehind, isFull, mainOf } from './findings.js'
 

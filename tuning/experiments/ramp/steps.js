@@ -4,7 +4,7 @@ import { aroundCeiling, crossingOf, nextWorkers } from './climb.js'
 
 /**
  * @import { Entry } from '../../../load/generators/mix.js'
- * @import { Plan, Step } from '../../../load/run/run.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Side } from '../compare/sides.js'
  * @import { Climb, Rung } from './climb.js'

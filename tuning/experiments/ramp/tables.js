@@ -1,5 +1,5 @@
-import { count, milliseconds, NONE, percent } from '../../../load/report/table.js'
-import { hostLines, whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, milliseconds, NONE, percent } from '../../../load/report/format.js'
+import { hostLines, whereAndWhen } from '../../../load/run/old.js'
 import { median } from '../../stats/ranks.js'
 import { table } from '../../stats/spread.js'
 import { labelOf } from '../compare/sides.js'

@@ -1,5 +1,5 @@
 import { isValid } from '../../../load/capacity/ladder.js'
-import { nearCapacity } from '../../../load/verbs/sweep/report.js'
+import { nearCapacity } from '../../../load/verbs/sweep/answer.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { median, shift } from '../../stats/ranks.js'
 

@@ -1,10 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { helpText, parseOperands, UsageError } from '../../../load/command/flags.js'
-import { sectionsOf } from '../../../load/report/sections.js'
-import { writeAll, writePages } from '../../../load/report/write.js'
+import { sectionsOf } from '../../../load/report/old/sections.js'
+import { writeAll, writePages } from '../../../load/report/old/write.js'
+import { writeReport } from '../../../load/report/write.js'
 import { refuseForeign } from '../../../load/run/folder.js'
+import { framed } from '../../../load/run/frame.js'
 import { Results } from '../../../load/run/results.js'
+import { titleOf } from '../../../load/run/runner.js'
 import { classReport, readClass } from '../../workshop/class.js'
 import { machineDifference } from './conditions.js'
 import { besideEachOther } from './figures.js'
@@ -12,9 +15,9 @@ import { besidePictures } from './pictures.js'
 import { besideReport, besideSentence } from './tables.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
+ * @import { Report } from '../../../load/report/old/write.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Ended, Verb } from '../../../load/run/verb.js'
+ * @import { AnyVerb, Ended, Verb } from '../../../load/run/shell.js'
  */
 
 /** Each has a mark and a line of its own in the pictures. */
@@ -39,7 +42,7 @@ const EXAMPLES = `  npm run report -- results/20261120T224011Z-sweep
 /**
  * `npm run report`: tables, pictures and page of a run once more, or of several beside each other.
  *
- * @param {Record<string, Verb>} verbs whose runs there may be
+ * @param {Record<string, AnyVerb>} verbs whose runs there may be
  * @returns {Verb}
  */
 export function reportOn(verbs) {
@@ -74,27 +77,36 @@ export function reportOn(verbs) {
  * @property {TrialRecord[]} records
  */
 
-/** @param {string[]} folders @param {Record<string, Verb>} verbs @returns {Source[]} */
+/** @param {string[]} folders @param {Record<string, AnyVerb>} verbs @returns {Source[]} */
 function sourcesOf(folders, verbs) {
   if (folders.length === 0 || folders.length > MOST_RUNS) {
     throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
   }
   return folders.map((folder, i) => {
     const results = Results.read(folder)
-    const run = results.readRun()
-    if (!Object.hasOwn(verbs, run.verb) || !verbs[run.verb].report) {
-      throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${run.verb}`)
+    const { verb } = results.readRun()
+    const { older, report } = Object.hasOwn(verbs, verb) ? /** @type {any} */ (verbs[verb]) : {}
+    if (!report) {
+      throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${verb}`)
     }
-    return { name: String.fromCharCode(65 + i), folder, run: { warnings: [], ...run }, records: results.readTrials() }
+    const run = { warnings: [], ...results.readRun(older) }
+    return { name: String.fromCharCode(65 + i), folder, run, records: results.readTrials(older) }
   })
 }
 
-/** @param {Source} source @param {Record<string, any>} given @param {Record<string, Verb>} verbs */
+/** @param {Source} source @param {Record<string, any>} given @param {Record<string, AnyVerb>} verbs */
 async function again({ folder, run, records }, { out, json }, verbs) {
   if (!run.machine)
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
-  const report = /** @type {Report} */ (verbs[run.verb].report)
+  const verb = /** @type {any} */ (verbs[run.verb])
   const results = out === undefined ? new Results(folder) : outside(out, [folder])
+  if (verb.design) {
+    const blocks = framed(verb, verb.analyse(run.plan, records, run), run, records)
+    await writeReport(results, titleOf(run), blocks)
+    const [first] = blocks.flatMap((block) => (block.kind === 'answer' ? block.text : []))
+    return ended({ runs: [run] }, first, results.folder, json)
+  }
+  const report = /** @type {Report} */ (verb.report)
   await writePages(results, report, run, records)
   return ended({ runs: [run] }, report.sentence(run, records), results.folder, json)
 }

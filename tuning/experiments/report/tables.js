@@ -1,5 +1,5 @@
-import { count, NONE, ratesText } from '../../../load/report/table.js'
-import { whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, NONE, ratesText } from '../../../load/report/format.js'
+import { whereAndWhen } from '../../../load/run/old.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { table } from '../../stats/spread.js'
 import { otherDifferences } from './conditions.js'

@@ -1,18 +1,17 @@
 import { markdownTable } from 'markdown-table'
 import { isValid, nextRung } from '../../../load/capacity/ladder.js'
 import { duration, helpText, wholeNumber } from '../../../load/command/flags.js'
-import { count, milliseconds } from '../../../load/report/table.js'
+import { count, milliseconds } from '../../../load/report/format.js'
+import { runOld, settingsLine, whereAndWhen } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
-import { settingsLine, whereAndWhen } from '../../../load/verbs/sweep/report.js'
 
 /**
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { Report } from '../../../load/report/write.js'
- * @import { Plan, Step } from '../../../load/run/run.js'
+ * @import { Report } from '../../../load/report/old/write.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  */
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
@@ -63,7 +62,7 @@ export const soak = {
       limit: null,
       problem: problemOf(plan, records),
     })
-    const ended = await runExperiment({ run, plan, results, databaseUrl, next, answer, report: REPORT }, io)
+    const ended = await runOld({ run, plan, results, databaseUrl, next, answer, report: REPORT }, io)
     const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
     return { ...ended, text, folder: results.folder, json }
   },

@@ -5,7 +5,7 @@ import { levelsOf, nameOf, oncePerPlan, visitsOf } from '../../stats/design.js'
 import { recommendationOf } from './recommend.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../../../load/run/run.js'
+ * @import { NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  */
 

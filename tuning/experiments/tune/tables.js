@@ -1,5 +1,5 @@
-import { count, decimal, milliseconds, NONE, percent, ratesText } from '../../../load/report/table.js'
-import { settingsLine, whereAndWhen } from '../../../load/verbs/sweep/report.js'
+import { count, decimal, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
+import { settingsLine, whereAndWhen } from '../../../load/run/old.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { capacityOf } from '../../stats/capacity-of.js'
 import { levelsOf } from '../../stats/design.js'

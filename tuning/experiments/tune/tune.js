@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { duration, helpText, oneOf, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { runOld } from '../../../load/run/old.js'
 import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { runExperiment } from '../../../load/run/run.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { KNOBS, parseKnob } from '../../knobs/knobs.js'
 import { openCell } from '../../knobs/open-cell.js'
@@ -18,9 +18,9 @@ import { anchorCapacity, durationOf, finalistsOf, nextStep } from './steps.js'
 import { capacityText, tuneReport, tuneText } from './tables.js'
 
 /**
- * @import { Report } from '../../../load/report/write.js'
- * @import { Step } from '../../../load/run/run.js'
- * @import { Verb } from '../../../load/run/verb.js'
+ * @import { Report } from '../../../load/report/old/write.js'
+ * @import { Step } from '../../../load/run/experiment.js'
+ * @import { Verb } from '../../../load/run/shell.js'
  * @import { ArticlePlan } from '../article/steps.js'
  * @import { NotApplied, Records, TunePlan } from './steps.js'
  */
@@ -104,7 +104,7 @@ export const tune = {
     const { results, run, plan, json, databaseUrl } = openRun('tune', FLAGS, argv, planOf)
     const { next, answer, text, size } = kindOf(plan)
     io.progress.note(size(plan))
-    const ended = await runExperiment(
+    const ended = await runOld(
       {
         run,
         plan,

@@ -1,4 +1,4 @@
-import { count, percent } from '../../../load/report/table.js'
+import { count, percent } from '../../../load/report/format.js'
 import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'

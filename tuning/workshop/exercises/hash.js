@@ -1,4 +1,4 @@
-import { milliseconds } from '../../../load/report/table.js'
+import { milliseconds } from '../../../load/report/format.js'
 import { nameOf } from '../../stats/design.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { choice, number } from '../exercise.js'

@@ -1,5 +1,5 @@
 import { capacityOf } from '../../../load/capacity/ladder.js'
-import { count, ratesText } from '../../../load/report/table.js'
+import { count, ratesText } from '../../../load/report/format.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'

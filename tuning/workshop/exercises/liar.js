@@ -1,4 +1,4 @@
-import { milliseconds, percent } from '../../../load/report/table.js'
+import { milliseconds, percent } from '../../../load/report/format.js'
 import { CORE_FULL_RATIO } from '../../../load/verdict/detectors/finding.js'
 import { evidenceTable, figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'

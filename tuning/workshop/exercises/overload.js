@@ -1,4 +1,4 @@
-import { milliseconds } from '../../../load/report/table.js'
+import { milliseconds } from '../../../load/report/format.js'
 import { evidenceTable, figure } from '../evidence.js'
 import { number } from '../exercise.js'
 import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'

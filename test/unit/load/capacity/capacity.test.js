@@ -38,16 +38,16 @@ function runOf({
     const limit = outcome.verdict === 'fail' ? { resource, runner_up } : { resource: 'none-reached', runner_up: null }
     return {
       ...record,
-      settings: { ...settings, POOL_MAX: Number(cell?.split('=')[1] ?? 2), NOFILE: 64 },
+      settings: { ...settings, POOL_MAX: Number(cell?.POOL_MAX ?? 2), NOFILE: 64 },
       limit: { ...limit, evidence: ['made up'], runner_up_evidence: [], confirmed: null },
     }
   }
   return recordsOf(plan, nextStep, serve, { given, change })
 }
 
-/** @param {any[]} records @param {string} experiment */
-function of(records, experiment) {
-  return records.filter((record) => record.experiment === experiment)
+/** @param {any[]} records @param {string} phase */
+function of(records, phase) {
+  return records.filter(({ at }) => at.phase === phase)
 }
 
 t.test('a plateau comes first, and ends when more connections bring nothing', async (t) => {
@@ -75,7 +75,7 @@ t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, re
   const edge = of(records, 'relax')
   t.strictSame(
     edge.map(({ cell }) => cell),
-    [null, 'POOL_MAX=8', 'POOL_MAX=8'],
+    [null, { POOL_MAX: 8 }, { POOL_MAX: 8 }],
   )
   const { capacity, limit } = answerOf(PLAN, records)
   t.ok(edge.every(({ load }) => load.rate_rps > Number(capacity?.high_rps)))
@@ -91,7 +91,7 @@ t.test('one that does not move the capacity was not it: the runner-up is accused
   const records = runOf({ runner_up: 'nofile' })
   t.strictSame(
     of(records, 'relax-runner-up').map(({ cell }) => cell),
-    [null, 'NOFILE=1024', 'NOFILE=1024'],
+    [null, { NOFILE: 1024 }, { NOFILE: 1024 }],
   )
   t.match(answerOf(PLAN, records).limit, { resource: 'nofile', runner_up: 'pool-size', confirmed: false })
   const alone = answerOf(PLAN, runOf({ runner_up: 'api-cpu' })).limit
@@ -117,24 +117,24 @@ t.test('nothing is relaxed that is not ours, nor when it is not wanted', async (
 
 t.test('a limit that could not be relaxed is left alone, and the runner-up accused', async (t) => {
   const records = runOf({ runner_up: 'nofile' })
-  const refused = [{ cell: 'POOL_MAX=8', because: 'made up' }]
-  const searched = records.filter(({ experiment }) => !/^relax/.test(experiment))
-  t.match(nextStep(PLAN, searched, refused), { experiment: 'relax-runner-up', cell: null })
-  t.equal(nextStep(PLAN, searched, [...refused, { cell: 'NOFILE=1024', because: 'made up' }]), null)
+  const refused = [{ cell: { POOL_MAX: 8 }, because: 'made up' }]
+  const searched = records.filter(({ at }) => !/^relax/.test(at.phase))
+  t.match(nextStep(PLAN, searched, refused), { at: { phase: 'relax-runner-up' }, cell: null })
+  t.equal(nextStep(PLAN, searched, [...refused, { cell: { NOFILE: 1024 }, because: 'made up' }]), null)
 })
 
 t.test('a run that was cut off goes on with the same trial', async (t) => {
   const records = runOf({ relaxed_rps: 5000 })
   for (let length = 0; length < records.length; length++) {
-    const { experiment, cell, load } = records[length]
+    const { at, cell, load } = records[length]
     const { timeout_s, mix, seed, ...asked } = load
-    t.match(nextStep(PLAN, records.slice(0, length)), { experiment, cell, load: asked })
+    t.match(nextStep(PLAN, records.slice(0, length)), { at, cell, load: asked })
   }
 })
 
 t.test('what gives nothing to go by is said', async (t) => {
   const dead = {
-    experiment: 'plateau',
+    at: { phase: 'plateau' },
     cell: null,
     load: { connections: 2, loop: 'closed' },
     traffic: { ok: 0, goodput_rps: 0 },

@@ -4,10 +4,10 @@ import { SEARCH_DEFAULTS } from '../../../../load/capacity/search.js'
 
 const PLAN = /** @type {any} */ ({ duration_s: 3, slo: { p99_ms: 100, success_ratio: 1 } })
 
-/** @param {string} experiment @param {string} verdict @param {number | null} rate_rps @param {number} goodput_rps */
-function record(experiment, verdict, rate_rps, goodput_rps) {
+/** @param {string} phase @param {string} verdict @param {number | null} rate_rps @param {number} goodput_rps */
+function record(phase, verdict, rate_rps, goodput_rps) {
   const traffic = { goodput_rps, achieved_rps: goodput_rps, success_ratio: 1, latency_ms: { p99: 100 } }
-  return /** @type {any} */ ({ experiment, outcome: { verdict }, load: { rate_rps, duration_s: 3 }, traffic })
+  return /** @type {any} */ ({ at: { phase }, outcome: { verdict }, load: { rate_rps, duration_s: 3 }, traffic })
 }
 
 const PLATEAU = [
@@ -26,7 +26,7 @@ t.test('the plateau is the best goodput of the closed loops that tell something'
   t.equal(plateauOf(SEARCH), 0, 'none')
 })
 
-t.test('a search takes its trials from the records of its own experiment', async (t) => {
+t.test('a search takes its trials from the records of its own phase', async (t) => {
   t.strictSame(of([...PLATEAU, ...SEARCH], 'relax'), [SEARCH[1]])
   t.strictSame(trialsOf([...PLATEAU, ...SEARCH], PLAN), [
     { rate_rps: 800, duration_s: 3, verdict: 'pass', score: 0 },

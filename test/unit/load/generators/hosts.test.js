@@ -1,6 +1,6 @@
 import t from 'tap'
 import { workersOf } from '../../../../load/generators/drivers/locust/workers.js'
-import { main } from '../../../../load/run/verb.js'
+import { main } from '../../../../load/run/shell.js'
 import { explain } from '../../../../load/system/ssh/failures.js'
 import { sshPlanOf } from '../../../../load/system/ssh/plan.js'
 import { found } from '../../../../load/system/ssh/prepare.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { terminalText } from '../../../../load/report/terminal.js'
+import { terminalText } from '../../../../load/report/old/terminal.js'
 import { createProgress } from '../../../../load/run/progress.js'
 import { screenOf } from '../../../../load/run/screen.js'
 

@@ -5,33 +5,34 @@ const SETTINGS = { POOL_MAX: 2, POOL_CONNECT_TIMEOUT_MS: 5, NOFILE: 64, LISTEN_B
 
 t.test('a limit that is a knob of ours is relaxed by one notch, from what was read back', async (t) => {
   const rows = [
-    ['pool-size', 'POOL_MAX=8'],
-    ['pool-timeout', 'POOL_CONNECT_TIMEOUT_MS=500'],
-    ['nofile', 'NOFILE=1024'],
-    ['max-connections', 'MAX_CONNECTIONS=160'],
-    ['accept-queue', 'LISTEN_BACKLOG=512'],
-    ['keep-alive-race', 'KEEP_ALIVE_TIMEOUT_MS=65000'],
-    ['api-threadpool', 'CORES=all'],
-    ['api-gc', 'HEAP=large'],
+    ['pool-size', { POOL_MAX: 8 }],
+    ['pool-timeout', { POOL_CONNECT_TIMEOUT_MS: 500 }],
+    ['nofile', { NOFILE: 1024 }],
+    ['max-connections', { MAX_CONNECTIONS: 160 }],
+    ['accept-queue', { LISTEN_BACKLOG: 512 }],
+    ['keep-alive-race', { KEEP_ALIVE_TIMEOUT_MS: 65_000 }],
+    ['api-threadpool', { CORES: 'all' }],
+    ['api-gc', { HEAP: 'large' }],
     ['api-cpu', null],
     ['network', null],
     ['none-reached', null],
     [undefined, null],
   ]
-  for (const [resource, cell] of /** @type {any[]} */ (rows)) t.equal(relaxedCell(resource, SETTINGS), cell, resource)
+  for (const [resource, cell] of /** @type {any[]} */ (rows))
+    t.strictSame(relaxedCell(resource, SETTINGS), cell, resource)
   t.equal(relaxedCell('pool-size', {}), null, 'what was not read back cannot be relaxed')
-  t.equal(relaxedCell('pool-size', { POOL_MAX: 100 }), 'POOL_MAX=150', 'no further than Postgres goes along')
+  t.strictSame(relaxedCell('pool-size', { POOL_MAX: 100 }), { POOL_MAX: 150 }, 'no further than Postgres goes along')
   t.equal(relaxedCell('pool-size', { POOL_MAX: 150 }), null, 'nor where it is there already')
-  t.equal(relaxedCell('accept-queue', { LISTEN_BACKLOG: 511 }), 'LISTEN_BACKLOG=65535', 'within its range')
+  t.strictSame(relaxedCell('accept-queue', { LISTEN_BACKLOG: 511 }), { LISTEN_BACKLOG: 65_535 }, 'within its range')
 })
 
 t.test('the place of a relaxed target differs in that one thing', async (t) => {
   const place = { databaseUrl: 'x', cores: '0', allCores: '0,1', env: { A: '1' }, logFile: 'log', nodeFlags: ['--a'] }
   t.strictSame(relaxed(place, null), place)
-  t.strictSame(relaxed(place, 'POOL_MAX=8'), { ...place, env: { A: '1', POOL_MAX: '8' } })
-  t.strictSame(relaxed(place, 'NOFILE=1024'), { ...place, nofile: 1024 })
-  t.strictSame(relaxed(place, 'CORES=all'), { ...place, cores: '0,1' })
-  const { nodeFlags = [] } = relaxed(place, 'HEAP=large')
+  t.strictSame(relaxed(place, { POOL_MAX: 8 }), { ...place, env: { A: '1', POOL_MAX: '8' } })
+  t.strictSame(relaxed(place, { NOFILE: 1024 }), { ...place, nofile: 1024 })
+  t.strictSame(relaxed(place, { CORES: 'all' }), { ...place, cores: '0,1' })
+  const { nodeFlags = [] } = relaxed(place, { HEAP: 'large' })
   t.equal(nodeFlags.length, 3)
   t.match(nodeFlags, ['--a', /old-space/, /semi-space/], 'behind the others, so that it counts')
 })

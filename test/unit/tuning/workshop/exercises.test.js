@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import t from 'tap'
-import { terminalText } from '../../../../load/report/terminal.js'
+import { terminalText } from '../../../../load/report/old/terminal.js'
 import { KNOBS } from '../../../../tuning/knobs/knobs.js'
 import { filled } from '../../../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { main } from '../../../../load/run/verb.js'
+import { main } from '../../../../load/run/shell.js'
 import { reportOn } from '../../../../tuning/experiments/report/report.js'
 import { KNOBS } from '../../../../tuning/knobs/knobs.js'
 import { VERBS } from '../../../../tuning/verbs.js'

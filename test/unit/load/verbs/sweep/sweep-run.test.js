@@ -33,7 +33,7 @@ const CASES = [
     verb: sweep,
     argv: ['--seed', '1'],
     serve: createService(({ cell }) => ({
-      capacity_rps: cell === 'POOL_MAX=80' ? 20_000 : TRUE_RPS,
+      capacity_rps: cell?.POOL_MAX === 80 ? 20_000 : TRUE_RPS,
       limit: 'pool-size',
     })),
     pictures: ['capacity', 'latency', 'resources'],
@@ -43,8 +43,8 @@ const CASES = [
         records.slice(-3).map(({ cell, outcome }) => [cell, outcome.verdict]),
         [
           [null, 'fail'],
-          ['POOL_MAX=80', 'pass'],
-          ['POOL_MAX=80', 'pass'],
+          [{ POOL_MAX: 80 }, 'pass'],
+          [{ POOL_MAX: 80 }, 'pass'],
         ],
       )
     },

@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { renderReport } from '../../../../../load/verbs/sweep/report.js'
+import { markdownOf } from '../../../../../load/report/markdown.js'
+import { framed } from '../../../../../load/run/frame.js'
 import { sweep } from '../../../../../load/verbs/sweep/sweep.js'
 import { refuses } from '../../../../support/refusals.js'
 import { createService } from '../../../../support/simulated/service.js'
@@ -38,7 +39,9 @@ t.test('a ladder of rates: a record each, and a report that is derived from them
     ],
   )
   t.match(run, { verb: 'sweep', capacity: { low_rps: 600, high_rps: null, trials: 2 }, interrupted: false })
-  t.equal(fs.readFileSync(path.join(folder, 'report.md'), 'utf8'), renderReport(run, records))
+  const whole = framed(sweep, sweep.analyse(run.plan, records, run), run, records)
+  const blocks = whole.filter((block) => !('brief' in block))
+  t.ok(fs.readFileSync(path.join(folder, 'report.md'), 'utf8').endsWith(`\n\n${markdownOf(blocks)}\n`))
   t.match(stdout, /\| +600\/s \| +600\/s \| +100 % \|.*\| pass +\|/)
   t.match(stdout, /Capacity: at least 600\/s/)
   t.match(stderr, /^trial 1: offered 300\/s, achieved 300\/s, pass/m, 'plain lines where stderr is no terminal')
@@ -59,7 +62,7 @@ t.test('without rates: the capacity is searched for, and the limit named', async
   const serve = createService({ capacity_rps: 2000, refusal: 429, noise: 0.005 })
   const { code, stdout, run, records } = await sweepOf(t, URL_FLAGS, serve)
   t.equal(code, 0)
-  t.match(records[0], { experiment: 'plateau', load: { driver: 'autocannon', loop: 'closed' } })
+  t.match(records[0], { experiment: 'sweep', at: { phase: 'plateau' }, load: { driver: 'autocannon', loop: 'closed' } })
   const { low_rps, high_rps, confidence, slo } = run.capacity
   t.ok(low_rps <= 2000 && high_rps >= 2000, `2000/s in ${low_rps} to ${high_rps}`)
   t.ok(high_rps / low_rps < 1.12, `${low_rps} to ${high_rps}: within +-5 %`)

@@ -1,9 +1,10 @@
-import { ratesText } from '../../report/table.js'
+import { ratesText } from '../../report/format.js'
 import { VERDICTS } from '../../report/verdicts.js'
 
 /**
  * @import { Axis, Mark, Picture } from '../../report/picture.js'
  * @import { TrialRecord } from '../../run/trial.js'
+ * @import { SweepFindings } from './sweep.js'
  */
 
 /** @typedef {TrialRecord[]} Records @typedef {[number, number][]} Points */
@@ -14,25 +15,25 @@ const KNEE_RATIO = 0.95
 /**
  * What a sweep looks like: achieved against offered, latency against rate, and what was used meanwhile.
  *
- * @param {any} run
- * @param {Records} records
+ * @param {SweepFindings} findings
  * @returns {Picture[]}
  */
-export function sweepPictures(run, records) {
+export function sweepPictures(findings) {
+  const { records } = findings
   const own = records.filter(({ cell }) => cell === null)
   const open = own.filter(({ load, outcome }) => load.rate_rps !== null && outcome.verdict !== 'invalid')
-  if (open.length === 0) return closedPictures(run, own)
+  if (open.length === 0) return closedPictures(findings, own)
   const x = { title: 'offered per second', unit: /** @type {const} */ ('rate') }
   const rate = (/** @type {Records[0]} */ { load }) => Number(load.rate_rps)
   return [
-    capacityPicture(run, own, open),
-    latencyPicture(run, open, rate, { ...x, ...roomFor(open.map(rate)) }, rangeMarks(run)),
-    resourcesPicture(open, rate, { ...x, ...roomFor(open.map(rate)) }, rangeMarks(run)),
+    capacityPicture(findings, own, open),
+    latencyPicture(findings, open, rate, { ...x, ...roomFor(open.map(rate)) }, rangeMarks(findings)),
+    resourcesPicture(open, rate, { ...x, ...roomFor(open.map(rate)) }, rangeMarks(findings)),
   ].filter((picture) => picture !== null)
 }
 
-/** A ladder of closed loops. @param {any} run @param {Records} records @returns {Picture[]} */
-function closedPictures(run, records) {
+/** A ladder of closed loops. @param {SweepFindings} findings @param {Records} records @returns {Picture[]} */
+function closedPictures(findings, records) {
   const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
   if (valid.length === 0) return []
   const connections = (/** @type {Records[0]} */ { load }) => load.connections
@@ -52,13 +53,15 @@ function closedPictures(run, records) {
       ],
     },
   }
-  return [goodput, latencyPicture(run, valid, connections, x, []), resourcesPicture(valid, connections, x, [])].filter(
-    (picture) => picture !== null,
-  )
+  return [
+    goodput,
+    latencyPicture(findings, valid, connections, x, []),
+    resourcesPicture(valid, connections, x, []),
+  ].filter((picture) => picture !== null)
 }
 
-/** @param {any} run @param {Records} all @param {Records} open @returns {Picture} */
-function capacityPicture(run, all, open) {
+/** @param {SweepFindings} findings @param {Records} all @param {Records} open @returns {Picture} */
+function capacityPicture(findings, all, open) {
   const most_rps = Math.max(...open.map(({ load }) => Number(load.rate_rps)))
   const series = Object.entries(VERDICTS).flatMap(([verdict, { name, style }]) => {
     const points = all
@@ -68,7 +71,7 @@ function capacityPicture(run, all, open) {
   })
   const knee_rps = kneeOf(open)
   const knee = knee_rps === null ? [] : [{ axis: /** @type {const} */ ('x'), at: knee_rps, label: 'knee' }]
-  const about = run.capacity ? `The capacity is ${ratesText(run.capacity)}. ` : ''
+  const about = findings.capacity ? `The capacity is ${ratesText(findings.capacity)}. ` : ''
   const kneeText = knee_rps === null ? '' : ' Beyond the knee less than 95 % of what was offered got through.'
   return {
     name: 'capacity',
@@ -90,7 +93,7 @@ function capacityPicture(run, all, open) {
         },
         ...series,
       ],
-      marks: [...rangeMarks(run), ...knee],
+      marks: [...rangeMarks(findings), ...knee],
     },
   }
 }
@@ -109,14 +112,14 @@ function rounded(value, direction) {
 }
 
 /**
- * @param {any} run
+ * @param {SweepFindings} findings
  * @param {Records} records
  * @param {(record: Records[0]) => number} xOf
  * @param {Axis} x
  * @param {Mark[]} marks
  * @returns {Picture | null}
  */
-function latencyPicture(run, records, xOf, x, marks) {
+function latencyPicture(findings, records, xOf, x, marks) {
   const series = /** @type {const} */ (['p50', 'p99', 'max']).map((name) => ({
     name,
     points: medians(records, xOf, ({ traffic }) => traffic.latency_ms?.[name]),
@@ -124,7 +127,7 @@ function latencyPicture(run, records, xOf, x, marks) {
   }))
   const known = series.filter(({ points }) => points.length > 0)
   if (known.length === 0) return null
-  const slo_ms = run.slo?.p99_ms
+  const slo_ms = findings.plan.slo?.p99_ms
   const slo = Number.isFinite(slo_ms)
     ? [{ axis: /** @type {const} */ ('y'), at: slo_ms, label: `SLO: p99 <= ${slo_ms} ms` }]
     : []
@@ -171,7 +174,7 @@ function resourcesPicture(records, xOf, x, marks) {
   }
 }
 
-/** The capacity, where both its ends are known. @param {any} run @returns {Mark[]} */
+/** The capacity, where both its ends are known. @param {SweepFindings} findings @returns {Mark[]} */
 function rangeMarks({ capacity }) {
   const { low_rps, high_rps } = capacity ?? {}
   if (low_rps && high_rps) return [{ axis: 'x', from: low_rps, to: high_rps, label: 'capacity' }]

@@ -95,7 +95,7 @@ t.test('a limit that cannot be relaxed is left alone, and said', async (t) => {
   }
   const { code, run } = await simulate(sweep, ['--seed', '1', '--out', newFolder(t)], pool, { lab: { onOpen } })
   t.equal(code, 0)
-  t.strictSame(run.not_applied, [{ cell: 'POOL_MAX=80', because: 'Postgres has no more' }])
+  t.strictSame(run.not_applied, [{ cell: { POOL_MAX: 80 }, because: 'Postgres has no more' }])
   t.match(run.limit, { resource: 'pool-size', confirmed: null })
 })
 
@@ -206,8 +206,8 @@ t.test('a run does not go on under other conditions: exit 2, and what was measur
 })
 
 t.test('pages that cannot be written lose no answer', async (t) => {
-  const writePages = () => Promise.reject(new Error('no room for a picture'))
-  const { code, stderr, run } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { writePages })
+  const writeReport = () => Promise.reject(new Error('no room for a picture'))
+  const { code, stderr, run } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { writeReport })
   t.equal(code, 0)
   t.match(stderr, 'report.html could not be written: no room for a picture\n')
   t.match(run.capacity, { low_rps: 4000, high_rps: null })

@@ -2,17 +2,24 @@ import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded } from '../command/errors.js'
-import { UsageError } from '../command/flags.js'
-import { terminalText } from '../report/terminal.js'
+import { helpText, UsageError } from '../command/flags.js'
+import { terminalText } from '../report/old/terminal.js'
+import { terminalOf } from '../report/terminal.js'
+import { openRun, RUN_FLAGS } from './open-run.js'
 import { createProgress } from './progress.js'
+import { runExperiment } from './runner.js'
 
 /**
- * @import { Report } from '../report/write.js'
- * @import { Io, Lab } from './run.js'
+ * @import { Report } from '../report/old/write.js'
+ * @import { Block } from '../report/blocks.js'
+ * @import { Experiment } from './experiment.js'
+ * @import { Io, Lab } from './runner.js'
  * @import { TrialRecord } from './trial.js'
  */
 
 /**
+ * What a command line can name: an experiment, or something that measures nothing itself.
+ *
  * @typedef {object} Verb
  * @property {string} about one line
  * @property {string} help
@@ -22,7 +29,8 @@ import { createProgress } from './progress.js'
  * @typedef {object} Ended
  * @property {any} run run.json
  * @property {TrialRecord[]} records
- * @property {string} text for the terminal
+ * @property {string} [text] for the terminal
+ * @property {Block[]} [blocks] the same of an experiment
  * @property {string | null} folder null: nothing was kept
  * @property {boolean} json
  */
@@ -32,7 +40,7 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
 /**
  * Runs the verb that a command line names.
  *
- * @param {Record<string, Verb>} verbs
+ * @param {Record<string, AnyVerb>} verbs
  * @param {string[]} argv
  * @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
@@ -50,13 +58,14 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
  */
 export async function main(verbs, [name, ...argv], shell = {}) {
   const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
-  const verb = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
-  if (!verb) {
+  const named = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
+  if (!named) {
     const known = Object.entries(verbs).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
     stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
     return EXIT.usage
   }
-  if (argv.includes('--help')) {
+  const verb = 'design' in named ? verbOf(named) : named
+  if (argv.includes('--help') || argv.includes('-h')) {
     stdout.write(verb.help)
     return EXIT.answered
   }
@@ -78,12 +87,44 @@ export async function main(verbs, [name, ...argv], shell = {}) {
   }
 }
 
+/**
+ * The command line of an experiment.
+ *
+ * @param {Experiment} experiment
+ * @returns {Verb}
+ */
+export function verbOf(experiment) {
+  const { name, about, details, examples, plan: planOf, check, size, prepare } = experiment
+  const flags = { ...experiment.flags, ...RUN_FLAGS }
+  const title = about[0].toUpperCase() + about.slice(1)
+  return {
+    about,
+    help: helpText([`npm run ${name} -- [flags]`, title, ...(details ? [details] : [])].join('\n\n'), flags, examples),
+    async run(argv, io) {
+      const { json, warnings, ...begun } = openRun(name, flags, argv, planOf, check)
+      const { plan, results, run } = begun
+      for (const text of warnings) io.progress.note(`warning: ${text}`)
+      if (size) io.progress.note(size(plan))
+      await prepare?.(plan, { results, runId: run.run_id }, io).catch((error) => {
+        results.releaseUnused()
+        throw error
+      })
+      const ended = await runExperiment({ experiment, ...begun }, io)
+      return { ...ended, folder: results.folder, json }
+    },
+  }
+}
+
+/** @typedef {Experiment | Verb} AnyVerb */
+
 /** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
-function print({ run, records, text, folder, json }, { stdout, stderr }) {
+function print({ run, records, text, blocks, folder, json }, { stdout, stderr }) {
   if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
   else if (folder === null) stdout.write(`\n${text}\n`)
   else if (records.length > 0 || !run.interrupted)
-    stdout.write(`\n${terminalText(text)}\n\n${folder}/report.md\n${folder}/report.html\n`)
+    stdout.write(
+      `\n${blocks ? terminalOf(blocks) : terminalText(String(text))}\n\n${folder}/report.md\n${folder}/report.html\n`,
+    )
   if (run.interrupted) {
     stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
     return EXIT.interrupted

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { RemoteError, ServiceEnded } from '../../../../load/command/errors.js'
 import { UsageError } from '../../../../load/command/flags.js'
-import { main } from '../../../../load/run/verb.js'
+import { main } from '../../../../load/run/shell.js'
 import { DatabaseError } from '../../../../sql/database.js'
 import { createShell } from '../../../support/shell.js'
 
 /**
- * @import { Io } from '../../../../load/run/run.js'
- * @import { Shell } from '../../../../load/run/verb.js'
+ * @import { Io } from '../../../../load/run/runner.js'
+ * @import { Shell } from '../../../../load/run/shell.js'
  */
 
 const RUN = { verb: 'made-up', problem: null, interrupted: false }
@@ -107,7 +107,7 @@ const FAILURES = [
     'our own mistake, with its stack',
     new TypeError('x is not a function'),
     1,
-    /^redline: TypeError: x .*\n +at .*verb\.test\.js/,
+    /^redline: TypeError: x .*\n +at .*shell\.test\.js/,
   ],
 ]
 

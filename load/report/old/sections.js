@@ -1,4 +1,4 @@
-/** @import { Picture } from './picture.js' */
+/** @import { Picture } from '../picture.js' */
 
 /** The heading of the raw table. */
 export const EVERY_TRIAL = 'Every trial'

@@ -1,0 +1,57 @@
+/** @import { Picture } from './picture.js' */
+
+/**
+ * What a report consists of, in order. The terminal, report.md and report.html are three renderings of the same blocks.
+ *
+ * @typedef {Answer | Heading | Text | List | Table | Drawn | Method} Block
+ *
+ * @typedef {{ kind: 'answer', text: string }} Answer the answer in a sentence or two; first, and once
+ * @typedef {{ kind: 'heading', text: string, folded?: boolean, detail?: boolean }} Heading begins a section; folded: closed in
+ *   report.html until somebody opens it
+ * @typedef {{ kind: 'text', text: string, detail?: boolean }} Text one paragraph; `code` and **bold** are allowed
+ * @typedef {{ kind: 'list', items: Item[], detail?: boolean }} List
+ * @typedef {string | { text: string, items: string[] }} Item
+ * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align?: ('l' | 'r')[], detail?: boolean, brief?: boolean }} Table
+ *   name: by which a page finds it; align: the first column to the left, the others to the right, unless given
+ * @typedef {{ kind: 'picture', picture: Picture }} Drawn
+ * @typedef {{ kind: 'method', items: string[] }} Method how it was measured, for the section of that name
+ *
+ * `detail`: in the report, but not on the terminal; `brief`: on the terminal, but not in the report.
+ */
+
+/** @param {string} text @returns {Answer} */
+export const answer = (text) => ({ kind: 'answer', text })
+
+/** @param {string} text @param {{ folded?: boolean, detail?: boolean }} [options] @returns {Heading} */
+export const heading = (text, options) => ({ kind: 'heading', text, ...options })
+
+/** @param {string} text @param {{ detail?: boolean }} [options] @returns {Text} */
+export const paragraph = (text, options) => ({ kind: 'text', text, ...options })
+
+/** @param {Item[]} items @param {{ detail?: boolean }} [options] @returns {List} */
+export const list = (items, options) => ({ kind: 'list', items, ...options })
+
+/** @param {string[]} head @param {string[][]} rows @param {Pick<Table, 'name' | 'align' | 'detail' | 'brief'>} [options] @returns {Table} */
+export const table = (head, rows, options) => ({ kind: 'table', head, rows, ...options })
+
+/** @param {Picture} picture @returns {Drawn} */
+export const drawn = (picture) => ({ kind: 'picture', picture })
+
+/** @param {string[]} items @returns {Method} */
+export const method = (items) => ({ kind: 'method', items })
+
+/** How a table's columns are aligned. @param {Table} table */
+export function alignOf({ head, align }) {
+  return align ?? head.map((_, i) => (i === 0 ? 'l' : 'r'))
+}
+
+/** A report in sections: the blocks before the first heading, then those below each. @param {Block[]} blocks */
+export function sectionsOf(blocks) {
+  /** @type {{ heading: Heading | null, blocks: Block[] }[]} */
+  const sections = [{ heading: null, blocks: [] }]
+  for (const block of blocks) {
+    if (block.kind === 'heading') sections.push({ heading: block, blocks: [] })
+    else sections[sections.length - 1].blocks.push(block)
+  }
+  return sections
+}

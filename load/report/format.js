@@ -1,0 +1,73 @@
+/** @import { Cell } from '../run/experiment.js' */
+
+export const NONE = '–'
+
+/** What a load asks for: a rate, or connections that each send when they have their answer. @param {any} load */
+export function offered({ rate_rps, connections }) {
+  return rate_rps === null ? `${count(connections)} conn.` : `${count(rate_rps)}/s`
+}
+
+/** 12345.6 -> 12,345.6 @param {number} value */
+export function count(value) {
+  return decimal(value, 3, 0)
+}
+
+/** @type {Map<string, Intl.NumberFormat>} to make one takes far longer than to use it */
+const formats = new Map()
+
+/**
+ * 12345.67 -> 12,345.7
+ *
+ * @param {number} value
+ * @param {number} most digits behind the point
+ * @param {number} [least] zeros at the end are left out down to it
+ */
+export function decimal(value, most, least = most) {
+  // Most figures are such; Intl takes ten times as long.
+  if (least === 0 && value >= 0 && value < 1000 && Number.isInteger(value)) return String(value)
+  const key = `${least} ${most}`
+  const format =
+    formats.get(key) ?? new Intl.NumberFormat('en-US', { minimumFractionDigits: least, maximumFractionDigits: most })
+  formats.set(key, format)
+  return format.format(value)
+}
+
+/**
+ * A capacity in words, of which one end may be unknown.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null }} bounds
+ */
+export function ratesText({ low_rps, high_rps }) {
+  if (low_rps === null) return `below ${count(Number(high_rps))}/s`
+  return high_rps === null ? `at least ${count(low_rps)}/s` : `${count(low_rps)} to ${count(high_rps)}/s`
+}
+
+/** Never rounded up to 100 %. @param {number} ratio */
+export function percent(ratio) {
+  return ratio === 1 ? '100 %' : `${(Math.floor(ratio * 10_000) / 100).toFixed(2)} %`
+}
+
+/** Three digits, in the unit that reads best. @param {number | undefined} ms */
+export function milliseconds(ms) {
+  if (ms === undefined || Number.isNaN(ms)) return NONE
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(ms < 100 ? 1 : 0)} ms`
+  return `${(ms / 1000).toFixed(2)} s`
+}
+
+/** 0.847 -> 85 % @param {number | undefined} ratio */
+export function wholePercent(ratio) {
+  return ratio === undefined || Number.isNaN(ratio) ? NONE : `${Math.round(ratio * 100)} %`
+}
+
+/** { POOL_MAX: 5, INSERT_MODE: 'single' } -> POOL_MAX=5 INSERT_MODE=single; a lower-case name is left out. @param {Cell | string | null} cell */
+export function cellName(cell) {
+  if (cell === null || typeof cell === 'string') return cell ?? ''
+  return Object.entries(cell)
+    .map(([name, level]) => (/^[a-z]/.test(name) ? level : `${name}=${level}`))
+    .join(' ')
+}
+
+/** @param {Cell | string | null} a @param {Cell | string | null} b */
+export function isSameCell(a, b) {
+  return cellName(a) === cellName(b)
+}

@@ -1,0 +1,69 @@
+import { table } from './blocks.js'
+import { cellName, count, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
+
+/**
+ * @import { TrialRecord } from '../run/trial.js'
+ * @import { Table } from './blocks.js'
+ */
+
+/**
+ * The columns of a table of trials. detail: left out where there is little room; trouble: left out, too, where it says nothing.
+ *
+ * @type {{ head: string, text: (record: TrialRecord) => string, is?: 'detail' | 'trouble' }[]}
+ */
+const COLUMNS = [
+  { head: 'trial', text: ({ trial }) => String(trial), is: 'detail' },
+  { head: 'offered', text: ({ cell, load }) => `${cell ? `${cellName(cell)}: ` : ''}${offered(load)}` },
+  { head: 'achieved', text: ({ traffic }) => `${count(Math.round(traffic.achieved_rps))}/s` },
+  { head: 'success', text: ({ traffic }) => percent(traffic.success_ratio) },
+  { head: 'p50', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p50) },
+  { head: 'p99', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p99) },
+  { head: 'max', text: ({ traffic }) => milliseconds(traffic.latency_ms?.max), is: 'detail' },
+  { head: '201', text: ({ traffic }) => count(traffic.status[201] ?? 0), is: 'detail' },
+  { head: 'other answers', text: ({ traffic: { status } }) => breakdown({ ...status, 201: 0 }), is: 'trouble' },
+  { head: 'errors', text: ({ traffic }) => breakdown(traffic.errors), is: 'trouble' },
+  { head: 'API core', text: ({ probes }) => wholePercent(probes.api.cpu_core_ratio) },
+  {
+    head: 'rows stored',
+    text: ({ traffic }) => (traffic.rows_stored === null ? NONE : count(traffic.rows_stored)),
+    is: 'detail',
+  },
+  { head: 'outcome', text: outcomeText },
+]
+
+/** All trials of a run, a row each, in the order in which they ran. @param {TrialRecord[]} records */
+export function trialTable(records) {
+  return tableOf(COLUMNS, records)
+}
+
+/** The same for a terminal. @param {TrialRecord[]} records */
+export function shortTrialTable(records) {
+  const isEmpty = (/** @type {typeof COLUMNS[0]} */ { text }) => records.every((record) => text(record) === '0')
+  return tableOf(
+    COLUMNS.filter((column) => column.is !== 'detail' && !(column.is === 'trouble' && isEmpty(column))),
+    records,
+  )
+}
+
+/** @param {typeof COLUMNS} columns @param {TrialRecord[]} records @returns {Table} */
+function tableOf(columns, records) {
+  const rows = records.map((record) => columns.map(({ text }) => text(record)))
+  const align = columns.map((_, i) => (i < columns.length - 1 ? /** @type {const} */ ('r') : 'l'))
+  return table(
+    columns.map(({ head }) => head),
+    rows,
+    { align },
+  )
+}
+
+/** @param {TrialRecord} record */
+function outcomeText({ outcome: { verdict, blame }, limit }) {
+  const why = verdict === 'fail' ? limit?.resource : blame
+  return why ? `${verdict}: ${why}` : verdict
+}
+
+/** @param {Record<string, number>} counts */
+function breakdown(counts) {
+  const parts = Object.entries(counts).filter(([, number]) => number > 0)
+  return parts.map(([key, number]) => `${count(number)} × ${key}`).join(', ') || '0'
+}

@@ -1,0 +1,44 @@
+/**
+ * @import { Durability } from '../../sql/durability.js'
+ * @import { Run } from './experiment.js'
+ * @import { TrialRecord } from './trial.js'
+ */
+
+const SHOWN = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_MS', 'PASSWORD_STORAGE', 'NOFILE']
+
+/** The settings that matter most, as they were read back from the first process. @param {Pick<TrialRecord, 'settings'>[]} records */
+export function settingsText([first]) {
+  const set = SHOWN.filter((name) => first?.settings[name] !== undefined)
+  return set.length > 0 && `Settings, read back: ${set.map((name) => `${name}=${first.settings[name]}`).join(', ')}.`
+}
+
+/**
+ * Machine, versions, database and date, a line each. Runs of older versions lack some.
+ *
+ * @param {Pick<Run, 'machine' | 'target_machine' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
+ */
+export function conditionsOf({ machine, target_machine, versions, database, started_at, finished_at }) {
+  return [
+    ...(target_machine
+      ? [`${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
+      : []),
+    `${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
+    `Node ${versions.node}, Postgres ${versions.postgres ?? 'not ours'}, Redline ${versions.redline_commit ?? 'without git'}, ${versions.driver}`,
+    ...(database ? [databaseText(database)] : []),
+    `${started_at} to ${finished_at ?? '(not finished)'}`,
+  ]
+}
+
+/** @param {{ kind: string, schema: string } & Durability} database */
+function databaseText({ kind, schema, unlogged, file_system, ...settings }) {
+  const names = /** @type {const} */ (['fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method'])
+  const where = kind === 'embedded' ? 'Database started for this run' : `Database given, schema ${schema}`
+  const table = `${unlogged ? 'an UNLOGGED' : 'a logged'} table`
+  const data = file_system ? `data on ${file_system}` : 'data on an unknown file system'
+  return [`${where}: ${table}`, ...names.map((name) => `${name} ${settings[name]}`), data].join(', ')
+}
+
+/** @param {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} machine */
+function machineText({ cpu_model, cores, memory_bytes, kernel }) {
+  return `${cpu_model}, ${cores} cores, ${(memory_bytes / 2 ** 30).toFixed(0)} GiB, ${kernel}`
+}

@@ -1,0 +1,123 @@
+import { answer, drawn, heading, list } from '../report/blocks.js'
+import { cellName, count, offered, wholePercent } from '../report/format.js'
+import { secondsPicture } from '../report/seconds.js'
+import { trialTable } from '../report/trials.js'
+import { conditionsOf, settingsText } from './conditions.js'
+
+/**
+ * @import { Block } from '../report/blocks.js'
+ * @import { Experiment, Findings, Run } from './experiment.js'
+ * @import { TrialRecord } from './trial.js'
+ */
+
+/**
+ * Every report: what the verb found, preceded by the problem, all warnings and what could not be applied, and followed by
+ * every trial, the method, the command and the machine.
+ *
+ * @param {Experiment} experiment
+ * @param {Findings} findings
+ * @param {Run} run
+ * @param {TrialRecord[]} records
+ * @returns {Block[]}
+ */
+export function framed(experiment, findings, run, records) {
+  const own = experiment.report(findings)
+  const found = own.flatMap((block) => (block.kind === 'answer' ? block.text : []))
+  const methods = own.flatMap((block) => (block.kind === 'method' ? block.items : []))
+  const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
+  const notes = notesOf(run)
+  const seconds = secondsPicture(records)
+  const detail = { detail: true }
+  return [
+    answer([...problem, ...found].join(' ')),
+    ...(notes.length > 0 ? [list(notes)] : []),
+    ...own.filter(({ kind }) => kind !== 'answer' && kind !== 'method'),
+    ...(seconds ? [heading('Second by second', detail), drawn(seconds)] : []),
+    heading(`Every trial (${records.length})`, { folded: true, ...detail }),
+    { ...trialTable(records), ...detail },
+    list(reasonsOf(records), detail),
+    heading('How it was measured', { folded: true, ...detail }),
+    list([...methods, ...methodOf(run, records)], detail),
+    heading('Where', { folded: true, ...detail }),
+    list(conditionsOf(run), detail),
+  ]
+}
+
+/** What a reader has to know first. @param {Run} run */
+function notesOf({ interrupted, warnings = [], not_applied = [] }) {
+  return [
+    ...(interrupted ? ['The run was interrupted; `--resume` with its folder continues it.'] : []),
+    ...warnings.map((text) => `Warning: ${text}.`),
+    ...not_applied.map(({ cell, because }) => `${cellName(cell)} could not be applied: ${because}.`),
+  ]
+}
+
+/** Every verdict but a pass, with its reason. @param {TrialRecord[]} records */
+function reasonsOf(records) {
+  return records
+    .filter(({ outcome }) => outcome.verdict !== 'pass')
+    .map(({ trial, cell, load, outcome }) => {
+      const where = [`trial ${trial}`, cellName(cell), offered(load)].filter(Boolean).join(', ')
+      return `${where}: **${outcome.verdict}**, ${outcome.because}`
+    })
+}
+
+/** @param {Run} run @param {TrialRecord[]} records @returns {string[]} */
+function methodOf(run, records) {
+  const { plan, pinning, target_machine, verb, argv } = run
+  const lengths = [...new Set(records.map(({ load }) => load.duration_s))].sort((a, b) => a - b)
+  const times = lengths.length > 1 ? `${lengths[0]} to ${lengths.at(-1)}` : (lengths[0] ?? plan.duration_s)
+  const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
+  const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
+  const rows = plan.url
+    ? 'The service was already running and is left as it is; its rows are not counted, since its database is not ours.'
+    : 'The table is emptied before each trial, and the stored rows are counted after it: every 201 is a row, or the trial is invalid.'
+  const settings = settingsText(records)
+  const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
+  return [
+    `Trials of ${times} s${warmup}. ${rows}`,
+    ...loopLines(records),
+    ...(pinning ? [pinning] : []),
+    ...(target_machine ? [seenThere(target_machine)] : []),
+    ...(settings ? [settings] : []),
+    'p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
+    ...(late_ms.length > 0
+      ? [`The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`]
+      : []),
+    ...hostLines(run, records),
+    `Command: \`npm run ${[verb, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${plan.mix ? `, seed ${plan.mix.seed}` : ''}.`,
+  ]
+}
+
+/** @param {TrialRecord[]} records */
+function loopLines(records) {
+  const loops = [...new Set(records.map(({ load }) => `${load.loop} ${load.driver}`))]
+  return loops.map((name) => {
+    const own = records.map(({ load }) => load).filter((load) => `${load.loop} ${load.driver}` === name)
+    const connections = [...new Set(own.map((load) => load.connections))].join(', ')
+    return own[0].loop === 'open'
+      ? `Open loop (${own[0].driver}, ${connections} connections${own[0].fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
+      : `Closed loop (${own[0].driver}, ${connections} connections): each connection sends its next request when its response arrives.`
+  })
+}
+
+/** What each load host did, in all trials. @param {Pick<Run, 'load_hosts'>} run @param {TrialRecord[]} records */
+export function hostLines({ load_hosts = [] }, records) {
+  return load_hosts.map(({ host, system, cores }) => {
+    const own = records.flatMap(({ traffic }) => traffic.hosts?.filter((one) => one.host === host) ?? [])
+    const sent = own.reduce((sum, one) => sum + one.sent, 0)
+    const late_ms = own.flatMap(({ lateness_ms }) => lateness_ms?.p99 ?? [])
+    const late = late_ms.length > 0 ? `, at most ${Math.max(...late_ms)} ms late at p99 by its own clock` : ''
+    const used = own.flatMap(({ cpu_core_ratio }) => cpu_core_ratio ?? [])
+    const cpu =
+      used.length > 0
+        ? `its generator used at most ${wholePercent(Math.max(...used))} of a core`
+        : 'the CPU time of its generator is unknown'
+    return `Load from ${host} (${system}, ${cores} cores): ${count(sent)} requests${late}; ${cpu}.`
+  })
+}
+
+/** @param {{ name: string }} machine */
+function seenThere({ name }) {
+  return `Observed on ${name}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`
+}

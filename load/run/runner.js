@@ -1,0 +1,251 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { withDatabase } from '../command/environment.js'
+import { NotApplied, ServiceEnded } from '../command/errors.js'
+import { UsageError } from '../command/flags.js'
+import { openOrigin } from '../generators/hosts/prepare.js'
+import { cellName } from '../report/format.js'
+import { writePages } from '../report/old/write.js'
+import { writeReport } from '../report/write.js'
+
+import { openApi, openUrl } from '../targets/index.js'
+import { relaxed } from '../verdict/relax.js'
+import { spoilers } from '../verdict/spoilers.js'
+import { describeRun, openBench, pinningText } from './bench.js'
+import { framed } from './frame.js'
+import { runTrial } from './trial.js'
+
+/**
+ * @import { Environment } from '../command/environment.js'
+ * @import { Block } from '../report/blocks.js'
+ * @import { Target } from '../targets/index.js'
+ * @import { Place } from './bench.js'
+ * @import { Cell, Experiment, Plan, Run } from './experiment.js'
+ * @import { Progress } from './progress.js'
+ * @import { Results } from './results.js'
+ * @import { TrialRecord } from './trial.js'
+ */
+
+/**
+ * What a run is done with, for real. A simulation stands in for any of it.
+ *
+ * @typedef {typeof LAB} Lab
+ */
+const LAB = {
+  openOrigin,
+  openBench,
+  describeRun,
+  spoilers,
+  openTarget: (
+    /** @type {Open} */ open,
+    /** @type {any} */ cell,
+    /** @type {Place} */ place,
+    /** @type {any} */ plan,
+  ) => open(cell, place, plan),
+  runTrial,
+  writeReport,
+  writePages,
+  now: () => new Date(),
+  pause: (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) =>
+    pause(ms, /** @type {void} */ (undefined), { signal }),
+}
+
+/**
+ * Runs trials until the design is done, writes each down as it ends, and the report at the end.
+ *
+ * @param {Begun & { experiment: Experiment }} begun
+ * @param {Io} io
+ * @returns {Promise<{ run: Run, records: TrialRecord[], blocks?: Block[] }>} also when it was interrupted (run.interrupted) or broke
+ *   off (run.problem); what was measured is in the folder either way
+ *
+ * @typedef {object} Begun
+ * @property {any} run run.json so far: run_id, verb, argv, started_at, plan as it may be kept
+ * @property {any} plan with its secrets in place
+ * @property {Results} results
+ * @property {string} [databaseUrl] of the command line, or "embedded"; it wins over the environment
+ *
+ * @typedef {object} Io
+ * @property {AbortSignal} signal stops load within a second; what was measured stays
+ * @property {Progress} progress
+ * @property {Environment} environment
+ * @property {Partial<Lab>} [lab] what stands in for the real one
+ */
+export async function runExperiment({ experiment, run, plan, results, databaseUrl }, io) {
+  const lab = { ...LAB, ...io.lab }
+  const records = results.readTrials(experiment.older)
+  const before = records.length
+  const state = { ...run, ...NOTHING_YET, warnings: [], not_applied: [] }
+  try {
+    await measure({ experiment, run, plan, results, databaseUrl, state, records }, io, lab)
+  } catch (error) {
+    if (records.length === 0) results.releaseUnused()
+    // Before the first target was open nothing has been written, and there is nothing to write.
+    const isRefusal = error instanceof UsageError && records.length === before
+    if (isRefusal || !state.pinning) throw error
+    state.interrupted = io.signal.aborted
+    if (!io.signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
+  }
+  const findings = experiment.analyse(plan, records, state)
+  const { problem, kept } = findings
+  Object.assign(state, kept, { finished_at: lab.now().toISOString() })
+  if (!state.interrupted) state.problem ??= problem
+  results.writeRun(state)
+  const files = experiment.files?.(findings, state) ?? {}
+  for (const [name, text] of Object.entries(files)) results.writeText(name, text)
+  if (experiment.old) return writeOld(experiment.old, { results, state, records, lab, note: io.progress.note })
+  const blocks = framed(experiment, findings, state, records)
+  // What was measured is not lost to a picture that cannot be drawn.
+  await lab.writeReport(results, titleOf(state), blocks).catch((error) => {
+    io.progress.note(`report.html could not be written: ${error.message}`)
+  })
+  return { run: state, records, blocks }
+}
+
+const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, limit: null, problem: null }
+
+/** @param {any} old @param {any} state */
+async function writeOld(old, { results, state, records, lab, note }) {
+  results.writeText('report.md', old.markdown(state, records))
+  await lab.writePages(results, old, state, records).catch((/** @type {Error} */ error) => {
+    note(`report.html could not be written: ${error.message}`)
+  })
+  return { run: state, records }
+}
+
+/**
+ * @param {Begun & { experiment: Experiment, state: any, records: TrialRecord[] }} begun state: run.json, kept up to date
+ * @param {Io} io
+ * @param {Lab} lab
+ */
+async function measure({ experiment, run, plan, results, databaseUrl, state, records }, io, lab) {
+  const { signal, progress, environment } = io
+  const { design, open = openPlanned } = experiment
+  const origin = await lab.openOrigin(plan, { signal, progress })
+  const opening = { signal, progress, environment: withDatabase(environment, databaseUrl), runId: run.run_id }
+  const bench = await lab.openBench(plan, results, opening)
+  let opened = /** @type {Opened | null} */ (null)
+  let noisy = 0
+  try {
+    Object.assign(state, await lab.describeRun(plan, bench), { load_hosts: origin.hosts })
+    for (const text of bench.database?.warnings ?? []) progress.note(`warning: ${text}`)
+    // A resumed run keeps the warnings found when it began.
+    state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
+    for (let step = design(plan, records, state.not_applied); step; step = design(plan, records, state.not_applied)) {
+      signal.throwIfAborted()
+      if (!opened || cellName(opened.cell) !== cellName(step.cell)) {
+        await opened?.target.stop()
+        opened = null
+        const { cell } = step
+        const target = await lab.openTarget(open, cell, bench.place, plan).catch((error) => {
+          if (!(error instanceof NotApplied) || signal.aborted) throw error
+          state.not_applied.push({ cell, because: error.message })
+        })
+        if (!target) continue
+        opened = { cell, target }
+        refuseOtherConditions(run, state, records, opened)
+        if (!state.pinning) {
+          state.pinning = experiment.pinning?.(plan) ?? pinningText(plan, bench, target)
+          state.warnings.push(...(await lab.spoilers(step, plan, { ...bench, origin }, target, { signal, progress })))
+        }
+        results.writeRun(state)
+      }
+      const trial = (records.at(-1)?.trial ?? 0) + 1
+      const from = origin.of(step.load.driver)
+      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...from, ...step.load }
+      progress.trialStarted(trialPlan, step.left_s, step.cell, step.about)
+      const { target } = opened
+      const setup = {
+        target,
+        database: target.countsRows ? bench.database : null,
+        slo: plan.slo,
+        runId: state.run_id,
+        experiment: step.experiment ?? experiment.name,
+        at: step.at,
+        cell: step.cell,
+      }
+      const record = await lab.runTrial(setup, trialPlan, signal, progress.tick)
+      results.appendTrial(record)
+      records.push(record)
+      progress.trialEnded(record)
+      warnOfMetrics(state, record)
+      noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
+      if (noisy > 0) await waitOut(noisy, signal, progress, lab.pause)
+    }
+  } finally {
+    progress.stop()
+    await opened?.target.stop()
+    await bench.close()
+  }
+}
+
+/** The title of a run's report. @param {Pick<Run, 'verb' | 'run_id'>} run */
+export function titleOf({ verb, run_id }) {
+  return `Redline ${verb}: ${run_id}`
+}
+
+/**
+ * @typedef {(cell: any, place: Place, plan: any) => Promise<Target>} Open
+ * @typedef {{ cell: any, target: Target }} Opened
+ */
+
+/** Once: the page is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
+function warnOfMetrics({ warnings }, { probes }) {
+  const problem = probes.api?.metrics_problem
+  const text = `the service's metrics page could not be read, so its own figures are missing: ${problem}`
+  if (problem && !warnings.includes(text)) warnings.push(text)
+}
+
+const CALM_S = 2
+
+/**
+ * Noise comes in spells: to repeat a trial at once would only measure the same one again.
+ *
+ * @param {number} noisy trials in a row
+ * @param {AbortSignal} signal
+ * @param {Progress} progress
+ * @param {Lab['pause']} pause
+ */
+async function waitOut(noisy, signal, progress, pause) {
+  const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
+  progress.note(`the machine was noisy: waiting ${wait_s} s`)
+  await pause(wait_s * 1000, signal)
+}
+
+/**
+ * What a verb loads that opens nothing itself: the plan's URL, or the local API. A cell is a limit relaxed, which may be more than
+ * the host allows.
+ *
+ * @param {Cell | null} cell
+ * @param {Place} place
+ * @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
+ */
+export async function openPlanned(cell, place, { url, metrics_url, shown_url }) {
+  if (url) return openUrl(url, { metricsUrl: metrics_url, shownUrl: shown_url })
+  return openApi(relaxed(place, cell)).catch((error) => {
+    const isRefused = cell !== null && (error instanceof ServiceEnded || error instanceof UsageError)
+    throw isRefused ? new NotApplied(error.message) : error
+  })
+}
+
+/**
+ * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
+ *
+ * @param {any} before run.json as it was; a run that has just begun has no machine in it
+ * @param {any} now
+ * @param {TrialRecord[]} records
+ * @param {Opened} opened
+ */
+function refuseOtherConditions(before, now, records, { cell, target }) {
+  const first = records.find((record) => cellName(record.cell) === cellName(cell))
+  if (!first) return
+  const was = { ...machinesOf(before.machine ? before : now), ...first.settings }
+  const is = { ...machinesOf(now), ...target.settings }
+  const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
+  if (!changed) return
+  throw new UsageError(`--resume: expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
+}
+
+/** @param {any} run */
+function machinesOf({ machine, target_machine = {} }) {
+  const there = Object.entries(target_machine).map(([name, value]) => [`target_${name}`, value])
+  return { ...machine, ...Object.fromEntries(there) }
+}

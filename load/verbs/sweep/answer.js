@@ -1,0 +1,119 @@
+import { count, ratesText } from '../../report/format.js'
+import { RESOURCES } from '../../verdict/resources.js'
+
+/**
+ * @import { Item } from '../../report/blocks.js'
+ * @import { TrialRecord } from '../../run/trial.js'
+ * @import { SweepFindings } from './sweep.js'
+ */
+
+/** In simulations, an interval that claims less holds the capacity in about half of the runs. */
+export const LOW_CONFIDENCE = 0.6
+
+/** Trials at rates within this share of the capacity cost about the same per request. */
+const NEAR = 0.15
+
+/** The highest of those costs by the lowest: within this, the machine was the same. */
+const COST_VARIES = 1.25
+
+/** The answer in a sentence or two. @param {SweepFindings} findings */
+export function sweepSentence({ capacity, limit, records }) {
+  const found = capacity ? `Capacity: ${ratesText(capacity)}` : `No open-loop rate was judged. ${bestSeen(records)}`
+  return `${found}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.is ?? 'unknown'}.` : ''}`
+}
+
+/** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
+export function sweepItems(findings) {
+  const isDoubtful = Number(findings.capacity?.confidence ?? 1) < LOW_CONFIDENCE
+  return [capacityText(findings), ...costText(findings), ...(isDoubtful ? [WANDERED] : []), ...limitItems(findings)]
+}
+
+const WANDERED =
+  'The trials contradict each other: the target or the machine was not the same throughout. Another run may say otherwise.'
+
+/** @param {SweepFindings} findings */
+function capacityText({ capacity, plan, records }) {
+  if (!capacity) return `No open-loop rate was judged. ${bestSeen(records)}.`
+  const { low_rps, high_rps, trials, confidence, slo = plan.slo } = capacity
+  const share = slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`
+  const load_s = Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
+  const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
+  const basis = `(${share} a success, p99 <= ${slo.p99_ms} ms; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${load_s} s of load${sure})`
+  const rates = `Capacity: ${ratesText(capacity)}`
+  if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
+  if (high_rps === null) return `${rates}; no valid trial failed ${basis}.`
+  const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
+  return `${rates}, +-${width.toFixed(1)} % ${basis}.`
+}
+
+/** @param {TrialRecord[]} records */
+function bestSeen(records) {
+  const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  return `Highest goodput seen: ${count(Math.round(Math.max(0, ...valid.map(({ traffic }) => traffic.goodput_rps))))}/s`
+}
+
+/**
+ * What a request cost the service near its capacity: where its core is the limit, two runs whose rates differ as their
+ * costs differ have measured the same service, on a machine that was not the same.
+ *
+ * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
+ * @returns {{ least_us: number, median_us: number, most_us: number, trials: number } | null} null: too few trials know it
+ */
+export function costNear({ capacity, records }) {
+  const costs_us = nearCapacity(capacity, records)
+    .flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
+    .sort((a, b) => a - b)
+  if (costs_us.length < 2) return null
+  const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) => Number(costs_us.at(i)))
+  return { least_us, median_us, most_us, trials: costs_us.length }
+}
+
+/** @param {SweepFindings} findings @returns {string[]} */
+function costText(findings) {
+  const near = costNear(findings)
+  if (!near) return []
+  const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
+  const cost = `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials`
+  const varied = near.most_us > COST_VARIES * near.least_us
+  return [varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`]
+}
+
+/**
+ * The valid trials at rates about the capacity, with nothing relaxed.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity
+ * @param {TrialRecord[]} records
+ */
+export function nearCapacity(capacity, records) {
+  const low_rps = capacity?.low_rps ?? capacity?.high_rps ?? Number.NaN
+  const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
+  return records.filter(({ cell, load, outcome }) => {
+    const rate_rps = Number(load.rate_rps)
+    const isNear = rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
+    return isNear && !cell && outcome.verdict !== 'invalid'
+  })
+}
+
+/** @param {SweepFindings} findings @returns {Item[]} */
+function limitItems({ limit, plan }) {
+  if (!limit) return []
+  const { resource, evidence, runner_up, runner_up_evidence, confirmed } = limit
+  const { is, turn } = RESOURCES[resource] ?? { is: 'unknown', turn: '' }
+  return [
+    {
+      text: `Limit: ${resource}: ${is}.${runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
+      items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
+    },
+    ...(resource === 'none-reached' ? [] : [CONFIRMED[String(confirmed)], `Next to turn: ${turn}.`]),
+    ...(plan.url && !plan.metrics_url ? [FROM_OUTSIDE] : []),
+  ]
+}
+
+const FROM_OUTSIDE = 'Seen from outside only: what happens within the service is not known (--metrics-url tells more).'
+
+/** @type {Record<string, string>} */
+const CONFIRMED = {
+  true: 'Confirmed: relaxed, it let more through.',
+  false: 'Not confirmed: what was relaxed did not let more through.',
+  null: 'Not confirmed: not relaxed, or not ours to relax.',
+}
