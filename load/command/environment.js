@@ -11,21 +11,18 @@ const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
  * PGPASSFILE is not among them, since it does not say which database is meant.
  */
 const OF_PG = new Set(
-  [
-    ...['HOST', 'HOSTADDR', 'PORT', 'DATABASE', 'USER', 'PASSWORD', 'REQUIREAUTH', 'CHANNELBINDING', 'SERVICE'],
-    ...['SERVICEFILE', 'OPTIONS', 'APPNAME', 'SSLMODE', 'REQUIRESSL', 'SSLCOMPRESSION', 'SSLCERT', 'SSLKEY'],
-    ...['SSLCERTMODE', 'SSLROOTCERT', 'SSLCRL', 'SSLCRLDIR', 'SSLSNI', 'SSLNEGOTIATION', 'SSLMINPROTOCOLVERSION'],
-    ...['SSLMAXPROTOCOLVERSION', 'REQUIREPEER', 'GSSENCMODE', 'KRBSRVNAME', 'GSSLIB', 'GSSDELEGATION'],
-    ...['CONNECT_TIMEOUT', 'CLIENTENCODING', 'TARGETSESSIONATTRS', 'LOADBALANCEHOSTS', 'MINPROTOCOLVERSION'],
-    ...['MAXPROTOCOLVERSION', 'DATESTYLE', 'TZ', 'GEQO', 'SYSCONFDIR', 'LOCALEDIR'],
-    ...['BINARY', 'CLIENT_ENCODING', 'REPLICATION'],
-  ].map((name) => `PG${name}`),
+  `PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGREQUIREAUTH PGCHANNELBINDING PGSERVICE PGSERVICEFILE PGOPTIONS
+   PGAPPNAME PGSSLMODE PGREQUIRESSL PGSSLCOMPRESSION PGSSLCERT PGSSLKEY PGSSLCERTMODE PGSSLROOTCERT PGSSLCRL PGSSLCRLDIR
+   PGSSLSNI PGSSLNEGOTIATION PGSSLMINPROTOCOLVERSION PGSSLMAXPROTOCOLVERSION PGREQUIREPEER PGGSSENCMODE PGKRBSRVNAME
+   PGGSSLIB PGGSSDELEGATION PGCONNECT_TIMEOUT PGCLIENTENCODING PGTARGETSESSIONATTRS PGLOADBALANCEHOSTS
+   PGMINPROTOCOLVERSION PGMAXPROTOCOLVERSION PGDATESTYLE PGTZ PGGEQO PGSYSCONFDIR PGLOCALEDIR PGBINARY PGCLIENT_ENCODING
+   PGREPLICATION`.split(/\s+/),
 )
 
 /**
- * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places; a run
- * reads back what it took. The database is the exception: it is resolved once, here. The PG* variables complete the one
- * URL that everybody uses (sql/address.js), and are taken out of this process, so that none of its connections can differ.
+ * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places. Only the
+ * database is resolved here: the PG* variables complete the one URL that everybody uses (sql/address.js), and are taken out of
+ * this process, so that none of its connections can differ.
  *
  * @param {NodeJS.ProcessEnv} [env]
  * @param {string} [dotenvFile]
@@ -48,7 +45,7 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   const url = (env.DATABASE_URL ?? file.DATABASE_URL) || undefined
   const pg = pgVariablesOf(env)
   const settings = { ...file, ...env }
-  if (env === process.env) for (const name of Object.keys(env).filter(isPg)) delete process.env[name]
+  if (env === process.env) for (const name of Object.keys(env).filter((one) => OF_PG.has(one))) delete process.env[name]
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
 }
 
@@ -65,16 +62,10 @@ export function withDatabase(environment, asked) {
   return { ...environment, database: { url, isNamed: true, pg: environment.pg } }
 }
 
-/** @param {string} name */
-function isPg(name) {
-  return OF_PG.has(name)
-}
-
 /** NODE_TLS_REJECT_UNAUTHORIZED goes with them, since it decides whether TLS verifies the server. @param {NodeJS.ProcessEnv} env */
 function pgVariablesOf(env) {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => isPg(name) || name === 'NODE_TLS_REJECT_UNAUTHORIZED'),
-  )
+  const isOurs = (/** @type {string} */ name) => OF_PG.has(name) || name === 'NODE_TLS_REJECT_UNAUTHORIZED'
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isOurs(name)))
 }
 
 /**

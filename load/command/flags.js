@@ -56,7 +56,7 @@ export function shownArguments(flags, argv) {
     if (token.kind !== 'option') return []
     const { name, rawName, value, inlineValue } = token
     if (value === undefined) return [rawName]
-    const shown = shownValue(flags[name], value)
+    const shown = flags[name].shown?.(value) ?? value
     return inlineValue ? [`${rawName}=${shown}`] : [rawName, shown]
   })
 }
@@ -67,11 +67,6 @@ function optionsOf(flags) {
     return [name, { type: value ? /** @type {const} */ ('string') : /** @type {const} */ ('boolean'), multiple }]
   })
   return Object.fromEntries(options)
-}
-
-/** @param {Flag} flag @param {string} text */
-function shownValue({ shown }, text) {
-  return shown ? shown(text) : text
 }
 
 /** @template T @param {() => T} parse @returns {T} */
@@ -95,7 +90,7 @@ function parsed(name, flag, raw) {
   const one = (/** @type {string} */ text) => {
     const value = flag.parse?.(text)
     if (value === undefined) {
-      throw new UsageError(`--${name}: expected ${flag.expected}, got ${JSON.stringify(shownValue(flag, text))}`)
+      throw new UsageError(`--${name}: expected ${flag.expected}, got ${JSON.stringify(flag.shown?.(text) ?? text)}`)
     }
     return value
   }

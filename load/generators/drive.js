@@ -16,8 +16,8 @@ const STOP_GRACE_MS = 500
 const GRACE_S = 10
 
 /**
- * Starts the generator's process for one trial. It has a deadline for all it is asked to do: the time that the load takes,
- * twice the timeout and a grace period. A generator that misses its deadline is killed with its children.
+ * Starts the generator's process for one trial. Whatever it is asked to do has a deadline: the time that the load takes,
+ * twice the timeout and a grace period. A generator that misses it is killed with its children.
  *
  * @param {Load} load
  * @param {AbortSignal} signal stops it within a second
@@ -112,25 +112,21 @@ function deadline(onMissed) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let cleared = false
-  /** @type {(error: Error) => void} */
-  let miss
+  const ends = { extend: (/** @type {number} */ _limit_s) => {} }
   const missed = /** @type {Promise<never>} */ (
     new Promise((_resolve, reject) => {
-      miss = reject
+      ends.extend = (limit_s) => {
+        clearTimeout(timer)
+        if (!cleared) timer = setTimeout(() => reject(onMissed(limit_s)), limit_s * 1000)
+      }
     })
   )
   missed.catch(() => {})
-  return {
-    missed,
-    extend(limit_s) {
-      clearTimeout(timer)
-      if (!cleared) timer = setTimeout(() => miss(onMissed(limit_s)), limit_s * 1000)
-    },
-    clear() {
-      cleared = true
-      clearTimeout(timer)
-    },
+  const clear = () => {
+    cleared = true
+    clearTimeout(timer)
   }
+  return { missed, extend: ends.extend, clear }
 }
 
 /** Against others on its core, where it may be; the least is -20 (setpriority(2)). */

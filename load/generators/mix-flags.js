@@ -35,11 +35,7 @@ export const MIX_FLAGS = {
   without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 
-/**
- * @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed
- * @returns {MixPlan}
- * @throws {UsageError}
- */
+/** @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
   refuseHeaders(flags.header ?? [])
   if (flags.mix) return weightedMixOf(flags)
@@ -80,16 +76,9 @@ function weightedMixOf({ mix, without, method, body, header, seed }) {
   const beside = Object.entries({ method, body }).find(([, value]) => value !== undefined)
   if (beside) throw new UsageError(`--${beside[0]}: cannot be combined with --mix, whose entries have their own`)
   const entries = readMixFile(mix, without)
-  const headers = typed(header)
-  return {
-    name: mix,
-    method: entries[0].method,
-    headers,
-    body_base64: null,
-    seed: seed ?? randomInt(MAX_SEED + 1),
-    entries,
-    source: sourceOf('mix', mix),
-  }
+  const [{ method: first }] = entries
+  const common = { name: mix, method: first, headers: typed(header), body_base64: null }
+  return { ...common, seed: seed ?? randomInt(MAX_SEED + 1), entries, source: sourceOf('mix', mix) }
 }
 
 /** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} [headers] */

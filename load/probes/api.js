@@ -84,12 +84,7 @@ function used(use, completed) {
   return completed > 0 ? { ...use, cpu_us_per_request: ((use.threads_cpu_s ?? use.cpu_s) * 1e6) / completed } : use
 }
 
-/**
- * @param {Metrics} first
- * @param {Sample[]} samples
- * @param {Metrics} last
- * @param {number} wall_s
- */
+/** @param {Metrics} first @param {Sample[]} samples @param {Metrics} last @param {number} wall_s */
 function tell(first, samples, last, wall_s) {
   const grown = (/** @type {string} */ name) => difference(first.sum(name), last.sum(name))
   const seen = (/** @type {string} */ name) => {

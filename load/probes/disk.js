@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { textOf } from '../system/machine.js'
+import { numberIn, textOf } from '../system/machine.js'
 
 /** The unit of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/iostats.rst). */
 const SECTOR_BYTES = 512
@@ -35,20 +35,14 @@ export function watchDisks() {
  * @returns {DiskUse}
  */
 export function diskUse(before, now, wall_ms) {
-  const grown = Object.entries(now).map(([name, disk]) => {
-    const was = before[name] ?? disk
-    return {
-      read_bytes: disk.read_bytes - was.read_bytes,
-      written_bytes: disk.written_bytes - was.written_bytes,
-      busy_ms: disk.busy_ms - was.busy_ms,
-    }
-  })
-  const sum = (/** @type {'read_bytes' | 'written_bytes'} */ name) => grown.reduce((all, disk) => all + disk[name], 0)
-  const busy_ms = Math.max(0, ...grown.map((disk) => disk.busy_ms))
+  const grown = (/** @type {keyof Disk} */ field) => {
+    return Object.entries(now).map(([name, disk]) => disk[field] - (before[name] ?? disk)[field])
+  }
+  const sum = (/** @type {number[]} */ numbers) => numbers.reduce((all, one) => all + one, 0)
   return {
-    read_bytes: sum('read_bytes'),
-    written_bytes: sum('written_bytes'),
-    busy_ratio: Math.min(1, busy_ms / wall_ms),
+    read_bytes: sum(grown('read_bytes')),
+    written_bytes: sum(grown('written_bytes')),
+    busy_ratio: Math.min(1, Math.max(0, ...grown('busy_ms')) / wall_ms),
   }
 }
 
@@ -74,8 +68,8 @@ export function parseDisks(text, isWhole) {
 
 /** Memory that a new process could have, in bytes. @returns {number | null} */
 export function availableMemory_bytes() {
-  const [, kib] = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf('/proc/meminfo') ?? '') ?? []
-  return kib === undefined ? null : Number(kib) * 1024
+  const kib = numberIn('/proc/meminfo', /^MemAvailable:\s+(\d+) kB$/m)
+  return kib === null ? null : kib * 1024
 }
 
 function readDisks() {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { coresOf, expandCores, hasTaskset, nofileOf, softNofileOf, textOf } from '../system/machine.js'
+import { coresOf, expandCores, hasTaskset, nofileOf, numberIn, softNofileOf, textOf } from '../system/machine.js'
 import { coreShares, coreTimes } from './kernel.js'
 import { findPostmaster } from './postgres.js'
 import { familyCpu_s } from './process.js'
@@ -50,7 +50,10 @@ const DATABASE_CONNECTIONS = `
  * @returns {Promise<Facts>} null in it: cannot be seen here
  */
 export async function gatherFacts({ cores, database, signal }) {
-  const nofile = nofileLimits()
+  const [soft, hard] = [softNofileOf('self'), nofileOf('self')]
+  const nofile = soft === null || hard === null ? null : { soft, hard }
+  const allowed = coresOf('self')
+  const percent = numberIn('/proc/pressure/cpu', /^some avg10=([\d.]+)/m)
   return {
     generator_nofile: nofile,
     // Both are started by us and get what we have.
@@ -60,17 +63,12 @@ export async function gatherFacts({ cores, database, signal }) {
     ...timeWaitReuse(),
     somaxconn: numberIn('/proc/sys/net/core/somaxconn', /^(\d+)/),
     database_connections: database && (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0],
-    cores: coreFacts(cores),
+    cores: allowed === null ? null : { allowed: expandCores(allowed).length, taskset: hasTaskset(), pinned: cores },
     cpu_quota_cores: cpuQuotaCores(),
-    // Read before we look at the cores: it reaches back anyway.
-    pressure_ratio: pressure(),
+    // Share of the last ten seconds in which some task waited for a core (Linux' psi.rst).
+    pressure_ratio: percent === null ? null : percent / 100,
     ...(await watchCores(cores, database && (await findPostmaster(database).catch(() => null)), signal)),
   }
-}
-
-function nofileLimits() {
-  const [soft, hard] = [softNofileOf('self'), nofileOf('self')]
-  return soft === null || hard === null ? null : { soft, hard }
 }
 
 /** The range less what is reserved in it (Linux' ip-sysctl.rst). */
@@ -91,18 +89,6 @@ function timeWaitReuse() {
   return { tw_reuse_loopback: timestamps > 0 && mode > 0, tw_reuse_remote: timestamps > 0 && mode === 1 }
 }
 
-/** @param {{ api: string, others: string } | null} pinned */
-function coreFacts(pinned) {
-  const allowed = coresOf('self')
-  return allowed === null ? null : { allowed: expandCores(allowed).length, taskset: hasTaskset(), pinned }
-}
-
-/** Share of the last ten seconds in which some task waited for a core (Linux' psi.rst). */
-function pressure() {
-  const percent = numberIn('/proc/pressure/cpu', /^some avg10=([\d.]+)/m)
-  return percent === null ? null : percent / 100
-}
-
 /**
  * What others use, and what the host takes. We and the Postgres that we may just have started are no others.
  *
@@ -111,32 +97,22 @@ function pressure() {
  * @param {AbortSignal} signal
  */
 async function watchCores(pinned, postmaster, signal) {
-  try {
-    const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
-    await pause(CPU_WATCH_MS, undefined, { signal })
-    const shares = Object.entries(coreShares(before, coreTimes()))
-    const own_ratio = ((ownCpu_s(postmaster) - ownBefore_s) * 1000) / CPU_WATCH_MS
-    const ours = pinned ? expandCores(pinned.others).map(String) : shares.map(([core]) => core)
-    const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0) / shares.length
-    const busy = shares.map(([core, { busy_ratio, interrupts_ratio }]) => {
-      const own = ours.includes(core) ? own_ratio / ours.length : 0
-      return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
-    })
-    return { steal_ratio: steal, busy }
-  } catch {
-    signal.throwIfAborted()
-    return { steal_ratio: null, busy: null }
-  }
+  const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
+  await pause(CPU_WATCH_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+  const shares = Object.entries(coreShares(before, coreTimes()))
+  if (shares.length === 0) return { steal_ratio: null, busy: null }
+  const own_ratio = ((ownCpu_s(postmaster) - ownBefore_s) * 1000) / CPU_WATCH_MS
+  const ours = pinned ? expandCores(pinned.others).map(String) : shares.map(([core]) => core)
+  const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0) / shares.length
+  const busy = shares.map(([core, { busy_ratio, interrupts_ratio }]) => {
+    const own = ours.includes(core) ? own_ratio / ours.length : 0
+    return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
+  })
+  return { steal_ratio: steal, busy }
 }
 
 /** @param {number | null} postmaster */
 function ownCpu_s(postmaster) {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6 + (familyCpu_s(postmaster) ?? 0)
-}
-
-/** @param {string} file @param {RegExp} pattern whose first group is the number @returns {number | null} */
-function numberIn(file, pattern) {
-  const found = pattern.exec(textOf(file) ?? '')?.[1]
-  return found === undefined ? null : Number(found)
 }

@@ -12,29 +12,24 @@
 export function watchHost(host) {
   /** @type {Promise<{ process: ProcessUse | null, kernel: any }> | undefined} */
   let ended
-  const end = () => {
+  // Whoever waits for a part reads a page first, or is gone by then: a rejection is no fault before that.
+  const end = (/** @type {'process' | 'kernel'} */ part) => {
     ended ??= host.ask('end')
-    // Who waits for it comes later.
-    ended.catch(() => {})
-    return ended
+    const found = ended.then((all) => all[part])
+    found.catch(() => {})
+    return found
   }
   return {
     begin: () => host.ask('watch'),
-
-    use: () => {
-      const use = end().then((found) => found.process)
-      // Who waits for it reads a page first, or is gone by then.
-      use.catch(() => {})
-      return use
-    },
+    use: () => end('process'),
 
     /** @type {Probe} */
     kernel: {
       async sample() {},
 
       end() {
-        const found = end()
-        return async () => (await found).kernel
+        const found = end('kernel')
+        return () => found
       },
     },
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { numberIn, textOf } from '../system/machine.js'
 import { availableMemory_bytes, watchDisks } from './disk.js'
 
 /** @import { Probe } from './index.js' */
@@ -7,8 +7,8 @@ import { availableMemory_bytes, watchDisks } from './disk.js'
 const LISTEN = '0A'
 
 /**
- * What the kernel counts: what became of connections, where the cores' time went, what the disks did. The counters of TCP are those of
- * the whole machine (its network namespace): on one that does other things, too, they are an upper bound.
+ * What the kernel counts: what became of connections, where the cores' time went, what the disks did. TCP's counters are those
+ * of the whole network namespace: an upper bound where the machine does other things, too.
  *
  * @param {{ url: string, ours: boolean }} target ours: it listens on this machine
  * @returns {Probe | null} null where there is no /proc
@@ -29,21 +29,16 @@ export function watchKernel({ url, ours }) {
       const disk = disks()
       return async () => {
         if (!last) return {}
-        const grown = (/** @type {'listen_overflows' | 'listen_drops' | 'retransmits' | 'segments_sent'} */ name) => {
-          return last[name] - first[name]
-        }
+        const { at_us, time_wait, pressure_us, cores, tcp } = last
+        const grown = Object.entries(tcp).map(([name, count]) => [name, count - first.tcp[name]])
+        const pressure_cpu_ratio =
+          pressure_us === null ? null : (pressure_us - Number(first.pressure_us)) / (at_us - first.at_us)
         return {
-          listen_overflows: grown('listen_overflows'),
-          listen_drops: grown('listen_drops'),
-          retransmits: grown('retransmits'),
-          segments_sent: grown('segments_sent'),
-          time_wait: last.time_wait,
+          ...Object.fromEntries(grown),
+          time_wait,
           accept_queue_max: port === null ? null : accept_queue_max,
-          pressure_cpu_ratio:
-            last.pressure_us === null
-              ? null
-              : (last.pressure_us - Number(first.pressure_us)) / (last.at_us - first.at_us),
-          cores: coreShares(first.cores, last.cores),
+          pressure_cpu_ratio,
+          cores: coreShares(first.cores, cores),
           disk,
           memory_available_bytes: availableMemory_bytes(),
         }
@@ -53,43 +48,36 @@ export function watchKernel({ url, ours }) {
 }
 
 function readCounters() {
-  try {
-    const netstat = pairs('/proc/net/netstat', 'TcpExt:')
-    const snmp = pairs('/proc/net/snmp', 'Tcp:')
-    return {
-      at_us: performance.now() * 1000,
-      listen_overflows: netstat.ListenOverflows,
-      listen_drops: netstat.ListenDrops,
-      retransmits: snmp.RetransSegs,
-      segments_sent: snmp.OutSegs,
-      time_wait: Number(/^TCP:.* tw (\d+)/m.exec(readFileSync('/proc/net/sockstat', 'utf8'))?.[1] ?? 0),
-      pressure_us: pressure_us(),
-      cores: coreTimes(),
-    }
-  } catch {
-    return null
+  const netstat = pairs('/proc/net/netstat', 'TcpExt:')
+  const snmp = pairs('/proc/net/snmp', 'Tcp:')
+  if (!netstat || !snmp) return null
+  /** @type {Record<string, number>} */
+  const tcp = {
+    listen_overflows: netstat.ListenOverflows,
+    listen_drops: netstat.ListenDrops,
+    retransmits: snmp.RetransSegs,
+    segments_sent: snmp.OutSegs,
+  }
+  return {
+    at_us: performance.now() * 1000,
+    tcp,
+    time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m) ?? 0,
+    // Time in which some task waited for a core (Documentation/accounting/psi.rst).
+    pressure_us: numberIn('/proc/pressure/cpu', /^some .*total=(\d+)/m),
+    cores: coreTimes(),
   }
 }
 
-/** Two lines with the same prefix: names, then values. @param {string} file @param {string} prefix @returns {Record<string, number>} */
+/** Two lines with the same prefix: names, then values. @param {string} file @param {string} prefix */
 function pairs(file, prefix) {
-  const lines = readFileSync(file, 'utf8').split('\n')
+  const lines = textOf(file)?.split('\n') ?? []
   const [names, values] = lines.filter((line) => line.startsWith(prefix)).map((line) => line.split(' '))
-  return Object.fromEntries(names.map((name, i) => [name, Number(values[i])]))
-}
-
-/** Time in which some task waited for a core (Documentation/accounting/psi.rst). @returns {number | null} */
-function pressure_us() {
-  try {
-    return Number(/^some .*total=(\d+)/m.exec(readFileSync('/proc/pressure/cpu', 'utf8'))?.[1])
-  } catch {
-    return null
-  }
+  return values ? Object.fromEntries(names.map((name, i) => [name, Number(values[i])])) : null
 }
 
 /** @returns {Record<string, number[]>} per core: user, nice, system, idle, iowait, irq, softirq, steal, in ticks (proc(5)) */
 export function coreTimes() {
-  const lines = readFileSync('/proc/stat', 'utf8').matchAll(/^cpu(\d+) (.*)$/gm)
+  const lines = (textOf('/proc/stat') ?? '').matchAll(/^cpu(\d+) (.*)$/gm)
   return Object.fromEntries([...lines].map(([, core, fields]) => [core, fields.split(' ').map(Number)]))
 }
 
@@ -104,18 +92,12 @@ export function coreTimes() {
  */
 export function coreShares(before, now) {
   const rows = Object.entries(now).map(([core, ticks]) => {
-    const [user, nice, system, idle, iowait, irq, softirq, steal] = ticks.map(
-      (tick, i) => tick - (before[core]?.[i] ?? 0),
-    )
-    const all = Math.max(1, user + nice + system + idle + iowait + irq + softirq + steal)
-    return [
-      core,
-      {
-        busy_ratio: (user + nice + system) / all,
-        interrupts_ratio: (irq + softirq) / all,
-        steal_ratio: steal / all,
-      },
-    ]
+    const grown = ticks.map((tick, i) => tick - (before[core]?.[i] ?? 0))
+    const [user, nice, system, idle, iowait, irq, softirq, steal] = grown
+    const busy = user + nice + system
+    const interrupts = irq + softirq
+    const all = Math.max(1, busy + idle + iowait + interrupts + steal)
+    return [core, { busy_ratio: busy / all, interrupts_ratio: interrupts / all, steal_ratio: steal / all }]
   })
   return Object.fromEntries(rows)
 }
@@ -123,18 +105,8 @@ export function coreShares(before, now) {
 /** Connections that wait to be accepted on a port: the receive queue of a socket that listens. @param {number} port */
 function acceptQueue(port) {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
-  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => listening(file, hex))
-  return lines.reduce((most, queued) => Math.max(most, queued), 0)
-}
-
-/** @param {string} file @param {string} hexPort @returns {number[]} */
-function listening(file, hexPort) {
-  try {
-    const rows = readFileSync(file, 'utf8').matchAll(/^ *\d+: \w+:(\w{4}) \S+ (\w\w) \w+:(\w+)/gm)
-    return [...rows].flatMap(([, port, state, queue]) => {
-      return port === hexPort && state === LISTEN ? [Number.parseInt(queue, 16)] : []
-    })
-  } catch {
-    return []
-  }
+  const text = ['/proc/net/tcp', '/proc/net/tcp6'].map(textOf).join('')
+  const rows = [...text.matchAll(/^ *\d+: \w+:(\w{4}) \S+ (\w\w) \w+:(\w+)/gm)]
+  const own = rows.filter(([, local, state]) => local === hex && state === LISTEN)
+  return Math.max(0, ...own.map(([, , , queue]) => Number.parseInt(queue, 16)))
 }

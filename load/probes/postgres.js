@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { coresOf } from '../system/machine.js'
+import { coresOf, textOf } from '../system/machine.js'
 import { familyCpu_s, statFields } from './process.js'
 
 /**
@@ -73,12 +72,7 @@ export async function watchPostgres(database) {
   }
 }
 
-/**
- * The postmaster's pid, where it runs on this machine.
- *
- * @param {Look} database
- * @returns {Promise<number | null>}
- */
+/** The postmaster's pid, where it runs on this machine. @param {Look} database @returns {Promise<number | null>} */
 export async function findPostmaster(database) {
   const [row] = await database.query('SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address')
   return postmasterOf(row)
@@ -98,10 +92,6 @@ async function counters(database) {
  */
 function postmasterOf({ pid, address }) {
   if (address !== null && !/^(127\.|::1)/.test(address)) return null
-  try {
-    if (!readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres')) return null
-    return Number(statFields(pid)?.[1])
-  } catch {
-    return null
-  }
+  const isPostgres = textOf(`/proc/${pid}/comm`)?.startsWith('postgres')
+  return isPostgres ? Number(statFields(pid)?.[1]) : null
 }

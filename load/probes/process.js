@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { textOf } from '../system/machine.js'
 
 /** USER_HZ: the unit of times in /proc/PID/stat (proc(5)), 100 on every Linux that Node runs on. */
 const TICKS_PER_S = 100
@@ -17,15 +18,19 @@ export function watchProcess(pid) {
     const now = pid === null ? null : readUse(pid)
     if (!before || !now) return null
     const wall_s = (performance.now() - started_ms) / 1000
+    const grown = (/** @type {'cpu_s' | 'threads_cpu_s' | 'main_s' | 'run_delay_s'} */ name) => {
+      return difference(before[name], now[name])
+    }
+    const share = (/** @type {number | null} */ used_s) => (used_s === null ? null : used_s / wall_s)
     const cpu_s = now.cpu_s - before.cpu_s
     return {
       cpu_s,
-      threads_cpu_s: now.threads_s === null || before.threads_s === null ? null : now.threads_s - before.threads_s,
+      threads_cpu_s: grown('threads_cpu_s'),
       cpu_core_ratio: cpu_s / wall_s,
-      main_core_ratio: shareOf(wall_s, before.main_s, now.main_s),
-      run_delay_ratio: shareOf(wall_s, before.run_delay_s, now.run_delay_s),
+      main_core_ratio: share(grown('main_s')),
+      run_delay_ratio: share(grown('run_delay_s')),
       rss_bytes: now.rss_bytes,
-      open_files: openFiles(Number(pid)),
+      open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
     }
   }
 }
@@ -41,76 +46,52 @@ export function watchProcess(pid) {
  * @property {number | null} open_files
  */
 
-/** @param {number} wall_s @param {number | null} before_s @param {number | null} now_s */
-function shareOf(wall_s, before_s, now_s) {
-  return before_s === null || now_s === null ? null : (now_s - before_s) / wall_s
-}
-
-/** @param {number} pid @returns {number | null} null for a process of somebody else's */
-function openFiles(pid) {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length
-  } catch {
-    return null
-  }
+/** @param {number | null} before @param {number | null} now */
+function difference(before, now) {
+  return before === null || now === null ? null : now - before
 }
 
 /** @param {number} pid */
 function readUse(pid) {
   const fields = statFields(pid)
   if (!fields) return null
-  const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number)
-  const cpu_s = (utime + stime + cutime + cstime) / TICKS_PER_S
-  return { cpu_s, threads_s: threadsCpu_s(pid), ...mainThread(pid), rss_bytes: Number(fields[21]) * PAGE_BYTES }
+  // The main thread's id is that of the process.
+  const [main_s = null, run_delay_s = null] = schedule(`/proc/${pid}`) ?? []
+  const cpu_s = ticksOf(fields, 15) / TICKS_PER_S
+  return { cpu_s, threads_cpu_s: threadsCpu_s(pid), main_s, run_delay_s, rss_bytes: Number(fields[21]) * PAGE_BYTES }
 }
 
-/**
- * /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst): time on a core and time waiting for one, in ns, of the
- * thread whose id is the process' own.
- *
- * @param {number} pid
- */
-function mainThread(pid) {
-  try {
-    const [on_ns, waiting_ns] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ').map(Number)
-    return { main_s: on_ns / 1e9, run_delay_s: waiting_ns / 1e9 }
-  } catch {
-    return { main_s: null, run_delay_s: null }
-  }
+/** Time on a core and time waiting for one (Documentation/scheduler/sched-stats.rst), in s. @param {string} folder */
+function schedule(folder) {
+  const text = textOf(`${folder}/schedstat`)
+  return text === null ? null : text.split(' ').map((ns) => Number(ns) / 1e9)
 }
 
-/**
- * A child of it that has ended is not in it; nor is a thread that ends in between.
- *
- * @param {number} pid
- */
+/** Children that have ended are not in it; nor is a thread that ends in between. @param {number} pid */
 function threadsCpu_s(pid) {
+  const spent_s = namesIn(`/proc/${pid}/task`)?.map((id) => schedule(`/proc/${pid}/task/${id}`)?.[0])
+  if (!spent_s || spent_s.includes(undefined)) return null
+  return /** @type {number[]} */ (spent_s).reduce((sum, own_s) => sum + own_s, 0)
+}
+
+/** @param {string} folder @returns {string[] | null} null for a process of somebody else's */
+function namesIn(folder) {
   try {
-    const threads = readdirSync(`/proc/${pid}/task`)
-    const spent_ns = threads.map((id) =>
-      Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]),
-    )
-    return spent_ns.reduce((sum, ns) => sum + ns, 0) / 1e9
+    return readdirSync(folder)
   } catch {
     return null
   }
 }
 
 /**
- * The fields of /proc/PID/stat behind the program's name, the third first: the name stands in brackets and may hold
- * anything.
+ * The fields of /proc/PID/stat behind the program's name, which may hold anything; the third comes first.
  *
  * @param {number | string} pid
  * @returns {string[] | null}
  */
 export function statFields(pid) {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-  } catch {
-    return null
-  }
+  const text = textOf(`/proc/${pid}/stat`)
+  return text === null ? null : text.replace(/^.*\) /s, '').split(' ')
 }
 
 /**
@@ -122,13 +103,12 @@ export function statFields(pid) {
 export function familyCpu_s(parent) {
   const own = parent === null ? null : statFields(parent)
   if (!own) return null
-  const ticks = (/** @type {string[]} */ fields, /** @type {number} */ end) => {
-    return fields.slice(11, end).reduce((sum, field) => sum + Number(field), 0)
-  }
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(statFields)
-    .filter((fields) => fields !== null && Number(fields[1]) === parent)
-  const sum = children.reduce((total, fields) => total + ticks(/** @type {string[]} */ (fields), 13), ticks(own, 15))
-  return sum / TICKS_PER_S
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const children = pids.map(statFields).filter((fields) => fields !== null && Number(fields[1]) === parent)
+  return children.reduce((sum, fields) => sum + ticksOf(fields ?? [], 13), ticksOf(own, 15)) / TICKS_PER_S
+}
+
+/** utime, stime and, up to 15, those of children that have ended. @param {string[]} fields @param {13 | 15} end */
+function ticksOf(fields, end) {
+  return fields.slice(11, end).reduce((sum, field) => sum + Number(field), 0)
 }

@@ -74,7 +74,11 @@ export async function openLocal(options) {
     const settings = await readBack(adminUrl, pid)
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`
     const metricsUrl = `${adminUrl}/metrics`
-    const started = { cores: coresOf(pid), softNofile: softNofileOf(pid), words: wordsOf(pid) }
+    const started = {
+      cores: coresOf(pid),
+      softNofile: softNofileOf(pid),
+      words: (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0'),
+    }
     return { kind: 'local', countsRows: true, url, adminUrl, metricsUrl, settings, ...started, ...service }
   } catch (error) {
     await service.stop()
@@ -97,11 +101,6 @@ async function readiness(adminUrl) {
   }
 }
 
-/** The command line, as the kernel has it. @param {number} pid */
-function wordsOf(pid) {
-  return (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0')
-}
-
 /**
  * What is set, from the process itself: its own metrics, and the kernel for the limits.
  *
@@ -119,8 +118,7 @@ async function readBack(adminUrl, pid) {
 }
 
 /**
- * They are the caller's way to some server; the run's database is told by its URL alone. Empty ones keep the API from taking
- * them out of a `.env` (api/config.js), and mean nothing to pg.
+ * The run's database is told by its URL alone. Empty variables mean nothing to pg, and hide those of a `.env` (api/config.js).
  *
  * @param {NodeJS.ProcessEnv} env
  */

@@ -11,8 +11,8 @@ import { UsageError } from '../command/errors.js'
 const ROOT = new URL('../../', import.meta.url)
 const POLL_TIMEOUT_MS = 5000
 
-/** Files that a database URL may name. */
-const FILES = ['sslrootcert', 'sslcert', 'sslkey']
+/** Parameters of a database URL that name files, which have to go with it. */
+export const DATABASE_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
 /**
  * Starts the API on another host, by the agent there, and waits until it is ready there and answers here.
@@ -46,18 +46,13 @@ export async function openSsh(place) {
     tunnel = await host.connection.forward(Number(new URL(started.adminUrl).port))
     const adminUrl = `http://127.0.0.1:${tunnel.port}`
     const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
-    await checkTunnel(adminUrl, host)
-    await checkPort(origin, host)
-    return {
-      ...started,
-      kind: 'ssh',
-      host,
-      url: `${origin}/user`,
-      adminUrl,
-      metricsUrl: `${adminUrl}/metrics`,
-      died,
-      stop,
-    }
+    const whatTunnel = '/readyz of the API through the connection'
+    await check(`${adminUrl}/readyz`, host, whatTunnel, 'sshd has to allow forwarding (AllowTcpForwarding)')
+    const whatPort = `the API on port ${host.port} of ${host.address}, which is ready there, to answer here`
+    const open = `open TCP ${host.port} to this machine (security group, firewall)`
+    await check(`${origin}/openapi.json`, host, whatPort, `${open}, or tell another way: --ssh-port, --ssh-address`)
+    const urls = { url: `${origin}/user`, adminUrl, metricsUrl: `${adminUrl}/metrics` }
+    return { ...started, kind: 'ssh', host, ...urls, died, stop }
   } catch (error) {
     await stop()
     throw error
@@ -72,36 +67,15 @@ function flagThere(flag, root) {
 /** What the URL names lies here, and has to lie there. @param {string} databaseUrl @returns {Record<string, string>} */
 function filesOf(databaseUrl) {
   const { searchParams } = new URL(databaseUrl)
-  return Object.fromEntries(
-    FILES.flatMap((name) => {
-      const file = searchParams.get(name)
-      return file === null ? [] : [[name, readFileSync(file, 'utf8')]]
-    }),
-  )
+  const named = DATABASE_FILES.filter((name) => searchParams.has(name))
+  return Object.fromEntries(named.map((name) => [name, readFileSync(String(searchParams.get(name)), 'utf8')]))
 }
 
-/** @param {string} adminUrl @param {Host} host */
-async function checkTunnel(adminUrl, { name }) {
-  const { status, problem } = await ask(`${adminUrl}/readyz`)
+/** Refuses a page that does not answer. @param {string} url @param {Host} host @param {string} what @param {string} mend */
+async function check(url, { name }, what, mend) {
+  const { status, problem } = await ask(url)
   if (status === 200) return
-  throw new UsageError(
-    `--ssh ${name}: expected /readyz of the API through the connection, got ${status ?? problem}: sshd has to allow forwarding (AllowTcpForwarding)`,
-  )
-}
-
-/**
- * The API is ready there: if it does not answer here, something stands between.
- *
- * @param {string} origin
- * @param {Host} host
- */
-async function checkPort(origin, { name, address, port }) {
-  const { status, problem } = await ask(`${origin}/openapi.json`)
-  if (status === 200) return
-  throw new UsageError(
-    `--ssh ${name}: expected the API on port ${port} of ${address}, which is ready there, to answer here, got ${status ?? problem}: ` +
-      `open TCP ${port} to this machine (security group, firewall), or tell another way: --ssh-port, --ssh-address`,
-  )
+  throw new UsageError(`--ssh ${name}: expected ${what}, got ${status ?? problem}: ${mend}`)
 }
 
 /** @param {string} url @returns {Promise<{ status: number | null, problem: string }>} */

@@ -9,14 +9,15 @@ export const HOSTS_FLAGS = {
   'load-hosts': {
     value: 'U@A,U@B',
     about: 'load from these, by ssh: vegeta on each (open loop) or workers of locust (closed)',
-    parse: hosts,
+    // What begins with a dash would be an option of ssh.
+    parse: listOf((host) => /^[^-\s][^\s]*$/.test(host)),
     expected: 'hosts as ssh takes them, each once, such as user@a,user@b',
   },
   'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
   'local-addresses': {
     value: 'A,B',
     about: 'of this machine, that connections come from in turn, where ports are the limit (paced, vegeta)',
-    parse: addresses,
+    parse: listOf((address) => net.isIP(address) > 0),
     expected: 'IP addresses, each once, such as 10.0.0.5,10.0.0.6',
   },
 }
@@ -40,54 +41,42 @@ const BY_ADDRESSES = ['paced', 'vegeta']
  * @property {string | null} [ssh_config]
  * @property {string[]} [local_addresses]
  */
-export function originOf(
-  flags,
-  { drivers, connections, urls },
-  { byHosts = BY_HOSTS, target = '--url or --ssh' } = {},
-) {
+export function originOf(flags, load, { byHosts = BY_HOSTS, target = '--url or --ssh' } = {}) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
   if (ssh_config !== null && !load_hosts && !flags.ssh) throw new UsageError('--ssh-config: requires --load-hosts')
   if (load_hosts) {
     if (local_addresses) throw new UsageError('--local-addresses: cannot be combined with --load-hosts')
-    refuseOthers('--load-hosts', drivers, byHosts)
-    if (urls.includes(null)) {
+    refuseMisfits('--load-hosts', load_hosts, load, byHosts)
+    if (load.urls.includes(null)) {
       throw new UsageError(`--load-hosts: requires ${target}: the local API listens on loopback alone`)
     }
-    refuseFew('--load-hosts', load_hosts, connections)
     return { load_hosts, ssh_config }
   }
   if (!local_addresses) return {}
-  refuseOthers('--local-addresses', drivers, BY_ADDRESSES)
-  refuseFew('--local-addresses', local_addresses, connections)
+  refuseMisfits('--local-addresses', local_addresses, load, BY_ADDRESSES)
   return { local_addresses }
 }
 
-/** @param {string} flag @param {string[]} drivers @param {string[]} known */
-function refuseOthers(flag, drivers, known) {
+/**
+ * @param {string} flag
+ * @param {string[]} places
+ * @param {{ drivers: string[], connections: number }} load
+ * @param {string[]} known drivers that can load from them
+ */
+function refuseMisfits(flag, places, { drivers, connections }, known) {
   const other = drivers.find((name) => !known.includes(name))
-  if (!other) return
-  const names = known.map((name) => `${name} (${DRIVERS[name].loop} loop)`).join(' or ')
-  throw new UsageError(`${flag}: expected --driver ${names}, got ${other}`)
-}
-
-/** @param {string} flag @param {string[]} places @param {number} connections */
-function refuseFew(flag, places, connections) {
+  if (other) {
+    const names = known.map((name) => `${name} (${DRIVERS[name].loop} loop)`).join(' or ')
+    throw new UsageError(`${flag}: expected --driver ${names}, got ${other}`)
+  }
   if (connections >= places.length) return
   throw new UsageError(`${flag}: expected a connection for each of the ${places.length}, got ${connections}`)
 }
 
-/** What begins with a dash would be an option of ssh. @param {string} text */
-function hosts(text) {
-  return each(text, (host) => /^[^-\s][^\s]*$/.test(host))
-}
-
-/** @param {string} text */
-function addresses(text) {
-  return each(text, (address) => net.isIP(address) > 0)
-}
-
-/** @param {string} text @param {(part: string) => boolean} isFine */
-function each(text, isFine) {
-  const parts = text.split(',')
-  return parts.every((part, i) => isFine(part) && parts.indexOf(part) === i) ? parts : undefined
+/** A list of different values, of which each is fine. @param {(part: string) => boolean} isFine */
+function listOf(isFine) {
+  return (/** @type {string} */ text) => {
+    const parts = text.split(',')
+    return parts.every((part, i) => isFine(part) && parts.indexOf(part) === i) ? parts : undefined
+  }
 }

@@ -80,13 +80,12 @@ export async function prepareHosts({ driver, hosts, config, signal, note }) {
   note(`making ${hosts.join(' and ')} ready …`)
   const version = await DRIVERS[driver].version()
   const prepare = driver === 'locust' ? prepareLocust : prepareVegeta
-  const settled = await Promise.allSettled(
-    hosts.map((host) => onHost(host, { config, signal, ...prepare({ host, version, note }) })),
-  )
+  const prepared = hosts.map((host) => onHost(host, { config, signal, ...prepare({ host, version, note }) }))
+  await Promise.allSettled(prepared)
   signal.throwIfAborted()
-  const failed = settled.find((one) => one.status === 'rejected')
-  if (failed) throw new UsageError(failed.reason.message)
-  return settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  return Promise.all(prepared).catch((error) => {
+    throw new UsageError(error.message)
+  })
 }
 
 /**
@@ -179,8 +178,9 @@ try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
         ['program', 'missing', 'foreign'].map((word) => remote.heard(word).then((rest) => ({ word, rest }))),
       )
       if (found.word === 'foreign') {
+        const expected = `expected ${found.rest.join(' ')} there to belong to the user that ssh logs in as`
         throw new UsageError(
-          `--load-hosts ${host}: expected ${found.rest.join(' ')} there to belong to the user that ssh logs in as, and to be writable by nobody else: chmod go-w it, or set XDG_CACHE_HOME there`,
+          `--load-hosts ${host}: ${expected}, and to be writable by nobody else: chmod go-w it, or set XDG_CACHE_HOME there`,
         )
       }
       if (found.word === 'missing') {
@@ -207,10 +207,7 @@ try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
   }
 }
 
-/**
- * @param {{ host: string, version: string }} options
- * @returns {Preparation}
- */
+/** @param {{ host: string, version: string }} options @returns {Preparation} */
 function prepareLocust({ host, version }) {
   return {
     setup: `

@@ -1,16 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import path from 'node:path'
 
 /**
@@ -44,7 +34,7 @@ export async function install({ cache, code, modules, files, packages }) {
   let step = 'copy'
   const [wanted, brought] = [path.join(cache, code), path.join(cache, modules)]
   try {
-    mkdirSync(cache, { recursive: true, mode: 0o700 })
+    fs.mkdirSync(cache, { recursive: true, mode: 0o700 })
     refuseForeign(cache)
     removeOld(cache, [code, modules])
     await complete(brought, async (folder) => {
@@ -55,7 +45,7 @@ export async function install({ cache, code, modules, files, packages }) {
     step = 'copy'
     await complete(wanted, async (folder) => {
       write(folder, files)
-      symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
+      fs.symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
     })
     return {}
   } catch (error) {
@@ -68,18 +58,18 @@ export async function install({ cache, code, modules, files, packages }) {
 /** @param {string} target @param {(folder: string) => Promise<void>} fill */
 async function complete(target, fill) {
   const folder = `${target}.${process.pid}`
-  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const remove = () => fs.rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
   try {
-    if (!existsSync(target)) {
-      mkdirSync(folder)
+    if (!fs.existsSync(target)) {
+      fs.mkdirSync(folder)
       await fill(folder)
-      renameSync(folder, target)
+      fs.renameSync(folder, target)
     }
-    utimesSync(target, new Date(), new Date())
+    fs.utimesSync(target, new Date(), new Date())
   } catch (error) {
     // Unless another lab was faster.
-    if (!existsSync(target)) throw error
+    if (!fs.existsSync(target)) throw error
   } finally {
     process.off('exit', remove)
     remove()
@@ -113,14 +103,14 @@ async function textOf(stream) {
 function write(folder, files) {
   for (const [name, text] of Object.entries(files)) {
     const file = path.join(folder, name)
-    mkdirSync(path.dirname(file), { recursive: true })
-    writeFileSync(file, text)
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    fs.writeFileSync(file, text)
   }
 }
 
 /** Whoever may write there has his programs run by us. @param {string} cache */
 function refuseForeign(cache) {
-  const { uid, mode } = statSync(cache)
+  const { uid, mode } = fs.statSync(cache)
   if (uid === process.getuid?.() && (mode & 0o022) === 0) return
   const found = `uid ${uid}, mode ${(mode & 0o777).toString(8)}`
   throw new Error(`${cache} has to be writable by its user alone (${found}): chmod go-w, or set XDG_CACHE_HOME there`)
@@ -128,11 +118,11 @@ function refuseForeign(cache) {
 
 /** @param {string} cache @param {string[]} needed */
 function removeOld(cache, needed) {
-  for (const name of readdirSync(cache).filter((entry) => OURS.test(entry) && !needed.includes(entry))) {
+  for (const name of fs.readdirSync(cache).filter((entry) => OURS.test(entry) && !needed.includes(entry))) {
     const folder = path.join(cache, name)
     // Another lab may be at it, too.
-    const used_ms = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
-    if (Date.now() - used_ms > KEPT_MS) rmSync(folder, { recursive: true, force: true })
+    const used_ms = fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - used_ms > KEPT_MS) fs.rmSync(folder, { recursive: true, force: true })
   }
 }
 

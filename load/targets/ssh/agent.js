@@ -1,16 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -27,6 +15,7 @@ import { pinSelf } from '../../system/processes.js'
 import { parsed } from '../../system/ssh/channel.js'
 import { limitFor } from '../../system/ssh/nofile.js'
 import { openLocal } from '../local.js'
+import { DATABASE_FILES } from '../ssh.js'
 
 /** @import { Target } from '../index.js' */
 
@@ -43,12 +32,9 @@ const ENDING_MS = 4000
 /** Of a log that the lab gets to see: a line per request would never end. */
 const LOG_BYTES = 2 ** 20
 
-/** Files that a database URL may name; they come with it. */
-const FILES = ['sslrootcert', 'sslcert', 'sslkey']
-
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 removeLeft()
-const folder = mkdtempSync(path.join(os.tmpdir(), `redline-agent-${process.pid}-`))
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), `redline-agent-${process.pid}-`))
 const logFile = path.join(folder, 'api.log')
 const planned = planCores()
 const cores = planned !== null && pinSelf(planned.others) ? planned : null
@@ -64,7 +50,7 @@ let ending = false
 /** What the lab asks for. @type {Record<string, (asked: any) => Promise<any>>} */
 const COMMANDS = {
   async start({ databaseUrl, files, env, port, address, ...asked }) {
-    rmSync(logFile, { force: true })
+    fs.rmSync(logFile, { force: true })
     const nofile = limitFor(asked.nofile)
     opening = openLocal({
       ...asked,
@@ -99,11 +85,11 @@ const COMMANDS = {
 
   /** For whoever starts the API with a file of his own. It goes with us. */
   async keep({ name, text }) {
-    writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 })
+    fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 })
   },
 
   async emptyLog() {
-    truncateSync(logFile)
+    fs.truncateSync(logFile)
   },
 
   facts: () => gatherFacts({ cores, database: null, signal: controller.signal }),
@@ -153,7 +139,7 @@ async function end() {
 }
 
 function leave() {
-  rmSync(folder, { recursive: true, force: true })
+  fs.rmSync(folder, { recursive: true, force: true })
   process.exit()
 }
 
@@ -167,10 +153,8 @@ function watch({ pid, url }) {
       const found = { process: use(), kernel: kernel?.end() }
       timer.stop()
       await timer.idle()
-      return {
-        process: found.process,
-        kernel: (await found.kernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {},
-      }
+      const ofKernel = await found.kernel?.({ sent: 0, completed: 0, lateness_ms: null })
+      return { process: found.process, kernel: ofKernel ?? {} }
     },
   }
 }
@@ -178,9 +162,9 @@ function watch({ pid, url }) {
 /** @param {string} databaseUrl @param {Record<string, string>} files text by parameter */
 function withFiles(databaseUrl, files) {
   const url = new URL(databaseUrl)
-  for (const name of FILES.filter((one) => files[one] !== undefined)) {
+  for (const name of DATABASE_FILES.filter((one) => files[one] !== undefined)) {
     const file = path.join(folder, `${name}.pem`)
-    writeFileSync(file, files[name], { mode: 0o600 })
+    fs.writeFileSync(file, files[name], { mode: 0o600 })
     url.searchParams.set(name, file)
   }
   return url.href
@@ -189,12 +173,12 @@ function withFiles(databaseUrl, files) {
 /** The last of what the API printed, once. */
 function sendLog() {
   try {
-    const log = openSync(logFile, 'r')
-    const cut = Math.max(0, fstatSync(log).size - LOG_BYTES)
-    const text = Buffer.alloc(fstatSync(log).size - cut)
-    readSync(log, text, 0, text.length, cut)
-    closeSync(log)
-    rmSync(logFile)
+    const log = fs.openSync(logFile, 'r')
+    const cut = Math.max(0, fs.fstatSync(log).size - LOG_BYTES)
+    const text = Buffer.alloc(fs.fstatSync(log).size - cut)
+    fs.readSync(log, text, 0, text.length, cut)
+    fs.closeSync(log)
+    fs.rmSync(logFile)
     say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
   } catch {
     // It did not come so far as to print anything.
@@ -203,11 +187,11 @@ function sendLog() {
 
 /** Of agents that were killed, what they could not remove: a key may be among it. */
 function removeLeft() {
-  for (const name of readdirSync(os.tmpdir())) {
+  for (const name of fs.readdirSync(os.tmpdir())) {
     const [, pid] = /^redline-agent-(\d+)-/.exec(name) ?? []
-    if (!pid || existsSync(`/proc/${pid}`)) continue
+    if (!pid || fs.existsSync(`/proc/${pid}`)) continue
     const left = path.join(os.tmpdir(), name)
-    const found = lstatSync(left, { throwIfNoEntry: false })
-    if (found?.uid === process.getuid?.()) rmSync(left, { recursive: true, force: true })
+    const found = fs.lstatSync(left, { throwIfNoEntry: false })
+    if (found?.uid === process.getuid?.()) fs.rmSync(left, { recursive: true, force: true })
   }
 }
