@@ -189,9 +189,11 @@ const CASES = [
     argv: ['--duration', '10m'],
     serve: leaking(createService({ capacity_rps: 5000 }), 12),
     pictures: ['memory', 'files'],
-    holds: (t, { stdout }) => {
-      t.match(stdout, /- Memory \(RSS\): 80 to 82 MiB, 12\.0 MiB per hour/)
-      t.match(stdout, /- Open files: 88 to 88, 0\.0 per hour/)
+    holds: (t, { run, records, stdout }) => {
+      const [memory, files] = soak.analyse(run.plan, records, run).growths
+      near(t, memory.per_hour, 12, 0.01, 'MiB per hour')
+      t.match(files, { least: 88, most: 88, per_hour: 0 })
+      t.match(stdout, 'Memory (RSS): 80 to 82 MiB, 12.0 MiB per hour. Open files: 88 to 88, 0.0 per hour.')
     },
   },
   {

@@ -1,23 +1,19 @@
-import { markdownTable } from 'markdown-table'
 import { isValid, nextRung } from '../../../load/capacity/ladder.js'
-import { duration, helpText, wholeNumber } from '../../../load/command/flags.js'
-import { count, milliseconds } from '../../../load/report/format.js'
-import { runOld, settingsLine, whereAndWhen } from '../../../load/run/old.js'
-import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
+import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { answer, drawn, table } from '../../../load/report/blocks.js'
+import { count, milliseconds, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 
 /**
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { Report } from '../../../load/report/old/write.js'
- * @import { Plan, Step } from '../../../load/run/experiment.js'
+ * @import { Experiment, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Verb } from '../../../load/run/shell.js'
  */
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
 const TIMEOUT_S = 10
 
-/** The load is cut into trials, each a sample. Those of the first fifth are the start, and no part of the slope. */
+/** The load is cut into trials, each a sample. Those of the first fifth are the start, and do not count for the slope. */
 const SAMPLE_S = 30
 const MIN_SAMPLES = 3
 const START_SHARE = 0.2
@@ -26,69 +22,46 @@ const START_SHARE = 0.2
 const MIN_STEADY_SAMPLES = 4
 const SECONDS_PER_HOUR = 3600
 
-const FLAGS = {
-  duration: {
-    value: 'TIME',
-    about: `of the whole load (default ${DEFAULTS.duration / 60_000}m)`,
-    parse: duration,
-    expected: 'a time such as 30s, 10m or 90m',
-  },
-  rate: { value: 'N', about: `requests/s, open loop (default ${DEFAULTS.rate})`, ...wholeNumber(1, 100_000) },
-  connections: { value: 'N', about: `connections (default ${DEFAULTS.connections})`, ...wholeNumber(1, 10_000) },
-  ...RUN_FLAGS,
-}
-
-const EXAMPLES = `  npm run soak                      half an hour
-  npm run soak -- --duration 5m --rate 5000`
-
-/** @type {Report} */
-const REPORT = { markdown: report, sentence, pictures }
-
-/**
- * `npm run soak`: does anything grow that should not? Memory and open files under a steady load, and their slope.
- *
- * @type {Verb}
- */
+/** Does anything grow that should not? Memory and open files under a steady load, and their slope. @type {Experiment} */
 export const soak = {
+  name: 'soak',
   about: 'does memory or the number of open files grow under a steady load?',
-  report: REPORT,
-  help: helpText('npm run soak -- [flags]\n\nDo memory or open files grow under a steady load?', FLAGS, EXAMPLES),
-
-  async run(argv, io) {
-    const { results, run, plan, json, databaseUrl } = openRun('soak', FLAGS, argv, planOf)
-    const next = (/** @type {Records} */ records) => nextStep(plan, records)
-    const answer = (/** @type {Records} */ records) => ({
-      capacity: null,
-      limit: null,
-      problem: problemOf(plan, records),
-    })
-    const ended = await runOld({ run, plan, results, databaseUrl, next, answer, report: REPORT }, io)
-    const text = [soakTable(ended.records), slopes(ended.records)].join('\n\n')
-    return { ...ended, text, folder: results.folder, json }
+  flags: {
+    duration: durationFlag(`of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
+    rate: { value: 'N', about: `requests/s, open loop (default ${DEFAULTS.rate})`, ...wholeNumber(1, 100_000) },
+    connections: { value: 'N', about: `connections (default ${DEFAULTS.connections})`, ...wholeNumber(1, 10_000) },
   },
+  examples: `  npm run soak                      half an hour
+  npm run soak -- --duration 5m --rate 5000`,
+  plan(flags) {
+    const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...flags }
+    const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / SAMPLE_S))
+    const plan = localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S })
+    return { ...plan, rates_rps: [rate], connections: [connections], samples }
+  },
+  design,
+  analyse: (plan, records) => ({
+    problem: problemOf(plan, records),
+    growths: records.length === 0 ? [] : growthsOf(records),
+    records,
+  }),
+  report: ({ growths, records }) => [
+    answer(growths.length === 0 ? 'Nothing was measured.' : growths.map(growthText).join(' ')),
+    ...growths.map((/** @type {Growth} */ growth) => drawn(growthPicture(growth))),
+    samplesTable(records),
+  ],
+  older: { verb: 'soak', at: () => ({ phase: 'sample' }) },
 }
 
-/** @typedef {TrialRecord[]} Records */
-
-/** @typedef {Plan & { samples: number }} SoakPlan */
-
-/** @param {Record<string, any>} flags @returns {SoakPlan} */
-function planOf(flags) {
-  const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...flags }
-  const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / SAMPLE_S))
-  const plan = localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S })
-  return { ...plan, rates_rps: [rate], connections: [connections], samples }
-}
-
-/** @param {SoakPlan} plan @param {Records} records @returns {Step | null} */
-function nextStep({ duration_s, rates_rps, connections: [connections], samples }, records) {
+/** @param {Plan & { samples: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
+function design({ duration_s, rates_rps, connections: [connections], samples }, records) {
   const rung = { rate_rps: rates_rps?.[0] ?? 1, connections }
   if (!nextRung(Array(samples).fill(rung), records)) return null
   const load = { driver: 'paced', loop: /** @type {const} */ ('open'), warmup_s: 0, duration_s, ...rung }
-  return { experiment: 'soak', cell: null, left_s: (samples - records.length) * duration_s, load }
+  return { at: { phase: 'sample' }, cell: null, left_s: (samples - records.length) * duration_s, load }
 }
 
-/** @param {SoakPlan} plan @param {Records} records */
+/** @param {{ samples: number }} plan @param {TrialRecord[]} records */
 function problemOf({ samples }, records) {
   const bad = records.find(({ outcome }) => outcome.verdict === 'fail')
   if (bad) return `trial ${bad.trial} was no success: ${bad.outcome.because}`
@@ -97,7 +70,47 @@ function problemOf({ samples }, records) {
 }
 
 /**
- * Least squares through what follows the start.
+ * How memory and open files developed.
+ *
+ * @param {TrialRecord[]} records at least one
+ *
+ * @typedef {object} Growth
+ * @property {'memory' | 'files'} what
+ * @property {number} least
+ * @property {number} most
+ * @property {number | null} per_hour null: too few samples for a slope
+ * @property {[number, number][]} points seconds since the start, and MiB or files
+ */
+function growthsOf(records) {
+  return [
+    growthOf('memory', records, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20),
+    growthOf('files', records, ({ probes }) => Number(probes.api.open_files)),
+  ]
+}
+
+/** @param {Growth['what']} what @param {TrialRecord[]} records @param {(record: TrialRecord) => number} amount @returns {Growth} */
+function growthOf(what, records, amount) {
+  const start_ms = Date.parse(records[0].started_at)
+  const samples = records.map((record) => ({
+    pid: record.target.pid,
+    at_s: (Date.parse(record.started_at) - start_ms) / 1000,
+    value: amount(record),
+  }))
+  // A run that was resumed has a new process, whose memory starts from below.
+  const own = samples.filter(({ pid }) => pid === samples.at(-1)?.pid)
+  const per_s = slopeOf(own)
+  const values = own.map(({ value }) => value)
+  return {
+    what,
+    least: Math.min(...values),
+    most: Math.max(...values),
+    per_hour: per_s === null ? null : per_s * SECONDS_PER_HOUR,
+    points: samples.map(({ at_s, value }) => [at_s, value]),
+  }
+}
+
+/**
+ * Least squares through the samples that follow the start.
  *
  * @param {{ at_s: number, value: number }[]} samples
  * @returns {number | null} per second; null: too few
@@ -112,96 +125,48 @@ export function slopeOf(samples) {
   return below === 0 ? null : above / below
 }
 
-/** @param {Records} records */
-function slopes(records) {
-  if (records.length === 0) return '- Nothing was measured.'
-  const lines = [
-    slopeLine('Memory (RSS)', records, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20, 'MiB'),
-    slopeLine('Open files', records, ({ probes }) => Number(probes.api.open_files), ''),
-  ]
-  return lines.join('\n')
+const SHOWN = /** @type {const} */ ({
+  memory: {
+    name: 'Memory (RSS)',
+    unit: ' MiB',
+    title: 'Memory over time',
+    about: 'Memory of the service (RSS) at the end of each sample.',
+    y: { title: 'RSS', unit: 'mib' },
+  },
+  files: {
+    name: 'Open files',
+    unit: '',
+    title: 'Open files over time',
+    about: 'Files and sockets that the service had open.',
+    y: { title: 'open files', unit: 'number' },
+  },
+})
+
+/** @param {Growth} growth */
+function growthText({ what, least, most, per_hour }) {
+  const { name, unit } = SHOWN[what]
+  const slope = per_hour === null ? 'too few samples for a slope' : `${per_hour.toFixed(1)}${unit} per hour`
+  return `${name}: ${Math.round(least)} to ${Math.round(most)}${unit}, ${slope}.`
 }
 
-/** @param {string} name @param {Records} records @param {(record: Records[0]) => number} value @param {string} unit */
-function slopeLine(name, records, value, unit) {
-  // A run that was resumed has a new process, which starts from below.
-  const own = records.filter(({ target }) => target.pid === records.at(-1)?.target.pid)
-  const samples = own.map((record) => ({ at_s: Date.parse(record.started_at) / 1000, value: value(record) }))
-  const slope = slopeOf(samples)
-  const values = samples.map((sample) => Math.round(sample.value))
-  const range = `${Math.min(...values)} to ${Math.max(...values)}${unit && ` ${unit}`}`
-  const text =
-    slope === null ? 'too few samples for a slope' : `${(slope * SECONDS_PER_HOUR).toFixed(1)} ${unit} per hour`
-  return `- ${name}: ${range}, ${text.replace('  ', ' ')}`
+/** @param {Growth} growth @returns {Picture} */
+function growthPicture({ what, points }) {
+  const { title, about, y } = SHOWN[what]
+  const x = { title: 'seconds since the start', unit: /** @type {const} */ ('s') }
+  return { name: what, title, about, form: { kind: 'xy', x, y, series: [{ name: y.title, points, as: 'both' }] } }
 }
 
-/** @param {Records} records */
-function soakTable(records) {
+/** @param {TrialRecord[]} records */
+function samplesTable(records) {
   const head = ['sample', 'answered', 'p50', 'p99', 'API core', 'RSS', 'open files']
-  const rows = records.map(({ trial, traffic, probes }) => [
+  const rows = records.map(({ trial, traffic, probes: { api } }) => [
     String(trial),
     count(traffic.completed),
     milliseconds(traffic.latency_ms?.p50),
     milliseconds(traffic.latency_ms?.p99),
-    `${Math.round(Number(probes.api.cpu_core_ratio) * 100)} %`,
-    `${Math.round(Number(probes.api.rss_bytes) / 2 ** 20)} MiB`,
-    String(probes.api.open_files),
+    wholePercent(api.cpu_core_ratio),
+    `${Math.round(Number(api.rss_bytes) / 2 ** 20)} MiB`,
+    String(api.open_files),
   ])
-  return markdownTable([head, ...rows], { align: head.map(() => 'r') })
-}
-
-/** @param {any} run @param {Records} records */
-function report(run, records) {
-  return `${[
-    `# Redline soak: ${run.run_id}`,
-    ...(run.problem ? [`No trustworthy answer: ${run.problem}.`] : []),
-    slopes(records),
-    soakTable(records),
-    ...[settingsLine(records)].filter(Boolean),
-    whereAndWhen(run),
-  ].join('\n\n')}\n`
-}
-
-/** @param {any} run @param {Records} records */
-function sentence({ problem }, records) {
-  if (records.length === 0) return 'Nothing was measured.'
-  const found = slopes(records).replace(/^- /gm, '').split('\n').join('. ')
-  return `${problem ? `No trustworthy answer: ${problem}. ` : ''}${found}.`
-}
-
-/** @param {any} _ @param {Records} records @returns {Picture[]} */
-function pictures(_, records) {
-  const start_ms = Date.parse(records[0]?.started_at)
-  const points = (/** @type {(record: Records[0]) => number} */ value) =>
-    records.map(
-      (record) => /** @type {[number, number]} */ ([(Date.parse(record.started_at) - start_ms) / 1000, value(record)]),
-    )
-  const x = { title: 'seconds since the start', unit: /** @type {const} */ ('s') }
-  const memory = points(({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20)
-  const files = points(({ probes }) => Number(probes.api.open_files))
-  if (records.length === 0) return []
-  return [
-    {
-      name: 'memory',
-      title: 'Memory over time',
-      about: 'Memory of the service (RSS) at the end of each sample.',
-      form: {
-        kind: 'xy',
-        x,
-        y: { title: 'RSS', unit: 'mib' },
-        series: [{ name: 'memory', points: memory, as: 'both' }],
-      },
-    },
-    {
-      name: 'files',
-      title: 'Open files over time',
-      about: 'Files and sockets that the service had open.',
-      form: {
-        kind: 'xy',
-        x,
-        y: { title: 'open files', unit: 'number' },
-        series: [{ name: 'open files', points: files, as: 'both' }],
-      },
-    },
-  ]
+  return table(head, rows, { name: 'samples', align: head.map(() => 'r') })
 }
