@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { UsageError } from '../../../load/command/flags.js'
-import { openSide } from '../../../tuning/experiments/compare/sides.js'
+import { openSide } from '../../../tuning/knobs/sides.js'
 import { temporaryFolder } from '../../support/lab.js'
 
 t.test('a side that cannot be set ends the run with one line, instead of asking for it for ever', async (t) => {

@@ -6,7 +6,7 @@ import { generatorShare } from '../../stats/generator-share.js'
 /**
  * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Side } from './sides.js'
+ * @import { Side } from '../../knobs/sides.js'
  */
 
 /** The ladder of workers, each with a cap of its own, until one brings less than this. */

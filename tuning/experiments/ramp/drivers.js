@@ -3,7 +3,7 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 
 /**
  * @import { Driver } from '../../../load/generators/drivers/index.js'
- * @import { Side } from '../compare/sides.js'
+ * @import { Side } from '../../knobs/sides.js'
  * @import { RampPlan } from './steps.js'
  */
 

@@ -1,5 +1,5 @@
 import { count, decimal, milliseconds, NONE } from '../../../load/report/format.js'
-import { labelOf } from '../compare/sides.js'
+import { labelOf } from '../../knobs/sides.js'
 import { boundOf, fellBehind, isFull, mainOf } from './findings.js'
 
 /**

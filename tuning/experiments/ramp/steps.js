@@ -6,7 +6,7 @@ import { aroundCeiling, crossingOf, nextWorkers } from './climb.js'
  * @import { Entry } from '../../../load/generators/mix.js'
  * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Side } from '../compare/sides.js'
+ * @import { Side } from '../../knobs/sides.js'
  * @import { Climb, Rung } from './climb.js'
  * @import { Price } from './cost.js'
  */

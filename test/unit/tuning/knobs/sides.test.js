@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { pinningText } from '../../../../../load/run/bench.js'
-import { compare } from '../../../../../tuning/experiments/compare/compare.js'
-import { ignoredSetting, sideFlag } from '../../../../../tuning/experiments/compare/sides.js'
-import { caught } from '../../../../support/caught.js'
-import { temporaryFolder } from '../../../../support/lab.js'
-import { refuses } from '../../../../support/refusals.js'
+import { pinningText } from '../../../../load/run/bench.js'
+import { compare } from '../../../../tuning/experiments/compare/compare.js'
+import { ignoredSetting, sideFlag } from '../../../../tuning/knobs/sides.js'
+import { caught } from '../../../support/caught.js'
+import { temporaryFolder } from '../../../support/lab.js'
+import { refuses } from '../../../support/refusals.js'
 
 t.test('a side has settings that take effect, and no credentials in its URL', async (t) => {
   const folder = temporaryFolder(t)

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
-import { NotApplied } from '../../../load/command/errors.js'
-import { UsageError } from '../../../load/command/flags.js'
-import { httpUrl, URL_FLAG } from '../../../load/command/url-flag.js'
-import { openUrl } from '../../../load/targets/index.js'
-import { KNOBS } from '../../knobs/knobs.js'
-import { openCell } from '../../knobs/open-cell.js'
+import { NotApplied } from '../../load/command/errors.js'
+import { UsageError } from '../../load/command/flags.js'
+import { httpUrl, URL_FLAG } from '../../load/command/url-flag.js'
+import { openUrl } from '../../load/targets/index.js'
+import { KNOBS } from './knobs.js'
+import { openCell } from './open-cell.js'
 
 /**
- * @import { Place } from '../../../load/run/bench.js'
- * @import { Target } from '../../../load/targets/index.js'
+ * @import { Place } from '../../load/run/bench.js'
+ * @import { Target } from '../../load/targets/index.js'
  */
 
 /** What a run itself sets for the API: these in a file would have no effect. */
