@@ -8,7 +8,7 @@ import { temporaryFolder } from './lab.js'
  *
  * @param {any} t
  * @param {string} databaseUrl
- * @param {Record<string, string>} levels
+ * @param {Record<string, string | number>} levels
  */
 export function openUnpinned(t, databaseUrl, levels, env = process.env) {
   const logFile = path.join(temporaryFolder(t), 'api.log')

@@ -10,43 +10,43 @@ import { semiSpaceOf } from './means.js'
  */
 
 /**
- * What can be turned.
- *
  * @typedef {object} Knob
  * @property {keyof typeof MEANS} by how it is applied, and read back from what runs
  * @property {string} about one line
- * @property {string[]} levels the first is the default
+ * @property {Level[]} levels the first is the default
  * @property {string} expected completes "expected …"
- * @property {(level: string) => boolean} accepts
- * @property {(level: string) => string | null} [refusal] why a level that looks right is refused all the same
+ * @property {(text: string) => Level | undefined} parse undefined: not as expected
+ * @property {(text: string) => string | null} [refusal] why a level that looks right is refused
  * @property {boolean} advised a level of it may be recommended: it costs nothing but what is measured
+ *
+ * @typedef {string | number} Level
  */
 
 /** @type {Readonly<Record<string, Knob>>} */
 export const KNOBS = Object.freeze({
   // An exercise asks which mode shares statements: its list of knobs must not say.
   INSERT_MODE: { ...setting('INSERT_MODE', ['prepared', 'pipelined', 'single']), about: 'How rows are stored' },
-  POOL_MAX: setting('POOL_MAX', ['5', '10', '40', '80']),
-  POOL_CONNECT_TIMEOUT_MS: setting('POOL_CONNECT_TIMEOUT_MS', ['100', '30000']),
+  POOL_MAX: setting('POOL_MAX', [5, 10, 40, 80]),
+  POOL_CONNECT_TIMEOUT_MS: setting('POOL_CONNECT_TIMEOUT_MS', [100, 30000]),
   NOFILE: {
-    ...whole([...new Set([ownNofile(), '2000', '1024', '700'])], [32, 2 ** 31], 'open files, soft and hard'),
+    ...whole([...new Set([ownNofile(), 2000, 1024, 700])], [32, 2 ** 31], 'open files, soft and hard'),
     by: 'prlimit',
     refusal: (level) => (level.includes(':') ? SOFT_ALONE : null),
     advised: false,
   },
   SOFT_NOFILE: {
-    ...whole(['64'], [32, 2 ** 31], 'soft limit of open files alone'),
+    ...whole([64], [32, 2 ** 31], 'soft limit of open files alone'),
     by: 'soft limit',
     refusal: () => SOFT_ALONE,
     advised: false,
   },
-  BATCH_MAX_ROWS: setting('BATCH_MAX_ROWS', ['50', '5000']),
-  BATCH_SLOTS: setting('BATCH_SLOTS', ['1', '2', '8']),
-  LISTEN_BACKLOG: setting('LISTEN_BACKLOG', ['16', '4096']),
-  KEEP_ALIVE_TIMEOUT_MS: setting('KEEP_ALIVE_TIMEOUT_MS', ['5000']),
-  MAX_QUEUE_MS: setting('MAX_QUEUE_MS', ['0', '100']),
-  MAX_QUEUE_REQUESTS: setting('MAX_QUEUE_REQUESTS', ['100']),
-  MAX_LOOP_DELAY_MS: setting('MAX_LOOP_DELAY_MS', ['0']),
+  BATCH_MAX_ROWS: setting('BATCH_MAX_ROWS', [50, 5000]),
+  BATCH_SLOTS: setting('BATCH_SLOTS', [1, 2, 8]),
+  LISTEN_BACKLOG: setting('LISTEN_BACKLOG', [16, 4096]),
+  KEEP_ALIVE_TIMEOUT_MS: setting('KEEP_ALIVE_TIMEOUT_MS', [5000]),
+  MAX_QUEUE_MS: setting('MAX_QUEUE_MS', [0, 100]),
+  MAX_QUEUE_REQUESTS: setting('MAX_QUEUE_REQUESTS', [100]),
+  MAX_LOOP_DELAY_MS: setting('MAX_LOOP_DELAY_MS', [0]),
   CONNECTIONS: {
     ...choice(['kept', 'fresh'], "the clients' connections: kept, or a new one for each request"),
     by: 'generator',
@@ -58,12 +58,12 @@ export const KNOBS = Object.freeze({
     advised: false,
   },
   DB_DELAY_MS: {
-    ...whole(['0', '1', '5'], [0, 1000], 'a database that far away: each statement takes so much longer'),
+    ...whole([0, 1, 5], [0, 1000], 'a database that far away: each statement takes so much longer'),
     by: 'trigger',
     advised: false,
   },
   PGBOUNCER_POOL: {
-    ...whole(['0', '4', '20'], [0, 1000], 'PgBouncer before Postgres, with so many of its own; 0: none'),
+    ...whole([0, 4, 20], [0, 1000], 'PgBouncer before Postgres, with so many of its own; 0: none'),
     by: 'pgbouncer',
     advised: false,
   },
@@ -78,11 +78,11 @@ export const KNOBS = Object.freeze({
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
   SEMI_SPACE_MB: {
-    ...whole([semiSpaceOf(NODE_FLAGS) ?? '16', '16', '1'], [1, 1024], "V8's young generation (a half of it)"),
+    ...whole([Number(semiSpaceOf(NODE_FLAGS) ?? 16), 16, 1], [1, 1024], "V8's young generation (a half of it)"),
     by: 'flag',
   },
   NODE: {
-    ...whole([...new Set([ownMajor(), '20', '22', '24', '26'])], [20, 99], 'version of Node for the API, from npm'),
+    ...whole([...new Set([ownMajor(), 20, 22, 24, 26])], [20, 99], 'version of Node for the API, from npm'),
     by: 'node',
   },
 })
@@ -90,10 +90,10 @@ export const KNOBS = Object.freeze({
 const SOFT_ALONE = 'Node raises its soft limit to the hard one at start, so a lower soft one alone would change nothing'
 
 /**
- * `POOL_MAX=5,10` -> { name: 'POOL_MAX', levels: ['5', '10'] }.
+ * `POOL_MAX=5,10` -> { name: 'POOL_MAX', levels: [5, 10] }.
  *
  * @param {string} text
- * @returns {{ name: string, levels: string[] }}
+ * @returns {{ name: string, levels: Level[] }}
  * @throws {UsageError}
  */
 export function parseKnob(text) {
@@ -104,42 +104,45 @@ export function parseKnob(text) {
       `--knob: expected NAME=LEVEL,LEVEL with one of ${Object.keys(KNOBS).join(', ')}, got "${text}"`,
     )
   }
-  const levels = list.split(',')
-  for (const level of levels) {
-    const refusal = knob.refusal?.(level)
-    if (refusal) throw new UsageError(`--knob: expected ${name} to be ${knob.expected}, got "${level}": ${refusal}`)
-    if (!knob.accepts(level)) throw new UsageError(`--knob: expected ${name} to be ${knob.expected}, got "${level}"`)
-  }
+  const levels = list.split(',').map((level) => levelOf(name, knob, level))
   if (new Set(levels).size < levels.length)
     throw new UsageError(`--knob: expected each level of ${name} once, got ${list}`)
   return { name, levels }
 }
 
-/** A setting of the API. @param {keyof typeof SETTINGS} name @param {string[]} others levels beside the default @returns {Knob} */
+/** @param {string} name @param {Knob} knob @param {string} text */
+function levelOf(name, { parse, refusal, expected }, text) {
+  const level = parse(text)
+  const because = refusal?.(text)
+  if (level !== undefined && !because) return level
+  throw new UsageError(`--knob: expected ${name} to be ${expected}, got "${text}"${because ? `: ${because}` : ''}`)
+}
+
+/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels beside the default @returns {Knob} */
 function setting(name, others) {
   /** @type {Setting} */
   const { default: byDefault, min, max, about } = SETTINGS[name]
-  const levels = [String(byDefault), ...others]
-  return min === undefined || max === undefined ? choice(levels, about) : whole(levels, [min, max], about)
+  const levels = [/** @type {Level} */ (byDefault), ...others]
+  return min === undefined || max === undefined
+    ? choice(levels.map(String), about)
+    : whole(levels.map(Number), [min, max], about)
 }
 
-/** @param {string[]} levels @param {[number, number]} range @param {string} about @returns {Knob} */
+/** @param {number[]} levels @param {[number, number]} range @param {string} about @returns {Knob} */
 function whole(levels, [min, max], about) {
-  const { parse, expected } = wholeNumber(min, max)
-  return { by: 'environment', about, levels, expected, accepts: (level) => parse(level) !== undefined, advised: true }
+  return { by: 'environment', about, levels, ...wholeNumber(min, max), advised: true }
 }
 
 /** @param {string[]} levels @param {string} about @returns {Knob} */
 function choice(levels, about) {
-  const { expected } = oneOf(levels)
-  return { by: 'environment', about, levels, expected, accepts: (level) => levels.includes(level), advised: true }
+  return { by: 'environment', about, levels, ...oneOf(levels), advised: true }
 }
 
-/** What a process that we start has without being told. */
+/** The limit of a process that we start without setting one. */
 function ownNofile() {
-  return String(nofileOf('self') ?? 1024)
+  return nofileOf('self') ?? 1024
 }
 
 function ownMajor() {
-  return process.versions.node.split('.')[0]
+  return Number(process.versions.node.split('.')[0])
 }

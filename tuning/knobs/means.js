@@ -6,7 +6,12 @@ import { nodeOf } from '../../load/system/node-versions.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 import { openSession } from './session.js'
 
-/** @import { Client } from 'pg' */
+/**
+ * @import { Client } from 'pg'
+ * @import { Place } from '../../load/run/bench.js'
+ * @import { Target } from '../../load/targets/index.js'
+ * @import { Level } from './knobs.js'
+ */
 
 const SEMI_SPACE = '--max-semi-space-size='
 
@@ -14,97 +19,79 @@ const SEMI_SPACE = '--max-semi-space-size='
 const DELAY_TOLERANCE_MS = 0.5
 
 /**
- * The ways to turn a knob.
+ * How a knob is turned.
  *
  * @typedef {object} Means
- * @property {(place: Place, name: string, level: string) => Place | Promise<Place>} [apply] to the place where the API is
- *   going to be started
- * @property {(place: Place, level: string) => Promise<() => Promise<void>>} [plant] around it; what it gives removes it
- * @property {(place: Place, level: string) => Promise<Between>} [between] started between the API and what it uses, of which
- *   what is planted sees nothing
- * @property {(name: string, level: string) => GeneratorPart} [load]
- * @property {(target: Target, place: Place, name: string, level: string) => string | Promise<string>} readBack the level
- *   that is in force
+ * @property {(place: Place, name: string, level: Level) => Place | Promise<Place>} [apply] to the place where the API will start
+ * @property {(place: Place, level: Level) => Promise<() => Promise<void>>} [plant] around the place; returns how to remove it
+ * @property {(place: Place, level: Level) => Promise<Between>} [between] started between the API and what it uses; it does not see
+ *   what is planted
+ * @property {(name: string, level: Level) => GeneratorPart} [load]
+ * @property {(target: Target, place: Place, name: string, level: Level) => string | Promise<string>} readBack the level in force
  *
- * @typedef {{ place: Place, settings: Record<string, string>, end: () => Promise<void> }} Between settings tell what it is
- *
+ * @typedef {{ place: Place, settings: Record<string, string>, end: () => Promise<void> }} Between settings describe it
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
- *
- * @typedef {import('../../load/run/bench.js').Place} Place
- * @typedef {import('../../load/targets/index.js').Target} Target
  */
 
 /** @satisfies {Record<string, Means>} */
 export const MEANS = {
-  /** A variable of the API, which says in its metrics what it took. */
+  /** An environment variable of the API, which reports in its metrics what it read. */
   environment: {
-    apply: (/** @type {Place} */ place, /** @type {string} */ name, /** @type {string} */ level) => {
-      return { ...place, env: { ...place.env, [name]: level } }
-    },
-    readBack: (/** @type {Target} */ { settings }, /** @type {Place} */ _, /** @type {string} */ name) => {
-      return String(settings[name])
-    },
+    apply: (place, name, level) => ({ ...place, env: { ...place.env, [name]: String(level) } }),
+    readBack: ({ settings }, _place, name) => String(settings[name]),
   },
 
-  /** Soft and hard limit of open files; the kernel says what the process has. */
+  /** Soft and hard limit of open files; the kernel reports what the process has. */
   prlimit: {
-    apply: (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
-      return { ...place, nofile: Number(level) }
-    },
-    readBack: (/** @type {Target} */ { settings }) => String(settings.NOFILE),
+    apply: (place, _name, level) => ({ ...place, nofile: Number(level) }),
+    readBack: ({ settings }) => String(settings.NOFILE),
   },
 
-  /** The soft limit alone. It is not read back as it was set, since Node raises it at start: what is read is its rise. */
+  /** The soft limit alone. Node raises it at startup, so the rise is what is read back. */
   'soft limit': {
-    apply: (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
-      return { ...place, nofile: `${level}:` }
-    },
-    readBack: (
-      /** @type {Target} */ { softNofile: soft, settings },
-      /** @type {Place} */ _,
-      /** @type {string} */ _name,
-      /** @type {string} */ level,
-    ) => {
-      return soft === settings.NOFILE ? level : `a soft limit of ${soft} beside a hard one of ${settings.NOFILE}`
+    apply: (place, _name, level) => ({ ...place, nofile: `${level}:` }),
+    readBack: ({ softNofile: soft, settings }, _place, _name, level) => {
+      return soft === settings.NOFILE
+        ? String(level)
+        : `a soft limit of ${soft} beside a hard one of ${settings.NOFILE}`
     },
   },
 
-  /** A flag of Node, which the kernel knows by the command line of the process. */
+  /** A flag of Node, which the kernel shows in the command line of the process. */
   flag: {
-    apply: (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
-      return { ...place, nodeFlags: [...(place.nodeFlags ?? []), SEMI_SPACE + level] }
-    },
-    readBack: (/** @type {Target} */ { words = [] }) => semiSpaceOf(words) ?? 'not set',
+    apply: (place, _name, level) => ({ ...place, nodeFlags: [...(place.nodeFlags ?? []), SEMI_SPACE + level] }),
+    readBack: ({ words = [] }) => semiSpaceOf(words) ?? 'not set',
   },
 
-  /** Another Node; the API says in its metrics which one runs it. */
+  /** Another version of Node; the API reports in its metrics which one runs it. */
   node: {
-    apply: async (/** @type {Place} */ place, /** @type {string} */ _, /** @type {string} */ level) => {
-      return { ...place, node: await (place.host ? place.host.ask('node', { major: level }) : nodeOf(level)) }
+    apply: async (place, _name, level) => {
+      const major = String(level)
+      return { ...place, node: await (place.host ? place.host.ask('node', { major }) : nodeOf(major)) }
     },
-    readBack: (/** @type {Target} */ { settings }) => String(settings.NODE).replace(/^v(\d+)\..*/, '$1'),
+    readBack: ({ settings }) => String(settings.NODE).replace(/^v(\d+)\..*/, '$1'),
   },
 
-  /** synchronous_commit of every session of the API; a session that is opened in the same way says what it has. */
+  /** A setting of every session of the API; a session that is opened in the same way reports it. */
   session: {
-    apply: (/** @type {Place} */ place, /** @type {string} */ name, /** @type {string} */ level) => {
+    apply: (place, name, level) => {
       const url = new URL(place.databaseUrl)
       const options = url.searchParams.get('options')
       const option = `-c ${name.toLowerCase()}=${level}`
       url.searchParams.set('options', options ? `${options} ${option}` : option)
       return { ...place, databaseUrl: url.href }
     },
-    readBack: async (/** @type {Target} */ _, /** @type {Place} */ place, /** @type {string} */ name) => {
+    readBack: async (_target, place, name) => {
       const setting = name.toLowerCase()
       const { rows } = await inSession(place.databaseUrl, (session) => session.query(`SHOW ${setting}`))
       return rows[0][setting]
     },
   },
 
-  /** A trigger that sleeps once per statement; an insert of no rows says how long it takes. */
+  /** A trigger that sleeps once per statement; an insert of no rows shows how long it takes. */
   trigger: {
-    plant: async (/** @type {Place} */ { databaseUrl }, /** @type {string} */ level) => {
-      if (level === '0') return async () => {}
+    plant: async ({ databaseUrl }, level) => {
+      if (Number(level) === 0) return async () => {}
       const statements = readFileSync(new URL('delay.sql', import.meta.url), 'utf8')
       const session = await openSession(databaseUrl)
       try {
@@ -117,35 +104,27 @@ export const MEANS = {
         await session.query('DROP FUNCTION pg_temp.redline_delay CASCADE').finally(() => session.end())
       }
     },
-    readBack: async (
-      /** @type {Target} */ _,
-      /** @type {Place} */ { databaseUrl },
-      /** @type {string} */ _name,
-      /** @type {string} */ level,
-    ) => {
+    readBack: async (_target, { databaseUrl }, _name, level) => {
       const took_ms = await inSession(databaseUrl, emptyInsert)
       // A difference of two times, each a little off: half of it is not nothing, and twice as much is not another level.
       const isInForce = took_ms >= Number(level) / 2 && took_ms < 2 * Number(level) + 10 * DELAY_TOLERANCE_MS
-      return isInForce ? level : took_ms.toFixed(1)
+      return isInForce ? String(level) : took_ms.toFixed(1)
     },
   },
 
-  /** A pool that many processes share, and which says itself how large it is. */
+  /** A pool that many processes share; it reports its own size. */
   pgbouncer: {
-    between: async (/** @type {Place} */ place, /** @type {string} */ level) => {
-      return level === '0' ? { place, settings: {}, end: async () => {} } : putPgbouncer(place, Number(level))
+    between: async (place, level) => {
+      return Number(level) === 0 ? { place, settings: {}, end: async () => {} } : putPgbouncer(place, Number(level))
     },
-    readBack: (
-      /** @type {Target} */ _,
-      /** @type {Place} */ { databaseUrl },
-      /** @type {string} */ _name,
-      /** @type {string} */ level,
-    ) => (level === '0' ? level : poolSizeOf(databaseUrl)),
+    readBack: (_target, { databaseUrl }, _name, level) => {
+      return Number(level) === 0 ? String(level) : poolSizeOf(databaseUrl)
+    },
   },
 
-  /** How the generator loads it, which is told with each trial and stands in its record. */
+  /** How the generator loads the API; each trial's record has it. */
   generator: {
-    apply: (/** @type {Place} */ place, /** @type {string} */ name, /** @type {string} */ level) => {
+    apply: (place, name, level) => {
       const { driver } = generatorPart(name, level)
       try {
         if (driver) DRIVERS[driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
@@ -155,16 +134,11 @@ export const MEANS = {
       return place
     },
     load: generatorPart,
-    readBack: (
-      /** @type {Target} */ _,
-      /** @type {Place} */ _place,
-      /** @type {string} */ _name,
-      /** @type {string} */ level,
-    ) => level,
+    readBack: (_target, _place, _name, level) => String(level),
   },
 }
 
-/** @param {string} name @param {string} level @returns {GeneratorPart} */
+/** @param {string} name @param {Level} level @returns {GeneratorPart} */
 function generatorPart(name, level) {
   if (name === 'CONNECTIONS') return { fresh_connections: level === 'fresh' }
   return level === 'paced' ? {} : { driver: 'vegeta', unbounded: level === 'vegeta-unbounded' }

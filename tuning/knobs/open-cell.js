@@ -6,22 +6,21 @@ import { MEANS } from './means.js'
 
 /**
  * @import { Place } from '../../load/run/bench.js'
+ * @import { Cell } from '../../load/run/experiment.js'
  * @import { Target } from '../../load/targets/index.js'
- * @import { Means } from './means.js'
+ * @import { GeneratorPart, Means } from './means.js'
  */
 
 /**
  * The API with its knobs turned, each read back.
  *
- * @param {Levels} levels
+ * @param {Cell} cell
  * @param {Place} place
- * @returns {Promise<Target>} its settings tell the knobs too
+ * @returns {Promise<Target>} its settings include the knobs
  * @throws {NotApplied} when a level could not be set, or is not what was read back
- *
- * @typedef {Record<string, string>} Levels by the name of the knob
  */
-export async function openCell(levels, place) {
-  const turned = Object.entries(levels).map(([name, level]) => {
+export async function openCell(cell, place) {
+  const turned = Object.entries(cell).map(([name, level]) => {
     return { name, level, means: /** @type {Means} */ (MEANS[KNOBS[name].by]) }
   })
   let where = place
@@ -54,7 +53,8 @@ export async function openCell(levels, place) {
     const settings = { ...target.settings, ...own }
     for (const { name, level, means } of turned) {
       const found = await means.readBack(target, where, name, level)
-      if (found !== level) throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)
+      if (found !== String(level))
+        throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)
       settings[name] = /^\d+$/.test(found) ? Number(found) : found
     }
     return { ...target, settings, stop }
@@ -64,9 +64,9 @@ export async function openCell(levels, place) {
   }
 }
 
-/** What the generator does differently for these levels. @param {Levels} levels */
-export function loadOf(levels) {
-  const parts = Object.entries(levels).map(([name, level]) => {
+/** What the generator does differently for this cell. @param {Cell} cell @returns {GeneratorPart} */
+export function loadOf(cell) {
+  const parts = Object.entries(cell).map(([name, level]) => {
     return /** @type {Means} */ (MEANS[KNOBS[name].by]).load?.(name, level) ?? {}
   })
   return Object.assign({}, ...parts)

@@ -97,7 +97,7 @@ function settingsOf(file) {
     if (KNOBS[name].by === 'generator') {
       throw new UsageError(`${file}: expected settings of the API, got ${name}, which is one of the generator`)
     }
-    if (!KNOBS[name].accepts(level)) {
+    if (KNOBS[name].parse(level) === undefined) {
       throw new UsageError(`${file}: expected ${name} to be ${KNOBS[name].expected}, got "${level}"`)
     }
   }

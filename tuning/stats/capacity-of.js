@@ -1,50 +1,55 @@
 import { answerOf, nextStep } from '../../load/capacity/capacity.js'
 import { foundSoFar } from '../../load/capacity/of-records.js'
+import { isSameCell } from '../../load/report/format.js'
 
 /**
- * @import { Plan, Step } from '../../load/run/experiment.js'
+ * @import { Cell, Plan, Step } from '../../load/run/experiment.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
  */
 
 /**
- * The search for the capacity, as `sweep` does it, of one cell among the trials of a larger run.
+ * The search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
  *
- * @param {string} phase stands before the experiment's name, so that a cell may be searched twice
- * @param {string} cell
+ * @param {string} of tells apart several searches of the same cell; becomes `at.of`
+ * @param {Cell | string} cell
  * @param {Plan} plan
  * @param {TrialRecord[]} records
  * @returns {Step | null}
  */
-export function capacityStep(phase, cell, plan, records) {
-  const step = nextStep(plan, ownOf(phase, cell, records))
-  return step && { ...step, at: undefined, experiment: `${phase}/${step.at?.phase}`, cell }
+export function capacityStep(of, cell, plan, records) {
+  const step = nextStep(plan, ownOf(of, cell, records))
+  if (!step) return null
+  if (typeof cell === 'string') return { ...step, at: undefined, experiment: `${of}/${step.at?.phase}`, cell }
+  return { ...step, at: { of, ...step.at }, cell }
+}
+
+/** @param {string} of @param {Cell | string} cell @param {Plan} plan @param {TrialRecord[]} records */
+export function capacityOf(of, cell, plan, records) {
+  return answerOf(plan, ownOf(of, cell, records))
 }
 
 /**
- * @param {string} phase
- * @param {string} cell
- * @param {Plan} plan
- * @param {TrialRecord[]} records
- */
-export function capacityOf(phase, cell, plan, records) {
-  return answerOf(plan, ownOf(phase, cell, records))
-}
-
-/**
- * The rate up to which a cell meets the SLO, without what else `capacityOf` says of it.
+ * The rate up to which a cell meets the SLO, without what else `capacityOf` finds.
  *
- * @param {string} phase
- * @param {string} cell
+ * @param {string} of
+ * @param {Cell | string} cell
  * @param {Plan} plan
  * @param {TrialRecord[]} records
  * @returns {number | null}
  */
-export function lowestOf(phase, cell, plan, records) {
-  return foundSoFar(plan, ownOf(phase, cell, records))?.low_rps ?? null
+export function lowestOf(of, cell, plan, records) {
+  return foundSoFar(plan, ownOf(of, cell, records))?.low_rps ?? null
 }
 
-/** @param {string} phase @param {string} cell @param {TrialRecord[]} records */
-function ownOf(phase, cell, records) {
-  const own = records.filter((record) => record.cell === cell && record.experiment.startsWith(`${phase}/`))
-  return own.map((record) => ({ ...record, cell: null, at: { phase: record.experiment.slice(phase.length + 1) } }))
+/** The trials of one search, as a sweep would have recorded them. @param {string} of @param {Cell | string} cell @param {TrialRecord[]} records */
+function ownOf(of, cell, records) {
+  if (typeof cell === 'string') return ownOfName(of, cell, records)
+  const own = records.filter((record) => record.at.of === of && isSameCell(record.cell, cell))
+  return own.map((record) => ({ ...record, cell: null }))
+}
+
+/** @param {string} of @param {string} cell @param {TrialRecord[]} records */
+function ownOfName(of, cell, records) {
+  const own = records.filter((record) => record.cell === cell && record.experiment.startsWith(`${of}/`))
+  return own.map((record) => ({ ...record, cell: null, at: { phase: record.experiment.slice(of.length + 1) } }))
 }

@@ -118,7 +118,7 @@ export function number(unit, least, most, { whole = true } = {}) {
 /**
  * `NAME=VALUE`, of some knobs.
  *
- * @param {Record<string, { about: string, accepts: (level: string) => boolean, expected: string }>} knobs
+ * @param {Record<string, { about: string, parse: (level: string) => string | number | undefined, expected: string }>} knobs
  * @returns {Kind} gives { name, level }
  */
 export function setting(knobs) {
@@ -127,7 +127,7 @@ export function setting(knobs) {
     parse: (text) => {
       const [, name, level] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
       const knob = name === undefined ? undefined : knobs[name.toUpperCase()]
-      return knob?.accepts(level) ? { name: name.toUpperCase(), level } : undefined
+      return knob?.parse(level) === undefined ? undefined : { name: name.toUpperCase(), level }
     },
     expected: () => `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
     choices: () => names.map((name) => `${name}: ${knobs[name].about} (${knobs[name].expected})`),

@@ -15,7 +15,7 @@ t.test(
     const { database } = await openHosts(t, ['database'])
     const { url } = await startPostgres(database)
     await applySchema(url)
-    const levels = { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' }
+    const levels = { INSERT_MODE: 'single', PGBOUNCER_POOL: 2 }
     const target = await openUnpinned(t, url, levels)
     t.strictSame(await statuses(target.url, 3), [201, 201, 201])
     await target.stop()

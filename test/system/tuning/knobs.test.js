@@ -10,7 +10,7 @@ import { newDatabase } from '../../support/postgres.js'
 
 const embedded = await newDatabase(t)
 
-/** @param {any} t @param {Record<string, string>} levels */
+/** @param {any} t @param {Record<string, string | number>} levels */
 function open(t, levels) {
   const logFile = path.join(temporaryFolder(t), 'api.log')
   return openCell(levels, { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile })
@@ -19,12 +19,12 @@ function open(t, levels) {
 t.test('knobs are turned by all means, and read back from what runs', async (t) => {
   const levels = {
     INSERT_MODE: 'prepared',
-    POOL_MAX: '3',
-    NOFILE: '300',
-    SEMI_SPACE_MB: '8',
-    DB_DELAY_MS: '20',
+    POOL_MAX: 3,
+    NOFILE: 300,
+    SEMI_SPACE_MB: 8,
+    DB_DELAY_MS: 20,
     SYNCHRONOUS_COMMIT: 'off',
-    NODE: process.versions.node.split('.')[0],
+    NODE: Number(process.versions.node.split('.')[0]),
     CONNECTIONS: 'fresh',
   }
   const target = await open(t, levels)
@@ -37,7 +37,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     DB_DELAY_MS: 20,
     SYNCHRONOUS_COMMIT: 'off',
   })
-  t.equal(NODE, Number(levels.NODE))
+  t.equal(NODE, levels.NODE)
   t.strictSame(loadOf(levels), { fresh_connections: true })
   await post(target.url, newUser())
   const start_ms = performance.now()
@@ -52,12 +52,12 @@ t.test('the first level of a knob is what the API has when nobody turns it', asy
   const target = await open(t, {})
   t.teardown(target.stop)
   for (const [name, { by, levels }] of Object.entries(KNOBS)) {
-    if (by === 'environment' || by === 'prlimit') t.equal(String(target.settings[name]), levels[0], name)
+    if (by === 'environment' || by === 'prlimit') t.equal(target.settings[name], levels[0], name)
   }
 })
 
 t.test('what cannot be set is not applied, and leaves nothing', async (t) => {
-  const tooMany = open(t, { DB_DELAY_MS: '5', NOFILE: '2000000000' })
+  const tooMany = open(t, { DB_DELAY_MS: 5, NOFILE: 2000000000 })
   await t.rejects(tooMany, new NotApplied())
   await t.rejects(tooMany, /prlimit|NOFILE/)
   const triggers = await rows(embedded.url, "SELECT 1 FROM pg_trigger WHERE tgname = 'redline_delay'", [])

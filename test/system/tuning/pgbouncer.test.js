@@ -14,7 +14,7 @@ t.test(
   { skip },
   async (t) => {
     const embedded = await newDatabase(t)
-    const levels = { INSERT_MODE: 'single', POOL_MAX: '10', DB_DELAY_MS: '20', PGBOUNCER_POOL: '2' }
+    const levels = { INSERT_MODE: 'single', POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2 }
     const target = await openUnpinned(t, embedded.url, levels)
     t.match(target.settings, { POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2, PGBOUNCER: /^\d+\.\d+/ })
 
@@ -38,7 +38,7 @@ t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async 
   const embedded = await newDatabase(t)
   const database = await openDatabase(embedded.url)
   t.teardown(database.close)
-  const target = await openUnpinned(t, database.url, { INSERT_MODE: 'single', PGBOUNCER_POOL: '2' })
+  const target = await openUnpinned(t, database.url, { INSERT_MODE: 'single', PGBOUNCER_POOL: 2 })
   t.teardown(target.stop)
   t.strictSame(await statuses(target.url, 3), [201, 201, 201])
   t.equal(await database.countRows(), 3)
@@ -47,7 +47,7 @@ t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async 
 
 t.test('what it does not pass on is not taken for set', { skip }, async (t) => {
   const embedded = await newDatabase(t)
-  const levels = { INSERT_MODE: 'single', SYNCHRONOUS_COMMIT: 'off', PGBOUNCER_POOL: '2' }
+  const levels = { INSERT_MODE: 'single', SYNCHRONOUS_COMMIT: 'off', PGBOUNCER_POOL: 2 }
   await t.rejects(
     openUnpinned(t, embedded.url, levels),
     new NotApplied('SYNCHRONOUS_COMMIT: expected off when it was read back, got on'),

@@ -41,7 +41,7 @@ export const PRESETS = {
 
   /** Every knob alone, at all its levels. */
   full: () => {
-    const all = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))
+    const all = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels: levels.map(String) }))
     const knobs = all.filter(({ levels }) => levels.length > 1)
     return { knobs, cells: oneAtATime(knobs).map(nameOf), blocks: 6, duration_ms: 2000 }
   },

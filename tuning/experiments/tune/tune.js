@@ -181,7 +181,7 @@ function articlePlan({
 function matrixPlan(flags) {
   const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, ...given } = flags
   if (flags.preset && knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
-  const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]()
+  const matrix = knob ? matrixOf(distinct(knob.map(parsed))) : PRESETS[preset]()
   if (matrix.cells.length > MAX_CELLS) {
     throw new UsageError(
       `--knob: expected at most ${MAX_CELLS} cells, got ${matrix.cells.length}; leave out a knob or levels`,
@@ -203,6 +203,12 @@ function matrixPlan(flags) {
     blocks: given.blocks ?? blocks,
     capacity_rps: given.capacity ?? null,
   }
+}
+
+/** @param {string} text */
+function parsed(text) {
+  const { name, levels } = parseKnob(text)
+  return { name, levels: levels.map(String) }
 }
 
 /** @param {{ name: string, levels: string[] }[]} knobs */

@@ -78,7 +78,7 @@ function refusesNothing(t, facts, measurements) {
       ...(isRate ? [] : [`${name}: ${loop} loop at ${rate_rps}/s`]),
       ...Object.entries(needed).flatMap(([knob, isThere]) => (!isThere && knob in levels ? [`${name}: ${knob}`] : [])),
       ...Object.entries(levels).flatMap(([knob, level]) =>
-        knob in KNOBS && !KNOBS[knob].accepts(level) ? [`${name}: ${knob}=${level}`] : [],
+        knob in KNOBS && KNOBS[knob].parse(String(level)) === undefined ? [`${name}: ${knob}=${level}`] : [],
       ),
     ]
   })
