@@ -11,9 +11,8 @@ const FREE_PIECES = 128
 const BYTES_PER_PIECE = 64
 
 /**
- * Collects a body in at most one buffer, so that its memory is bounded by the limit however many pieces it comes in: each
- * piece is a Buffer of its own, which takes a hundred bytes and more even if it holds one. The usual body is one piece and
- * is never copied.
+ * Collects a body in at most one buffer, which bounds its memory by the limit: each piece is a Buffer of its own, which takes a
+ * hundred bytes and more even if it holds one. The usual body is one piece and is never copied.
  *
  * @param {number} limitBytes
  */
@@ -81,10 +80,9 @@ export function boundPieces(req, refuse) {
 }
 
 /**
- * Makes Node's parser pass over the rest of what it has read, which may be ten thousand chunks more. Nothing stops it within a
- * read, but without its callback for bodies it needs well under a microsecond for a chunk. The callback is Node's own
- * (lib/_http_common.js, the same in Node 20 to 26) and not in the manual; where it is not found, the rest of this read is
- * slower, and no less safe.
+ * Makes Node's parser skip the rest of what it has read, perhaps ten thousand chunks. Nothing stops it within a read, but
+ * without its callback for bodies a chunk takes well under a microsecond. The callback is undocumented (lib/_http_common.js,
+ * the same in Node 20 to 26); where it is not found, the rest of this read is slower, and no less safe.
  *
  * @param {Socket} socket
  */

@@ -83,11 +83,7 @@ function readDotenv(file) {
   return values
 }
 
-/**
- * @param {string} name
- * @param {Setting} setting
- * @param {string | undefined} raw
- */
+/** @param {string} name @param {Setting} setting @param {string | undefined} raw */
 function settingValue(name, setting, raw) {
   // An empty value is how .env files and shells say "not set".
   if (raw === undefined || raw === '') return setting.default

@@ -33,11 +33,7 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
   return { isComplete, dropped: app.stats.inFlight }
 }
 
-/**
- * @param {Server} server
- * @param {Set<net.Socket>} sockets
- * @param {Pool} pool
- */
+/** @param {Server} server @param {Set<net.Socket>} sockets @param {Pool} pool */
 async function finish(server, sockets, pool) {
   // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
   // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.

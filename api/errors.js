@@ -72,11 +72,6 @@ export class RowRefused extends Error {
  */
 export function problemBody(error) {
   const { title, status } = PROBLEMS[error.code]
-  return JSON.stringify({
-    type: `urn:redline:problem:${error.code}`,
-    title,
-    status,
-    code: error.code,
-    detail: error.detail,
-  })
+  const { code, detail } = error
+  return JSON.stringify({ type: `urn:redline:problem:${code}`, title, status, code, detail })
 }

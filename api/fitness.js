@@ -54,15 +54,9 @@ export const FACTS = `
  * @property {Record<string, Column> | null} columns by name
  * @property {Ids | null} ids null: they come from no sequence
  *
- * @typedef {object} Column
- * @property {string} type
- * @property {boolean} is_integer
- * @property {boolean} is_text
- * @property {number | null} characters that fit; null: any number
- * @property {boolean} needs_value neither nullable nor with a default
- * @property {boolean} is_generated
- * @property {boolean} may_insert
- * @property {boolean} may_select
+ * @typedef {{ type: string, characters: number | null } & Record<ColumnFlag, boolean>} Column characters: that fit; null: any
+ *   number; needs_value: it has no default and takes no NULL
+ * @typedef {'is_integer' | 'is_text' | 'needs_value' | 'is_generated' | 'may_insert' | 'may_select'} ColumnFlag
  *
  * @typedef {object} Ids the sequence; whole numbers of up to 64 bits, as text
  * @property {string} first its minimum
@@ -75,12 +69,16 @@ export const FACTS = `
 
 /**
  * Ids that have to be left: an instance that stores 40,000 users a second needs 25 s for them, in which a load balancer
- * that looks every 10 s sees twice that it is time to stop.
+ * that looks every 10 s sees twice that it is time to stop. For a small sequence it is a hundredth of all its ids.
  */
 const ID_MARGIN = 1_000_000n
-
-/** A small sequence would be within that margin from its first id, so of all ids no more than a hundredth is kept. */
 const ID_MARGIN_DIVISOR = 100n
+
+const DETAILS = {
+  readOnly: 'expected a primary that takes writes, got a standby or default_transaction_read_only = on',
+  noTable: 'expected a table "users" on the search_path of this role; apply sql/schema.sql',
+  denied: 'expected INSERT on email and password, SELECT on id, and USAGE on the sequence of id',
+}
 
 /**
  * Decides whether a database can store users.
@@ -90,32 +88,17 @@ const ID_MARGIN_DIVISOR = 100n
  *   was expected here
  */
 export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
-  if (is_read_only) {
-    return {
-      status: 'the server is read-only',
-      detail: 'expected a primary that takes writes, got a standby or default_transaction_read_only = on',
-    }
-  }
+  if (is_read_only) return { status: 'the server is read-only', detail: DETAILS.readOnly }
   if (encoding !== 'UTF8') {
-    return {
-      status: 'the database encoding is not UTF8',
-      detail: `expected UTF8, got ${encoding}, which cannot represent every user; create the database with ENCODING 'UTF8'`,
-    }
+    const detail = `expected UTF8, got ${encoding}, which cannot represent every user; create the database with ENCODING 'UTF8'`
+    return { status: 'the database encoding is not UTF8', detail }
   }
-  if (!has_table) {
-    return {
-      status: 'the table users is missing',
-      detail: 'expected a table "users" on the search_path of this role; apply sql/schema.sql',
-    }
-  }
+  if (!has_table) return { status: 'the table users is missing', detail: DETAILS.noTable }
   const misfit = misfitOf(columns ?? {}) ?? orderOf(ids)
   if (misfit) return { status: 'the columns of users do not fit', detail: misfit }
   const { id, email, password } = /** @type {Record<string, Column>} */ (columns)
   if (!email.may_insert || !password.may_insert || !id.may_select || ids?.may_use === false) {
-    return {
-      status: 'no permission to store users',
-      detail: 'expected INSERT on email and password, SELECT on id, and USAGE on the sequence of id',
-    }
+    return { status: 'no permission to store users', detail: DETAILS.denied }
   }
   const few = ids && fewIds(ids)
   return few ? { status: 'the ids run out', detail: few } : null
@@ -143,22 +126,17 @@ function orderOf(ids) {
 }
 
 /**
- * Ids end where the sequence does, or before that where the column's type does. A sequence that cycles is no way out: it
- * gives ids again that are taken.
+ * Ids end where the sequence does, or where the column's type does. A sequence that cycles would give ids that are taken.
  *
  * @param {Ids} ids
  * @returns {string | undefined} how many are left, when that is too few
  */
 function fewIds({ column_bits, ...sequence }) {
   const [first, final, step] = [sequence.first, sequence.final, sequence.increment].map(BigInt)
-  const end = least(final, 2n ** BigInt(column_bits - 1) - 1n)
+  const most = 2n ** BigInt(column_bits - 1) - 1n
+  const end = final < most ? final : most
   const total = (end - first) / step + 1n
   const left = sequence.last === null ? total : (end - BigInt(sequence.last)) / step
-  if (left > least(ID_MARGIN, total / ID_MARGIN_DIVISOR)) return undefined
+  if (left > ID_MARGIN || left > total / ID_MARGIN_DIVISOR) return undefined
   return `expected more, got ${left > 0n ? left : 0n} of ${total} left; make id a bigint and raise the MAXVALUE of its sequence`
-}
-
-/** @param {bigint} a @param {bigint} b */
-function least(a, b) {
-  return a < b ? a : b
 }

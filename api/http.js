@@ -5,13 +5,13 @@ import { ApiError, problemBody } from './errors.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
-/** application/json, with no parameter but charset=utf-8. Other JSON types are not what this service documents. */
+/** With no parameter but charset=utf-8; this service documents no other JSON type. */
 const JSON_TYPE_MAX_LENGTH = 100
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
 /**
- * Reads a JSON body. What comes beyond the limit is read and dropped by Node once the answer is out, so that the client
- * gets to see its 413; the server's request timeout bounds how long that may go on.
+ * Reads a JSON body. Node reads and drops what comes beyond the limit once the answer is out, so that the client sees its
+ * 413; the server's request timeout bounds how long that may go on.
  *
  * @param {IncomingMessage} req
  * @param {number} limitBytes
@@ -56,32 +56,23 @@ export function json(status, body, headers) {
 
 /** An error as the answer it has: a problem (RFC 9457). @param {ApiError} error @returns {Answer} */
 export function problem(error) {
-  return { status: error.status, headers: problemHeaders(error), body: problemBody(error) }
+  const headers = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
+  return { status: error.status, headers, body: problemBody(error) }
 }
 
-/** Writes an answer in one piece. @param {ServerResponse} res @param {Answer} answer */
+/** @param {ServerResponse} res @param {Answer} answer */
 export function send(res, { status, headers, body }) {
   headers.push('Content-Length', String(Buffer.byteLength(body)))
   res.writeHead(status, headers)
   res.end(body)
 }
 
-/**
- * A problem as bytes, for a connection on which Node could not make out a request.
- *
- * @param {ApiError} error
- * @returns {string}
- */
+/** A problem as bytes, for a connection on which Node could not make out a request. @param {ApiError} error */
 export function rawProblem(error) {
   const { status, headers, body } = problem(error)
   headers.push('Content-Length', String(Buffer.byteLength(body)))
   const lines = headers.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`
-}
-
-/** @param {ApiError} error */
-function problemHeaders(error) {
-  return ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
 }
 
 /** @param {string | undefined} type */

@@ -1,7 +1,10 @@
 import { ApiError, RowRefused } from './errors.js'
 import { idOf } from './insert.js'
 
-/** @import { Pool } from './pool.js' */
+/**
+ * @import { User } from './insert.js'
+ * @import { Pool } from './pool.js'
+ */
 
 /**
  * Idempotency-Key as draft-ietf-httpapi-idempotency-key-header has it: a string of structured fields (RFC 9651). Bare keys,
@@ -63,7 +66,6 @@ export function keyOf(header) {
  * @param {{ idempotencyKeyTtlMs: number }} config
  * @returns {InsertOnce}
  *
- * @typedef {import('./insert.js').User} User
  * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<string>} InsertOnce
  *   resolves to the id of the row that this request or an earlier one with the same key has committed
  */
@@ -74,18 +76,10 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   async function deleteExpired() {
     if (performance.now() < deleteAt_ms) return
     deleteAt_ms = Number.POSITIVE_INFINITY
-    let deleted = 0
-    try {
-      const result = await pool.query({
-        name: 'delete_expired_keys',
-        text: DELETE_EXPIRED,
-        values: [idempotencyKeyTtlMs],
-      })
-      deleted = result.rowCount ?? 0
-    } catch {
-      // The keys are kept until the next look. What lasts, such as a missing privilege, is logged by the pool.
-    }
-    deleteAt_ms = performance.now() + (deleted === DELETE_ROWS ? 0 : DELETE_INTERVAL_MS)
+    const statement = { name: 'delete_expired_keys', text: DELETE_EXPIRED, values: [idempotencyKeyTtlMs] }
+    // After an error the keys are kept until the next look; the pool logs what lasts, such as a missing privilege.
+    const result = await pool.query(statement).catch(() => null)
+    deleteAt_ms = performance.now() + (result?.rowCount === DELETE_ROWS ? 0 : DELETE_INTERVAL_MS)
   }
 
   return async (key, user, isRepeatOf) => {
@@ -104,12 +98,7 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   }
 }
 
-/**
- * @param {Pool} pool
- * @param {string} key
- * @param {User} user
- * @returns {Promise<string | null>} null when the key is taken
- */
+/** @param {Pool} pool @param {string} key @param {User} user @returns {Promise<string | null>} null: the key is taken */
 async function storeOnce(pool, key, { email, password }) {
   try {
     const result = await pool.query({ name: 'insert_user_once', text: STORE_ONCE, values: [key, email, password] })
@@ -117,16 +106,15 @@ async function storeOnce(pool, key, { email, password }) {
   } catch (error) {
     const { code, table, message } = causeOf(error)
     if (code === UNIQUE_VIOLATION && table === TABLE) return null
-    if (code === UNDEFINED_TABLE && message.includes(TABLE)) throw unsupported(error)
-    throw error
+    if (code !== UNDEFINED_TABLE || !message.includes(TABLE)) throw error
+    const detail = 'send the request without Idempotency-Key, or ask the operator to apply sql/schema.sql'
+    throw new ApiError('idempotency_unsupported', detail, { cause: error })
   }
 }
 
 /**
- * @param {Pool} pool
- * @param {string} key
- * @param {(earlier: User) => Promise<boolean>} isRepeatOf
- * @returns {Promise<string | null>} null when there is no such key
+ * @param {Pool} pool @param {string} key @param {(earlier: User) => Promise<boolean>} isRepeatOf
+ * @returns {Promise<string | null>} null: there is no such key
  */
 async function earlierId(pool, key, isRepeatOf) {
   const result = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
@@ -139,13 +127,5 @@ async function earlierId(pool, key, isRepeatOf) {
 
 /** What Postgres said. @param {any} error @returns {{ code?: string, table?: string, message: string }} */
 function causeOf(error) {
-  return (error instanceof RowRefused || error instanceof ApiError) && error.cause
-    ? /** @type {any} */ (error.cause)
-    : error
-}
-
-/** @param {unknown} cause */
-function unsupported(cause) {
-  const detail = 'send the request without Idempotency-Key, or ask the operator to apply sql/schema.sql'
-  return new ApiError('idempotency_unsupported', detail, { cause })
+  return ((error instanceof RowRefused || error instanceof ApiError) && error.cause) || error
 }

@@ -50,17 +50,17 @@ export const insertModes = {
 const PATIENCE_MS = 1000
 
 /**
- * Group commit: requests that come while a statement is on its way share the next one. It leaves when there is room, not
- * when a timer says so: an idle service stores a row at once, a busy one stores many for little more than the price of one.
+ * Group commit: requests that come while a statement is in flight share the next one. It leaves when there is room, not on a
+ * timer: an idle service stores a row at once, a busy one stores many for little more than the price of one.
  *
- * Up to `batchSlots` statements are on their way at once while each carries one row, as with few requests, where what
- * counts is that none waits. Once rows share a statement it goes alone: a second one beside it would take the first of
- * those that wait, on its own, and the more rows share a statement the less each costs.
+ * Up to `batchSlots` statements are in flight at once while each carries one row, since with few requests none should wait.
+ * A statement that rows share goes alone: a second one beside it would take the few that wait, and the more rows share a
+ * statement the less each costs.
  *
  * @param {object} statements
  * @param {Insert} statements.insertOne
  * @param {(users: User[]) => Promise<string[]>} statements.insertMany all of them or none; their ids, in their order
- * @param {{ batchSlots: number, batchMaxRows: number }} limits statements on their way at once, and rows in each
+ * @param {{ batchSlots: number, batchMaxRows: number }} limits statements in flight at once, and rows in each
  * @returns {Insert & { waiting: () => number }}
  */
 export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxRows }) {
@@ -105,10 +105,7 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
     flushSoon()
   }
 
-  /** @param {Waiting} row */
-  function storeAlone({ user, resolve, reject }) {
-    return insertOne(user).then(resolve, reject)
-  }
+  const storeAlone = (/** @type {Waiting} */ { user, resolve, reject }) => insertOne(user).then(resolve, reject)
 
   /** @param {Waiting[]} batch */
   async function storeTogether(batch) {
@@ -124,12 +121,11 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
   }
 
   /** @type {Insert} */
-  const insert = (user) => {
-    return new Promise((resolve, reject) => {
+  const insert = (user) =>
+    new Promise((resolve, reject) => {
       waiting.push({ user, resolve, reject })
       flushSoon()
     })
-  }
   return Object.assign(insert, { waiting: () => waiting.length })
 }
 
@@ -148,12 +144,9 @@ export function idOf({ rows }) {
 }
 
 /**
- * Stores rows in one statement.
+ * Stores rows in one statement, or none of them.
  *
- * @param {Pool} pool
- * @param {User[]} users
- * @returns {Promise<string[]>} their ids, in their order
- * @throws {RowRefused} and nothing is stored
+ * @param {Pool} pool @param {User[]} users @returns {Promise<string[]>} their ids, in their order
  * @throws {ApiError} outcome_unknown when a row is missing, since the ids do not tell which one
  */
 async function insertMany(pool, users) {

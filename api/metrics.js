@@ -33,7 +33,7 @@ export function createMetrics(config) {
     buckets: STATEMENT_BUCKETS_S,
     registers: [registry],
   })
-  info(registry, config)
+  showConfig(registry, config)
   const stopLoop = watchEventLoop(registry)
   const stopGc = watchGc(registry)
 
@@ -53,30 +53,31 @@ export function createMetrics(config) {
      * @param {() => number} parts.dropped connections closed since there were too many
      */
     watch({ app, pool, users, gate, server, dropped }) {
-      const connections = () => promisify(server.getConnections).call(server)
-      const add = (/** @type {[string, string, () => number | Promise<number>]} */ ...args) => gauge(registry, ...args)
-      add('redline_connections', 'Client connections open', connections)
-      add('redline_connections_max', 'Client connections at the most', () => server.maxConnections)
-      add('redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight)
-      add('redline_waiting_requests', 'Requests that wait for their turn', () => gate.signals().waiting)
-      add('redline_service_rate_rps', 'Requests done per second, as far as known', () => gate.signals().rate_rps)
-      add('redline_pool_total', 'Database connections open', () => pool.stats().total)
-      add('redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle)
-      add('redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting())
-      add('redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing())
-      counts(registry, 'redline_answers_total', 'Answers by HTTP status', 'status', () => app.stats.answers)
-      counts(
-        registry,
-        'redline_problems_total',
-        'Answers with a problem, by its code',
-        'code',
-        () => app.stats.problems,
-      )
-      counts(registry, 'redline_shed_total', 'Requests answered 503 at once', 'limit', () => gate.stats.shed)
-      counts(registry, 'redline_dropped_connections_total', 'Beyond redline_connections_max', 'limit', () => ({
-        connections: dropped(),
-      }))
-      values(registry, 'redline_shed_value', 'What was over the limit, the last time', 'limit', () => gate.stats.value)
+      gauges(registry, [
+        ['redline_connections', 'Client connections open', () => promisify(server.getConnections).call(server)],
+        ['redline_connections_max', 'Maximum number of client connections', () => server.maxConnections],
+        ['redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight],
+        ['redline_waiting_requests', 'Requests that wait for their turn', () => gate.signals().waiting],
+        ['redline_service_rate_rps', 'Requests done per second, as far as known', () => gate.signals().rate_rps],
+        ['redline_pool_total', 'Database connections open', () => pool.stats().total],
+        ['redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle],
+        ['redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting()],
+        ['redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing()],
+      ])
+      const counters = /** @type {Labelled[]} */ ([
+        ['redline_answers_total', 'Answers by HTTP status', 'status', () => app.stats.answers],
+        ['redline_problems_total', 'Answers with a problem, by its code', 'code', () => app.stats.problems],
+        ['redline_shed_total', 'Requests answered 503 at once', 'limit', () => gate.stats.shed],
+        [
+          'redline_dropped_connections_total',
+          'Beyond redline_connections_max',
+          'limit',
+          () => ({ connections: dropped() }),
+        ],
+      ])
+      for (const counter of counters) labelled(registry, Counter, counter)
+      const shed = () => gate.stats.value
+      labelled(registry, Gauge, ['redline_shed_value', 'What was over the limit, the last time', 'limit', shed])
     },
 
     stop() {
@@ -112,14 +113,8 @@ export function createAdminServer({ registry, readiness }) {
   })
 }
 
-/**
- * The settings that took effect, so that a lab can read back what it set.
- *
- * @param {Registry} registry
- * @param {Config} config
- */
-function info(registry, config) {
-  const { databaseUrl, ...shown } = config
+/** The settings in effect, so that a lab can read back what it set. @param {Registry} registry @param {Config} config */
+function showConfig(registry, { databaseUrl, ...shown }) {
   const labels = Object.fromEntries(Object.entries(shown).map(([name, value]) => [snakeCase(name), String(value)]))
   new Gauge({
     name: 'redline_config_info',
@@ -129,43 +124,25 @@ function info(registry, config) {
   }).set(labels, 1)
 }
 
-/**
- * Utilisation and delay of the event loop over the last whole second: since start-up they would say ever less.
- *
- * @param {Registry} registry
- * @returns {() => void} stops the watch
- */
+/** Covers the last whole second: a mean since start-up would change ever more slowly. @param {Registry} registry @returns {() => void} stops it */
 function watchEventLoop(registry) {
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
   delay.enable()
   let before = performance.eventLoopUtilization()
-  let last = { utilization: 0, delayP99: 0, delayMax: 0 }
+  let last = { utilization: 0, delayP99_s: 0, delayMax_s: 0 }
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
-    last = { utilization, delayP99: lateness(delay.percentile(99)), delayMax: lateness(delay.max) }
+    last = { utilization, delayP99_s: lateness_s(delay.percentile(99)), delayMax_s: lateness_s(delay.max) }
     before = now
     delay.reset()
-  }, LOOP_INTERVAL_MS)
-  timer.unref()
-  gauge(
-    registry,
-    'redline_event_loop_utilization_ratio',
-    'Busy share of the event loop, last second',
-    () => last.utilization,
-  )
-  gauge(
-    registry,
-    'redline_event_loop_delay_p99_seconds',
-    'Delay of the event loop, p99 of the last second',
-    () => last.delayP99,
-  )
-  gauge(
-    registry,
-    'redline_event_loop_delay_max_seconds',
-    'Delay of the event loop, maximum of the last second',
-    () => last.delayMax,
-  )
+  }, LOOP_INTERVAL_MS).unref()
+  const what = 'of the event loop'
+  gauges(registry, [
+    ['redline_event_loop_utilization_ratio', `Busy share ${what}, last second`, () => last.utilization],
+    ['redline_event_loop_delay_p99_seconds', `Delay ${what}, p99 of the last second`, () => last.delayP99_s],
+    ['redline_event_loop_delay_max_seconds', `Delay ${what}, maximum of the last second`, () => last.delayMax_s],
+  ])
   return () => {
     clearInterval(timer)
     delay.disable()
@@ -176,7 +153,7 @@ function watchEventLoop(registry) {
  * Time in garbage collection. prom-client (15.1) has it too, but takes the first of each batch of entries for all of them.
  *
  * @param {Registry} registry
- * @returns {() => void} stops the watch
+ * @returns {() => void} stops it
  */
 function watchGc(registry) {
   const help = 'Time in which garbage collection stopped JavaScript'
@@ -188,63 +165,38 @@ function watchGc(registry) {
   return () => observer.disconnect()
 }
 
-/** Node's histogram holds whole timer periods: what exceeds the period is the delay. @param {number} periodNs */
-function lateness(periodNs) {
-  return Math.max(0, periodNs / 1e9 - LOOP_RESOLUTION_MS / 1e3)
+/** Node's histogram holds whole timer periods: what exceeds the period is the delay. @param {number} period_ns */
+function lateness_s(period_ns) {
+  return Math.max(0, period_ns / 1e9 - LOOP_RESOLUTION_MS / 1e3)
 }
 
 /**
- * Numbers by one label, read when they are scraped: counters, and gauges.
+ * Gauges are read when they are scraped, and cost nothing in between.
  *
- * @param {Registry} registry
- * @param {string} name
- * @param {string} help
- * @param {string} label
- * @param {() => Record<string, number>} read
+ * @param {Registry} registry @param {[name: string, help: string, read: () => number | Promise<number>][]} rows
  */
-function counts(registry, name, help, label, read) {
-  new Counter({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [key, count] of Object.entries(read())) this.inc({ [label]: key }, count)
-    },
-  })
+function gauges(registry, rows) {
+  for (const [name, help, read] of rows) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read())
+      },
+    })
+  }
 }
 
-/** @type {typeof counts} */
-function values(registry, name, help, label, read) {
-  new Gauge({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      for (const [key, value] of Object.entries(read())) this.set({ [label]: key }, value)
-    },
-  })
-}
+/** @typedef {[name: string, help: string, label: string, read: () => Record<string, number>]} Labelled read when scraped */
 
-/**
- * A gauge that is read when it is scraped, and costs nothing in between.
- *
- * @param {Registry} registry
- * @param {string} name
- * @param {string} help
- * @param {() => number | Promise<number>} read
- */
-function gauge(registry, name, help, read) {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    async collect() {
-      this.set(await read())
-    },
-  })
+/** @param {Registry} registry @param {typeof Counter | typeof Gauge} Metric @param {Labelled} row */
+function labelled(registry, Metric, [name, help, label, read]) {
+  const metric = new Metric({ name, help, labelNames: [label], registers: [registry], collect })
+  function collect() {
+    metric.reset()
+    for (const [key, value] of Object.entries(read())) metric.inc({ [label]: key }, value)
+  }
 }
 
 /** poolMax -> pool_max. @param {string} name */

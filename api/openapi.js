@@ -77,11 +77,7 @@ const createUser = {
     201: {
       description: 'The row is committed',
       headers: { Location: { schema: { type: 'string', pattern: '^/user/[1-9][0-9]*$' } } },
-      content: json({
-        type: 'object',
-        required: ['message'],
-        properties: { message: { const: 'User created' } },
-      }),
+      content: json({ type: 'object', required: ['message'], properties: { message: { const: 'User created' } } }),
     },
     ...problems(400, 408, 413, 415, 417, 422, 431, 500, 501, 503, 504),
   },
@@ -114,19 +110,14 @@ function json(schema) {
   return { 'application/json': { schema } }
 }
 
-/**
- * One response per status, naming every code that comes with it.
- *
- * @param {number[]} statuses
- */
+/** One response per status, naming every code that comes with it. @param {number[]} statuses */
 function problems(...statuses) {
   const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
   const retryAfter = { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } }
   return Object.fromEntries(
-    statuses.map((status) => [
-      status,
-      { description: codesOf(status), content, ...(status === 503 && { headers: retryAfter }) },
-    ]),
+    statuses.map((status) => {
+      return [status, { description: codesOf(status), content, ...(status === 503 && { headers: retryAfter }) }]
+    }),
   )
 }
 

@@ -1,4 +1,4 @@
-/** @import { Client, Result, Statement } from './pool.js' */
+/** @import { Client, Result, Statement } from './connections.js' */
 
 /** Delay before a connection that could not be opened is tried again while others serve. */
 const RETRY_MS = 1000
@@ -27,12 +27,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   }))
   let inFlight = 0
 
-  /**
-   * The open line with the fewest statements. Another is opened while all of them are busy; until the first one is open,
-   * everybody waits for it.
-   *
-   * @returns {Promise<Line> | Line}
-   */
+  /** The open line with the fewest statements; another is opened while all are busy. @returns {Promise<Line> | Line} */
   function take() {
     const open = leastBusy(lanes)
     if (open?.inFlight === 0) return open
@@ -46,10 +41,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   /** @param {Lane} lane */
   function openLane(lane) {
     lane.opening = connect().then(
-      (client) => {
-        const line = createLine(lane, client)
-        return Object.assign(lane, { line, opening: null }).line
-      },
+      (client) => Object.assign(lane, { line: createLine(lane, client), opening: null }).line,
       (error) => {
         Object.assign(lane, { opening: null, retryAt_ms: performance.now() + RETRY_MS })
         throw error
@@ -120,17 +112,10 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
 }
 
 /**
- * @typedef {object} Lane a place for one connection
- * @property {Line | null} line
- * @property {Promise<Line> | null} opening
- * @property {number} retryAt_ms
- * @property {number} lifetime_ms
+ * A place for one connection, and an open connection, which takes no more statements once it is retired.
  *
- * @typedef {object} Line an open connection
- * @property {Client} client
- * @property {NodeJS.Timeout} watchdog
- * @property {number} inFlight
- * @property {boolean} isRetired takes no more statements
+ * @typedef {{ line: Line | null, opening: Promise<Line> | null, retryAt_ms: number, lifetime_ms: number }} Lane
+ * @typedef {{ client: Client, watchdog: NodeJS.Timeout, inFlight: number, isRetired: boolean }} Line
  */
 
 /** @param {Lane[]} lanes */
@@ -142,8 +127,8 @@ function leastBusy(lanes) {
 }
 
 /**
- * Takes a connection out of its lane. The statements in flight keep it until they have their answers: pg's end() waits for
- * them where statements are pipelined. Its successor waits until then, so that there are never more than `width`.
+ * Takes a connection out of its lane. pg's end() waits for the statements in flight; the successor waits for that, so that
+ * there are never more than `width`.
  *
  * @param {Lane} lane
  */

@@ -6,26 +6,22 @@ import { createRefusalLog } from './refusal-log.js'
 
 /**
  * @import { Config } from './config.js'
- * @import { ClientPool } from './connections.js'
+ * @import { Client, ClientPool, Result, Statement } from './connections.js'
  * @import { Fate } from './outcome.js'
  * @import { Duplex } from 'node:stream'
  * @import { Logger } from 'pino'
  */
 
-/** Only a session on another server can store a row. */
+/** SQLSTATEs: the server takes no writes; the session does not know a prepared statement. */
 const READ_ONLY = '25006'
-
-/** The session does not know a prepared statement. */
 const UNPREPARED = '26000'
 
-/** pg's text for a statement that got no answer in time: the server, or the way to it, is gone without a word. */
+/** pg's text for a statement without a response in time, and pg-pool's for "all connections were busy for that long". */
 const SILENT = 'Query read timeout'
-
-/** How often all sessions may be replaced: a server that stays read-only is not to be flooded with logins. */
-const REPLACE_INTERVAL_MS = 1000
-
-/** pg-pool's text for "all connections were busy for connectionTimeoutMillis". */
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
+
+/** Shortest time between two replacements of all sessions: a server that stays read-only must not be flooded with logins. */
+const REPLACE_INTERVAL_MS = 1000
 
 /**
  * A pool whose errors are ApiErrors. It logs once when the database goes and once when it comes back, not once a request.
@@ -38,13 +34,10 @@ const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 export function createPool(config, { log, observe = () => {}, stream }) {
   const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
   const pool = openPool(config, log, { stream, max: config.poolMax, maxLifetimeSeconds })
-  // pg's query_timeout starts when a statement is sent, so it would include the time queued behind others: the pipeline
-  // has a watchdog of its own.
+  // pg's query_timeout would include the time queued behind other statements, so the pipeline has a watchdog of its own.
   const shared = openPool(config, log, { stream, max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
-  const logRefusal = createRefusalLog(
-    log,
-    'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence',
-  )
+  const advice = 'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence'
+  const logRefusal = createRefusalLog(log, advice)
   /** @type {WeakMap<object, { cause: unknown, at_ms: number }>} the last refusal on each connection */
   const refusals = new WeakMap()
   let away = false
@@ -83,11 +76,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     }
   }
 
-  /**
-   * @param {Client} client
-   * @param {Statement} statement
-   * @param {(broken: boolean) => void} [release]
-   */
+  /** @param {Client} client @param {Statement} statement @param {(broken: boolean) => void} [release] */
   async function run(client, statement, release) {
     const startedAt = performance.now()
     try {
@@ -110,24 +99,17 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   }
 
   /**
-   * On a shared connection, a refused Parse takes those behind it along: all that Postgres says of them is that their
-   * prepared statement does not exist. The cause is the refusal. A statement sent after it has no such excuse.
+   * On a shared connection, a refused Parse fails the statements sent behind it, too, for which Postgres merely reports that
+   * their prepared statement does not exist. Their cause is the refusal.
    *
-   * @param {object} client
-   * @param {any} error
-   * @param {number} sentAt_ms
+   * @param {object} client @param {any} error @param {number} sentAt_ms
    */
   function earlierRefusal(client, error, sentAt_ms) {
     const earlier = error.code === UNPREPARED ? refusals.get(client) : undefined
     return earlier && sentAt_ms < earlier.at_ms ? earlier.cause : undefined
   }
 
-  /**
-   * @param {object} client
-   * @param {Fate} fate
-   * @param {any} error
-   * @param {unknown} earlier the refusal that explains it
-   */
+  /** @param {object} client @param {Fate} fate @param {any} error @param {unknown} earlier refusal that explains it */
   function failure(client, fate, error, earlier) {
     if (fate === 'refused-statement') refusals.set(client, { cause: error, at_ms: performance.now() })
     const refusal = fate === 'refused-statement' ? error : earlier
@@ -171,34 +153,17 @@ export function createPool(config, { log, observe = () => {}, stream }) {
      */
     query,
 
-    /**
-     * Runs a statement that stores nothing: with no response to it, nothing is left open.
-     *
-     * @param {Statement} statement
-     * @returns {Promise<Result>}
-     * @throws {ApiError} no_database_slot, database_unavailable, database_refused
-     */
+    /** The same for a statement that stores nothing, whose outcome is never unknown. @param {Statement} statement @returns {Promise<Result>} */
     read: (statement) =>
       query(statement).catch((error) => {
         throw error instanceof ApiError && error.code === 'outcome_unknown' ? lost(error.cause) : error
       }),
 
-    /**
-     * The same on a connection that many statements share: each is sent behind the others without waiting for their
-     * answers, and each commits alone.
-     *
-     * @param {Statement} statement
-     * @returns {Promise<Result>}
-     * @throws {ApiError} database_unavailable, database_refused, outcome_unknown
-     * @throws {RowRefused}
-     */
-    pipe: (/** @type {Statement} */ statement) => pipeline.query(statement),
+    /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. @param {Statement} statement */
+    pipe: (statement) => pipeline.query(statement),
 
     /** Connections open and idle. */
-    stats: () => ({
-      total: pool.totalCount + shared.totalCount,
-      idle: pool.idleCount + pipeline.idle(),
-    }),
+    stats: () => ({ total: pool.totalCount + shared.totalCount, idle: pool.idleCount + pipeline.idle() }),
 
     /** Statements that wait for a connection, or behind others on one. */
     waiting: () => pool.waitingCount + pipeline.waiting(),
@@ -217,12 +182,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   }
 }
 
-/**
- * @typedef {ReturnType<typeof createPool>} Pool
- * @typedef {import('./connections.js').Client} Client
- * @typedef {import('./connections.js').Statement} Statement
- * @typedef {import('./connections.js').Result} Result
- */
+/** @typedef {ReturnType<typeof createPool>} Pool */
 
 /** @param {any} error */
 function isOnWrongServer({ code, message }) {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { FACTS, unfitness } from './fitness.js'
 
 /**
@@ -6,10 +7,8 @@ import { FACTS, unfitness } from './fitness.js'
  * @import { Logger } from 'pino'
  */
 
-/** Maximum response time of /readyz. */
+/** Maximum response time of /readyz, and pause between two looks at the database. */
 const ANSWER_WITHIN_MS = 1000
-
-/** Pause between two looks at the database, however many ask and however often. */
 const LOOK_INTERVAL_MS = 250
 
 /** A session older than this is replaced before it is asked: its server may no longer be the one that requests reach. */
@@ -18,10 +17,8 @@ const KEEP_MS = 10_000
 /** Statements that ended this recently show that a database which does not answer us is busy, not gone. */
 const SERVED_WITHIN_MS = 2000
 
-/** SQLSTATE of "too many connections". */
+/** SQLSTATE of "too many connections", and what pg and Postgres say of a login or a statement without an answer in time. */
 const NO_SLOT = '53300'
-
-/** pg's texts for a login or a statement without an answer, and Postgres' for a statement that it gave up. */
 const NO_ANSWER = /timeout/
 
 /** @type {Verdict} */
@@ -48,7 +45,7 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
 
   /** All that ask while a look is on share it. @returns {Promise<Verdict>} */
   function look() {
-    looking ??= pause(looked_ms + LOOK_INTERVAL_MS - performance.now())
+    looking ??= pause(Math.max(0, looked_ms + LOOK_INTERVAL_MS - performance.now()))
       .then(judge)
       .then((verdict) => {
         looked_ms = performance.now()
@@ -156,24 +153,13 @@ async function ask(session) {
 
 /** @param {Promise<Verdict>} verdict @returns {Promise<Verdict | null>} null: it was late */
 async function inTime(verdict) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ANSWER_WITHIN_MS, null)
-  })
-  try {
-    return /** @type {Verdict | null} */ (await Promise.race([verdict, late]))
-  } finally {
-    clearTimeout(timer)
-  }
+  const controller = new AbortController()
+  const late = pause(ANSWER_WITHIN_MS, null, { signal: controller.signal })
+  late.catch(() => {})
+  return Promise.race([verdict, late]).finally(() => controller.abort())
 }
 
 /** @param {string} detail @returns {Verdict} */
 function unavailable(detail) {
   return { status: 'database unavailable', detail }
-}
-
-/** @param {number} ms */
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
 }

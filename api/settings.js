@@ -73,12 +73,7 @@ function ms(byDefault, range, about) {
   return whole('milliseconds', byDefault, range, about)
 }
 
-/**
- * @template {string} Level
- * @param {Level[]} levels
- * @param {NoInfer<Level>} byDefault
- * @param {string} about
- */
+/** @template {string} Level @param {Level[]} levels @param {NoInfer<Level>} byDefault @param {string} about */
 function choice(levels, byDefault, about) {
   return { default: byDefault, levels, expected: `one of ${levels.join(', ')}`, about }
 }

@@ -66,8 +66,7 @@ function parsed(url) {
  * The rule that the API has (api/config.js), which this folder may not import: pg accepts modes that encrypt without
  * checking who answers, and takes the last of a parameter that occurs twice.
  *
- * @param {URLSearchParams} query
- * @param {Record<string, string | undefined>} pg
+ * @param {URLSearchParams} query @param {Record<string, string | undefined>} pg
  */
 function refuseUnverifiedTls(query, pg) {
   if (query.has('ssl') || query.has('uselibpqcompat') || query.getAll('sslmode').length > 1) {

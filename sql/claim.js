@@ -211,8 +211,7 @@ function refuseUnmarked(tables, place) {
  * After a run that ended in order, the table must match its mark; after any run, every row must belong to that run's load
  * where rows can be told apart.
  *
- * @param {pg.Client} client
- * @param {Table} table
+ * @param {pg.Client} client @param {Table} table
  */
 async function refuseForeignRows(client, { name, full_name, comment }) {
   const { run, own, left } = /** @type {Mark} */ (readMark(comment))
@@ -255,10 +254,7 @@ async function refuseChanges(client, claimed) {
 /**
  * Only users say by their emails whose they are; what is in another table belongs to one of them.
  *
- * @param {pg.Client} client
- * @param {string} name
- * @param {string[] | null} own
- * @returns {Promise<number>}
+ * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<number>}
  */
 async function foreignRows(client, name, own) {
   if (own && name !== 'users') return 0
@@ -271,10 +267,7 @@ async function foreignRows(client, name, own) {
 /**
  * Rows without patterns of their own are known by a digest, which takes 0.7 s for a million rows.
  *
- * @param {pg.Client} client
- * @param {string} name
- * @param {string[] | null} own
- * @returns {Promise<Left>}
+ * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<Left>}
  */
 async function leftIn(client, name, own) {
   const highest = name === 'users' ? ', max(id)::text AS highest_id' : ''

@@ -65,8 +65,7 @@ export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
 /**
  * A backend's working directory is the data directory: where we see the same one, the server runs here.
  *
- * @param {number} pid
- * @param {string | null} data_directory
+ * @param {number} pid @param {string | null} data_directory
  */
 function fileSystemOfBackend(pid, data_directory) {
   try {

@@ -211,8 +211,7 @@ async function startPostmaster({ native, folder, settings, user }, port) {
  * Postgres writes its state into the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS): pg_ctl -w
  * waits for the same line.
  *
- * @param {ChildProcess} child
- * @param {string} data
+ * @param {ChildProcess} child @param {string} data
  */
 async function untilReady(child, data) {
   let failed = false
@@ -236,8 +235,7 @@ function isRunning({ pid, exitCode, signalCode }) {
 /**
  * SIGINT is Postgres' fast shutdown: it ends sessions and writes a checkpoint. Where that hangs, SIGQUIT ends it at once.
  *
- * @param {ChildProcess} child
- * @param {NodeJS.Signals} signal
+ * @param {ChildProcess} child @param {NodeJS.Signals} signal
  */
 async function halt(child, signal) {
   if (!isRunning(child)) return
