@@ -24,16 +24,15 @@ export class ConfigError extends Error {}
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
   const merged = { ...readDotenv(dotenvFile), ...env }
-  const values = Object.entries(SETTINGS).map(([name, setting]) => [
-    camelCase(name),
-    settingValue(name, setting, merged[name]),
-  ])
+  const values = Object.entries(SETTINGS).map(([name, setting]) => {
+    return [camelCase(name), settingValue(name, setting, merged[name])]
+  })
   refuseUnverifiedTls(merged)
   return Object.freeze(Object.fromEntries(values))
 }
 
 /**
- * What works and is nevertheless not right, in words for the log.
+ * What works but should be changed, in words for the log.
  *
  * @param {Config} config
  * @param {Record<string, string | undefined>} [env]
@@ -44,13 +43,10 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
   if (passwordStorage === 'plain') {
     warnings.push("PASSWORD_STORAGE=plain stores passwords as they come: the benchmark's workload, not for real users")
   }
-  const { hostname, searchParams } = databaseUrl
-    ? new URL(databaseUrl)
-    : { hostname: env.PGHOST ?? '', searchParams: null }
-  const isHere = /^$|^\/|^%2f|^localhost$|^127(\.\d+){3}$|^\[?::1\]?$/i.test(
-    searchParams?.get('host') || hostname || env.PGHOST || '',
-  )
-  if (!isHere && (searchParams?.get('sslmode') ?? env.PGSSLMODE) !== 'verify-full') {
+  const url = databaseUrl ? new URL(databaseUrl) : null
+  const host = url?.searchParams.get('host') || url?.hostname || env.PGHOST || ''
+  const isHere = /^$|^\/|^%2f|^localhost$|^127(\.\d+){3}$|^\[?::1\]?$/i.test(host)
+  if (!isHere && (url?.searchParams.get('sslmode') ?? env.PGSSLMODE) !== 'verify-full') {
     warnings.push('the way to the database is not encrypted: set sslmode=verify-full and sslrootcert in DATABASE_URL')
   }
   return warnings
@@ -76,7 +72,7 @@ function readDotenv(file) {
   const values = parseDotenv(readFileSync(file))
   for (const name of Object.keys(values)) {
     if (Object.hasOwn(SETTINGS, name) || PG_VARIABLES.includes(name)) continue
-    throw new ConfigError(`${file}: expected only known settings (see .env.example), got ${JSON.stringify(name)}`)
+    throw wrong(file, 'only known settings (see .env.example)', JSON.stringify(name))
   }
   // pg reads its own variables from the environment, so those of the file have to be there.
   for (const [name, value] of Object.entries(values)) if (name.startsWith('PG')) process.env[name] ??= value
@@ -89,13 +85,13 @@ function settingValue(name, setting, raw) {
   if (raw === undefined || raw === '') return setting.default
   const value = parsed(setting, raw)
   if (value !== undefined) return value
-  const shown = name === 'DATABASE_URL' ? 'something else' : JSON.stringify(raw)
-  throw new ConfigError(`${name}: expected ${setting.expected}, got ${shown}`)
+  // A URL may hold a password.
+  throw wrong(name, setting.expected, setting.form === 'url' ? 'something else' : JSON.stringify(raw))
 }
 
 /**
- * pg takes modes that encrypt without checking who answers. Those are refused, whichever way they are asked for; so is
- * everything in the URL whose meaning for pg is not known here, and what stands there twice (pg takes the last).
+ * pg has modes that encrypt without checking who answers. Those are refused, however they are set; so is every parameter of
+ * the URL that is not known here, or is there twice (pg takes the last).
  *
  * @param {Record<string, string | undefined>} env
  */
@@ -103,29 +99,28 @@ function refuseUnverifiedTls(env) {
   const query = env.DATABASE_URL ? new URL(env.DATABASE_URL).searchParams : new URLSearchParams()
   for (const name of query.keys()) {
     if (URL_PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
-    throw new ConfigError(`DATABASE_URL: expected each of ${URL_PARAMETERS.join(', ')} at most once, got ${name}`)
+    throw wrong('DATABASE_URL', `each of ${URL_PARAMETERS.join(', ')} at most once`, name)
   }
-  for (const [name, mode] of Object.entries({
-    PGSSLMODE: env.PGSSLMODE || undefined,
-    'sslmode in DATABASE_URL': query.get('sslmode'),
-  })) {
-    if (mode === undefined || mode === null || mode === 'disable' || mode === 'verify-full') continue
-    throw new ConfigError(
-      `${name}: expected verify-full (with a CA file in sslrootcert) or disable, got ${JSON.stringify(mode)}`,
-    )
+  const modes = { PGSSLMODE: env.PGSSLMODE || null, 'sslmode in DATABASE_URL': query.get('sslmode') }
+  for (const [name, mode] of Object.entries(modes)) {
+    if (mode === null || mode === 'disable' || mode === 'verify-full') continue
+    throw wrong(name, 'verify-full (with a CA file in sslrootcert) or disable', JSON.stringify(mode))
   }
   const caFile = query.get('sslrootcert')
   if (caFile !== null && !existsSync(caFile)) {
-    throw new ConfigError(
-      `sslrootcert in DATABASE_URL: expected a file with CA certificates, got ${JSON.stringify(caFile)}`,
-    )
+    throw wrong('sslrootcert in DATABASE_URL', 'a file with CA certificates', JSON.stringify(caFile))
   }
   if (caFile !== null && query.get('sslmode') !== 'verify-full') {
-    throw new ConfigError('DATABASE_URL: expected sslmode=verify-full with sslrootcert, got none')
+    throw wrong('DATABASE_URL', 'sslmode=verify-full with sslrootcert', 'none')
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    throw new ConfigError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')
+    throw wrong('NODE_TLS_REJECT_UNAUTHORIZED', 'it unset (give a CA file instead)', '"0"')
   }
+}
+
+/** @param {string} name @param {string} expected @param {string} got */
+function wrong(name, expected, got) {
+  return new ConfigError(`${name}: expected ${expected}, got ${got}`)
 }
 
 /** @param {Setting} setting @param {string} raw @returns {string | number | undefined} undefined: not as expected */

@@ -19,12 +19,9 @@ const STAGGER = 0.1
  */
 export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, connect, run }) {
   /** @type {Lane[]} */
-  const lanes = Array.from({ length: width }, (_, i) => ({
-    line: null,
-    opening: null,
-    retryAt_ms: 0,
-    lifetime_ms: lifetime_ms * (1 - (STAGGER * i) / width),
-  }))
+  const lanes = Array.from({ length: width }, (_, i) => {
+    return { line: null, opening: null, retryAt_ms: 0, lifetime_ms: lifetime_ms * (1 - (STAGGER * i) / width) }
+  })
   let inFlight = 0
 
   /** The open line with the fewest statements; another is opened while all are busy. @returns {Promise<Line> | Line} */
@@ -54,7 +51,8 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   function createLine(lane, client) {
     const watchdog = setTimeout(() => {
       if (line.inFlight === 0 && !line.isRetired) return
-      cut(client)
+      // pg offers no other way to end a connection whose server is silent.
+      void (/** @type {any} */ (client).connection.stream.destroy())
       onSilence()
     }, silence_ms).unref()
     /** @type {Line} */
@@ -139,11 +137,6 @@ function retire(lane) {
   line.isRetired = true
   // From here on the watchdog guards the shutdown: a server that has gone silent never closes its side.
   line.watchdog.refresh()
-  // The pool's type of a client leaves out end(), which a client of a pool has nevertheless.
+  // pg's types omit end() of a pool's client.
   void (/** @type {any} */ (line.client).end())
-}
-
-/** Ends a connection whose server is silent; pg offers no way but its socket. @param {any} client */
-function cut(client) {
-  client.connection.stream.destroy()
 }

@@ -21,7 +21,7 @@ import { createUsers } from './users.js'
  * @import { Logger } from 'pino'
  */
 
-/** Files that are neither client connections nor the pool's: the admin listener's, the readiness check's session, the log, Node's own. */
+/** Open files besides client connections and the pool's: admin listener, readiness check, log, Node's own. */
 const OTHER_FILES = 48
 
 /** How often Node looks for requests that take too long; its default of 30 s would make the timeouts a fiction. */
@@ -51,13 +51,8 @@ export async function startService(config, log) {
   metrics.watch({ app, pool, users, gate, server, dropped })
 
   let draining = false
-  const readiness = createReadiness({
-    openSession: () => openSession(config),
-    pool,
-    maxLifetime_ms: config.poolMaxLifetimeMs,
-    log,
-    isDraining: () => draining,
-  })
+  const parts = { openSession: () => openSession(config), pool, log, isDraining: () => draining }
+  const readiness = createReadiness({ ...parts, maxLifetime_ms: config.poolMaxLifetimeMs })
   const admin = createAdminServer({ registry: metrics.registry, readiness })
   const url = await listen(server, config.port, config.host, config.listenBacklog)
   const adminUrl = await listen(admin, config.adminPort, config.adminHost)
@@ -102,8 +97,8 @@ function createApiServer(app, config) {
   )
   // A connection on which nothing moves for longer than any request may take belongs to a client that does not read.
   server.timeout = config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs
-  // A client that closes its side behind its request still gets its answer: the row is stored by then. (Node's own
-  // property, in lib/_http_server.js since 0.x and without a page in the manual; by default it drops the answer.)
+  // A client that closes its side after its request still gets its answer, which Node drops by default, though the row is
+  // stored by then. (An undocumented property, in lib/_http_server.js since 0.x.)
   Object.assign(server, { httpAllowHalfOpen: true })
   // At the limit of open files the kernel keeps accepting connections, and Node closes them silently.
   const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections

@@ -12,28 +12,19 @@ import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } fr
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
 
-/** A run that was just killed leaves sessions for a moment; nobody else has the lab's table locked for long. */
+/** A run that was just killed leaves sessions for a moment; at a run's end the user may be waiting after Ctrl-C. */
 const CLAIM_LOCK_TIMEOUT_MS = 5000
 const RESET_LOCK_TIMEOUT_MS = 10_000
-
-/** At the end of a run the user may be waiting for it after Ctrl-C. */
 const RELEASE_LOCK_TIMEOUT_MS = 2000
 
 /** SQLSTATE codes (Postgres manual, appendix A): lock_not_available and query_canceled. */
 const LOCKED = '55P03'
 const CANCELLED = '57014'
 
-/** Other things than tables that may have a table's name (pg_class.relkind). */
-const KINDS = /** @type {Record<string, string>} */ ({
-  v: 'VIEW',
-  m: 'MATERIALIZED VIEW',
-  f: 'FOREIGN TABLE',
-  S: 'SEQUENCE',
-  i: 'INDEX',
-  c: 'TYPE',
-})
+/** pg_class.relkind of what else may have a table's name. @type {Record<string, string>} */
+const KINDS = { v: 'VIEW', m: 'MATERIALIZED VIEW', f: 'FOREIGN TABLE', S: 'SEQUENCE', i: 'INDEX', c: 'TYPE' }
 
-const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
+export const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
 
 const FIND = `
@@ -43,9 +34,8 @@ const FIND = `
   JOIN pg_class AS c ON c.oid = to_regclass(name) JOIN pg_namespace AS n ON n.oid = relnamespace`
 
 /**
- * Makes the lab's tables, or takes over those that the last run left, and empties them: all in one transaction under an
- * exclusive lock, so that no row can come in between the checks and the TRUNCATE. The mark is committed with it, before
- * the first row of the run.
+ * Makes the lab's tables, or takes over those that the last run left, and empties them: in one transaction under an exclusive
+ * lock, so that no row comes in between the checks and the TRUNCATE. The mark is committed with it.
  *
  * @param {pg.Client} client whose search path leads to the tables
  * @param {Owner} owner
@@ -97,8 +87,7 @@ export async function claimTables(client, { run, own, place }) {
     },
     countRows: async () => {
       try {
-        const { rows } = await client.query('SELECT count(*)::float8 AS rows FROM users')
-        return rows[0].rows
+        return (await client.query('SELECT count(*)::float8 AS rows FROM users')).rows[0].rows
       } catch (error) {
         throw await explained(client, claimed, error)
       }
@@ -160,12 +149,7 @@ async function locked(client, mode, tables, timeout_ms, work) {
   }
 }
 
-/**
- * @param {pg.Client} client
- * @param {Table[]} tables
- * @param {any} error
- * @returns {Promise<any>} what to throw
- */
+/** @param {pg.Client} client @param {Table[]} tables @param {any} error @returns {Promise<any>} what to throw */
 async function explained(client, tables, error) {
   if (isUnanswered(error) || error.code === CANCELLED) {
     const time = `${STATEMENT_TIMEOUT_MS / 1000} s`
@@ -173,13 +157,10 @@ async function explained(client, tables, error) {
   }
   if (error.code !== LOCKED) return error
   const [table] = tables
-  if (!table) {
-    return new DatabaseError(
-      'expected to make the tables, but another session is making them too: stop it, then try again',
-    )
-  }
   return new DatabaseError(
-    `${table.full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`,
+    table
+      ? `${table.full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`
+      : 'expected to make the tables, but another session is making them too: stop it, then try again',
   )
 }
 
@@ -251,11 +232,7 @@ async function refuseChanges(client, claimed) {
   }
 }
 
-/**
- * Only users say by their emails whose they are; what is in another table belongs to one of them.
- *
- * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<number>}
- */
+/** Only users have an email that says whose they are. @param {pg.Client} client @param {string} name @param {string[] | null} own */
 async function foreignRows(client, name, own) {
   if (own && name !== 'users') return 0
   const { rows } = own
@@ -265,7 +242,7 @@ async function foreignRows(client, name, own) {
 }
 
 /**
- * Rows without patterns of their own are known by a digest, which takes 0.7 s for a million rows.
+ * A digest, which takes 0.7 s for a million rows, identifies rows without patterns of their own.
  *
  * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<Left>}
  */

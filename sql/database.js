@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
-import { claimTables, TABLES } from './claim.js'
+import { claimTables, SCHEMA, TABLES } from './claim.js'
 import { connect, end, within } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
@@ -28,9 +27,8 @@ const NO_SCHEMA = '3F000'
 const REFERENCED = '0A000'
 
 /**
- * Opens the database that the lab measures with: the one given, in a schema of the lab's own, else an embedded Postgres
- * that lives as long as it is open. Makes the tables, or empties those that the last run left. One lab at a time: a second
- * one would empty the table under the first.
+ * Opens the database that the lab measures with: the one given, in a schema of the lab's own, else an embedded Postgres.
+ * Makes the tables, or empties those that the last run left. One lab at a time: a second would empty the first one's table.
  *
  * @param {string} [given] URL; without it, Postgres is started
  * @param {object} [options]
@@ -51,23 +49,27 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
       await takeLock(client)
       if (place === 'own') await makeSchema(client)
       const { schema, reset, countRows, release } = await claimTables(client, { run, own, place })
-      const look = await described(client, url, embedded?.folder ?? null)
+      const durability = await durabilityOf(client, TABLES, embedded?.folder ?? null)
       let pending = 0
-      const counted = (/** @type {(...args: any[]) => Promise<any>} */ work) => {
-        return async (/** @type {any[]} */ ...args) => {
+      const counted =
+        (/** @type {(...args: any[]) => Promise<any>} */ work) =>
+        (/** @type {any[]} */ ...args) => {
           pending++
           return work(...args).finally(() => pending--)
         }
-      }
       return {
-        ...look,
+        url,
+        kind: embedded ? 'embedded' : 'given',
+        version: await versionOf(client),
         schema,
-        query: counted(look.query),
+        durability,
+        warnings: durabilityWarnings(durability),
+        query: counted(async (text) => (await client.query(text)).rows),
         reset: counted(reset),
         countRows: counted(countRows),
         close: async () => {
-          // If this fails, the mark still says that the run is under way, and the next one looks at every row. Behind a
-          // statement that waits it would have to wait, too.
+          // If this fails, the mark still says that the run is under way, and the next run looks at every row. It would
+          // have to wait behind a pending statement.
           if (!embedded && pending === 0) await within(RELEASE_TIMEOUT_MS, release()).catch(() => {})
           await end(client)
           await embedded?.stop()
@@ -125,7 +127,7 @@ export async function applySchema(url, env = process.env) {
     /** @type {string[]} */
     const warnings = []
     client.on('notice', ({ severity, message }) => severity === 'WARNING' && warnings.push(String(message)))
-    await client.query(readFileSync(new URL('schema.sql', import.meta.url), 'utf8'))
+    await client.query(SCHEMA)
     return { version: await versionOf(client), warnings }
   } finally {
     await client.end()
@@ -138,7 +140,7 @@ export async function applySchema(url, env = process.env) {
  * @property {() => Promise<void>} close and stop what was started
  *
  * @typedef {object} Opened
- * @property {string} url for the service that is measured, and for all else that connects: it leaves nothing to be filled in
+ * @property {string} url complete, for the service that is measured and all others that connect
  * @property {'embedded' | 'given'} kind
  * @property {string} version of the server, such as 18.4
  * @property {string} schema that holds the tables
@@ -149,19 +151,6 @@ export async function applySchema(url, env = process.env) {
  *
  * @typedef {Opened & Look} Database
  */
-
-/** @param {pg.Client} client @param {string} url @param {string | null} folder of the embedded server */
-async function described(client, url, folder) {
-  const durability = await durabilityOf(client, TABLES, folder)
-  return {
-    url,
-    kind: /** @type {'embedded' | 'given'} */ (folder ? 'embedded' : 'given'),
-    version: await versionOf(client),
-    durability,
-    warnings: durabilityWarnings(durability),
-    query: async (/** @type {string} */ text) => (await client.query(text)).rows,
-  }
-}
 
 /** @param {pg.Client} client */
 async function takeLock(client) {

@@ -1,5 +1,6 @@
-import { readFileSync, readlinkSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import path from 'node:path'
+import { textOf } from './scratch.js'
 
 /** @import { Client } from 'pg' */
 
@@ -62,11 +63,7 @@ export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
   return found?.[2] ?? null
 }
 
-/**
- * A backend's working directory is the data directory: where we see the same one, the server runs here.
- *
- * @param {number} pid @param {string | null} data_directory
- */
+/** A backend works in the data directory: if we see it there, it runs here. @param {number} pid @param {string | null} data_directory */
 function fileSystemOfBackend(pid, data_directory) {
   try {
     if (!data_directory || readlinkSync(`/proc/${pid}/cwd`) !== data_directory) return null
@@ -84,13 +81,4 @@ function isWithin(folder, point) {
 /** @param {string} _ @param {string} digits */
 function octal(_, digits) {
   return String.fromCharCode(Number.parseInt(digits, 8))
-}
-
-/** @param {string} file */
-function textOf(file) {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }

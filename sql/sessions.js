@@ -13,8 +13,8 @@ const APIS_END_MS = 1000
 
 /**
  * Sessions of other clients that use these tables, as far as Postgres shows: they hold a lock on one, their last statement
- * names one, or they are an API of ours that this run did not start. Without the role pg_read_all_stats the statements
- * of other roles stay hidden; locks and application names do not. What a session's search path is cannot be seen.
+ * names one, or they are an API of ours that this run did not start. Without the role pg_read_all_stats other roles'
+ * statements stay hidden; nobody sees another session's search path.
  */
 const USING = `
   SELECT pid, usename AS role, application_name AS application, host(client_addr) AS address
@@ -34,8 +34,7 @@ const APIS = `
 const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redline-fault']
 
 /**
- * For a schema that others may use, too. In the lab's own schema a lock alone counts: whatever else is connected to the
- * database has tables of its own.
+ * Waits for other sessions to end, in a schema that others may use, too.
  *
  * @param {Client} client
  * @param {Table[]} tables
@@ -54,8 +53,8 @@ export async function refuseOtherSessions(client, tables) {
 }
 
 /**
- * During a run whose rows cannot be told from those of others. Another API that uses the table looks like the run's own, and
- * a client that has disconnected leaves no session: neither is noticed.
+ * For a run whose rows cannot be told from those of others. Does not notice another API, which looks like the run's own, or a
+ * client that has disconnected.
  *
  * @param {Client} client
  * @param {Table[]} tables
@@ -72,8 +71,7 @@ export async function refuseStrangers(client, tables, names) {
 }
 
 /**
- * Postgres may still execute statements sent by a killed API; those rows belong to the run. Waits a second at most, since an
- * API may be somebody else's.
+ * Postgres may still execute statements of a killed API, whose rows belong to the run. An API may also be somebody else's.
  *
  * @param {Client} client
  */
@@ -91,10 +89,8 @@ export async function sessionsText(client, tables) {
 /**
  * @param {Client} client
  * @param {Table[]} tables
- * @param {object} [by]
- * @param {string[]} [by.names] words of a statement that uses the tables
- * @param {string[]} [by.ignored] application names
- * @param {boolean} [by.countsApis] any API of ours counts
+ * @param {{ names?: string[], ignored?: string[], countsApis?: boolean }} [by] names: words of a statement that uses the tables;
+ *   ignored: application names; countsApis: any API of ours counts
  * @returns {Promise<Session[]>}
  *
  * @typedef {{ pid: number, role: string | null, application: string | null, address: string | null }} Session
