@@ -44,11 +44,7 @@ export function lacksCredentials(plan) {
   return JSON.stringify(plan).includes(WITHHELD)
 }
 
-/**
- * `Name: value` as it may be written down.
- *
- * @param {string} text
- */
+/** `Name: value` as it may be written down. @param {string} text */
 export function keptHeader(text) {
   const [, name, value = ''] = /^([^:\s]+):\s*(.*)$/s.exec(text) ?? []
   return name ? `${name}: ${keptValue(name, value)}` : WITHHELD

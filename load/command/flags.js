@@ -146,11 +146,7 @@ export function header(text) {
   return match ? [match[1], match[2].trim()] : undefined
 }
 
-/**
- * @param {string} title one line and an empty one
- * @param {Record<string, Flag>} flags
- * @param {string} examples
- */
+/** @param {string} title one line and an empty one @param {Record<string, Flag>} flags @param {string} examples */
 export function helpText(title, flags, examples) {
   const rows = Object.entries(flags).map(([name, { value, about }]) => {
     return `  ${`--${name}${value ? ` ${value}` : ''}`.padEnd(22)} ${about}`

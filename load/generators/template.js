@@ -12,11 +12,7 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
 const WORDS = LETTERS.length ** WORD_LETTERS
 
-/**
- * @param {string} text
- * @returns {Part[]}
- * @throws {RangeError} that names the blank which nobody knows
- */
+/** @param {string} text @returns {Part[]} @throws {RangeError} that names the blank which nobody knows */
 export function parseTemplate(text) {
   const pieces = text.split(/\{\{(.*?)\}\}/s)
   const parts = pieces.map((piece, i) => (i % 2 === 1 ? blankOf(piece.trim()) : latin1(piece)))

@@ -33,12 +33,7 @@ export async function readMetrics(url, names, timeout_ms) {
   }
 }
 
-/**
- * Messages of fetch and of the resolver may quote the URL or its host.
- *
- * @param {any} error
- * @returns {string}
- */
+/** Messages of fetch and of the resolver may quote the URL or its host. @param {any} error @returns {string} */
 function withoutUrl({ message, cause }) {
   if (cause) return `expected an answer, got ${cause.code ?? 'a broken one'}`
   return message.startsWith('expected') ? message : 'expected a URL that can be fetched, got another one'

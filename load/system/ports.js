@@ -5,12 +5,7 @@ import getPort from 'get-port'
 const RANGE = { from: 12_000, to: 32_000 }
 const DRAWS = 20
 
-/**
- * Ports of loopback on which nobody listens.
- *
- * @param {number} count
- * @returns {Promise<number[]>} each another one
- */
+/** Ports of loopback on which nobody listens. @param {number} count @returns {Promise<number[]>} each another one */
 export async function freePorts(count) {
   /** @type {number[]} */
   const ports = []

@@ -85,10 +85,7 @@ export function withShares(hosts, driver, connections) {
   return hosts.map((host, i) => ({ ...host, share_ratio: parts[i] / all }))
 }
 
-/**
- * @param {Host} host
- * @param {Planned} planned
- */
+/** @param {Host} host @param {Planned} planned */
 async function findingsThere(host, planned) {
   const findings = preflight({ ...(await host.ask('facts')), ceiling: null }, planned)
   return findings

@@ -51,10 +51,7 @@ export const UNSENT = 'client:unsent'
 /** The response was malformed, endless, or not HTTP at all. */
 export const PROTOCOL = 'server:protocol'
 
-/**
- * @param {{ code?: string, message?: string }} error of a Node socket
- * @returns {string} side and kind
- */
+/** @param {{ code?: string, message?: string }} error of a Node socket @returns {string} side and kind */
 export function sideOfCode(error) {
   const code = error.code ?? ''
   if (code in BY_CODE) return BY_CODE[code]
@@ -73,10 +70,7 @@ export function sideOfEnd({ reused, answerBegan }) {
   return reused && !answerBegan ? 'server:closed-idle' : 'server:closed'
 }
 
-/**
- * @param {string} text vegeta's error, when there was no answer
- * @returns {string} side and kind
- */
+/** @param {string} text vegeta's error, when there was no answer @returns {string} side and kind */
 export function sideOfText(text) {
   const row = BY_TEXT.find(([pattern]) => pattern.test(text))
   return row ? row[1] : `unknown:${text.slice(0, 80)}`

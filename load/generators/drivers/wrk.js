@@ -129,12 +129,7 @@ function interruptAfter(child, after_s) {
  * @property {Counted[]} histogram with the values that wrk makes up
  */
 
-/**
- * Pure.
- *
- * @param {Result} result
- * @param {Pick<Load, 'connections' | 'timeout_s'>} load
- */
+/** Pure. @param {Result} result @param {Pick<Load, 'connections' | 'timeout_s'>} load */
 export function summarise(result, { connections, timeout_s }) {
   const { sent, requests, duration_us, status, timeout } = result
   const answered = requests - timeout

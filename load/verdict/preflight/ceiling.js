@@ -87,11 +87,7 @@ async function startNullServer(cores) {
   }
 }
 
-/**
- * @param {Traffic} traffic
- * @param {Record<'generator' | 'server', ProcessUse | null>} uses
- * @returns {Ceiling}
- */
+/** @param {Traffic} traffic @param {Record<'generator' | 'server', ProcessUse | null>} uses @returns {Ceiling} */
 function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generator, server }) {
   if (completed < sent || Object.keys(status).join() !== '201') {
     const kinds = Object.entries({ ...status, ...errors }).map(([kind, number]) => `${number} x ${kind}`)

@@ -13,7 +13,9 @@
  * @property {string} why it matters
  * @property {string} mend what to do about it
  *
- * @typedef {Pick<Finding, 'check' | 'what' | 'why' | 'mend'>} About what a finding is about, whatever came
+ * @typedef {Omit<Finding, 'level' | 'value'> & { look: (facts: Facts, plan: Planned) => Found }} Check
+ * @typedef {Pick<Finding, 'level' | 'value'> & Partial<Finding> & { where?: string }} Found what a check saw, and what it changes
+ *   of what the check says otherwise; where: the place to look, by hand
  *
  * @typedef {Pick<LoadHost, 'host' | 'facts'> & { share_ratio?: number }} OfLoad a host of it;
  *   share_ratio: its part, as much as each other's unless told otherwise
@@ -38,13 +40,21 @@ export function levelOf(isOk, isUsable) {
   return isUsable ? 'warn' : 'bad'
 }
 
-/** @param {About} about @param {string} source @returns {Finding} */
-export function unseen(about, source) {
-  return { ...about, level: 'unseen', value: `unknown: here is no ${source}`, mend: `look by hand; ${about.mend}` }
+/** @param {string} source @returns {Found} */
+export function unseen(source) {
+  return { level: 'unseen', value: `unknown: here is no ${source}`, where: 'by hand' }
 }
 
-/** @param {About} about @returns {Finding} */
-export function notOurs(about) {
-  const value = 'unknown: the service was not started from here'
-  return { ...about, level: 'unseen', value, mend: `look where it runs; ${about.mend}` }
+/** @type {Found} */
+export const NOT_OURS = {
+  level: 'unseen',
+  value: 'unknown: the service was not started from here',
+  where: 'where it runs',
+}
+
+/** @param {Check} check @param {Facts} facts @param {Planned} plan @returns {Finding} */
+export function findingOf({ look, ...about }, facts, plan) {
+  const { where, ...found } = look(facts, plan)
+  const finding = { ...about, ...found }
+  return where ? { ...finding, mend: `look ${where}; ${finding.mend}` } : finding
 }

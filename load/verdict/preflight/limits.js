@@ -1,9 +1,9 @@
 import { count } from '../../report/format.js'
-import { levelOf, notOurs, unseen } from './finding.js'
+import { levelOf, NOT_OURS, unseen } from './finding.js'
 
 /**
  * @import { Limits } from '../../probes/facts.js'
- * @import { About, Facts, Finding, Planned } from './finding.js'
+ * @import { Check, Found, Planned } from './finding.js'
  */
 
 /** Open files of the generator that are no connections: Node's own and the channel to the lab, 20 by count, and some to spare. */
@@ -21,72 +21,115 @@ const TIME_WAIT_REUSED_S = 1
 /** For whoever looks at Postgres beside the service: the lab's probes, a psql. */
 const SPARE_DATABASE_CONNECTIONS = 3
 
-/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function generatorFiles({ generator_nofile: limit }, plan) {
-  const about = {
+/** Limits of a generator. @type {Check[]} */
+export const GENERATOR_CHECKS = [
+  {
     check: 'generator-nofile',
     what: 'open files, generator',
     why: 'each connection is an open file; beyond the hard limit connecting fails with EMFILE (client:nofile)',
     mend: 'raise both limits where the lab is started: ulimit -n as root, LimitNOFILE= in a unit, --ulimit nofile= of a container',
-  }
-  return limit ? files(about, limit, socketsOf(plan), GENERATOR_FILES) : unseen(about, '/proc/self/limits')
-}
 
-/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function apiFiles({ api_nofile: limit }, plan) {
-  const about = {
-    check: 'api-nofile',
-    what: 'open files, API',
-    why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
-    mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
-  }
-  if (plan.pool_max === null) return notOurs(about)
-  return limit ? files(about, limit, socketsOf(plan), plan.pool_max + API_FILES) : unseen(about, '/proc/PID/limits')
-}
+    look({ generator_nofile: limit }, plan) {
+      return limit ? files(limit, socketsOf(plan), GENERATOR_FILES) : unseen('/proc/self/limits')
+    },
+  },
 
-/**
- * Each connection to one destination takes a port. One in TIME_WAIT is lost only to those who go to the same destination
- * or to bind() (Linux' __inet_hash_connect, inet_csk_get_port), so with too few of the others this is a warning.
- *
- * @param {Facts} facts
- * @param {Planned} plan
- * @returns {Finding}
- */
-export function ports({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
-  const about = {
+  // Each connection to one destination takes a port. One in TIME_WAIT is lost only to those who go to the same destination
+  // or to bind() (Linux' __inet_hash_connect, inet_csk_get_port), so with too few of the others this is a warning.
+  {
     check: 'ports',
     what: 'ports for connections',
     why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
     mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
-  }
-  if (ephemeral_ports === null) return unseen(about, 'ip_local_port_range in /proc/sys/net/ipv4')
-  const waiting = time_wait ?? 0
-  const all = ephemeral_ports * addresses
-  const value = `${count(all)}${each(addresses)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
-  return { ...about, level: levelOf(all - waiting >= connections, all >= connections), value }
-}
 
-/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function freshPorts(
-  { ephemeral_ports, tw_reuse_loopback, tw_reuse_remote },
-  { rate_rps, addresses = 1, loopback = true },
-) {
-  const about = {
+    look({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
+      if (ephemeral_ports === null) return unseen('ip_local_port_range in /proc/sys/net/ipv4')
+      const waiting = time_wait ?? 0
+      const all = ephemeral_ports * addresses
+      const value = `${count(all)}${each(addresses)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
+      return { level: levelOf(all - waiting >= connections, all >= connections), value }
+    },
+  },
+]
+
+/** And of one that opens a connection per request. @type {Check[]} */
+export const FRESH_CHECKS = [
+  {
     check: 'ports-per-request',
     what: 'ports for a connection per request',
     why: `the side that closes first keeps the port for ${TIME_WAIT_S} s; tcp_tw_reuse shortens it for connect(), but not after bind(), as vegeta does`,
     mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
-  }
-  if (ephemeral_ports === null) return unseen(about, 'ip_local_port_range in /proc/sys/net/ipv4')
-  const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
-  const all = ephemeral_ports * addresses
-  const sustained_rps = Math.floor(all / TIME_WAIT_S)
-  const reused_rps = reuse ? Math.floor(all / TIME_WAIT_REUSED_S) : sustained_rps
-  const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
-  const reuse_text = reuse ? `, with tcp_tw_reuse for ${count(reused_rps)}/s` : ''
-  const value = `${count(all)}${each(addresses)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
-  return { ...about, level: levelOf(sustained_rps >= (rate_rps ?? 0), reused_rps >= (rate_rps ?? 0)), value }
-}
+
+    look({ ephemeral_ports, tw_reuse_loopback, tw_reuse_remote }, { rate_rps, addresses = 1, loopback = true }) {
+      if (ephemeral_ports === null) return unseen('ip_local_port_range in /proc/sys/net/ipv4')
+      const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
+      const all = ephemeral_ports * addresses
+      const sustained_rps = Math.floor(all / TIME_WAIT_S)
+      const reused_rps = reuse ? Math.floor(all / TIME_WAIT_REUSED_S) : sustained_rps
+      const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
+      const reuse_text = reuse ? `, with tcp_tw_reuse for ${count(reused_rps)}/s` : ''
+      const value = `${count(all)}${each(addresses)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
+      return { level: levelOf(sustained_rps >= (rate_rps ?? 0), reused_rps >= (rate_rps ?? 0)), value }
+    },
+  },
+]
+
+/** Limits of the service. @type {Check[]} */
+export const SERVICE_CHECKS = [
+  {
+    check: 'api-nofile',
+    what: 'open files, API',
+    why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
+    mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
+
+    look({ api_nofile: limit }, plan) {
+      if (plan.pool_max === null) return NOT_OURS
+      return limit ? files(limit, socketsOf(plan), plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
+    },
+  },
+
+  // listen() takes the lower of the two without a word (Linux' __sys_listen); whoever finds the queue full sends its SYN
+  // again after a second (RFC 6298, 2.1).
+  {
+    check: 'backlog',
+    what: 'accept queue',
+    why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
+    mend: 'LISTEN_BACKLOG and net.core.somaxconn have to hold all connections',
+
+    look({ somaxconn }, plan) {
+      if (plan.pool_max === null) return NOT_OURS
+      if (plan.backlog === null) return unseen('LISTEN_BACKLOG among the settings of the service')
+      if (somaxconn === null) return unseen('/proc/sys/net/core/somaxconn')
+      const size = Math.min(plan.backlog, somaxconn)
+      const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(plan.connections)} may come at once`
+      const mend = `raise LISTEN_BACKLOG to ${count(plan.connections)} or more, and net.core.somaxconn with it`
+      return { level: size === plan.backlog && size >= plan.connections ? 'ok' : 'warn', value, mend }
+    },
+  },
+
+  {
+    check: 'pool',
+    what: 'database connections',
+    why: 'beyond them Postgres refuses with 53300, and requests with it',
+    mend: 'all pools together have to stay below SHOW max_connections',
+
+    look({ database_connections: database }, { pool_max, processes }) {
+      if (pool_max === null) return NOT_OURS
+      if (!database) return unseen('Postgres to ask')
+      const needed = pool_max * processes
+      const { max, reserved, used } = database
+      // The readiness check of each process has a session of its own.
+      const spare = SPARE_DATABASE_CONNECTIONS + processes
+      const free = max - reserved - used
+      const lower = Math.max(1, Math.floor((free - spare) / processes))
+      const higher = max + needed + spare - free
+      const mend = `set POOL_MAX=${lower} or less, or max_connections = ${higher} or more in postgresql.conf and restart it`
+      const planned = processes === 1 ? '' : ` (${count(pool_max)} x ${count(processes)} processes)`
+      const value = `${count(free)} free (max_connections ${count(max)}, ${count(reserved)} reserved, ${count(used)} used), ${count(needed)} needed${planned}`
+      return { level: levelOf(free >= needed + spare, free >= needed), value, mend }
+    },
+  },
+]
 
 /** @param {number} addresses */
 function each(addresses) {
@@ -94,63 +137,17 @@ function each(addresses) {
 }
 
 /**
- * listen() takes the lower of the two without a word (Linux' __sys_listen); whoever finds the queue full sends its SYN
- * again after a second (RFC 6298, 2.1).
- *
- * @param {Facts} facts
- * @param {Planned} plan
- * @returns {Finding}
- */
-export function backlog({ somaxconn }, plan) {
-  const about = {
-    check: 'backlog',
-    what: 'accept queue',
-    why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
-    mend: `raise LISTEN_BACKLOG to ${count(plan.connections)} or more, and net.core.somaxconn with it`,
-  }
-  if (plan.pool_max === null) return notOurs(about)
-  if (plan.backlog === null) return unseen(about, 'LISTEN_BACKLOG among the settings of the service')
-  if (somaxconn === null) return unseen(about, '/proc/sys/net/core/somaxconn')
-  const size = Math.min(plan.backlog, somaxconn)
-  const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(plan.connections)} may come at once`
-  return { ...about, level: size === plan.backlog && size >= plan.connections ? 'ok' : 'warn', value }
-}
-
-/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function pool({ database_connections: database }, { pool_max, processes }) {
-  const about = {
-    check: 'pool',
-    what: 'database connections',
-    why: 'beyond them Postgres refuses with 53300, and requests with it',
-  }
-  const needed = (pool_max ?? 0) * processes
-  if (pool_max === null) return notOurs({ ...about, mend: 'all its pools together have to stay below max_connections' })
-  if (!database) return unseen({ ...about, mend: 'POOL_MAX has to stay below SHOW max_connections' }, 'Postgres to ask')
-  const { max, reserved, used } = database
-  // The readiness check of each process has a session of its own.
-  const spare = SPARE_DATABASE_CONNECTIONS + processes
-  const free = max - reserved - used
-  const lower = Math.max(1, Math.floor((free - spare) / processes))
-  const higher = max + needed + spare - free
-  const mend = `set POOL_MAX=${lower} or less, or max_connections = ${higher} or more in postgresql.conf and restart it`
-  const planned = processes === 1 ? '' : ` (${count(pool_max)} x ${count(processes)} processes)`
-  const value = `${count(free)} free (max_connections ${count(max)}, ${count(reserved)} reserved, ${count(used)} used), ${count(needed)} needed${planned}`
-  return { ...about, mend, level: levelOf(free >= needed + spare, free >= needed), value }
-}
-
-/**
  * The hard limit counts: Node raises its soft one to it at the start (src/node.cc, PlatformInit), and so do Go programs.
  *
- * @param {About} about
  * @param {Limits} limit
  * @param {{ planned: number, most: number }} sockets
  * @param {number} others
- * @returns {Finding}
+ * @returns {Found}
  */
-function files(about, { soft, hard }, { planned, most }, others) {
+function files({ soft, hard }, { planned, most }, others) {
   const most_text = most > planned ? `, ${count(most + others)} when no answer comes before the timeout` : ''
   const value = `hard limit ${count(hard)} (soft ${count(soft)}), ${count(planned + others)} needed${most_text}`
-  return { ...about, level: levelOf(hard >= most + others, hard >= planned + others), value }
+  return { level: levelOf(hard >= most + others, hard >= planned + others), value }
 }
 
 /** A generator that opens a connection per request has as many as there are requests on their way: rate x time (Little). @param {Planned} plan */

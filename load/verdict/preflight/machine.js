@@ -1,7 +1,7 @@
 import { count } from '../../report/format.js'
 import { levelOf, unseen } from './finding.js'
 
-/** @import { Facts, Finding, Planned } from './finding.js' */
+/** @import { Check } from './finding.js' */
 
 /** The API has one core to itself, all else needs another. */
 const CORES_NEEDED = 2
@@ -23,102 +23,104 @@ const BOUND = {
   unknown: 'against a null server',
 }
 
-/** @param {Facts} facts @returns {Finding} */
-export function cores({ cores: seen }) {
-  const about = {
+/** What of this machine spoils a measurement. @type {Check[]} */
+export const MACHINE_CHECKS = [
+  {
     check: 'cores',
     what: 'cores and pinning',
     why: 'unless the API has a core to itself, its rate depends on what the generator and Postgres left over',
     mend: 'give this machine two cores or more and install taskset (util-linux)',
-  }
-  if (!seen) return unseen(about, '/proc/self/status, so nothing is pinned')
-  const { allowed, taskset, pinned } = seen
-  if (pinned) return { ...about, level: 'ok', value: `core ${pinned.api} for the API, ${pinned.others} for all else` }
-  const value = `${count(allowed)} of at least ${CORES_NEEDED} cores, ${taskset ? 'taskset is there' : 'no taskset'}: nothing is pinned`
-  return { ...about, level: allowed < CORES_NEEDED ? 'bad' : 'warn', value }
-}
 
-/** @param {Facts} facts @returns {Finding} */
-export function quota({ cpu_quota_cores: quota_cores, cores: seen }) {
-  const about = {
+    look({ cores: seen }) {
+      if (!seen) return unseen('/proc/self/status, so nothing is pinned')
+      const { allowed, taskset, pinned } = seen
+      if (pinned) return { level: 'ok', value: `core ${pinned.api} for the API, ${pinned.others} for all else` }
+      const value = `${count(allowed)} of at least ${CORES_NEEDED} cores, ${taskset ? 'taskset is there' : 'no taskset'}: nothing is pinned`
+      return { level: allowed < CORES_NEEDED ? 'bad' : 'warn', value }
+    },
+  },
+
+  {
     check: 'cpu-quota',
     what: 'CPU quota of this group',
     why: 'who has used it up stands still for the rest of each period (100 ms), which looks like a slow service',
     mend: 'lift the limit (cpu.max; --cpus of a container, limits.cpu of a pod)',
-  }
-  if (quota_cores === null) return unseen(about, 'control group for CPU in /sys/fs/cgroup')
-  if (quota_cores === Number.POSITIVE_INFINITY) return { ...about, level: 'ok', value: 'none' }
-  const allowed = seen?.pinned ? seen.pinned.others.split(',').length + 1 : (seen?.allowed ?? CORES_NEEDED)
-  return {
-    ...about,
-    level: levelOf(quota_cores >= allowed, quota_cores >= CORES_NEEDED),
-    value: `${quota_cores} of ${count(allowed)} cores`,
-  }
-}
 
-/** @param {Facts} facts @returns {Finding} */
-export function steal({ steal_ratio }) {
-  const about = {
+    look({ cpu_quota_cores: quota_cores, cores: seen }) {
+      if (quota_cores === null) return unseen('control group for CPU in /sys/fs/cgroup')
+      if (quota_cores === Number.POSITIVE_INFINITY) return { level: 'ok', value: 'none' }
+      const allowed = seen?.pinned ? seen.pinned.others.split(',').length + 1 : (seen?.allowed ?? CORES_NEEDED)
+      return {
+        level: levelOf(quota_cores >= allowed, quota_cores >= CORES_NEEDED),
+        value: `${quota_cores} of ${count(allowed)} cores`,
+      }
+    },
+  },
+
+  {
     check: 'steal',
     what: 'CPU taken by the host',
     why: 'a core that the host gives to others is slow for reasons that no probe in here sees',
     mend: 'measure at another time, or on a machine whose cores are its own',
-  }
-  if (steal_ratio === null) return unseen(about, '/proc/stat')
-  const value = `${percent(steal_ratio)} (steal), expected at most ${percent(MAX_STEAL_RATIO.ok)}`
-  return { ...about, level: levelOf(steal_ratio <= MAX_STEAL_RATIO.ok, steal_ratio <= MAX_STEAL_RATIO.warn), value }
-}
 
-/** @param {Facts} facts @returns {Finding} */
-export function otherProcesses({ busy }) {
-  const about = {
+    look({ steal_ratio }) {
+      if (steal_ratio === null) return unseen('/proc/stat')
+      const value = `${percent(steal_ratio)} (steal), expected at most ${percent(MAX_STEAL_RATIO.ok)}`
+      return { level: levelOf(steal_ratio <= MAX_STEAL_RATIO.ok, steal_ratio <= MAX_STEAL_RATIO.warn), value }
+    },
+  },
+
+  {
     check: 'other-processes',
     what: 'CPU that others use now',
     why: 'the service, the generator and Postgres get only what is left',
     mend: 'end what else runs (top shows it), then look again',
-  }
-  if (!busy) return unseen(about, '/proc/stat')
-  const most = Math.max(...busy.map(({ ratio }) => ratio))
-  const list = busy.map(({ core, ratio }) => `core ${core}: ${percent(ratio)}`).join(', ')
-  const value = `${list}; expected at most ${percent(MAX_OTHERS_CORE_RATIO.ok)}`
-  return { ...about, level: levelOf(most <= MAX_OTHERS_CORE_RATIO.ok, most <= MAX_OTHERS_CORE_RATIO.warn), value }
-}
 
-/** @param {Facts} facts @returns {Finding} */
-export function pressure({ pressure_ratio }) {
-  const about = {
+    look({ busy }) {
+      if (!busy) return unseen('/proc/stat')
+      const most = Math.max(...busy.map(({ ratio }) => ratio))
+      const list = busy.map(({ core, ratio }) => `core ${core}: ${percent(ratio)}`).join(', ')
+      const value = `${list}; expected at most ${percent(MAX_OTHERS_CORE_RATIO.ok)}`
+      return { level: levelOf(most <= MAX_OTHERS_CORE_RATIO.ok, most <= MAX_OTHERS_CORE_RATIO.warn), value }
+    },
+  },
+
+  {
     check: 'pressure',
     what: 'waiting for a core, last 10 s',
     why: 'there were more processes that wanted to run than cores; what still runs would be measured with the service',
     mend: 'wait some seconds and look again; top shows what runs',
-  }
-  if (pressure_ratio === null) return unseen(about, '/proc/pressure/cpu')
-  const value = `${percent(pressure_ratio)} of the time, expected at most ${percent(MAX_PRESSURE_RATIO)}`
-  return { ...about, level: pressure_ratio <= MAX_PRESSURE_RATIO ? 'ok' : 'warn', value }
-}
 
-/** @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function ceiling({ ceiling: found }, { rate_rps }) {
-  const about = {
+    look({ pressure_ratio }) {
+      if (pressure_ratio === null) return unseen('/proc/pressure/cpu')
+      const value = `${percent(pressure_ratio)} of the time, expected at most ${percent(MAX_PRESSURE_RATIO)}`
+      return { level: pressure_ratio <= MAX_PRESSURE_RATIO ? 'ok' : 'warn', value }
+    },
+  },
+
+  {
     check: 'generator-ceiling',
     what: 'what the generator can do',
     why: `above ${percent(MAX_GENERATOR_RATIO)} of that it is late itself, and its latencies are not those of the service`,
     mend: 'plan a lower rate, or put the generator on a machine of its own',
-  }
-  if (!found) return { ...about, level: 'unseen', value: 'not measured' }
-  if ('failed' in found) {
-    const why = 'what cannot load even a server that does nothing can load none'
-    return { ...about, level: 'bad', value: found.failed, why, mend: 'mend what else is bad, and look again' }
-  }
-  const { ceiling_rps, bound_by } = found
-  const rate = rate_rps ?? 0
-  const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
-  const value = `${count(Math.round(ceiling_rps))}/s ${BOUND[bound_by ?? 'unknown']}; ${planned}`
-  // Where something else gave out first, it has not been shown that the generator cannot. Above what a server in Node can
-  // do at all, nobody will ever show that it can.
-  const isOpen = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)
-  return { ...about, level: levelOf(rate <= ceiling_rps * MAX_GENERATOR_RATIO, isOpen), value }
-}
+
+    look({ ceiling: found }, { rate_rps }) {
+      if (!found) return { level: 'unseen', value: 'not measured' }
+      if ('failed' in found) {
+        const why = 'what cannot load even a server that does nothing can load none'
+        return { level: 'bad', value: found.failed, why, mend: 'mend what else is bad, and look again' }
+      }
+      const { ceiling_rps, bound_by } = found
+      const rate = rate_rps ?? 0
+      const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
+      const value = `${count(Math.round(ceiling_rps))}/s ${BOUND[bound_by ?? 'unknown']}; ${planned}`
+      // Where something else gave out first, it has not been shown that the generator cannot. Above what a server in Node can
+      // do at all, nobody will ever show that it can.
+      const isOpen = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)
+      return { level: levelOf(rate <= ceiling_rps * MAX_GENERATOR_RATIO, isOpen), value }
+    },
+  },
+]
 
 /** @param {number} ratio */
 function percent(ratio) {

@@ -1,5 +1,6 @@
-import { apiFiles, backlog, freshPorts, generatorFiles, pool, ports } from './limits.js'
-import { ceiling, cores, otherProcesses, pressure, quota, steal } from './machine.js'
+import { findingOf } from './finding.js'
+import { FRESH_CHECKS, GENERATOR_CHECKS, SERVICE_CHECKS } from './limits.js'
+import { MACHINE_CHECKS } from './machine.js'
 
 /** @import { Facts, Finding, OfLoad, Planned } from './finding.js' */
 
@@ -12,23 +13,15 @@ import { ceiling, cores, otherProcesses, pressure, quota, steal } from './machin
  * @returns {Finding[]} one for each thing that was looked at
  */
 export function preflight(facts, plan, hosts = []) {
-  const service = [apiFiles(facts, plan), backlog(facts, plan), pool(facts, plan)]
+  const service = SERVICE_CHECKS.map((check) => findingOf(check, facts, plan))
   if (hosts.length > 0) return [...hosts.flatMap((host) => ofHost(facts, plan, host, hosts.length)), ...service]
-  return [
-    ...generator(facts, plan),
-    ...service,
-    cores(facts),
-    quota(facts),
-    steal(facts),
-    otherProcesses(facts),
-    pressure(facts),
-    ceiling(facts, plan),
-  ]
+  return [...ofGenerator(facts, plan), ...service, ...MACHINE_CHECKS.map((check) => findingOf(check, facts, plan))]
 }
 
-/** What limits a generator. @param {Facts} facts @param {Planned} plan */
-function generator(facts, plan) {
-  return [generatorFiles(facts, plan), ports(facts, plan), ...(plan.fresh_connections ? [freshPorts(facts, plan)] : [])]
+/** @param {Facts} facts @param {Planned} plan */
+function ofGenerator(facts, plan) {
+  const checks = [...GENERATOR_CHECKS, ...(plan.fresh_connections ? FRESH_CHECKS : [])]
+  return checks.map((check) => findingOf(check, facts, plan))
 }
 
 /**
@@ -43,7 +36,7 @@ function ofHost(facts, plan, { host, facts: own, share_ratio: given }, number) {
   const share_ratio = given ?? 1 / number
   const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps * share_ratio)
   const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
-  return generator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
+  return ofGenerator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
 }
 
 /** A finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
