@@ -34,7 +34,7 @@ export function keptPlan(plan) {
     ...(url && { url: keptUrl(url) }),
     ...(metrics_url && { metrics_url: keptUrl(metrics_url) }),
     ...(without && { without: without.map(keptEntry) }),
-    ...(sides && { sides: mapped(sides, (side) => (side.url ? { ...side, url: keptUrl(side.url) } : side)) }),
+    ...(sides && { sides: Object.fromEntries(Object.entries(sides).map(keptSide)) }),
   }
   return JSON.parse(JSON.stringify(kept))
 }
@@ -69,6 +69,11 @@ export function keptDatabaseUrl(text) {
   return `${/^\w+:\/\//.exec(text)?.[0] ?? ''}${WITHHELD}`
 }
 
+/** @param {[string, any]} entry */
+function keptSide([name, side]) {
+  return [name, side.url ? { ...side, url: keptUrl(side.url) } : side]
+}
+
 /** @param {string} pair of a query */
 function keptPair(pair) {
   const [, name, value] = /^([^=]*)=(.*)$/s.exec(pair) ?? []
@@ -91,9 +96,4 @@ function keptMix({ body_base64, entries, ...mix }) {
 /** @param {Entry} entry */
 function keptEntry({ body, path, ...entry }) {
   return { ...entry, path: keptUrl(path), body_bytes: Buffer.byteLength(body) }
-}
-
-/** @template T @param {Record<string, T>} record @param {(value: T) => T} change */
-function mapped(record, change) {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
 }

@@ -26,7 +26,7 @@ const GRACE_S = 10
  *   driver
  * @returns {Promise<Generator>}
  */
-export async function startGenerator(load, signal, onCounts, { nofile = null, grace_s = graceOf(load) } = {}) {
+export async function startGenerator(load, signal, onCounts, { nofile = null, grace_s: given_s } = {}) {
   signal.throwIfAborted()
   const command = [process.execPath, GENERATOR]
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
@@ -40,9 +40,11 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
   })
   lost.catch(() => {})
 
+  const ofDriver_s = GRACE_S + (DRIVERS[load.driver].grace_s ?? 0)
+  const grace_s = given_s ?? ofDriver_s
   const beyond_s = 2 * load.timeout_s + grace_s
   // A process needs its start-up time, however short the grace period is afterwards.
-  const opening_s = 2 * load.timeout_s + Math.max(grace_s, graceOf(load))
+  const opening_s = 2 * load.timeout_s + Math.max(grace_s, ofDriver_s)
   let extend = (/** @type {number} */ _seconds) => {}
 
   /** @param {{ command: string, duration_s?: number, load?: object }} message @param {() => void} [onEnd] @returns {Promise<any>} */
@@ -72,12 +74,11 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
     }
   }
 
+  /** @type {Generator} */
   const generator = {
     pid: /** @type {number} */ (child.pid),
-    ready: (/** @type {number} */ duration_s) => ask({ command: 'ready', duration_s }),
-    run: (/** @type {number} */ duration_s, /** @type {() => void} */ onEnd = () => {}) => {
-      return ask({ command: 'run', duration_s }, onEnd)
-    },
+    ready: (duration_s) => ask({ command: 'ready', duration_s }),
+    run: (duration_s, onEnd) => ask({ command: 'run', duration_s }, onEnd),
     enough: () => {
       extend(beyond_s)
       if (child.connected) child.send({ command: 'enough' }, () => {})
@@ -96,11 +97,6 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
     await generator.close()
     throw error
   }
-}
-
-/** @param {Load} load */
-function graceOf({ driver }) {
-  return GRACE_S + (DRIVERS[driver].grace_s ?? 0)
 }
 
 /**

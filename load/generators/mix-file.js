@@ -76,23 +76,18 @@ function entryOf(given, i) {
   const unknown = Object.keys(given).find((key) => !KEYS.includes(key))
   if (unknown) refuse(`no keys in ${where} but ${KEYS.join(', ')}`, JSON.stringify(unknown))
   const { name, path, weight = 1 } = given
-  if (!/^[A-Za-z0-9][\w .:/-]{0,63}$/.test(text(name))) {
-    refuse(`a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
-  }
+  const isName = /^[A-Za-z0-9][\w .:/-]{0,63}$/.test(text(name))
+  if (!isName) refuse(`a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
   const whose = `${where} (${name})`
-  if (typeof weight !== 'number' || !(weight > 0 && weight <= MAX_WEIGHT)) {
-    refuse(`a weight above 0, at most ${MAX_WEIGHT}, in ${whose}`, shown(weight))
-  }
+  const isWeight = typeof weight === 'number' && weight > 0 && weight <= MAX_WEIGHT
+  if (!isWeight) refuse(`a weight above 0, at most ${MAX_WEIGHT}, in ${whose}`, shown(weight))
   const body = bodyOf(given.body, whose)
   const method = given.method ?? (body === '' ? 'GET' : 'POST')
   if (!/^[A-Z]{3,10}$/.test(text(method))) refuse(`a method in capitals, such as POST, in ${whose}`, shown(method))
   for (const template of [text(path), body]) refuseBlanks(template, whose)
-  if (!/^\/[\x21-\x7e]*$/.test(text(path).replace(/\{\{.*?\}\}/g, '0'))) {
-    refuse(
-      `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`,
-      shown(typeof path === 'string' ? keptUrl(path) : path),
-    )
-  }
+  const isPath = /^\/[\x21-\x7e]*$/.test(text(path).replace(/\{\{.*?\}\}/g, '0'))
+  const found = shown(typeof path === 'string' ? keptUrl(path) : path)
+  if (!isPath) refuse(`a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
   return { name, method, path, body, weight }
 }
 

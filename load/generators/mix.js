@@ -137,8 +137,7 @@ function onlyEntry(plan, trial) {
 export const LAB_USER = 'user-lab'
 
 /**
- * How the rows of a run can be told from others: LIKE patterns of the emails that the plan sends, in whichever trial, of
- * those that a load beside it sends, and of the lab's own.
+ * LIKE patterns that tell a run's rows from others: the emails of the plan, of a load beside it, and of the lab itself.
  *
  * @param {MixPlan} plan
  * @returns {string[] | null} null: it does not send users of ours

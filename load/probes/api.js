@@ -47,12 +47,10 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   /** @param {string[]} names @param {number} timeout_ms */
   const read = async (names, timeout_ms) => {
     if (!metricsUrl || problem !== null) return null
-    try {
-      return await readMetrics(metricsUrl, names, timeout_ms)
-    } catch (error) {
-      problem = /** @type {Error} */ (error).message
+    return readMetrics(metricsUrl, names, timeout_ms).catch(({ message }) => {
+      problem = message
       return null
-    }
+    })
   }
   const first = await read(NAMES, SCRAPE_TIMEOUT_MS)
   /** @type {Sample[]} */
@@ -87,9 +85,7 @@ function used(use, completed) {
 /** @param {Metrics} first @param {Sample[]} samples @param {Metrics} last @param {number} wall_s */
 function tell(first, samples, last, wall_s) {
   const grown = (/** @type {string} */ name) => difference(first.sum(name), last.sum(name))
-  const seen = (/** @type {string} */ name) => {
-    return samples.map((sample) => sample[name]).filter((value) => value !== null)
-  }
+  const seen = (/** @type {string} */ name) => samples.flatMap((sample) => sample[name] ?? [])
   const share = (/** @type {number | null} */ seconds) => (seconds === null ? null : seconds / wall_s)
   const statements = grown('redline_statement_seconds_count')
   const statement_s = grown('redline_statement_seconds_sum')

@@ -54,8 +54,8 @@ async function answerOf(url, signal) {
     const location = answer.headers.get('location')
     if (answer.status < 300 || answer.status > 399 || !location) throw new Error(`expected 200, got ${answer.status}`)
     const next = new URL(location, at)
-    if (next.origin !== new URL(url).origin)
-      throw new Error(`expected a page of this host, got a redirect to ${next.origin}`)
+    const isOwn = next.origin === new URL(url).origin
+    if (!isOwn) throw new Error(`expected a page of this host, got a redirect to ${next.origin}`)
     at = next.href
   }
   throw new Error(`expected at most ${REDIRECTS_MAX} redirects, got more`)

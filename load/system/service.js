@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceEnded } from '../command/errors.js'
 import { startChild } from './processes.js'
 
@@ -44,9 +45,8 @@ export async function startService(name, command, { cores, nofile, env, logFile,
   return { pid: /** @type {number} */ (child.pid), died, stop: stopNow }
 
   async function untilReady() {
-    for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until && !stopping; ) {
+    for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until && !stopping; await pause(POLL_MS)) {
       if (await isReady()) return
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     }
     const words = lastWords(logFile)
     throw new Error(`${name} was not ready within ${START_TIMEOUT_MS / 1000} s; its last words: ${words}`)

@@ -24,7 +24,8 @@ export function headOf(url, mix, options = {}) {
 export function headsOf(url, options = {}) {
   const { host } = new URL(url)
   return (request) => {
-    return `${request.method} ${request.path} ${headersOf(host, request, options)}${lengthOf(request.method, request.body)}`
+    const { method, path, body } = request
+    return `${method} ${path} ${headersOf(host, request, options)}${lengthOf(method, body)}`
   }
 }
 
@@ -36,12 +37,8 @@ export function headsOf(url, options = {}) {
  * @param {{ last?: boolean }} options
  */
 export function headersOf(host, { headers }, { last = false }) {
-  const lines = [
-    'HTTP/1.1',
-    `Host: ${host}`,
-    ...headers.map((pair) => pair.join(': ')),
-    ...(last ? ['Connection: close'] : []),
-  ]
+  const lines = ['HTTP/1.1', `Host: ${host}`, ...headers.map((pair) => pair.join(': '))]
+  if (last) lines.push('Connection: close')
   return `${lines.join('\r\n')}\r\n`
 }
 

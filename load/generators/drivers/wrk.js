@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { makeScratch } from '../../../sql/scratch.js'
 import { collect, spawnLeashed } from '../../system/processes.js'
 import { programOf } from '../mix.js'
@@ -87,8 +88,9 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   ]
   const child = spawnLeashed(command, { stdio: ['ignore', 'ignore', 'pipe'], signal, killSignal: 'SIGKILL' })
   const words = collect(child.stderr)
-  const interrupting = Number.isInteger(duration_s) ? null : interruptAfter(child, duration_s)
-  const [code] = await once(child, 'close', { signal }).finally(() => interrupting?.stop())
+  const ended = new AbortController()
+  if (!Number.isInteger(duration_s)) interrupt(child, duration_s, ended.signal).catch(() => {})
+  const [code] = await once(child, 'close', { signal }).finally(() => ended.abort())
   onEnd()
   const said = words().trim()
   if (code !== 0 && /unable to connect|unable to resolve/.test(said)) return { failed: said }
@@ -97,19 +99,17 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   return { ...counted, threads, numbers: (counted.most + 1) * threads }
 }
 
-/** It takes whole seconds; SIGINT ends it in between. @param {ChildProcess} child @param {number} after_s */
-function interruptAfter(child, after_s) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let again
-  const timer = setTimeout(() => {
+/**
+ * wrk takes whole seconds; SIGINT ends it in between.
+ *
+ * @param {ChildProcess} child
+ * @param {number} after_s
+ * @param {AbortSignal} signal
+ */
+async function interrupt(child, after_s, signal) {
+  for (let wait_ms = after_s * 1000; ; wait_ms = SIGNAL_INTERVAL_MS) {
+    await pause(wait_ms, undefined, { signal })
     child.kill('SIGINT')
-    again = setInterval(() => child.kill('SIGINT'), SIGNAL_INTERVAL_MS)
-  }, after_s * 1000)
-  return {
-    stop: () => {
-      clearTimeout(timer)
-      clearInterval(again)
-    },
   }
 }
 

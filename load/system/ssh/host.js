@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { appendFileSync, existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import path from 'node:path'
@@ -69,13 +69,13 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   const stderr = collect(child.stderr)
   const closed = once(child, 'close')
   closed.catch(() => {})
-  const greeting = /** @type {Deferred<any>} */ (deferred())
-  let dying = /** @type {Deferred<never>} */ (deferred())
+  const heard = new EventEmitter()
+  const greeted = once(heard, 'hello')
   const channel = openChannel(child, ({ hello, died, log }) => {
-    if (hello) greeting.resolve(hello)
+    if (hello) heard.emit('hello', hello)
     // The folder of a run that never began is gone by the time of its last words.
     if (log && existsSync(path.dirname(logFile))) appendFileSync(logFile, log)
-    if (died) dying.reject(revivedError(died))
+    if (died) heard.emit('died', revivedError(died))
   })
   let closing = false
   const lost = exited.then(async () => {
@@ -86,12 +86,12 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     )
   })
   lost.catch((error) => {
-    if (!closing) dying.reject(error)
+    if (!closing) heard.emit('died', error)
   })
   signal.throwIfAborted()
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
-  const hello = await Promise.race([greeting.promise, lost])
+  const [hello] = await Promise.race([greeted, lost])
   signal.removeEventListener('abort', abort)
   // What is on its way then, the agent ends when it loses us.
   const aborted = once(signal, 'abort').then(() => signal.throwIfAborted())
@@ -103,10 +103,7 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     bind: bindOf(plan, address, hello.address),
     port: plan.port,
     connection,
-    machine: hello.machine,
-    cores: hello.cores,
-    root: hello.root,
-    folder: hello.folder,
+    ...{ machine: hello.machine, cores: hello.cores, root: hello.root, folder: hello.folder },
     ask: async (ask, asked) => {
       signal.throwIfAborted()
       const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost, aborted])
@@ -114,8 +111,10 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
       return result
     },
     died: () => {
-      dying = /** @type {Deferred<never>} */ (deferred())
-      return dying.promise
+      const died = once(heard, 'died').then(([error]) => Promise.reject(error))
+      // Nobody may be waiting for it.
+      died.catch(() => {})
+      return died
     },
     close: async () => {
       closing = true
@@ -141,17 +140,6 @@ export function bindOf(plan, address, ours) {
   const any = isIPv6(address) ? '::' : '0.0.0.0'
   return plan.address === null ? (ours ?? any) : any
 }
-
-/** A rejection that nobody waits for is no fault. @template T */
-function deferred() {
-  /** @type {{ resolve: (value: any) => void, reject: (error: Error) => void }} */
-  const ends = { resolve: () => {}, reject: () => {} }
-  const promise = new Promise((resolve, reject) => Object.assign(ends, { resolve, reject }))
-  promise.catch(() => {})
-  return { ...ends, promise: /** @type {Promise<T>} */ (promise) }
-}
-
-/** @template T @typedef {{ promise: Promise<T>, resolve: (value: T) => void, reject: (error: Error) => void }} Deferred */
 
 /**
  * Where it is loaded: a number, so that no request waits for a name.

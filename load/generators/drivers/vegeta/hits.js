@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { spawnLeashed } from '../../../system/processes.js'
 import { sideOfText, TIMEOUT, UNSENT } from '../errors.js'
 import { constantRate } from '../pacing.js'
-import { Recorder, Samples } from '../recorder.js'
+import { Recorder } from '../recorder.js'
 import { shareOf } from './attack.js'
 
 /**
@@ -78,9 +78,9 @@ export async function hitsOf(program, files, signal) {
 export function summarise(found, parts, load, duration_s) {
   const { total } = constantRate(Number(load.rate_rps), duration_s)
   const recorder = new Recorder()
-  const hosts = parts.map(({ part, ran }) => {
-    const own = found.get(part.index) ?? { hits: [], base_ns: 0n }
-    return record(recorder, own, { part, ran, total }, load, duration_s)
+  const hosts = parts.map((one) => {
+    const own = found.get(one.part.index) ?? { hits: [], base_ns: 0n }
+    return record(recorder, own, { ...one, total }, load, duration_s)
   })
   const traffic = recorder.summary(total, duration_s)
   return load.load_hosts ? { ...traffic, hosts } : traffic
@@ -100,43 +100,36 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
   const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * interval_ms
   const planned = shareOf(part, total)
   const workers = shareOf(part, connections)
-  const lateness = new Samples()
+  const ofHost = new Recorder()
+  const both = [recorder, ofHost]
   // vegeta does not tell when it started: the earliest start that makes no request early is the best there is.
   const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - dueAt_ms(hit)), 0)
   const spells = freeSpells(hits, workers, start_ms)
   const [freeToDue, freeToBegin] = [timeWithin(spells), timeWithin(spells)]
-  let completed = 0
-  /** @type {Record<string, number>} */
-  const errors = {}
-  const failed = (/** @type {string} */ side, /** @type {number} */ latency_ms) => {
-    errors[side] = (errors[side] ?? 0) + 1
-    recorder.error(side, side === TIMEOUT ? latency_ms : undefined)
-  }
   for (const hit of hits) {
     const due_ms = start_ms + dueAt_ms(hit)
     const slip_ms = hit.begin_ms - due_ms
     // While all workers wait for answers, a late start is the target's doing; while one is free, it is vegeta's.
     const late_ms = unbounded ? slip_ms : freeToBegin(hit.begin_ms) - freeToDue(due_ms)
-    recorder.late(late_ms)
-    lateness.add(late_ms)
-    recorder.sent++
-    recorder.queued(slip_ms)
     const latency_ms = slip_ms + hit.latency_ms
-    if (hit.status === 0) {
-      failed(sideOfText(hit.error), latency_ms)
-      continue
+    const side = hit.status === 0 ? sideOfText(hit.error) : null
+    for (const one of both) {
+      one.sent++
+      one.late(late_ms)
+      one.queued(slip_ms)
+      if (side) one.error(side, side === TIMEOUT ? latency_ms : undefined)
+      else one.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
     }
-    completed++
-    recorder.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
   }
-  for (let unsent = planned - hits.length; unsent > 0; unsent--) failed(UNSENT, 0)
+  for (let unsent = planned - hits.length; unsent > 0; unsent--) for (const one of both) one.error(UNSENT)
+  const { sent, completed, errors, lateness_ms } = ofHost.summary(planned, duration_s)
   return {
     host: part.host?.host ?? '',
     planned,
-    sent: hits.length,
+    sent,
     completed,
     errors,
-    lateness_ms: lateness.distribution(),
+    lateness_ms,
     start_ms: startDelay_ms(ran.told_ns, base_ns, start_ms - interval_ms),
     word_ms: ran.word_ms,
     cpu_s: ran.cpu_s,
