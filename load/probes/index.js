@@ -14,8 +14,9 @@ import { watchPostgres } from './postgres.js'
  *
  * @typedef {object} Probe
  * @property {() => Promise<void>} sample
- * @property {() => (traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }) => Promise<any>} end takes what has to
- *   be taken at this moment; what it returns gives the findings
+ * @property {() => (traffic: Load) => Promise<any>} end takes what has to be taken at this moment; what it returns gives the findings
+ *
+ * @typedef {{ sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }} Load what it did
  *
  * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of the
  *   machine on which the target runs; here: of ours, where that is another; target: what only this kind of target can tell
@@ -54,7 +55,7 @@ export async function startProbes({ target, database, generator }) {
   return {
     stop,
 
-    /** When the last answer has come. @returns {(traffic: { sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }) => Promise<Findings>} */
+    /** When the last answer has come. @returns {(traffic: Load) => Promise<Findings>} */
     end() {
       stop()
       const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -135,15 +136,10 @@ function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
 async function started({ part, attack }, { rate_rps, timeout_s, latest_end_s = LATEST_END_S }, { duration_s, signal }) {
   if (part.index > 0) await setTimeout((part.index * 1000) / Number(rate_rps), undefined, { signal })
   const most_s = duration_s + 2 * timeout_s + latest_end_s
-  const ended = new AbortController()
-  const late = setTimeout(most_s * 1000, undefined, { signal: ended.signal }).then(() => {
-    const where = part.host ? `${part.host.host}: ` : ''
+  const where = part.host ? `${part.host.host}: ` : ''
+  const late = once(AbortSignal.timeout(most_s * 1000), 'abort').then(() => {
     throw new Error(`${where}expected vegeta to end within ${most_s} s, and it still runs: has it been stopped?`)
   })
-  try {
-    return { part, ran: /** @type {Ran} */ (await Promise.race([attack.run(), late])) }
-  } finally {
-    late.catch(() => {})
-    ended.abort()
-  }
+  late.catch(() => {})
+  return { part, ran: /** @type {Ran} */ (await Promise.race([attack.run(), late])) }
 }

@@ -136,6 +136,11 @@ async function onHost(host, { config, signal, setup, words, cleanup, finish }) {
   }
 }
 
+/** @param {string} host @param {string} expected completes "expected …" */
+function refusal(host, expected) {
+  return new UsageError(`--load-hosts ${host}: expected ${expected}`)
+}
+
 /** @param {string} text */
 function limit(text) {
   return text === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(text)
@@ -178,17 +183,15 @@ try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
         ['program', 'missing', 'foreign'].map((word) => remote.heard(word).then((rest) => ({ word, rest }))),
       )
       if (found.word === 'foreign') {
-        const expected = `expected ${found.rest.join(' ')} there to belong to the user that ssh logs in as`
-        throw new UsageError(
-          `--load-hosts ${host}: ${expected}, and to be writable by nobody else: chmod go-w it, or set XDG_CACHE_HOME there`,
-        )
+        const whose = 'belong to the user that ssh logs in as, and to be writable by nobody else'
+        const mend = 'chmod go-w it, or set XDG_CACHE_HOME there'
+        throw refusal(host, `${found.rest.join(' ')} there to ${whose}: ${mend}`)
       }
       if (found.word === 'missing') {
         const here = `${os.type()} ${os.machine()}`
         if (system !== here) {
-          throw new UsageError(
-            `--load-hosts ${host}: expected ${here}, as this machine, to copy vegeta there, got ${system}: put a vegeta ${version} of its own on PATH there`,
-          )
+          const mend = `put a vegeta ${version} of its own on PATH there`
+          throw refusal(host, `${here}, as this machine, to copy vegeta there, got ${system}: ${mend}`)
         }
         note(`copying vegeta to ${host} …`)
         remote.tell('copy')
@@ -200,9 +203,7 @@ try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
       remote.tell('try')
       const runs = (await remote.heard('runs')).join(' ')
       if (runs === expected) return program
-      throw new UsageError(
-        `--load-hosts ${host}: expected vegeta ${version} to run there, got: ${runs || 'nothing'} (${program})`,
-      )
+      throw refusal(host, `vegeta ${version} to run there, got: ${runs || 'nothing'} (${program})`)
     },
   }
 }
@@ -220,12 +221,10 @@ say locust "$program"
     async finish(remote) {
       const program = (await remote.heard('locust')).join(' ')
       const install = `pip install locust==${version}`
-      if (program === '') {
-        throw new UsageError(`--load-hosts ${host}: expected locust on PATH there, found none: ${install}`)
-      }
+      if (program === '') throw refusal(host, `locust on PATH there, found none: ${install}`)
       const words = (await remote.heard('version')).join(' ')
       if (words.startsWith(`locust ${version} `)) return program
-      throw new UsageError(`--load-hosts ${host}: expected locust ${version}, as here, got ${words}: ${install}`)
+      throw refusal(host, `locust ${version}, as here, got ${words}: ${install}`)
     },
   }
 }

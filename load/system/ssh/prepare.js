@@ -57,8 +57,8 @@ exit 0
 export async function prepare(connection, { name, note }) {
   const bundle = bundleOf()
   const { code, stdout, stderr } = await connection.run('sh', look(bundle))
-  if (code !== 0)
-    throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`)
+  const notShell = `--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`
+  if (code !== 0) throw new UsageError(notShell)
   const { cache, there, node, hasNpm } = found(stdout, name)
   if (!there) {
     note(`copying Redline to ${name}, and its packages by npm …`)
@@ -109,8 +109,8 @@ async function send(connection, bundle, { name, node }) {
   const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log('\\n' + JSON.stringify(await install(${JSON.stringify(bundle)})))\n`
   const { stdout, stderr } = await connection.run(`${withPath(node)} --input-type=module -`, program)
   const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
-  if (!answer)
-    throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${stderr.trim().split('\n').at(-1)}`)
+  const last = stderr.trim().split('\n').at(-1)
+  if (!answer) throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${last}`)
   const { failed } = JSON.parse(answer)
   if (!failed) return
   const what = failed.step === 'npm' ? 'npm ci to bring the packages there' : 'Redline to be copied there'
