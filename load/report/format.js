@@ -59,6 +59,11 @@ export function wholePercent(ratio) {
   return ratio === undefined || Number.isNaN(ratio) ? NONE : `${Math.round(ratio * 100)} %`
 }
 
+/** 0.8472 -> 84.7 % @param {number} ratio */
+export function tenthPercent(ratio) {
+  return Number.isFinite(ratio) ? `${(ratio * 100).toFixed(1)} %` : NONE
+}
+
 /** { POOL_MAX: 5, INSERT_MODE: 'single' } -> POOL_MAX=5 INSERT_MODE=single; a lower-case name is left out. @param {Cell | string | null} cell */
 export function cellName(cell) {
   if (cell === null || typeof cell === 'string') return cell ?? ''

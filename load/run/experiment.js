@@ -22,7 +22,8 @@
  * @property {string} [details] further lines of --help
  * @property {string} examples lines of --help
  * @property {Record<string, Flag>} flags its own; the shell adds those that all verbs have
- * @property {(given: Record<string, any>) => any} plan from the parsed flags: plain data, kept in run.json
+ * @property {(given: Record<string, any>, settings: NodeJS.ProcessEnv) => any} plan from the parsed flags, and from the API's
+ *   settings: plain data, kept in run.json
  * @property {(plan: any) => void} [check] throws UsageError where this plan cannot be run here
  * @property {(plan: any) => string} [size] how much work it is, in a line
  * @property {(plan: any, run: { results: Results, runId: string }, io: Io) => Promise<void>} [prepare] before the first trial
@@ -30,6 +31,7 @@
  *   done; a run that was cut off goes on by calling it again
  * @property {(cell: Cell | null, place: Place, plan: any) => Promise<Target>} [open] the target of a cell, which stays open while
  *   the steps ask for the same cell; by default the local API, or the plan's URL
+ * @property {(place: Place) => Promise<void>} [close] ends what `open` keeps for further cells
  * @property {(plan: any) => string} [pinning] which core does what, where it is not the local API that has one
  * @property {(plan: any, records: TrialRecord[], run: any) => Findings} analyse called once, when no trial is left: plain data
  * @property {(findings: any) => Block[]} report the answer first, then what supports it

@@ -173,6 +173,7 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
   } finally {
     progress.stop()
     await opened?.target.stop()
+    await experiment.close?.(bench.place)
     await bench.close()
   }
 }

@@ -101,7 +101,13 @@ export function verbOf(experiment) {
     about,
     help: helpText([`npm run ${name} -- [flags]`, title, ...(details ? [details] : [])].join('\n\n'), flags, examples),
     async run(argv, io) {
-      const { json, warnings, ...begun } = openRun(name, flags, argv, planOf, check)
+      const { json, warnings, ...begun } = openRun(
+        name,
+        flags,
+        argv,
+        (given) => planOf(given, io.environment.settings),
+        check,
+      )
       const { plan, results, run } = begun
       for (const text of warnings) io.progress.note(`warning: ${text}`)
       if (size) io.progress.note(size(plan))

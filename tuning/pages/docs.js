@@ -2,11 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { SETTINGS } from '../../api/settings.js'
-import { list } from '../../load/report/blocks.js'
+import { list, paragraph } from '../../load/report/blocks.js'
 import { markdownOf } from '../../load/report/markdown.js'
 import { settingsLine, whereAndWhen } from '../../load/run/old.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
-import { budgetText } from '../experiments/ablate/tables.js'
+import { ablate } from '../experiments/ablate/ablate.js'
+import { budgetBlocks } from '../experiments/ablate/report.js'
 import { articleText } from '../experiments/article/tables.js'
 import { processTable, strategiesText } from '../experiments/balance/tables.js'
 import { benchTables } from '../experiments/bench/tables.js'
@@ -66,7 +67,7 @@ const EXPERIMENTS_BLOCKS = {
   knobs: knobsBlock,
   overload: overloadBlock,
   'overload-far': overloadBlock,
-  ablate: whenKept('npm run ablate', budgetText),
+  ablate: whenKept('npm run ablate', ablateText),
   balance: whenKept('npm run balance', (run, records) => {
     return `${strategiesText(run, records)}\n\n[All of it](evidence/balance/report.md).`
   }),
@@ -84,6 +85,12 @@ const PLAYBOOK_BLOCKS = {
   little: () => littleTable(evidence('playbook').records),
   article: articleBlock,
   ...Object.fromEntries(Object.keys(CHAPTERS).map((chapter) => [chapter, claimsBlock])),
+}
+
+/** @param {any} run @param {TrialRecord[]} records */
+function ablateText(run, records) {
+  const findings = ablate.analyse(run.plan, records, run)
+  return markdownOf([paragraph(findings.conclusions[0]), ...budgetBlocks(/** @type {any} */ (findings), 'cpu')])
 }
 
 /** @returns {Record<string, string>} */

@@ -173,7 +173,7 @@ function groupBy(values, keyOf) {
   return groups
 }
 
-/** `0.71x [0.66–0.75]` @param {Effect} effect */
+/** `0.71x [0.66–0.75]` @param {Pick<Effect, 'ratio' | 'low' | 'high'>} effect */
 export function ratioText({ ratio, low, high }) {
   if (Number.isNaN(ratio)) return NONE
   const interval = Number.isFinite(high) ? `[${digits(low)}–${digits(high)}]` : '[too few pairs]'

@@ -49,11 +49,14 @@ export function generatorWasLimit(records) {
 export const GENERATOR_LIMIT = 'the generator was the limit'
 
 /** What was left out, for the report. @param {Pick<TrialRecord, 'probes' | 'outcome'>[]} records @returns {string[]} */
-export function leftOutText(records) {
+export function leftOut(records) {
   const failed = records.filter(({ outcome }) => outcome.verdict === 'fail').length
   const late = records.filter((record) => record.outcome.verdict === 'pass' && isLate(record)).length
   if (failed + late === 0) return []
   return [
-    `- Warning: ${failed + late} of ${records.length} trials were left out: requests failed in ${failed}, the generator was late in ${late}.`,
+    `Warning: ${failed + late} of ${records.length} trials were left out: requests failed in ${failed}, the generator was late in ${late}.`,
   ]
 }
+
+/** The same as markdown. @param {Parameters<typeof leftOut>[0]} records */
+export const leftOutText = (records) => leftOut(records).map((text) => `- ${text}`)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { BY_TURNS, cellOf, withoutOf } from '../../../tuning/experiments/ablate/stages.js'
+import { BY_TURNS, nameOf } from '../../../tuning/experiments/ablate/stages.js'
 import { newDatabase } from '../../support/postgres.js'
 import { smoke } from '../../support/smoke.js'
 
@@ -18,17 +18,18 @@ t.test(
     t.match(report, /\| client +\| count \|/)
     t.match(report, /aptos-node Firehose Throughput Experiment/)
     t.strictSame([...new Set(trials.map(({ load }) => load.driver))].sort(), ['client', 'paced'])
-    const turns = trials.filter(({ cell }) => cell === BY_TURNS)
+    const turns = trials.filter(({ cell }) => cell.variant === BY_TURNS)
     t.strictSame([...new Set(turns.map(({ settings }) => settings.WITHOUT))], [BY_TURNS])
     const lengths = turns.flatMap(({ probes }) =>
       probes.target.rounds.map((/** @type {unknown[]} */ round) => round.length),
     )
     t.strictSame([...new Set(lengths)], [4], 'the whole three times')
-    const others = trials.filter(({ cell }) => cell !== BY_TURNS)
-    t.ok(new Set(others.map(({ cell }) => cell)).size > 1)
+    const others = trials.filter(({ cell }) => cell.variant !== BY_TURNS)
+    t.ok(new Set(others.map(({ cell }) => cell.variant)).size > 1)
     for (const { cell, settings, traffic } of others) {
-      t.equal(cellOf(settings.WITHOUT.split(',').filter(Boolean)), cell, 'read back')
-      t.equal(traffic.rows_stored, withoutOf(cell).includes('database') ? null : traffic.ok)
+      const without = settings.WITHOUT.split(',').filter(Boolean)
+      t.equal(nameOf(without), cell.variant, 'read back')
+      t.equal(traffic.rows_stored, without.includes('database') ? null : traffic.ok)
     }
     t.ok(run.budgets.cpu.whole.pairs > 0)
   },

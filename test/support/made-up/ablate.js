@@ -1,3 +1,5 @@
+import { markdownOf } from '../../../load/report/markdown.js'
+import { analyse, report } from '../../../tuning/experiments/ablate/report.js'
 import { nextStep } from '../../../tuning/experiments/ablate/steps.js'
 import { recordsOf } from '../simulated/records.js'
 import { createStages } from '../simulated/stages.js'
@@ -27,6 +29,11 @@ export function runOf({ plan = PLAN, seed = 1, ...costs } = {}) {
     frozen(recordsOf({ ...plan, mix: { ...plan.mix, seed } }, nextStep, createStages(plan, { seed, ...costs })))
   runs.set(key, records)
   return records
+}
+
+/** The report of some trials. @param {any} plan @param {any[]} records @param {any} [run] */
+export function textOf(plan, records, run = {}) {
+  return markdownOf(report(analyse(plan, records, run)))
 }
 
 /** @param {any[]} records */

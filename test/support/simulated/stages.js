@@ -5,8 +5,8 @@ import {
   REQUESTS_PER_TURN,
   STAGE_NAMES,
   turnsOf,
+  variantsOf,
   WHOLE,
-  withoutOf,
 } from '../../../tuning/experiments/ablate/stages.js'
 import { visitsOf } from '../../../tuning/stats/design.js'
 import { randomOf } from './service.js'
@@ -37,15 +37,17 @@ export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], 
  * @returns {Serve}
  */
 export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
-  const cells = turnsOf(plan)
+  const cells = turnsOf(plan).map(({ name }) => name)
+  const costs_us = new Map(variantsOf(plan).map(({ name, without }) => [name, costOf(without)]))
+  const cost_us = (/** @type {string} */ name) => Number(costs_us.get(name))
   const turns = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: 0 }).length
 
   return (step, { trial }) => {
     const random = randomOf(seed, trial)
     const drawn = (/** @type {number} */ deviation) => Math.exp(deviation * normal(random))
-    if (step.cell !== BY_TURNS) {
-      const spell = Math.exp(drift * normal(randomOf(seed, -Number(String(step.experiment).split('/')[1]))))
-      const us = costOf(String(step.cell)) * spell * drawn(noise)
+    if (step.cell.variant !== BY_TURNS) {
+      const spell = Math.exp(drift * normal(randomOf(seed, -(step.at?.block ?? 0))))
+      const us = cost_us(step.cell.variant) * spell * drawn(noise)
       return seenOf(step, us)
     }
     // The round that is on when the trial begins does not count; a tenth of a turn's requests come before it.
@@ -54,16 +56,15 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
       const order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + round })
       const spell = drawn(drift)
       return order.map(({ cell }) => {
-        const us = costOf(cell) * spell * drawn(noise)
+        const us = cost_us(cell) * spell * drawn(noise)
         return [cells.indexOf(cell), us, 2 * us]
       })
     })
     return { ...seenOf(step, SUM_US), target: { cells, rounds } }
   }
 
-  /** @param {string} cell */
-  function costOf(cell) {
-    const without = withoutOf(cell)
+  /** @param {string[]} without */
+  function costOf(without) {
     const kept = (/** @type {string} */ stage) => !without.includes(stage)
     const stages_us = STAGE_NAMES.filter(kept).reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
     const planted = Object.keys(plan.slow_us).some(kept) && kept(PLANTED) ? COSTS_US[PLANTED] : 0

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createService } from '../../../tuning/experiments/ablate/service.js'
-import { cellOf, PLANTED, STAGE_NAMES } from '../../../tuning/experiments/ablate/stages.js'
+import { nameOf, PLANTED, STAGE_NAMES } from '../../../tuning/experiments/ablate/stages.js'
 import { logged, newUser, post } from '../../support/api.js'
 import { blockTable, rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
@@ -17,11 +17,12 @@ t.test('the API with each stage away does what it is said to do', async (t) => {
   const { url } = await newDatabase(t)
   const folder = temporaryFolder(t)
   const logFile = path.join(folder, 'api.log')
-  const service = createService({ stages: STAGE_NAMES, slow_us: { log: 20 }, mix: /** @type {any} */ ({ seed: 1 }) })
-  t.teardown(() => service.stop())
   const env = { ...process.env, POOL_MAX: '1' }
   const place = { databaseUrl: url, cores: null, allCores: null, env, logFile }
-  const open = (/** @type {string[]} */ ...without) => service.open(cellOf(without), place)
+  const plan = { stages: STAGE_NAMES, slow_us: { log: 20 }, mix: /** @type {any} */ ({ seed: 1 }) }
+  const service = createService(plan, place)
+  t.teardown(() => service.stop())
+  const open = (/** @type {string[]} */ ...without) => service.open(nameOf(without))
   const count = async () => Number((await rows(url, 'SELECT count(*) FROM users'))[0].count)
   const send = async (/** @type {any} */ target, /** @type {unknown} */ body = newUser()) => {
     const answer = await post(target.url, body)

@@ -1,20 +1,14 @@
-import { duration, helpText, UsageError, wholeNumber } from '../../../load/command/flags.js'
-import { runOld } from '../../../load/run/old.js'
-import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
+import { durationFlag, UsageError, wholeNumber } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
-import { ablatePictures, ablateSentence } from './pictures.js'
-import { createService } from './service.js'
+import { analyse, report } from './report.js'
+import { closeService, openVariant } from './service.js'
 import { STAGE_NAMES } from './stages.js'
-import { CONSUMERS, durationOf, nextStep } from './steps.js'
-import { ablateReport, ablateText, budgetsOf } from './tables.js'
-import { conclusionsOf, problemOf } from './verdict.js'
+import { CONSUMERS, durationOf, nextStep, olderPlace } from './steps.js'
 
 /**
- * @import { Report } from '../../../load/report/old/write.js'
- * @import { NotAppliedCell } from '../../../load/run/experiment.js'
- * @import { Verb } from '../../../load/run/shell.js'
- * @import { AblatePlan, Records } from './steps.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { AblatePlan } from './steps.js'
  */
 
 const DEFAULTS = { rate: 3000, seed: 1, consumers: Object.keys(CONSUMERS) }
@@ -65,96 +59,55 @@ const FLAGS = {
     about: `passes of the closed loops over all variants (default ${USUAL.blocks})`,
     ...wholeNumber(1, 1000),
   },
-  duration: {
-    value: 'TIME',
-    about: `of each trial of the closed loops (default ${USUAL.duration / 1000}s)`,
-    parse: duration,
-    expected: 'a time such as 500ms, 10s or 2m',
-  },
+  duration: durationFlag(`of each trial of the closed loops (default ${USUAL.duration / 1000}s)`),
   quick: { value: '', about: 'fewer rounds, and each closed loop once: under two minutes' },
   seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
   ...SSH_FLAGS,
-  ...RUN_FLAGS,
 }
 
-const EXAMPLES = `  npm run ablate -- --quick
+/** Which stage of the work is the bottleneck? @type {Experiment} */
+export const ablate = {
+  name: 'ablate',
+  about: 'which stage of the work is the bottleneck?',
+  details: 'The work is that of POST /user.',
+  flags: FLAGS,
+  examples: `  npm run ablate -- --quick
   npm run ablate -- --stages database,commit --consumers autocannon,client
   npm run ablate -- --stages validate --consumers paced --slow validate=20us
   INSERT_MODE=batched npm run ablate
-  npm run ablate -- --quick --ssh ubuntu@host --database-url 'postgres://…'`
-
-/** @type {Report} */
-const REPORT = { markdown: ablateReport, sentence: ablateSentence, pictures: ablatePictures }
-
-/**
- * `npm run ablate`: which stage of the work is the bottleneck?
- *
- * @type {Verb}
- */
-export const ablate = {
-  about: 'which stage of the work is the bottleneck?',
-  report: REPORT,
-  help: helpText('npm run ablate [-- flags]\n\nWhich stage of POST /user is the bottleneck?', FLAGS, EXAMPLES),
-
-  async run(argv, io) {
-    const insertMode = io.environment.settings.INSERT_MODE || undefined
-    const { results, run, plan, json, databaseUrl } = openRun('ablate', FLAGS, argv, (given) =>
-      planOf(given, insertMode),
-    )
-    io.progress.note(`${plan.rounds} rounds of turns: about ${Math.ceil(durationOf(plan) / 60)} min in all`)
-    const service = createService(plan, insertMode)
-    try {
-      const ended = await runOld(
-        {
-          run,
-          plan,
-          results,
-          databaseUrl,
-          next: (records, notApplied) => nextStep(plan, records, notApplied),
-          answer: (records, notApplied) => ({ capacity: null, limit: null, ...answerOf(plan, records, notApplied) }),
-          open: (cell, place) => service.open(String(cell), place),
-          report: REPORT,
-        },
-        io,
-      )
-      return { ...ended, text: ablateText(ended.run, ended.records), folder: results.folder, json }
-    } finally {
-      await service.stop()
-    }
-  },
+  npm run ablate -- --quick --ssh ubuntu@host --database-url 'postgres://…'`,
+  plan: planOf,
+  size: (plan) => `${plan.rounds} rounds of turns: about ${Math.ceil(durationOf(plan) / 60)} min in all`,
+  design: nextStep,
+  open: (cell, place, plan) => openVariant(/** @type {any} */ (cell), place, plan),
+  close: closeService,
+  analyse,
+  report,
+  older: { verb: 'ablate', at: olderPlace, cell: (variant) => ({ variant }) },
 }
 
-/** @param {Record<string, any>} given @param {string} [insertMode] @returns {AblatePlan} */
-export function planOf(given, insertMode = '') {
+/** @param {Record<string, any>} given @param {NodeJS.ProcessEnv} settings of the API @returns {AblatePlan} */
+export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
   const usual = given.quick ? QUICK : USUAL
   const duration_s = (given.duration ?? usual.duration) / 1000
   const asked = given.stages ?? STAGE_NAMES
   const slow_us = given.slow ?? {}
   const [slow] = Object.keys(slow_us)
   if (slow && !asked.includes(slow)) throw new UsageError(`--slow: expected one of --stages, got ${slow}`)
-  if (SHARED[insertMode]?.includes(slow)) {
-    throw new UsageError(`--slow: expected a stage of each request's own, got ${slow} with INSERT_MODE=${insertMode}`)
+  if (SHARED[insert_mode ?? '']?.includes(slow)) {
+    throw new UsageError(`--slow: expected a stage of each request's own, got ${slow} with INSERT_MODE=${insert_mode}`)
   }
   return {
     ...localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S }),
     ssh: sshPlanOf(given),
     stages: STAGE_NAMES.filter((stage) => asked.includes(stage)),
     slow_us,
+    ...(insert_mode && { insert_mode }),
     consumers: given.consumers ?? DEFAULTS.consumers,
     rate_rps: given.rate ?? DEFAULTS.rate,
     rounds: given.rounds ?? usual.rounds,
     blocks: given.blocks ?? usual.blocks,
   }
-}
-
-/**
- * @param {AblatePlan} plan
- * @param {Records} records
- * @param {NotAppliedCell[]} notApplied
- */
-function answerOf(plan, records, notApplied) {
-  const budgets = budgetsOf(plan, records)
-  return { budgets, answer: conclusionsOf(plan, records, budgets), problem: problemOf(plan, records, notApplied) }
 }
 
 /** A flag's `parse` and `expected` for names with commas between them. @param {string[]} known */

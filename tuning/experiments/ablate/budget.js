@@ -1,8 +1,8 @@
 import { noiseOf } from '../../stats/effects.js'
 import { typical } from '../../stats/ranks.js'
 import { generatorWasLimit } from '../../stats/sound.js'
-import { cellOf, PLANTED, WHOLE } from './stages.js'
-import { blockOf, CONSUMERS, consumed, takenByTurns } from './steps.js'
+import { nameOf, PLANTED, WHOLE } from './stages.js'
+import { CONSUMERS, consumed, takenByTurns } from './steps.js'
 
 /**
  * @import { Noise } from '../../stats/effects.js'
@@ -79,17 +79,17 @@ export function budgetOf({ stages, slow_us }, records, { value_us }) {
   const between = (/** @type {string} */ more, /** @type {string} */ less) => {
     return figureOf(blocks.map((cells) => minus(cells.get(more), cells.get(less))))
   }
-  const planted = () => figureOf(rounds.map((cells) => minus(meanOf(cells, WHOLE), meanOf(cells, cellOf([PLANTED])))))
+  const planted = () => figureOf(rounds.map((cells) => minus(meanOf(cells, WHOLE), meanOf(cells, nameOf([PLANTED])))))
   const lines = stages.map((stage, i) => ({
     stage,
-    alone: between(WHOLE, cellOf([stage])),
-    cost: between(cellOf(stages.slice(0, i)), cellOf(stages.slice(0, i + 1))),
+    alone: between(WHOLE, nameOf([stage])),
+    cost: between(nameOf(stages.slice(0, i)), nameOf(stages.slice(0, i + 1))),
   }))
-  const nothing = cellOf(stages)
+  const nothing = nameOf(stages)
   const whole = at(WHOLE)
   const rest = at(nothing)
   const gaps = blocks.map((cells) => {
-    const alone = stages.map((stage) => minus(cells.get(WHOLE), cells.get(cellOf([stage]))))
+    const alone = stages.map((stage) => minus(cells.get(WHOLE), cells.get(nameOf([stage]))))
     return minus(
       minus(cells.get(WHOLE), cells.get(nothing)),
       alone.reduce((sum, value) => sum + value, 0),
@@ -112,23 +112,26 @@ export function budgetOf({ stages, slow_us }, records, { value_us }) {
 }
 
 /**
- * How much faster a closed loop turns with a stage away, as a ratio to the whole, with its interval; and whether that is
- * as fast as its generator can.
+ * How much faster a closed loop turns in a variant, as a ratio to the whole, with its interval; and whether that is as fast
+ * as its generator can.
  *
  * @param {Records} records
  * @param {string} consumer
- * @param {string} cell
+ * @param {string} variant
  */
-export function speedUp(records, consumer, cell) {
-  const isLimited = [cell, WHOLE].some((one) => {
-    return generatorWasLimit(consumed(records, consumer).filter((record) => record.cell === one))
+export function speedUp(records, consumer, variant) {
+  const trials = consumed(records, consumer)
+  const isLimited = [variant, WHOLE].some((one) => {
+    return generatorWasLimit(trials.filter(({ cell }) => cell.variant === one))
   })
-  const logs = blocksOf(consumed(records, consumer)).map((trials) => {
-    const cells = visitsOf(trials.map((record) => [String(record.cell), Math.log(record.traffic.goodput_rps)]))
-    return minus(meanOf(cells, cell), meanOf(cells, WHOLE))
+  const blocks = [...new Set(trials.map(({ at }) => at.block))]
+  const logs = blocks.map((block) => {
+    const own = trials.filter(({ at }) => at.block === block)
+    const visits = visitsOf(own.map(({ cell, traffic }) => [cell.variant, Math.log(traffic.goodput_rps)]))
+    return minus(meanOf(visits, variant), meanOf(visits, WHOLE))
   })
   const { estimate, low, high, pairs } = figureOf(logs)
-  return { estimate: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, isLimited }
+  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, isLimited }
 }
 
 /**
@@ -144,12 +147,6 @@ export function roundsOf(records) {
       return turns.map((turn) => ({ cell: cells[turn[0]], turn }))
     })
   })
-}
-
-/** @param {Records} records */
-function blocksOf(records) {
-  const blocks = new Set(records.map(blockOf))
-  return [...blocks].map((block) => records.filter((record) => blockOf(record) === block))
 }
 
 /** By cell. @param {[cell: string, value: number][]} values */
@@ -168,12 +165,7 @@ function middleOf(values) {
 /** @param {Map<string, number[]>} cells @param {string} cell */
 function meanOf(cells, cell) {
   const values = cells.get(cell)
-  return values && mean(values)
-}
-
-/** @param {number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
+  return values && values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 /** @param {number | undefined} a @param {number | undefined} b */

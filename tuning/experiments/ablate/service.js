@@ -8,11 +8,12 @@ import { UsageError } from '../../../load/command/flags.js'
 import { LAB_USER } from '../../../load/generators/mix.js'
 import { openApi } from '../../../load/targets/index.js'
 import { admit, TOKEN_FILE } from './inside/admit.js'
-import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, withoutOf } from './stages.js'
+import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, variantsOf } from './stages.js'
 
 /**
  * @import { Probe } from '../../../load/probes/index.js'
  * @import { Place } from '../../../load/run/bench.js'
+ * @import { Target } from '../../../load/targets/index.js'
  * @import { InForce, Orders } from './inside/orders.js'
  * @import { AblatePlan } from './steps.js'
  */
@@ -25,28 +26,48 @@ const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 /** Stored before the trial empties the table. */
 const USER = JSON.stringify({ email: `${LAB_USER}-1@redline.test`, password: 'secret' })
 
+/** @type {WeakMap<Place, ReturnType<typeof createService>>} */
+const services = new WeakMap()
+
+/**
+ * The API with the stages of a cell away.
+ *
+ * @param {{ variant: string }} cell
+ * @param {Place} place
+ * @param {AblatePlan} plan
+ * @throws {NotApplied} when a request shows that the process does something else
+ */
+export function openVariant(cell, place, plan) {
+  const service = services.get(place) ?? createService(plan, place)
+  services.set(place, service)
+  return service.open(cell.variant)
+}
+
+/** Ends the API of a run. @param {Place} place */
+export async function closeService(place) {
+  await services.get(place)?.stop()
+}
+
 /**
  * The API as one process for all cells: the stages are taken away while it runs. A new process for each would be measured
- * while V8 is still compiling it.
+ * while V8 is still compiling it. By default it sends a statement for each request, so that a stage is one request's own.
  *
- * @typedef {import('../../../load/targets/index.js').Target} Target
- *
- * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix'>} plan
- * @param {string} [insertMode] a statement for each request, so that a stage is one request's own, unless told otherwise
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan
+ * @param {Place} place
  */
-export function createService(plan, insertMode = 'prepared') {
+export function createService({ stages, slow_us, mix, insert_mode = 'prepared' }, place) {
+  const { host } = place
+  const away = Object.fromEntries(variantsOf({ stages, slow_us }).map(({ name, without }) => [name, without]))
   /** @type {Target | null} */
   let target = null
   let folder = ''
   let socket = ''
 
-  /** @param {Place} place */
-  async function start(place) {
+  async function start() {
     const token = randomUUID()
     const preload = new URL(PRELOAD)
     preload.searchParams.set('token', token)
-    if (place.host) {
-      const { host } = place
+    if (host) {
       const there = socketIn(host.folder)
       await host.ask('keep', { name: TOKEN_FILE, text: token })
       socket = await host.connection.forwardSocket(there)
@@ -57,13 +78,13 @@ export function createService(plan, insertMode = 'prepared') {
       socket = socketIn(folder)
       preload.searchParams.set('socket', socket)
     }
-    const env = { ...place.env, ...SETTINGS, INSERT_MODE: insertMode }
+    const env = { ...place.env, ...SETTINGS, INSERT_MODE: insert_mode }
     return openApi({ ...place, env, nodeFlags: [`--import=${preload.href}`] })
   }
 
   /** @param {Target} service @param {string[]} wanted stages away */
   async function without(service, wanted) {
-    await order(socket, { without: wanted, slow_us: plan.slow_us })
+    await order(socket, { without: wanted, slow_us })
     await ask(service.url)
     const found = await order(socket, null)
     const because = notTaken(wanted, found)
@@ -74,27 +95,23 @@ export function createService(plan, insertMode = 'prepared') {
 
   /** @param {Target} service */
   async function byTurns(service) {
-    const { stages, slow_us, mix } = plan
     for (const stage of stages) await without(service, [stage])
-    const turns = { cells: turnsOf(plan), requests: REQUESTS_PER_TURN, seed: mix.seed }
+    const variants = turnsOf({ stages, slow_us })
+    const turns = { variants, requests: REQUESTS_PER_TURN, seed: mix.seed }
     await order(socket, { without: [], slow_us, turns })
     const settings = { ...service.settings, WITHOUT: BY_TURNS }
     const countsRows = !stages.includes('database')
-    return { ...service, countsRows, settings, watch: () => watchTurns(socket, turns.cells) }
+    const cells = variants.map(({ name }) => name)
+    return { ...service, countsRows, settings, watch: () => watchTurns(socket, cells) }
   }
 
   return {
-    /**
-     * @param {string} cell
-     * @param {Place} place
-     * @returns {Promise<Target>}
-     * @throws {NotApplied} when a request shows that the process does something else
-     */
-    async open(cell, place) {
-      target ??= await start(place)
-      const opened = cell === BY_TURNS ? await byTurns(target) : await without(target, withoutOf(cell))
+    /** @param {string} variant @returns {Promise<Target>} */
+    async open(variant) {
+      target ??= await start()
+      const opened = variant === BY_TURNS ? await byTurns(target) : await without(target, away[variant])
       // A line for every request of a run would fill a disk.
-      if (place.host) await place.host.ask('emptyLog')
+      if (host) await host.ask('emptyLog')
       else truncateSync(place.logFile)
       return { ...opened, stop: async () => {} }
     },

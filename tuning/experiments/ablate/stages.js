@@ -21,19 +21,8 @@ export const PLANTED = 'planted'
 
 export const WHOLE = 'whole'
 
-/** The cell whose trials hold all the others. */
+/** The name of the cell whose trials hold all variants. */
 export const BY_TURNS = 'by turns'
-const WITHOUT = 'without '
-
-/** The name of a cell. @param {string[]} without stages that are away */
-export function cellOf(without) {
-  return without.length === 0 ? WHOLE : WITHOUT + without.join('+')
-}
-
-/** The stages that are away in a cell. @param {string} cell @returns {string[]} */
-export function withoutOf(cell) {
-  return cell === WHOLE ? [] : cell.slice(WITHOUT.length).split('+')
-}
 
 /** Requests of a turn: some tens of milliseconds at the usual rate. */
 export const REQUESTS_PER_TURN = 100
@@ -41,26 +30,35 @@ export const REQUESTS_PER_TURN = 100
 /** As often as the whole, so that what was planted is as often away as there. */
 const PLANTED_VISITS = 3
 
-/**
- * The cells of a round by turns.
- *
- * @param {Parameters<typeof cellsOf>[0]} plan
- * @returns {string[]} with some of them more than once
- */
-export function turnsOf(plan) {
-  const planted = cellOf([PLANTED])
-  return cellsOf(plan).flatMap((cell) => (cell === planted ? Array(PLANTED_VISITS).fill(cell) : cell))
+/** @typedef {{ name: string, without: string[] }} Variant the service without some of its stages */
+
+/** The name of a variant. @param {string[]} without stages that are away */
+export function nameOf(without) {
+  return without.length === 0 ? WHOLE : `without ${without.join('+')}`
 }
 
 /**
  * The service as it is, with each stage away, and with more and more of them away.
  *
  * @param {{ stages: string[], slow_us: Record<string, number> }} plan stages in the order of STAGES
- * @returns {string[]}
+ * @returns {Variant[]}
  */
-export function cellsOf({ stages, slow_us }) {
+export function variantsOf({ stages, slow_us }) {
   const planted = Object.keys(slow_us).length > 0 ? [[PLANTED]] : []
   const singles = stages.map((stage) => [stage])
-  const cumulative = stages.map((_, i) => stages.slice(0, i + 1))
-  return [...new Set([[], ...planted, ...singles, ...cumulative].map(cellOf))]
+  // The first of the cumulative ones is a single one.
+  const cumulative = stages.slice(1).map((_, i) => stages.slice(0, i + 2))
+  return [[], ...planted, ...singles, ...cumulative].map((without) => ({ name: nameOf(without), without }))
+}
+
+/**
+ * The variants of a round by turns.
+ *
+ * @param {Parameters<typeof variantsOf>[0]} plan
+ * @returns {Variant[]} with some of them more than once
+ */
+export function turnsOf(plan) {
+  return variantsOf(plan).flatMap((variant) => {
+    return variant.name === nameOf([PLANTED]) ? Array(PLANTED_VISITS).fill(variant) : variant
+  })
 }

@@ -4,18 +4,20 @@ import { consumed } from './steps.js'
 /** @import { Records } from './steps.js' */
 
 /**
- * What a cell did in each second, as the publication has it; where a trial is shorter, its own rate is its sample.
+ * What a variant did in each second, as the publication has it; where a trial is shorter, its own rate is its sample.
  *
  * @param {Records} records
  * @param {string} consumer
- * @param {string} cell
+ * @param {string} variant
  * @returns {Statistics | null} null: no valid trial
  *
  * @typedef {{ count: number, min: number, max: number, sum: number, mean: number, median: number, sd: number }} Statistics
  *   answers per second that were a success; sd: of the sample
  */
-export function statisticsOf(records, consumer, cell) {
-  const samples = consumed(records, consumer).flatMap((record) => (record.cell === cell ? samplesOf(record) : []))
+export function statisticsOf(records, consumer, variant) {
+  const samples = consumed(records, consumer).flatMap((record) =>
+    record.cell.variant === variant ? samplesOf(record) : [],
+  )
   const count = samples.length
   if (count === 0) return null
   const sum = samples.reduce((total, rps) => total + rps, 0)

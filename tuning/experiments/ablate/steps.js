@@ -1,9 +1,10 @@
+import { isSameCell } from '../../../load/report/format.js'
 import { oncePerPlan, visitsOf } from '../../stats/design.js'
 import { isLate, isSound } from '../../stats/sound.js'
-import { BY_TURNS, cellsOf, REQUESTS_PER_TURN, turnsOf, WHOLE } from './stages.js'
+import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
 
 /**
- * @import { NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
+ * @import { At, NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  */
 
@@ -29,9 +30,6 @@ const BETWEEN_TRIALS_S = 0.45
 /** Until V8 has compiled what is measured: all variants, then what another load needs. */
 const FIRST_WARMUP_S = 4
 const OTHER_WARMUP_S = 0.5
-const FIRST = 'first'
-
-const TURNS = 'turns'
 
 /** Of a trial by turns, and the least rounds of it: what was measured is kept, should the run be cut off. */
 const TURNS_S = 15
@@ -44,6 +42,7 @@ const BEFORE_TURN_RATIO = 0.1
  * @typedef {object} Ablation
  * @property {string[]} stages
  * @property {Record<string, number>} slow_us CPU planted in stages
+ * @property {string} [insert_mode] of the API
  * @property {string[]} consumers the budget is that of the first
  * @property {number} rate_rps of the open loop
  * @property {number} rounds about so many, of the budget
@@ -55,7 +54,7 @@ const BEFORE_TURN_RATIO = 0.1
 
 /**
  * The next trial: the budget by turns, with the first consumer; then, for what gets through, the closed loops in blocks,
- * all cells in an order that is drawn, the whole at the start, in the middle and at the end. Pure.
+ * all variants in an order that is drawn, the whole at the start, in the middle and at the end. Pure.
  *
  * @param {AblatePlan} plan
  * @param {Records} records
@@ -65,10 +64,11 @@ const BEFORE_TURN_RATIO = 0.1
 export function nextStep(plan, records, notApplied = []) {
   const done = doneIn(records)
   const trials = trialsOf(plan)
-  const out = new Set(notApplied.map(({ cell }) => cell))
-  const next = trials.findIndex(({ experiment, cell }) => !done.has(experiment) && !out.has(cell))
+  const isOut = (/** @type {Step['cell']} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
+  const next = trials.findIndex(({ key, cell }) => !done.has(key) && !isOut(cell))
   if (next === -1) return null
-  return { ...trials[next], left_s: sumOf(trials.slice(next)) }
+  const { key, ...step } = trials[next]
+  return { ...step, left_s: sumOf(trials.slice(next)) }
 }
 
 /** Seconds. @param {AblatePlan} plan */
@@ -83,27 +83,14 @@ function sumOf(trials) {
 
 /** Sound trials by turns. @param {Records} records */
 export function takenByTurns(records) {
-  return records.filter((record) => isByTurns(record) && isSound(record))
-}
-
-/** @param {{ experiment: string }} record */
-export function isByTurns({ experiment }) {
-  return experiment.startsWith(`${TURNS}/`)
+  return records.filter((record) => record.at.phase === 'turns' && isSound(record))
 }
 
 /** Sound trials of a consumer in blocks. @param {Records} records @param {string} consumer */
 export function consumed(records, consumer) {
-  return records.filter((record) => isOf(record, consumer) && isSound(record))
-}
-
-/** Whether a trial is one of a consumer's blocks. @param {{ experiment: string }} record @param {string} consumer */
-export function isOf({ experiment }, consumer) {
-  return experiment.startsWith(`${consumer}/`)
-}
-
-/** @param {{ experiment: string }} record */
-export function blockOf({ experiment }) {
-  return Number(experiment.split('/')[1])
+  return records.filter((record) => {
+    return record.at.phase === 'blocks' && record.at.consumer === consumer && isSound(record)
+  })
 }
 
 /** @param {Pick<AblatePlan, 'consumers'>} plan */
@@ -111,59 +98,70 @@ export function closedLoopsOf({ consumers }) {
   return consumers.filter((name) => CONSUMERS[name].loop === 'closed')
 }
 
+/** Trials of older versions: where each was in its design was a string. @param {string} experiment @returns {At} */
+export function olderPlace(experiment) {
+  const [phase, second, third] = experiment.split('/')
+  if (phase === 'first') return { phase, before: second === BY_TURNS ? 'turns' : 'blocks', consumer: third }
+  if (phase === 'turns') return { phase, consumer: second, position: Number(third) }
+  return { phase: 'blocks', consumer: phase, block: Number(second), position: Number(third) }
+}
+
 const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
-  const { consumers, duration_s } = plan
-  const [first] = consumers
-  const turns = turnTrialsOf(plan).map((duration_s, i) => {
-    return { experiment: `${TURNS}/${first}/${i}`, cell: BY_TURNS, load: loadOf(first, plan, duration_s) }
+  const [first] = plan.consumers
+  const closed = closedLoopsOf(plan)
+  const blocks = visitsOf({
+    cells: variantsOf({ ...plan, slow_us: {} }).map(({ name }) => name),
+    anchor: WHOLE,
+    blocks: plan.blocks,
+    seed: plan.mix.seed,
   })
-  const warmups = [
-    { cell: BY_TURNS, consumer: first, warmup_s: FIRST_WARMUP_S },
-    ...closedLoopsOf(plan).map((consumer) => ({ cell: WHOLE, consumer, warmup_s: OTHER_WARMUP_S })),
-  ].map(({ cell, consumer, warmup_s }) => {
-    return { experiment: `${FIRST}/${cell}/${consumer}`, cell, load: loadOf(consumer, plan, duration_s, warmup_s) }
-  })
-  return [warmups[0], ...turns, ...warmups.slice(1), ...blockTrialsOf(plan)]
+  const trials = [
+    trial(plan, { phase: 'first', before: 'turns', consumer: first }, BY_TURNS, { warmup_s: FIRST_WARMUP_S }),
+    ...turnTrialsOf(plan).map((duration_s, position) => {
+      return trial(plan, { phase: 'turns', consumer: first, position }, BY_TURNS, { duration_s })
+    }),
+    ...closed.map((consumer) => {
+      return trial(plan, { phase: 'first', before: 'blocks', consumer }, WHOLE, { warmup_s: OTHER_WARMUP_S })
+    }),
+    ...blocks.flatMap(({ block, position, cell }) => {
+      return closed.map((consumer) => trial(plan, { phase: 'blocks', consumer, block, position }, cell))
+    }),
+  ]
+  return trials.map((one) => ({ ...one, key: keyOf(one.at) }))
 })
+
+/** @param {AblatePlan} plan @param {At} at @param {string} variant @param {{ warmup_s?: number, duration_s?: number }} [times] */
+function trial({ rate_rps, duration_s }, at, variant, times) {
+  const { loop } = CONSUMERS[at.consumer]
+  const rate = loop === 'open' ? rate_rps : null
+  const asked = { driver: at.consumer, loop, rate_rps: rate, connections: CONNECTIONS }
+  return { at, cell: { variant }, load: { ...asked, warmup_s: WARMUP_S, duration_s, ...times } }
+}
 
 /** @param {AblatePlan} plan @returns {number[]} seconds of each */
 function turnTrialsOf({ rate_rps, rounds, ...plan }) {
-  const visits = visitsOf({ cells: turnsOf(plan), anchor: WHOLE, blocks: 1, seed: 0 }).length
+  const cells = turnsOf(plan).map(({ name }) => name)
+  const visits = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: 0 }).length
   const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps
   const fitting = Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(TURNS_S / round_s)))
   // The one that is on when it begins does not count.
   const duration_s = Number(((fitting + 1) * round_s).toFixed(3))
-  return Array.from({ length: Math.ceil(rounds / fitting) }, () => duration_s)
+  return Array(Math.ceil(rounds / fitting)).fill(duration_s)
 }
 
-/** @param {AblatePlan} plan */
-function blockTrialsOf(plan) {
-  const closed = closedLoopsOf(plan)
-  const { blocks, mix, duration_s } = plan
-  return visitsOf({ cells: cellsOf({ ...plan, slow_us: {} }), anchor: WHOLE, blocks, seed: mix.seed }).flatMap(
-    ({ block, position, cell }) => {
-      return closed.map((consumer) => {
-        return { experiment: `${consumer}/${block}/${position}`, cell, load: loadOf(consumer, plan, duration_s) }
-      })
-    },
-  )
-}
-
-/** @param {string} consumer @param {AblatePlan} plan @param {number} duration_s @param {number} [warmup_s] */
-function loadOf(consumer, { rate_rps }, duration_s, warmup_s = WARMUP_S) {
-  const { loop } = CONSUMERS[consumer]
-  const rate = loop === 'open' ? rate_rps : null
-  return { driver: consumer, loop, rate_rps: rate, connections: CONNECTIONS, warmup_s, duration_s }
-}
-
-/** Those that have a trial that tells something, or are given up. @param {Records} records */
+/** The places that have a trial that tells something, or are given up. @param {Records} records */
 function doneIn(records) {
   /** @type {Map<string, number>} */
   const tries = new Map()
   for (const record of records) {
-    const { experiment, outcome } = record
-    const weight = outcome.verdict === 'invalid' || isLate(record) ? 1 : MAX_INVALID
-    tries.set(experiment, (tries.get(experiment) ?? 0) + weight)
+    const key = keyOf(record.at)
+    const weight = record.outcome.verdict === 'invalid' || isLate(record) ? 1 : MAX_INVALID
+    tries.set(key, (tries.get(key) ?? 0) + weight)
   }
-  return new Set([...tries].flatMap(([experiment, count]) => (count >= MAX_INVALID ? experiment : [])))
+  return new Set([...tries].flatMap(([key, count]) => (count >= MAX_INVALID ? key : [])))
+}
+
+/** @param {At} at */
+function keyOf({ phase, before, consumer, block, position }) {
+  return [phase, before, consumer, block, position].join()
 }

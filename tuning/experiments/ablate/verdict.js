@@ -1,7 +1,9 @@
+import { NONE, wholePercent } from '../../../load/report/format.js'
+import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, isSound, whyUnsound } from '../../stats/sound.js'
 import { currenciesOf, roundsOf, speedUp } from './budget.js'
-import { BY_TURNS, cellOf, STAGE_NAMES } from './stages.js'
-import { closedLoopsOf, isByTurns } from './steps.js'
+import { BY_TURNS, nameOf, STAGE_NAMES } from './stages.js'
+import { closedLoopsOf } from './steps.js'
 
 /**
  * @import { NotAppliedCell } from '../../../load/run/experiment.js'
@@ -11,8 +13,6 @@ import { closedLoopsOf, isByTurns } from './steps.js'
 
 /** Of the whole: what costs less is not worth anybody's work. */
 export const RELEVANT_RATIO = 0.05
-
-const PUBLISHED = 'Published: no stage that was removed mattered.'
 
 const REST = "Node's own HTTP, the routes, and the lab's own looks at /metrics"
 
@@ -42,25 +42,23 @@ export function verdictOf({ cost }, { whole }) {
 export function conclusionOf(budget, { title }) {
   const { whole, lines, rest } = budget
   if (Number.isNaN(whole.estimate)) return `${title}: nothing was measured.`
-  const of = (/** @type {StageVerdict} */ verdict) => {
-    return lines.filter((line) => verdictOf(line, budget) === verdict)
-  }
-  const share = (/** @type {number} */ us) => `${Math.round((us / whole.estimate) * 100)} %`
+  const of = (/** @type {StageVerdict} */ verdict) => lines.filter((line) => verdictOf(line, budget) === verdict)
+  const share = (/** @type {number} */ us) => wholePercent(us / whole.estimate)
   const dear = of('worth changing').sort((a, b) => b.cost.estimate - a.cost.estimate)
   const named = dear.map(({ stage, cost }) => `${stage} (${intervalText(cost)} us, ${share(cost.estimate)})`)
-  const names = (/** @type {Line[]} */ some) => some.map(({ stage }) => stage).join(', ')
   const first =
-    dear.length === 0
-      ? `no stage surely takes more than ${share(RELEVANT_RATIO * whole.estimate)}`
-      : `worth changing: ${named.join(', ')}`
-  const other = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
+    named.length > 0
+      ? `worth changing: ${named.join(', ')}`
+      : `no stage surely takes more than ${wholePercent(RELEVANT_RATIO)}`
+  const others = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
+  const listed = others.flatMap((verdict) => {
+    const stages = of(verdict).map(({ stage }) => stage)
+    return stages.length > 0 ? `${verdict}: ${stages.join(', ')}` : []
+  })
   const what = lines.length < STAGE_NAMES.length ? `${REST}, and the stages that were left in` : REST
   const left = `the rest (${what}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
-  return `${title}, ${whole.estimate.toFixed(0)} us: ${[
-    first,
-    ...other.flatMap((verdict) => (of(verdict).length > 0 ? [`${verdict}: ${names(of(verdict))}`] : [])),
-    ...(Number.isNaN(rest.estimate) ? [] : [left]),
-  ].join('; ')}.`
+  const parts = [first, ...listed, ...(Number.isNaN(rest.estimate) ? [] : [left])]
+  return `${title}, ${whole.estimate.toFixed(0)} us: ${parts.join('; ')}.`
 }
 
 /**
@@ -73,8 +71,8 @@ export function conclusionOf(budget, { title }) {
  */
 export function problemOf(plan, records, notApplied) {
   if (roundsOf(records).length > 0) return null
-  const refused = notApplied.find(({ cell }) => cell === BY_TURNS)
-  const last = records.findLast(isByTurns)
+  const refused = notApplied.find(({ cell }) => cell.variant === BY_TURNS)
+  const last = records.findLast(({ at }) => at.phase === 'turns')
   const because = refused?.because ?? (last ? unsoundText(last) : 'no trial')
   return `no round of turns with ${plan.consumers[0]} that counts: ${because}`
 }
@@ -86,50 +84,66 @@ function unsoundText(record) {
 
 /**
  * @param {AblatePlan} plan
- * @param {Records} records
  * @param {Record<string, Budget>} budgets by currency
+ * @param {SpeedUp[]} speeds
  */
-export function conclusionsOf(plan, records, budgets) {
+export function conclusionsOf(plan, budgets, speeds) {
   const sentences = currenciesOf(plan).map(([name, currency]) => conclusionOf(budgets[name], currency))
-  return [...sentences, ...publishedVerdict(plan, records)]
+  return [...sentences, ...publishedVerdict(speeds)]
 }
 
 /**
- * What became of the published conclusion: that nothing which could be taken away mattered.
+ * What each closed loop gains without a stage, and without all of them.
  *
- * @param {AblatePlan} plan
+ * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan
  * @param {Records} records
- * @returns {string[]}
+ * @returns {SpeedUp[]}
+ *
+ * @typedef {{ consumer: string, without: string[] } & ReturnType<typeof speedUp>} SpeedUp
  */
-export function publishedVerdict({ stages, consumers }, records) {
-  const closed = closedLoopsOf({ consumers })
-  if (closed.length === 0) return []
-  const all = closed.flatMap((consumer) => {
-    return stages.map((stage) => ({ stage, consumer, ...speedUp(records, consumer, cellOf([stage])) }))
+export function speedsOf(plan, records) {
+  const { stages } = plan
+  const all = stages.length > 1 ? [stages] : []
+  return closedLoopsOf(plan).flatMap((consumer) => {
+    return [...stages.map((stage) => [stage]), ...all].map((without) => {
+      return { consumer, without, ...speedUp(records, consumer, nameOf(without)) }
+    })
   })
-  const found = all.filter(({ high, isLimited }) => Number.isFinite(high) && !isLimited)
-  const limited = all.filter(({ isLimited }) => isLimited).map(({ stage, consumer }) => `${stage} (${consumer})`)
-  const leftOut = limited.length > 0 ? [`Left out, since ${GENERATOR_LIMIT}: ${limited.join(', ')}.`] : []
-  if (limited.length === all.length) return [`${PUBLISHED} Nothing can be said of that here.`, ...leftOut]
-  return [`${PUBLISHED} ${hereText(found)}`, ...leftOut]
 }
 
-/** @param {(ReturnType<typeof speedUp> & { stage: string, consumer: string })[]} found those that say something */
+/**
+ * Whether the published conclusion holds: that nothing which could be taken away mattered.
+ *
+ * @param {SpeedUp[]} speeds
+ * @returns {string[]} none without a closed loop
+ */
+export function publishedVerdict(speeds) {
+  const all = speeds.filter(({ without }) => without.length === 1)
+  if (all.length === 0) return []
+  const found = all.filter(({ high, isLimited }) => Number.isFinite(high) && !isLimited)
+  const limited = all.filter(({ isLimited }) => isLimited)
+  const names = limited.map(({ without: [stage], consumer }) => `${stage} (${consumer})`)
+  const here = limited.length === all.length ? 'Nothing can be said of that here.' : hereText(found)
+  return [
+    `Published: no stage that was removed mattered. ${here}`,
+    ...(names.length > 0 ? [`Left out, since ${GENERATOR_LIMIT}: ${names.join(', ')}.`] : []),
+  ]
+}
+
+/** @param {SpeedUp[]} found those that say something */
 function hereText(found) {
   if (found.length === 0) return 'Too few blocks here to say whether that holds.'
   const faster = found.filter(({ low }) => low > 1 + RELEVANT_RATIO)
   const same = found.filter(({ high }) => high < 1 + RELEVANT_RATIO)
-  const text = faster.map(({ stage, consumer, estimate, low, high }) => {
-    return `${stage} (${consumer}: ${estimate.toFixed(2)}x [${low.toFixed(2)}–${high.toFixed(2)}])`
-  })
-  if (faster.length > 0) return `Not so here: more gets through without ${text.join(', ')}.`
+  const texts = faster.map(({ without: [stage], consumer, ...speed }) => `${stage} (${consumer}: ${ratioText(speed)})`)
+  if (faster.length > 0) return `Not so here: more gets through without ${texts.join(', ')}.`
   return same.length === found.length ? 'The same here.' : 'Here nothing surely does, and not everything is settled.'
 }
 
 /** `12.3 [10.1–14.0]` @param {Figure} figure us */
 export function intervalText({ estimate, low, high }) {
+  if (Number.isNaN(estimate)) return NONE
   const digits = Math.abs(estimate) < 100 ? 1 : 0
-  if (Number.isNaN(estimate)) return '–'
-  const text = (/** @type {number} */ us) => us.toFixed(digits)
-  return `${text(estimate)} ${Number.isFinite(high) ? `[${text(low)}–${text(high)}]` : '[too few rounds]'}`
+  const interval = Number.isFinite(high) ? `${low.toFixed(digits)}–${high.toFixed(digits)}` : 'too few rounds'
+  return `${estimate.toFixed(digits)} [${interval}]`
 }

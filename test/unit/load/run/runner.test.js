@@ -88,6 +88,27 @@ t.test('Ctrl-C while the target opens: exit 130, and nothing is left', async (t)
   t.notOk(fs.existsSync(folder))
 })
 
+t.test('what a verb keeps open for further cells is closed before the bench, also after Ctrl-C', async (t) => {
+  for (const interruptAfter of [undefined, 2]) {
+    /** @type {any[]} */
+    const closed = []
+    const verb = { ...sweep, close: async (/** @type {any} */ place) => void closed.push(place.logFile) }
+    const folder = newFolder(t)
+    const { log } = await simulate(verb, [...LADDER, '--out', folder], serve, { interruptAfter })
+    t.strictSame(closed, [path.join(folder, 'api.log')])
+    t.equal(log.benches, 0)
+  }
+})
+
+t.test('a plan is made of the flags and the settings of the API', async (t) => {
+  const verb = {
+    ...sweep,
+    plan: (/** @type {any} */ given, /** @type {any} */ { POOL_MAX }) => ({ ...sweep.plan(given, {}), POOL_MAX }),
+  }
+  const { run } = await simulate(verb, [...LADDER, '--out', newFolder(t)], serve, { env: { POOL_MAX: '7' } })
+  t.equal(run.plan.POOL_MAX, '7')
+})
+
 t.test('a limit that cannot be relaxed is left alone, and said', async (t) => {
   const pool = createService({ capacity_rps: 5000, limit: 'pool-size' })
   const onOpen = (/** @type {string | null} */ cell) => {

@@ -4,6 +4,7 @@ import { original } from './original.js'
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
 const app = await original('app.js')
+const users = await original('users.js')
 
 /** Where a request begins, and the line that is written for it. @param {any} parts */
 export function createApp(parts) {
@@ -24,5 +25,19 @@ export function createApp(parts) {
     if (isAway('log')) return
     burn('log')
     parts.log.debug(...line)
+  }
+}
+
+/** Validation, which is the first thing that creating a user does. @param {any} parts */
+export function createUsers(parts) {
+  const { insert, storePassword } = parts
+  const own = users.createUsers(parts)
+  return { ...own, create }
+
+  /** @param {any} body */
+  function create(body) {
+    if (isAway('validate')) return insert({ email: body.email, password: storePassword(body.password) })
+    burn('validate')
+    return own.create(body)
   }
 }

@@ -1,7 +1,7 @@
 /** Where the API imports these, it gets ours, which import its own. */
 const API = new URL('../../../../api/', import.meta.url).href
 const REPLACED = /** @type {Record<string, Record<string, string>>} */ ({
-  [`${API}service.js`]: { './app.js': 'app.js', './users.js': 'users.js' },
+  [`${API}service.js`]: { './app.js': 'app.js', './users.js': 'app.js' },
   [`${API}app.js`]: { './http.js': 'http.js' },
   [`${API}routes.js`]: { './http.js': 'http.js' },
 })

@@ -1,26 +1,29 @@
 import { visitsOf } from '../../../stats/design.js'
-import { WHOLE, withoutOf } from '../stages.js'
+import { WHOLE } from '../stages.js'
+
+/** @import { Variant } from '../stages.js' */
 
 /**
  * All variants within one load, by turns of some tens of milliseconds: what slows the machine for longer than that slows
  * all of them alike. After each change, the requests that began before it are let out first.
  *
  * @typedef {object} Turns
- * @property {string[]} cells
+ * @property {Variant[]} variants of a round, some of them more than once
  * @property {number} requests of a turn
  * @property {number} seed of the order, which is drawn for each round
  *
- * @typedef {[cell: number, cpu_us: number, time_us: number]} Turn per request; cell: its place in the list
+ * @typedef {[cell: number, cpu_us: number, time_us: number]} Turn per request; cell: the variant's place in the list
  */
 
 /**
  * @param {Turns} turns
  * @param {(without: string[]) => Promise<unknown>} change takes stages away; resolves when nothing is as it was before
  */
-export function takeTurns({ cells, requests, seed }, change) {
+export function takeTurns({ variants, requests, seed }, change) {
+  const cells = variants.map(({ name }) => name)
   /** @type {Turn[][]} whole ones */
   const rounds = []
-  /** @type {string[]} of the round that is on */
+  /** Places in the list, of the round that is on. @type {number[]} */
   let order = []
   /** @type {Turn[]} */
   let round = []
@@ -72,8 +75,7 @@ export function takeTurns({ cells, requests, seed }, change) {
     // Half of those that were under way at one end, and at the other.
     const served = (begun - from.begun + ended - from.ended) / 2
     const perRequest = (/** @type {number} */ us) => Math.round((us / served) * 10) / 10
-    const cell = cells.indexOf(order[round.length])
-    round.push([cell, perRequest(cpu_us() - from.cpu_us), perRequest(area_us - from.area_us)])
+    round.push([order[round.length], perRequest(cpu_us() - from.cpu_us), perRequest(area_us - from.area_us)])
     next()
   }
 
@@ -81,13 +83,14 @@ export function takeTurns({ cells, requests, seed }, change) {
     if (round.length === order.length) {
       if (round.length > 0) rounds.push(round)
       round = []
-      order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + rounds.length }).map(({ cell }) => cell)
+      const visits = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + rounds.length })
+      order = visits.map(({ cell }) => cells.indexOf(cell))
     }
     start = null
     turn++
     older = inFlight
     changing = true
-    change(withoutOf(order[round.length])).finally(() => {
+    change(variants[order[round.length]].without).finally(() => {
       changing = false
     })
   }

@@ -1,17 +1,17 @@
 import t from 'tap'
 import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
+import { analyse } from '../../../../../tuning/experiments/ablate/report.js'
 import {
-  cellOf,
-  cellsOf,
+  nameOf,
   PLANTED,
   STAGE_NAMES,
   turnsOf,
+  variantsOf,
   WHOLE,
 } from '../../../../../tuning/experiments/ablate/stages.js'
-import { ablateText, budgetsOf } from '../../../../../tuning/experiments/ablate/tables.js'
 import { conclusionOf, verdictOf } from '../../../../../tuning/experiments/ablate/verdict.js'
 import { median } from '../../../../../tuning/stats/ranks.js'
-import { copyOf, PLAN, runOf } from '../../../../support/made-up/ablate.js'
+import { copyOf, PLAN, runOf, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, REST_US, SUM_US } from '../../../../support/simulated/stages.js'
 
 /** Turns alone, without the closed loops, of which the budget takes nothing. */
@@ -63,10 +63,11 @@ t.test('nothing is found where there is nothing, and what is large is found', as
 
 t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (t) => {
   const plan = { ...PACED, stages: ['validate'], slow_us: { validate: 20 } }
-  t.strictSame(cellsOf(plan), [WHOLE, cellOf([PLANTED]), cellOf(['validate'])])
+  const names = (/** @type {{ name: string }[]} */ variants) => variants.map(({ name }) => name)
+  t.strictSame(names(variantsOf(plan)), [WHOLE, nameOf([PLANTED]), nameOf(['validate'])])
   t.strictSame(
-    turnsOf(plan),
-    [WHOLE, ...Array(3).fill(cellOf([PLANTED])), cellOf(['validate'])],
+    names(turnsOf(plan)),
+    [WHOLE, ...Array(3).fill(nameOf([PLANTED])), nameOf(['validate'])],
     'as often away as there',
   )
   const found = Array.from({ length: 30 }, (_, seed) => budgetOf(plan, runOf({ plan, seed }), CURRENCIES.cpu))
@@ -74,7 +75,7 @@ t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (
   t.ok(right.length >= 28, `${right.length} of 30`)
   const inStage = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
   t.ok(inStage.length >= 28, `${inStage.length} of 30 in the stage itself`)
-  t.match(ablateText({ plan }, runOf({ plan })), /Planted on purpose: 20 us of CPU in validate\. Found: /)
+  t.match(textOf(plan, runOf({ plan })), /Planted on purpose: 20 us of CPU in validate\. Found: /)
 })
 
 t.test('what was not measured is said to be so, and what has too few blocks too', async (t) => {
@@ -88,7 +89,7 @@ t.test('what was not measured is said to be so, and what has too few blocks too'
     return conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
   }
   t.match(without('without log+validate'), /not measured: validate, read-and-parse/)
-  t.notMatch(without(cellOf(STAGE_NAMES)), /NaN|the rest/)
+  t.notMatch(without(nameOf(STAGE_NAMES)), /NaN|the rest/)
   const records = copyOf(runOf())
   for (const { probes } of records) probes.target?.rounds.splice(2)
   const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
@@ -98,8 +99,8 @@ t.test('what was not measured is said to be so, and what has too few blocks too'
 
 t.test('the time in the API is that of a schedule', async (t) => {
   const closed = { ...PLAN, consumers: ['autocannon'] }
-  t.strictSame(Object.keys(budgetsOf(closed, runOf({ plan: closed }))), ['cpu'])
-  t.notMatch(ablateText({ plan: closed }, runOf({ plan: closed })), 'Time in the API per request')
-  const { time } = budgetsOf(PLAN, runOf({ noise: 0, drift: 0 }))
+  t.strictSame(Object.keys(analyse(closed, runOf({ plan: closed }), {}).budgets), ['cpu'])
+  t.notMatch(textOf(closed, runOf({ plan: closed })), 'Time in the API per request')
+  const { time } = analyse(PLAN, runOf({ noise: 0, drift: 0 }), {}).budgets
   t.ok(Math.abs(time.whole.estimate - 2 * SUM_US) < 1e-6)
 })

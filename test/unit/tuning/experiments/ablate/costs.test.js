@@ -25,7 +25,7 @@ function byTurns(turnsOf, changes) {
     [0, 1, 2],
     [3, 4, 5],
   ]).map((rounds, i) => ({
-    experiment: `turns/paced/${i}`,
+    at: { phase: 'turns', consumer: 'paced', position: i },
     outcome: { verdict: 'pass' },
     probes: { generator: {}, target: { cells: CELLS, rounds: rounds.map(round) } },
     ...changes,
@@ -110,14 +110,17 @@ t.test('only sound trials by turns count', async (t) => {
   t.equal(roundsOf(byTurns(turns)).length, 6)
   t.strictSame(roundsOf(byTurns(() => [[1, 7]]))[0], [{ cell: 'without log', turn: [1, 7, 14] }])
   t.equal(roundsOf(byTurns(turns, { outcome: { verdict: 'fail' } })).length, 0)
-  t.equal(roundsOf(byTurns(turns, { experiment: 'autocannon/0/0' })).length, 0)
+  t.equal(
+    roundsOf(byTurns(turns, { at: { phase: 'blocks', consumer: 'autocannon', block: 0, position: 0 } })).length,
+    0,
+  )
 })
 
 t.test('a closed loop turns faster without a stage, as a ratio within a block', async (t) => {
   /** @param {number} block @param {string} cell @param {number} goodput_rps @param {number} [used] of the generator's core */
   const trial = (block, cell, goodput_rps, used = 0.5) => ({
-    experiment: `autocannon/${block}/0`,
-    cell,
+    at: { phase: 'blocks', consumer: 'autocannon', block, position: 0 },
+    cell: { variant: cell },
     load: { loop: 'closed' },
     outcome: { verdict: 'pass' },
     traffic: { goodput_rps },
@@ -135,7 +138,7 @@ t.test('a closed loop turns faster without a stage, as a ratio within a block', 
     )
   const found = speedUp(records(), 'autocannon', 'without log')
   t.strictSame(
-    [found.estimate, found.low, found.high].map((ratio) => Number(ratio.toFixed(9))),
+    [found.ratio, found.low, found.high].map((ratio) => Number(ratio.toFixed(9))),
     [1.5, 1.5, 1.5],
     'to the mean of two visits, on logarithms',
   )
@@ -147,6 +150,6 @@ t.test('a closed loop turns faster without a stage, as a ratio within a block', 
   )
   t.equal(speedUp(records([0.5, 0.95]), 'autocannon', 'without log').isLimited, true, 'that of the cell was')
   t.equal(speedUp(records(), 'client', 'without log').pairs, 0, 'another consumer')
-  const partial = records().filter(({ cell, experiment }) => cell !== 'without log' || experiment !== 'autocannon/3/0')
+  const partial = records().filter(({ cell, at }) => cell.variant !== 'without log' || at.block !== 3)
   t.equal(speedUp(partial, 'autocannon', 'without log').pairs, 5, 'a block without the cell')
 })

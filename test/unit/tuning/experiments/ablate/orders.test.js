@@ -4,7 +4,11 @@ import { notTaken } from '../../../../../tuning/experiments/ablate/service.js'
 import { WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 
 t.test('a request has one end, and none under other orders', async (t) => {
-  const { turns: ordered, ...others } = { turns: { cells: [WHOLE], requests: 2, seed: 1 }, without: [], slow_us: {} }
+  const { turns: ordered, ...others } = {
+    turns: { variants: [{ name: WHOLE, without: [] }], requests: 2, seed: 1 },
+    without: [],
+    slow_us: {},
+  }
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const before = {}
   obey(others)

@@ -6,11 +6,14 @@ import { refuses } from '../../../../support/refusals.js'
 t.test('a short run is short, and a wait is planted where it is one request alone that waits', async (t) => {
   t.ok(durationOf(planOf({ quick: true })) < 110, String(durationOf(planOf({ quick: true }))))
   const slow = { database: 20 }
-  t.throws(() => planOf({ slow: { pool: 20 } }, 'batched'), /--slow: expected a stage of each request's own, got pool/)
-  t.throws(() => planOf({ slow }, 'batched'), /got database with INSERT_MODE=batched/)
-  t.match(planOf({ slow }, 'single'), { slow_us: slow })
-  t.match(planOf({ slow: { validate: 20 } }, 'batched'), { slow_us: { validate: 20 }, rounds: 300 })
-  t.match(planOf({ slow, rounds: 7 }, 'single'), { rounds: 7 })
+  t.throws(
+    () => planOf({ slow: { pool: 20 } }, { INSERT_MODE: 'batched' }),
+    /--slow: expected a stage of each request's own, got pool/,
+  )
+  t.throws(() => planOf({ slow }, { INSERT_MODE: 'batched' }), /got database with INSERT_MODE=batched/)
+  t.match(planOf({ slow }, { INSERT_MODE: 'single' }), { slow_us: slow, insert_mode: 'single' })
+  t.match(planOf({ slow: { validate: 20 } }, { INSERT_MODE: 'batched' }), { slow_us: { validate: 20 }, rounds: 300 })
+  t.match(planOf({ slow, rounds: 7 }, { INSERT_MODE: 'single' }), { rounds: 7 })
 })
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { cellOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
+import { nameOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 import { statisticsOf } from '../../../../../tuning/experiments/ablate/statistics.js'
 
 t.test('statistics are those of whole seconds', async (t) => {
   const trial = (/** @type {number} */ duration_s, /** @type {number[]} */ seconds) => ({
     ...{
-      experiment: 'client/0/0',
-      cell: WHOLE,
+      at: { phase: 'blocks', consumer: 'client', block: 0, position: 0 },
+      cell: { variant: WHOLE },
       outcome: { verdict: 'pass' },
       load: { duration_s },
       probes: { generator: {} },
@@ -17,5 +17,5 @@ t.test('statistics are those of whole seconds', async (t) => {
   const found = statisticsOf(records, 'client', WHOLE)
   t.match(found, { count: 4, min: 700, max: 1000, sum: 3327, mean: 831.75, median: 813.5 })
   t.ok(Math.abs(Number(found?.sd) - 142.94) < 0.01, String(found?.sd))
-  t.equal(statisticsOf(records, 'client', cellOf(['log'])), null)
+  t.equal(statisticsOf(records, 'client', nameOf(['log'])), null)
 })

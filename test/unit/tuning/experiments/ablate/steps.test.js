@@ -1,21 +1,29 @@
 import t from 'tap'
-import { BY_TURNS, cellsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
+import { ablate } from '../../../../../tuning/experiments/ablate/ablate.js'
+import { BY_TURNS, variantsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 import { consumed, nextStep, takenByTurns } from '../../../../../tuning/experiments/ablate/steps.js'
-import { ablateText } from '../../../../../tuning/experiments/ablate/tables.js'
 import { problemOf } from '../../../../../tuning/experiments/ablate/verdict.js'
-import { PLAN, runOf, THREE } from '../../../../support/made-up/ablate.js'
+import { PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 
 t.test(
   'the budget comes by turns, then every block has every variant, and a run goes on where it was cut off',
   async (t) => {
     const records = runOf({ plan: THREE })
-    const names = records.map(({ experiment }) => experiment)
-    t.strictSame(names.slice(0, 3), ['first/by turns/paced', 'turns/paced/0', 'turns/paced/1'])
-    t.strictSame(names.slice(3, 5), ['first/whole/autocannon', 'first/whole/client'])
+    const places = records.slice(0, 5).map(({ at, cell }) => [at.phase, at.consumer, cell.variant])
+    t.strictSame(places, [
+      ['first', 'paced', BY_TURNS],
+      ['turns', 'paced', BY_TURNS],
+      ['turns', 'paced', BY_TURNS],
+      ['first', 'autocannon', WHOLE],
+      ['first', 'client', WHOLE],
+    ])
     const own = (/** @type {number} */ block, consumer = 'autocannon') => {
-      return records.filter(({ experiment }) => experiment.startsWith(`${consumer}/${block}/`)).map(({ cell }) => cell)
+      const trials = records.filter(({ at }) => {
+        return at.phase === 'blocks' && at.consumer === consumer && at.block === block
+      })
+      return trials.map(({ cell }) => cell.variant)
     }
-    const cells = cellsOf(PLAN)
+    const cells = variantsOf(PLAN).map(({ name }) => name)
     t.equal(cells.length, 14, 'the first of the cumulative ones is a single one')
     for (const block of [0, 7]) t.strictSame([...new Set(own(block))].sort(), [...cells].sort())
     t.notSame(own(0), own(1))
@@ -24,7 +32,7 @@ t.test(
     t.strictSame(own(0, 'paced'), [])
     for (const length of [0, 1, 2, 17, records.length - 1]) {
       t.match(nextStep({ ...THREE, mix: { seed: 1 } }, records.slice(0, length)), {
-        experiment: records[length].experiment,
+        at: records[length].at,
         cell: records[length].cell,
       })
     }
@@ -36,7 +44,7 @@ t.test(
 t.test('rounds are about as many as were asked for, at any rate', async (t) => {
   for (const rate_rps of [100, 3000, 20_000]) {
     const plan = { ...PLAN, consumers: ['paced'], rate_rps, rounds: 100 }
-    const trials = runOf({ plan }).filter(({ experiment }) => experiment.startsWith('turns/'))
+    const trials = runOf({ plan }).filter(({ at }) => at.phase === 'turns')
     const seconds = trials.reduce((sum, { load }) => sum + load.duration_s, 0)
     const rounds = (seconds * rate_rps) / (16 * 110)
     t.ok(rounds >= 100 && rounds < 140, `${rounds} at ${rate_rps}/s in ${trials.length} trials`)
@@ -44,15 +52,17 @@ t.test('rounds are about as many as were asked for, at any rate', async (t) => {
 })
 
 t.test('a cell that could not be had is asked for no more, and the run says so', async (t) => {
-  const notApplied = [{ cell: 'without pool', because: 'no hook' }]
+  const notApplied = [{ cell: { variant: 'without pool' }, because: 'no hook' }]
   const records = runOf()
-  const others = records.filter(({ cell }) => cell !== 'without pool')
+  const others = records.filter(({ cell }) => cell.variant !== 'without pool')
   t.equal(nextStep(PLAN, others, notApplied), null)
-  t.match(nextStep(PLAN, others), { cell: 'without pool' })
+  t.match(nextStep(PLAN, others), { cell: { variant: 'without pool' } })
   t.equal(problemOf(PLAN, others, notApplied), null, 'the budget is there')
-  t.match(ablateText({ plan: PLAN, not_applied: notApplied }, others), 'without pool was not measured: no hook')
-  const closed = records.filter(({ cell }) => cell !== BY_TURNS)
-  t.match(problemOf(PLAN, closed, [{ cell: BY_TURNS, because: 'no hook' }]), /^no round of turns .* counts: no hook$/)
+  const closed = records.filter(({ cell }) => cell.variant !== BY_TURNS)
+  t.match(
+    problemOf(PLAN, closed, [{ cell: { variant: BY_TURNS }, because: 'no hook' }]),
+    /^no round of turns .* counts: no hook$/,
+  )
 })
 
 t.test('trials in which requests failed or the generator was late do not count', async (t) => {
@@ -69,6 +79,19 @@ t.test('trials in which requests failed or the generator was late do not count',
   t.equal(takenByTurns(late(0.6)).length, takenByTurns(runOf()).length)
   t.strictSame(takenByTurns(late(3)), [])
   t.match(problemOf(PLAN, late(3), []), /the generator was 3 ms late at p50/)
-  t.match(nextStep(PLAN, late(3)), { experiment: 'first/by turns/paced' }, 'another try')
-  t.match(ablateText({ plan: PLAN }, failing), /130 of 130 trials were left out: requests failed in 130/)
+  t.match(
+    nextStep(PLAN, late(3)),
+    { at: { phase: 'first', consumer: 'paced' }, cell: { variant: BY_TURNS } },
+    'another try',
+  )
+  t.match(textOf(PLAN, failing), /130 of 130 trials were left out: requests failed in 130/)
+})
+
+t.test('trials of older versions are at their places, too', async (t) => {
+  const { at, cell } = /** @type {any} */ (ablate.older)
+  t.strictSame(at('first/by turns/autocannon'), { phase: 'first', before: 'turns', consumer: 'autocannon' })
+  t.strictSame(at('first/whole/autocannon'), { phase: 'first', before: 'blocks', consumer: 'autocannon' })
+  t.strictSame(at('turns/paced/12'), { phase: 'turns', consumer: 'paced', position: 12 })
+  t.strictSame(at('client/3/0'), { phase: 'blocks', consumer: 'client', block: 3, position: 0 })
+  t.strictSame(cell('without log+pool'), { variant: 'without log+pool' })
 })

@@ -2,12 +2,16 @@ import t from 'tap'
 import { takeTurns } from '../../../../../tuning/experiments/ablate/inside/turns.js'
 import { WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 
+const VARIANTS = [
+  { name: WHOLE, without: [] },
+  { name: 'without log', without: ['log'] },
+]
+
 t.test('a turn is of its requests alone: those before the change, and the wait for it, are not in it', async (t) => {
-  const cells = [WHOLE, 'without log']
   /** @type {string[][]} */
   const changes = []
   let follow = () => {}
-  const turns = takeTurns({ cells, requests: 3, seed: 1 }, (without) => {
+  const turns = takeTurns({ variants: VARIANTS, requests: 3, seed: 1 }, (without) => {
     changes.push(without)
     return new Promise((resolve) => {
       follow = () => resolve(undefined)
@@ -45,15 +49,14 @@ t.test('a turn is of its requests alone: those before the change, and the wait f
   await turn()
   await turn()
   const [round] = turns.rounds()
-  const order = round.map(([cell]) => cells[cell])
+  const order = round.map(([cell]) => VARIANTS[cell].name)
   t.strictSame(order, [WHOLE, 'without log', WHOLE, WHOLE])
   t.ok(round.flat().every((figure) => figure >= 0))
 })
 
 t.test('a turn waits for those that came before it, and not for as many that overtook them', async (t) => {
-  const cells = [WHOLE, 'without log']
   let changes = 0
-  const turns = takeTurns({ cells, requests: 3, seed: 1 }, async () => changes++)
+  const turns = takeTurns({ variants: VARIANTS, requests: 3, seed: 1 }, async () => changes++)
   const fast = async (/** @type {number} */ count) => {
     for (let i = 0; i < count; i++) turns.ended(turns.began())
     await new Promise((resolve) => setImmediate(resolve))

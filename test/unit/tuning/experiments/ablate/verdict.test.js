@@ -1,10 +1,12 @@
 import t from 'tap'
 import { budgetOf, CURRENCIES, speedUp } from '../../../../../tuning/experiments/ablate/budget.js'
-import { cellOf } from '../../../../../tuning/experiments/ablate/stages.js'
-import { ablateText } from '../../../../../tuning/experiments/ablate/tables.js'
-import { conclusionOf, publishedVerdict } from '../../../../../tuning/experiments/ablate/verdict.js'
-import { copyOf, PLAN, runOf, THREE } from '../../../../support/made-up/ablate.js'
+import { nameOf } from '../../../../../tuning/experiments/ablate/stages.js'
+import { conclusionOf, publishedVerdict, speedsOf } from '../../../../../tuning/experiments/ablate/verdict.js'
+import { copyOf, PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, SUM_US } from '../../../../support/simulated/stages.js'
+
+/** @param {any} plan @param {any[]} records */
+const published = (plan, records) => publishedVerdict(speedsOf(plan, records))
 
 t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
   const records = runOf({})
@@ -19,49 +21,48 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
     t.equal(sentences.length, 1)
     return sentences[0]
   }
-  t.match(only(publishedVerdict(PLAN, records)), /Not so here: .*database \(autocannon: 1\.\d\dx/)
+  t.match(only(published(PLAN, records)), /Not so here: .*database \(autocannon: 1\.\d\dx/)
   const alone = { ...PLAN, stages: ['validate', 'commit'] }
-  t.match(only(publishedVerdict(alone, runOf({ plan: alone, noise: 0.01 }))), /The same here/)
-  t.match(only(publishedVerdict(PLAN, runOf({ plan: { ...PLAN, blocks: 1 } }))), /Too few blocks here to say/)
-  t.strictSame(publishedVerdict({ ...PLAN, consumers: ['paced'] }, records), [])
+  t.match(only(published(alone, runOf({ plan: alone, noise: 0.01 }))), /The same here/)
+  t.match(only(published(PLAN, runOf({ plan: { ...PLAN, blocks: 1 } }))), /Too few blocks here to say/)
+  t.strictSame(published({ ...PLAN, consumers: ['paced'] }, records), [])
   t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu), CURRENCIES.cpu), /nothing was measured/)
   const truth = SUM_US / (SUM_US - COSTS_US.database)
   const plan = { ...PLAN, consumers: ['autocannon'] }
   const ups = Array.from({ length: 12 }, (_, seed) =>
-    speedUp(runOf({ plan, seed }), 'autocannon', cellOf(['database'])),
+    speedUp(runOf({ plan, seed }), 'autocannon', nameOf(['database'])),
   )
   const holding = ups.filter(({ low, high }) => low < truth && truth < high)
   t.ok(holding.length >= 10, `${holding.length} of 12`)
-  t.ok(ups.every(({ estimate }) => Math.abs(estimate / truth - 1) < 0.1))
+  t.ok(ups.every(({ ratio }) => Math.abs(ratio / truth - 1) < 0.1))
 })
 
 t.test('a service that had to wait for its core is said to have waited', async (t) => {
   const records = copyOf(runOf({}))
-  const run = { plan: PLAN, warnings: [] }
-  t.notMatch(ablateText(run, records), 'waited for its core')
+  t.notMatch(textOf(PLAN, records), 'waited for its core')
   for (const { probes } of records) probes.api.run_delay_ratio = 0.5
-  t.match(ablateText(run, records), 'the API waited for its core 50 % of the time')
+  t.match(textOf(PLAN, records), 'the API waited for its core 50 % of the time')
 })
 
 t.test('where a generator was full, nothing is said of stages', async (t) => {
   const full = (/** @type {string} */ consumer, /** @type {(cell: string) => boolean} */ when = () => true) => {
     return runOf({ plan: THREE }).map((record) => {
-      const cpu_core_ratio = record.load.driver === consumer && when(record.cell) ? 0.97 : 0.5
+      const cpu_core_ratio = record.load.driver === consumer && when(record.cell.variant) ? 0.97 : 0.5
       return { ...record, probes: { ...record.probes, generator: { cpu_core_ratio } } }
     })
   }
-  const [verdict, leftOut] = publishedVerdict(THREE, full('client'))
+  const [verdict, leftOut] = published(THREE, full('client'))
   t.match(verdict, /Not so here: .*database \(autocannon/)
   t.notMatch(verdict, 'client')
   t.match(leftOut, /Left out, since the generator was the limit: log \(client\), validate \(client\)/)
   const alone = { ...THREE, consumers: ['client'] }
-  const none = publishedVerdict(alone, full('client'))
+  const none = published(alone, full('client'))
   t.equal(none.length, 2)
   t.match(none, [/Nothing can be said of that here/, /the generator was the limit/])
-  const fast = publishedVerdict(
+  const fast = published(
     alone,
     full('client', (cell) => cell === 'without database'),
   )
   t.match(fast[1], /the generator was the limit: database \(client\)\.$/)
-  t.match(ablateText({ plan: THREE }, full('client')), /\| log +\| +1\.\d\dx .*\| +the generator was the limit \|/)
+  t.match(textOf(THREE, full('client')), /\| log +\| +1\.\d\dx .*\| +the generator was the limit \|/)
 })

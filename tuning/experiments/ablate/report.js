@@ -1,0 +1,275 @@
+import { readFileSync } from 'node:fs'
+import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { count, decimal, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { ratioText } from '../../stats/effects.js'
+import { figureOf } from '../../stats/picture-values.js'
+import { median } from '../../stats/ranks.js'
+import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
+import { budgetOf, CONFIDENCE, currenciesOf, roundsOf } from './budget.js'
+import { nameOf, REQUESTS_PER_TURN, STAGES, variantsOf, WHOLE } from './stages.js'
+import { statisticsOf } from './statistics.js'
+import { CONNECTIONS, CONSUMERS, closedLoopsOf, consumed, takenByTurns } from './steps.js'
+import { conclusionsOf, intervalText, problemOf, RELEVANT_RATIO, speedsOf, verdictOf } from './verdict.js'
+
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Picture } from '../../../load/report/picture.js'
+ * @import { NotAppliedCell } from '../../../load/run/experiment.js'
+ * @import { Noise } from '../../stats/effects.js'
+ * @import { Budget } from './budget.js'
+ * @import { Statistics } from './statistics.js'
+ * @import { AblatePlan, Records } from './steps.js'
+ * @import { SpeedUp } from './verdict.js'
+ */
+
+/** Of the time; beyond it, others had the core of the API. */
+const CROWDED_RATIO = 0.1
+const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ablate.json', import.meta.url), 'utf8'))
+
+/**
+ * @typedef {object} AblateFindings
+ * @property {AblatePlan} plan
+ * @property {Record<string, Budget>} budgets by currency
+ * @property {number} rounds that the budgets rest on
+ * @property {string[]} conclusions
+ * @property {SpeedUp[]} speeds
+ * @property {Consumed[]} closed
+ * @property {string[]} warnings
+ *
+ * @typedef {object} Consumed what a closed loop did
+ * @property {string} consumer
+ * @property {number} whole_rps with nothing away
+ * @property {({ variant: string, cpu_us: number } & Statistics)[]} variants
+ */
+
+/**
+ * @param {AblatePlan} plan
+ * @param {Records} records
+ * @param {{ not_applied?: NotAppliedCell[] }} run
+ * @returns {AblateFindings & { problem: string | null, kept: object }}
+ */
+export function analyse(plan, records, { not_applied = [] }) {
+  const budgets = Object.fromEntries(
+    currenciesOf(plan).map(([name, currency]) => [name, budgetOf(plan, records, currency)]),
+  )
+  const speeds = speedsOf(plan, records)
+  const conclusions = conclusionsOf(plan, budgets, speeds)
+  const turns = takenByTurns(records)
+  return {
+    problem: problemOf(plan, records, not_applied),
+    kept: { budgets, answer: conclusions },
+    plan,
+    budgets,
+    rounds: roundsOf(records).length,
+    conclusions,
+    speeds,
+    closed: closedLoopsOf(plan).map((consumer) => consumedBy(consumer, plan, records)),
+    warnings: [...crowded(turns), ...leftOut(records.filter(({ at }) => at.phase !== 'first'))],
+  }
+}
+
+/** @param {string} consumer @param {AblatePlan} plan @param {Records} records @returns {Consumed} */
+function consumedBy(consumer, plan, records) {
+  const trials = consumed(records, consumer)
+  const of = (/** @type {string} */ variant) => trials.filter(({ cell }) => cell.variant === variant)
+  const variants = variantsOf({ ...plan, slow_us: {} }).flatMap(({ name: variant }) => {
+    const found = statisticsOf(records, consumer, variant)
+    const cpu_us = median(of(variant).map(({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN))
+    return found ? [{ variant, cpu_us, ...found }] : []
+  })
+  return { consumer, whole_rps: median(of(WHOLE).map(({ traffic }) => traffic.goodput_rps)), variants }
+}
+
+/** @param {Records} turns @returns {string[]} */
+function crowded(turns) {
+  const waited_ratio = median(turns.map(({ probes }) => probes.api.run_delay_ratio ?? Number.NaN))
+  if (!(waited_ratio > CROWDED_RATIO)) return []
+  return [
+    `Warning: the API waited for its core ${wholePercent(waited_ratio)} of the time. Requests that pile up meanwhile cost less each: on a machine that is left alone, the whole costs more, and the intervals are narrower.`,
+  ]
+}
+
+/** @param {AblateFindings} findings @returns {Block[]} */
+export function report(findings) {
+  const { plan, budgets, rounds, conclusions, speeds, closed, warnings } = findings
+  const [first, ...others] = conclusions
+  const currencies = currenciesOf(plan)
+  const detail = { detail: true }
+  return [
+    answer(first),
+    ...others.map((text) => paragraph(text)),
+    ...currencies.flatMap(([name, { title }]) => budgetPicture(name, title, budgets[name])).map(drawn),
+    ...currencies.flatMap(([name]) => budgetBlocks(findings, name)),
+    ...planted(plan, budgets.cpu),
+    ...speedBlocks(closed, speeds),
+    ...(warnings.length > 0 ? [list(warnings)] : []),
+    heading('What each stage is', detail),
+    list(
+      plan.stages.map((stage) => `${stage}, away: ${STAGES[stage]}`),
+      detail,
+    ),
+    ...(closed.length > 0 ? [heading('Successes per second', detail), ...closed.map(statisticsTable)] : []),
+    heading('Published', detail),
+    publishedTable(),
+    paragraph(publishedText(), detail),
+    method(methodOf(plan, rounds)),
+  ]
+}
+
+/**
+ * The budget in one currency.
+ *
+ * @param {AblateFindings} findings
+ * @param {string} name of the currency
+ * @returns {Block[]}
+ */
+export function budgetBlocks({ plan, budgets }, name) {
+  const { whole, lines, rest, sum_us, gap, noise } = budgets[name]
+  const [[, { title }]] = currenciesOf(plan).filter(([one]) => one === name)
+  const share = (/** @type {number} */ us) => tenthPercent(us / whole.estimate)
+  const rows = [
+    ...lines.map((line) => [
+      line.stage,
+      intervalText(line.cost),
+      share(line.cost.estimate),
+      intervalText(line.alone),
+      verdictOf(line, budgets[name]),
+    ]),
+    ['the rest', intervalText(rest), share(rest.estimate), '', ''],
+    ['sum: in each round the whole, by construction', figure(sum_us), share(sum_us), '', ''],
+    ['whole', intervalText(whole), share(whole.estimate), '', ''],
+  ]
+  return [
+    paragraph(`**${title}**, ${plan.consumers[0]}${loadText(plan, plan.consumers[0])}, us:`),
+    table(['stage', 'cost', 'of the whole', 'removed alone', ''], rows, { name: `budget-${name}` }),
+    paragraph(`${gapText(gap)}${noiseText(noise)}`),
+  ]
+}
+
+/** @param {string} name @param {string} title @param {Budget} budget @returns {Picture[]} */
+function budgetPicture(name, title, { lines, rest, whole }) {
+  if (!Number.isFinite(whole.estimate)) return []
+  const costs = [...lines.map(({ cost }) => cost), rest]
+  return [
+    {
+      name: `budget-${name}`,
+      title: `Where a request's budget goes: ${title}`,
+      about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
+      form: {
+        kind: 'dots',
+        bars: true,
+        x: { title: 'us per request', unit: 'us', min: lowEnd(costs) },
+        labels: [...lines.map(({ stage }) => stage), 'the rest'],
+        series: [{ name: 'cost', values: costs.map(figureOf) }],
+        reference: 0,
+      },
+    },
+  ]
+}
+
+/** Noise makes some costs less than nothing. @param {{ estimate: number, low: number }[]} figures */
+function lowEnd(figures) {
+  const ends = figures.flatMap(({ estimate, low }) => [estimate, low].filter((end) => Number.isFinite(end)))
+  const least = Math.min(0, ...ends)
+  return least < 0 ? Math.floor((least * 1.05) / 10) * 10 : 0
+}
+
+/** @param {Budget['gap']} gap by how much less the stages save alone than together */
+function gapText(gap) {
+  const { estimate, low, high } = gap
+  const isMore = estimate < 0
+  const shown = isMore ? { ...gap, estimate: -estimate, low: -high, high: -low } : gap
+  const within = Number.isFinite(high) && low <= 0 && high >= 0 ? ', within the noise' : ''
+  return `Removed alone, the stages save ${intervalText(shown)} us ${isMore ? 'more' : 'less'} than together${within}.`
+}
+
+/** @param {Noise} noise */
+function noiseText({ ratio, pairs }) {
+  return pairs === 0
+    ? ''
+    : ` 95 % of two visits to the whole in a round differ by less than ${tenthPercent(ratio - 1)}.`
+}
+
+/** @param {AblatePlan} plan @param {Budget} budget @returns {Block[]} */
+function planted({ slow_us }, { planted }) {
+  if (!planted) return []
+  const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us of CPU in ${stage}`)
+  return [paragraph(`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`)]
+}
+
+/** Closed loops alone: the rate of the others is given. @param {Consumed[]} closed @param {SpeedUp[]} speeds @returns {Block[]} */
+function speedBlocks(closed, speeds) {
+  if (closed.length === 0) return []
+  const removed = speeds.filter(({ consumer }) => consumer === closed[0].consumer).map(({ without }) => without)
+  const rows = removed.map((without) => {
+    const own = speeds.filter((speed) => nameOf(speed.without) === nameOf(without))
+    return [without.length === 1 ? without[0] : 'all of them', ...own.map(speedText)]
+  })
+  const whole = ['nothing (successes/s)', ...closed.map(({ whole_rps }) => figure(whole_rps))]
+  const head = ['removed', ...closed.map(({ consumer }) => consumer)]
+  return [
+    paragraph('**What gets through without a stage**, as a ratio:'),
+    table(head, [whole, ...rows], { name: 'speeds' }),
+  ]
+}
+
+/** @param {SpeedUp} speed */
+function speedText(speed) {
+  return speed.isLimited && !Number.isNaN(speed.ratio) ? GENERATOR_LIMIT : ratioText(speed)
+}
+
+/** @param {Consumed} closed */
+function statisticsTable({ consumer, variants }) {
+  const rows = variants.map(({ variant, count, min, max, sum, mean, median: middle, sd, cpu_us }) => {
+    return [variant, String(count), ...[min, max, sum, mean, middle, sd, cpu_us].map(figure)]
+  })
+  const head = [consumer, 'count', 'min', 'max', 'sum', 'mean', 'median', 'sd', 'CPU us per request']
+  return table(head, rows, { detail: true })
+}
+
+function publishedTable() {
+  const rows = PUBLISHED.consumers.map((/** @type {{ name: string, per_s: (number | null)[] }} */ { name, per_s }) => {
+    const [whole] = per_s
+    return [name, ...per_s.map((rps) => (rps === null ? NONE : `${rps} (${(rps / Number(whole)).toFixed(2)}x)`))]
+  })
+  return table([PUBLISHED.unit, ...PUBLISHED.variants], rows, { detail: true })
+}
+
+function publishedText() {
+  const { title, author, setting, samples, conclusion } = PUBLISHED
+  const figures = Object.entries(samples).map(([name, value]) => `${name} ${value}`)
+  return `"${title}" (${author}): ${setting}. Samples of one run: ${figures.join(', ')}. It concludes: ${conclusion}.`
+}
+
+/** @param {AblatePlan} plan @param {number} rounds */
+function methodOf(plan, rounds) {
+  const closed = closedLoopsOf(plan).map((name) => consumerText(plan, name))
+  return [
+    'One process of the API; its stages are taken away while it runs, by a preload that takes a one-off token of this run; a request without each stage shows that the order was obeyed.',
+    `The budget, ${consumerText(plan, plan.consumers[0])}: ${rounds} rounds, in each all variants by turns of ${REQUESTS_PER_TURN} requests in an order that is drawn, the whole three times. A turn begins when the requests from before the change have been answered. What garbage a turn leaves is often collected in another's.`,
+    ...(closed.length > 0
+      ? [
+          `What gets through: ${closed.join('; ')}. ${plan.blocks} blocks, in each a trial of ${plan.duration_s} s of each variant.`,
+        ]
+      : []),
+    `A cost is a difference within a round: the budget's with all stages above it away already, and alone. Intervals hold ${CONFIDENCE * 100} % and go by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: surely more than ${RELEVANT_RATIO * 100} % of the whole.`,
+    "Time in the API is from the head of a request to its answer, by the requests in flight (Little's law): the wait for the event loop to take it is not in it.",
+    'CPU is that of all threads of the process, from the kernel. Rows are counted where no stage that stores them is taken away: there each 201 is a row.',
+    "The log has a line for each request here (LOG_LEVEL=debug) and, unless INSERT_MODE says otherwise, each request a statement of its own, so that each stage is one request's; as it is shipped, the API logs none, and requests share statements.",
+  ]
+}
+
+/** @param {AblatePlan} plan @param {string} name of the consumer */
+function consumerText(plan, name) {
+  return `${name} (${CONSUMERS[name].about}, ${CONNECTIONS} connections${loadText(plan, name)})`
+}
+
+/** @param {AblatePlan} plan @param {string} consumer */
+function loadText({ rate_rps }, consumer) {
+  return CONSUMERS[consumer].loop === 'open' ? ` at ${count(rate_rps)}/s` : ''
+}
+
+/** @param {number} value */
+function figure(value) {
+  return Number.isFinite(value) ? decimal(value, Math.abs(value) < 100 ? 1 : 0, 0) : NONE
+}
