@@ -1,13 +1,11 @@
 /**
  * Whether a request is let in. Pure.
  *
- * A queue is bounded by what it does to those in it: by Little's law (L = lambda W) the last of `waiting` requests waits
- * waiting / rate. A bound on their number alone is seconds for a slow service and nothing for a fast one, so it only
- * guards the memory.
+ * The queue is bounded in time: by Little's law (L = lambda W) the last of `waiting` requests waits waiting / rate. A number
+ * means seconds for a slow service and nothing for a fast one, so the bound on it only guards the memory.
  *
- * Turning away is work, too: read, parsed, answered and written, a refusal costs this service half of an insert. A
- * service whose core is full gains nothing by it and could spend all its time on refusals, so there are only so many;
- * whoever comes beyond them is let in, and waits.
+ * A refusal costs half of an insert. A service whose core is saturated could spend all its time on refusals, so their number
+ * is limited; requests beyond that are let in, and wait.
  *
  * @param {Signals} signals
  * @param {Limits} limits
@@ -51,8 +49,8 @@ const REFUSAL_COST_S = 15e-6
 const REFUSAL_SHARE = 0.1
 
 /**
- * The refusals that a service can afford in a window: those that fit into the time in which it was idle in the last one,
- * and into a small share of the rest. Pure.
+ * The refusals that a service can afford in a window: those that fit into the idle time of the last one, and a small share
+ * of the rest. Pure.
  *
  * @param {{ seconds: number, utilization: number }} window utilization of the event loop, 1: it never waited
  * @returns {number}
@@ -66,7 +64,7 @@ const NEWEST_WEIGHT = 0.2
 
 /**
  * The rate at which a service gets things done, from one window to the next. A window in which nothing waited at some
- * moment shows what was asked for, not what could be done: it can only prove that more can be done than was known. Pure.
+ * moment shows the demand and not the ability, so it can only raise the known rate. Pure.
  *
  * @param {number} known_rps Infinity: nothing is known
  * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window

@@ -1,9 +1,9 @@
 import { boundPieces } from './body.js'
 import { ApiError, RowRefused } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
+import { createRefusalLog } from './log.js'
 import { refuseBytes, refuseMore } from './parser-errors.js'
 import { enter, LAST_ON_CONNECTION, leave, lineOf } from './pipelining.js'
-import { createRefusalLog } from './refusal-log.js'
 import { createRoutes } from './routes.js'
 
 /**
@@ -19,11 +19,7 @@ import { createRoutes } from './routes.js'
 /**
  * How each request ends in exactly one answer. Independent of listening, of the environment and of pg.
  *
- * @param {object} parts
- * @param {Users} parts.users
- * @param {Gate} parts.gate
- * @param {Logger} parts.log
- * @param {number} parts.bodyLimitBytes
+ * @param {{ users: Users, gate: Gate, log: Logger, bodyLimitBytes: number }} parts
  */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
   const route = createRoutes({ users, gate, bodyLimitBytes })
@@ -75,17 +71,11 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     handle,
     stats,
 
-    /** For the server's `checkExpectation`: an Expect header that is not 100-continue. */
-    refuseExpectation: (/** @type {IncomingMessage} */ req, /** @type {ServerResponse} */ res) => {
-      return handle(req, res, async () => {
-        throw new ApiError('expectation_failed')
-      })
-    },
+    /** For the server's `checkExpectation`: an Expect header that is not 100-continue. @type {typeof handle} */
+    refuseExpectation: (req, res) => handle(req, res, () => Promise.reject(new ApiError('expectation_failed'))),
 
-    /** For the server's `clientError`. */
-    clientError: (/** @type {Error & { code?: string }} */ error, /** @type {Duplex} */ socket) => {
-      refuseBytes(error, socket, countRefused)
-    },
+    /** For the server's `clientError`. @param {Error & { code?: string }} error @param {Duplex} socket */
+    clientError: (error, socket) => refuseBytes(error, socket, countRefused),
 
     drain() {
       draining = true

@@ -8,7 +8,7 @@ import { ConfigError } from './config.js'
  * @import { Logger } from 'pino'
  */
 
-/** The longest that a login or a statement of the readiness check may take; its answer does not wait for it. */
+/** Of a login or a statement of the readiness check, whose answer does not wait for it. */
 const SESSION_TIMEOUT_MS = 2000
 
 /**
@@ -22,9 +22,8 @@ export function checkDatabaseSettings({ databaseUrl }) {
     const { port } = new pg.Client({ connectionString: databaseUrl })
     if (!(port >= 1 && port <= 65_535)) throw new Error(`port ${port}`)
   } catch (error) {
-    throw new ConfigError(
-      `DATABASE_URL or PG variables: expected what pg takes, got ${/** @type {Error} */ (error).message}`,
-    )
+    const { message } = /** @type {Error} */ (error)
+    throw new ConfigError(`DATABASE_URL or PG variables: expected what pg takes, got ${message}`)
   }
 }
 

@@ -12,12 +12,7 @@ const GRACE_MS = 250
 /**
  * Stops accepting, lets every request that has arrived end, and closes the pool, all within `timeoutMs`.
  *
- * @param {object} parts
- * @param {Server} parts.server
- * @param {Set<net.Socket>} parts.sockets its open connections
- * @param {App} parts.app
- * @param {Pool} parts.pool
- * @param {number} parts.timeoutMs
+ * @param {{ server: Server, sockets: Set<net.Socket>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
  * @returns {Promise<{ isComplete: boolean, dropped: number }>} `dropped`: requests without an answer at the timeout, which
  *   get none if the process ends now
  */
@@ -35,8 +30,8 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
 
 /** @param {Server} server @param {Set<net.Socket>} sockets @param {Pool} pool */
 async function finish(server, sockets, pool) {
-  // http.Server's close would cut idle connections at once, and with them requests that are on their way; net.Server's
-  // only stops accepting. A busy client's next answer says `Connection: close`; the idle ones go after the grace.
+  // http.Server's close would cut idle connections at once, and requests on their way with them; net.Server's only stops
+  // accepting. A busy client's next answer says `Connection: close`; idle connections are closed after the grace.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
   const closeIdle = () => {
     server.closeIdleConnections()

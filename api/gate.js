@@ -28,8 +28,8 @@ export function createGate({ waiting, limits }) {
 
   setInterval(() => {
     const now_ms = performance.now()
-    // A late timer shows how long the event loop had no time for it. A single stall is over once it is known, and whoever
-    // it kept waiting is served next: to refuse them would be of no use. So a delay counts when it was there twice in a row.
+    // A late timer shows the event loop's delay. A single stall is over once it is known, and refusing those it delayed would
+    // be of no use, so a delay counts when it occurs twice in a row.
     const delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
     signals.loop_delay_ms = Math.min(delay_ms, lastDelay_ms)
     lastDelay_ms = delay_ms

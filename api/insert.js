@@ -6,12 +6,11 @@ import { ApiError, RowRefused } from './errors.js'
  */
 
 /**
- * The ways to store one user. Each gives a function that resolves to the new id, in decimal digits, once the row is
- * committed: a statement outside a transaction block is answered after its commit.
+ * Stores a user; resolves to the new id, in decimal digits, once the row is committed: Postgres answers a statement outside a
+ * transaction block after its commit.
  *
  * @typedef {{ email: string, password: string }} User
- * @typedef {((user: User) => Promise<string>) & { waiting?: () => number }} Insert `waiting`: users that wait here and not in
- *   the pool
+ * @typedef {((user: User) => Promise<string>) & { waiting?: () => number }} Insert `waiting`: users outside the pool
  */
 
 /** Ids are transferred as text: bigint exceeds JavaScript's numbers, and text is the same whichever type the column has. */
@@ -92,7 +91,7 @@ export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxR
     let rows = batch.length
     statementsOnTheirWay++
     rowsOnTheirWay += rows
-    // One that gets no answer must not hold up those behind it for long: it then counts as one that is not shared.
+    // A statement without an answer must not hold up the next ones for long: from then on it counts as not shared.
     const patience = setTimeout(() => {
       rowsOnTheirWay -= rows - 1
       rows = 1

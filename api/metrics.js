@@ -14,6 +14,11 @@ import { send } from './http.js'
  * @import { Server } from 'node:net'
  */
 
+/**
+ * @typedef {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server, dropped: () => number }} Watched dropped:
+ *   connections closed because there were too many
+ */
+
 const STATEMENT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
@@ -43,15 +48,7 @@ export function createMetrics(config) {
     /** @param {number} seconds */
     observeStatement: (seconds) => statementSeconds.observe(seconds),
 
-    /**
-     * @param {object} parts
-     * @param {App} parts.app
-     * @param {Pool} parts.pool
-     * @param {Users} parts.users
-     * @param {Gate} parts.gate
-     * @param {Server} parts.server
-     * @param {() => number} parts.dropped connections closed since there were too many
-     */
+    /** @param {Watched} parts */
     watch({ app, pool, users, gate, server, dropped }) {
       gauges(registry, [
         ['redline_connections', 'Client connections open', () => promisify(server.getConnections).call(server)],
@@ -90,9 +87,7 @@ export function createMetrics(config) {
 /**
  * The admin listener: /metrics, /healthz (the process answers), /readyz (this instance should get requests).
  *
- * @param {object} parts
- * @param {Registry} parts.registry
- * @param {Readiness} parts.readiness
+ * @param {{ registry: Registry, readiness: Readiness }} parts
  */
 export function createAdminServer({ registry, readiness }) {
   /** @type {Record<string, () => Promise<[number, string, string]>>} */

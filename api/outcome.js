@@ -1,5 +1,5 @@
 /**
- * What became of a statement that failed. The only place that interprets SQLSTATEs (Postgres manual, appendix A). Pure.
+ * The fate of a statement that failed. The only place that interprets SQLSTATEs (Postgres manual, appendix A). Pure.
  *
  * - `refused-row`: one row's values are the cause. Nothing is stored; other rows may well be.
  * - `refused-statement`: no row would be stored: a table, a privilege or an id is missing. Permanent until somebody acts.
@@ -18,9 +18,8 @@
  */
 export function outcomeOf(error) {
   // Only a server's ErrorResponse has a severity.
-  if (error.severity === undefined)
-    return { fate: NEVER_SENT.test(error.message) ? 'not-stored' : 'unknown', endsSession: true }
-  return { fate: fateOf(error), endsSession: endsSession(error) }
+  if (error.severity !== undefined) return { fate: fateOf(error), endsSession: endsSession(error) }
+  return { fate: NEVER_SENT.test(error.message) ? 'not-stored' : 'unknown', endsSession: true }
 }
 
 /**
@@ -41,13 +40,10 @@ const LOST = /^(08|57P02)/
 const MAY_STRIKE_IN_COMMIT = /^(53100|58|F0|XX)/
 
 /**
- * Data exceptions, integrity constraints, WITH CHECK OPTION, and errors raised by a trigger's own code. 54000 is an
- * index entry that is too large.
+ * Data exceptions, integrity constraints, WITH CHECK OPTION, errors raised by a trigger's own code, and an index entry that is
+ * too large (54000); but not an exhausted sequence, which is in class 22.
  */
-const ABOUT_A_ROW = /^(22|23|44|P0|54000)/
-
-/** In class 22, but about the sequence: its ids are used up. */
-const SEQUENCE_EXHAUSTED = '2200H'
+const ABOUT_A_ROW = /^(22(?!00H)|23|44|P0|54000)/
 
 /**
  * Serialisation and lock trouble, resources, an operator's intervention, a read-only server, I/O and internal errors. And
@@ -77,9 +73,7 @@ function endsSession(error) {
 
 /** A policy of row-level security that a row violates has the code of a missing privilege (42501). @param {ServerError} error */
 function isAboutRow({ code = '', routine }) {
-  return (
-    (ABOUT_A_ROW.test(code) && code !== SEQUENCE_EXHAUSTED) || (code === '42501' && routine === 'ExecWithCheckOptions')
-  )
+  return ABOUT_A_ROW.test(code) || (code === '42501' && routine === 'ExecWithCheckOptions')
 }
 
 /** "cached plan must not change result type": the table was altered, and this session prepared its statement before. @param {ServerError} error */

@@ -14,7 +14,8 @@ const derive = promisify(/** @type {typeof scrypt} */ (scrypt))
  * How a password is stored. `plain` is the published benchmark's workload and nothing else; `scrypt` gives a string in
  * the PHC format, with a salt of its own.
  *
- * @type {Record<'plain' | 'scrypt', (password: string) => string | Promise<string>>}
+ * @typedef {(password: string) => string | Promise<string>} StorePassword
+ * @type {Record<'plain' | 'scrypt', StorePassword>}
  */
 export const passwordStorage = {
   plain: (password) => password,
@@ -27,19 +28,11 @@ export const passwordStorage = {
 
 const SCRYPT_PREFIX = `$scrypt$ln=${LOG2_COST},r=${BLOCK_SIZE},p=${PARALLELISM}$`
 
-/**
- * Whether a stored password, in either form, is this one.
- *
- * @param {string} password
- * @param {string} stored
- * @returns {Promise<boolean>}
- */
+/** Whether a stored password, in either form, is this one. @param {string} password @param {string} stored */
 export async function isStoredAs(password, stored) {
   if (!stored.startsWith(SCRYPT_PREFIX)) return stored === password
-  const [salt, hash] = stored
-    .slice(SCRYPT_PREFIX.length)
-    .split('$')
-    .map((text) => Buffer.from(text, 'base64'))
+  const parts = stored.slice(SCRYPT_PREFIX.length).split('$')
+  const [salt, hash] = parts.map((text) => Buffer.from(text, 'base64'))
   return hash?.length === HASH_BYTES && timingSafeEqual(hash, await scryptHash(password, salt))
 }
 

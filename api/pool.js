@@ -1,8 +1,8 @@
 import { openPool, silenceOf } from './connections.js'
 import { ApiError, RowRefused } from './errors.js'
+import { createRefusalLog } from './log.js'
 import { outcomeOf } from './outcome.js'
 import { createPipeline } from './pipeline.js'
-import { createRefusalLog } from './refusal-log.js'
 
 /**
  * @import { Config } from './config.js'

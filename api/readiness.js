@@ -62,16 +62,13 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
       return noted(await askKeptOrFresh())
     } catch (error) {
       const { code, message } = /** @type {Error & { code?: string }} */ (error)
-      const isBusy =
-        (code === NO_SLOT && pool.stats().idle > 0) || ((code === NO_SLOT || NO_ANSWER.test(message)) && hasServed())
+      const isFull = code === NO_SLOT
+      const isBusy = (isFull && pool.stats().idle > 0) || ((isFull || NO_ANSWER.test(message)) && hasServed())
       return noted(isBusy ? READY : unavailable(message || String(code)), error)
     }
   }
 
-  /**
-   * Only "ready" is taken from a session that is there: it may be broken, or on a server that has been replaced, so that
-   * anything else is asked again over a new one.
-   */
+  /** Only "ready" counts from a kept session, which may be broken or on a replaced server; else a new one is asked. */
   async function askKeptOrFresh() {
     if (kept && isCurrent(kept)) {
       const verdict = await ask(kept.session).catch(() => null)
@@ -129,9 +126,8 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
     async check() {
       if (isDraining()) return { status: 'draining' }
       const verdict = await inTime(look())
-      return (
-        verdict ?? (hasServed() ? READY : unavailable(`expected an answer within ${ANSWER_WITHIN_MS} ms, got none`))
-      )
+      if (verdict) return verdict
+      return hasServed() ? READY : unavailable(`expected an answer within ${ANSWER_WITHIN_MS} ms, got none`)
     },
 
     end: close,

@@ -15,10 +15,7 @@ const CREATED = '{"message":"User created"}'
 /**
  * Every path with its methods.
  *
- * @param {object} parts
- * @param {Users} parts.users
- * @param {Gate} parts.gate counts what reached the database towards the service rate
- * @param {number} parts.bodyLimitBytes
+ * @param {{ users: Users, gate: Gate, bodyLimitBytes: number }} parts the gate counts what reached the database
  * @returns {Handler} whose promise rejects with ApiError, RowRefused or ClientGone
  */
 export function createRoutes({ users, gate, bodyLimitBytes }) {

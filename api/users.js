@@ -4,6 +4,7 @@ import { isStoredAs } from './passwords.js'
 /**
  * @import { InsertOnce } from './idempotency.js'
  * @import { Insert } from './insert.js'
+ * @import { StorePassword } from './passwords.js'
  * @import { Pool } from './pool.js'
  */
 
@@ -28,11 +29,7 @@ const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 /**
  * What the API does with users, on a database.
  *
- * @param {object} parts
- * @param {Pool} parts.pool
- * @param {Insert} parts.insert
- * @param {InsertOnce} parts.insertOnce
- * @param {(password: string) => string | Promise<string>} parts.storePassword
+ * @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword }} parts
  */
 export function createUsers({ pool, insert, insertOnce, storePassword }) {
   let hashing = 0
