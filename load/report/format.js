@@ -54,9 +54,9 @@ export function milliseconds(ms) {
   return `${(ms / 1000).toFixed(2)} s`
 }
 
-/** 0.847 -> 85 % @param {number | undefined} ratio */
+/** 0.847 -> 85 % @param {number | null | undefined} ratio */
 export function wholePercent(ratio) {
-  return ratio === undefined || Number.isNaN(ratio) ? NONE : `${Math.round(ratio * 100)} %`
+  return Number.isNaN(ratio ?? Number.NaN) ? NONE : `${Math.round(Number(ratio) * 100)} %`
 }
 
 /** 0.8472 -> 84.7 % @param {number} ratio */

@@ -25,6 +25,7 @@ import { runExperiment } from './runner.js'
  * @property {string} help
  * @property {(argv: string[], io: Io) => Promise<Ended>} run
  * @property {Report} [report] how its results are shown; none: it keeps none
+ * @property {Experiment} [experiment] by which its results are shown
  *
  * @typedef {object} Ended
  * @property {any} run run.json
@@ -126,7 +127,7 @@ export function verbOf(experiment) {
 /** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
 function print({ run, records, text, blocks, folder, json }, { stdout, stderr }) {
   if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
-  else if (folder === null) stdout.write(`\n${text}\n`)
+  else if (folder === null) stdout.write(`\n${blocks ? terminalOf(blocks) : text}\n`)
   else if (records.length > 0 || !run.interrupted)
     stdout.write(
       `\n${blocks ? terminalOf(blocks) : terminalText(String(text))}\n\n${folder}/report.md\n${folder}/report.html\n`,

@@ -2,14 +2,17 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { capacityOf } from '../../load/capacity/ladder.js'
 import { UsageError } from '../../load/command/flags.js'
+import { answer, paragraph, table } from '../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
 import { median } from '../stats/ranks.js'
-import { table } from '../stats/spread.js'
 import { EXERCISES } from './exercises/index.js'
 import { folderOf, readProgress } from './progress.js'
 
-/** @import { State } from './progress.js' */
+/**
+ * @import { Block } from '../../load/report/blocks.js'
+ * @import { State } from './progress.js'
+ */
 
 /**
  * What one of a class has done.
@@ -43,20 +46,23 @@ export function readClass(folder) {
 }
 
 /**
- * Capacities and guesses of a class, in one table, and what the class made of each exercise in another. Pure.
+ * Capacities and guesses of a class, in one table, and how the class did in each exercise in another. Pure.
  *
  * @param {Pupil[]} pupils
- * @returns {string} markdown
+ * @returns {Block[]}
  */
-export function classReport(pupils) {
+export function classBlocks(pupils) {
   const begun = EXERCISES.filter(({ id }) => pupils.some(({ exercises }) => id in exercises))
   return [
-    '# A class',
-    `${pupils.length} ${pupils.length === 1 ? 'student' : 'students'}. Rates of different machines are not compared; guesses and outcomes are.`,
+    answer(
+      `${pupils.length} ${pupils.length === 1 ? 'student' : 'students'}. Rates of different machines are not compared; guesses and outcomes are.`,
+    ),
     pupilsTable(pupils, begun),
-    'Of each exercise: whether the guess was right (+ or -), whether the second one was, and in how many tries it was solved.',
+    paragraph(
+      'For each exercise: whether the guess was right (+ or -), whether the second guess was, and the number of tries.',
+    ),
     ...(begun.length > 0 ? [exercisesTable(pupils, begun)] : []),
-  ].join('\n\n')
+  ]
 }
 
 /** @param {Pupil[]} pupils @param {typeof EXERCISES} begun */

@@ -1,14 +1,16 @@
-import { count, milliseconds, NONE, offered, percent } from '../../load/report/format.js'
-import { table } from '../stats/spread.js'
-
-/** @import { TrialRecord } from '../../load/run/trial.js' */
-
-/** @typedef {TrialRecord} Trial */
+import { paragraph, table } from '../../load/report/blocks.js'
+import { count, milliseconds, NONE, offered, percent, wholePercent } from '../../load/report/format.js'
 
 /**
- * What may stand in a table of evidence. Terminals are 100 columns wide, so each exercise takes what it needs.
+ * @import { Block } from '../../load/report/blocks.js'
+ * @import { TrialRecord } from '../../load/run/trial.js'
+ * @import { Comparison, Exercise, Found, Outcome } from './exercise.js'
+ */
+
+/**
+ * Columns of a table of evidence. Terminals are 100 columns wide, so each exercise shows the few that it needs.
  *
- * @satisfies {Record<string, (trial: Trial) => string>}
+ * @satisfies {Record<string, (trial: TrialRecord) => string>}
  */
 const COLUMNS = {
   offered: ({ load }) => offered(load),
@@ -19,11 +21,11 @@ const COLUMNS = {
   'accepted p99': ({ traffic }) => milliseconds(traffic.ok_latency_ms?.p99),
   refused: ({ traffic }) => count(traffic.status[503] ?? 0),
   'no answer': ({ traffic }) => count(Object.values(traffic.errors).reduce((sum, number) => sum + number, 0)),
-  'API core': ({ probes }) => share(probes.api.cpu_core_ratio),
-  'API waits': ({ probes }) => share(probes.api.run_delay_ratio),
+  'API core': ({ probes }) => wholePercent(probes.api.cpu_core_ratio),
+  'API waits': ({ probes }) => wholePercent(probes.api.run_delay_ratio),
   'CPU us': ({ probes }) => fixed(probes.api.cpu_us_per_request, 0),
-  Postgres: ({ probes }) => share(probes.postgres.cpu_core_ratio),
-  generator: ({ probes }) => share(probes.generator.cpu_core_ratio),
+  Postgres: ({ probes }) => wholePercent(probes.postgres.cpu_core_ratio),
+  generator: ({ probes }) => wholePercent(probes.generator.cpu_core_ratio),
   'pool used': ({ probes }) => fixed(probes.api.pool_used_mean, 1),
   waiting: ({ probes }) => fixed(probes.api.pool_waiting_mean, 0),
   statement: ({ probes }) => milliseconds(probes.api.statement_mean_ms ?? undefined),
@@ -33,24 +35,23 @@ const COLUMNS = {
   outcome: ({ outcome }) => outcome.verdict,
 }
 
-/**
- * Trials, a row each, with the columns that are asked for.
- *
- * @param {Record<string, Trial | undefined>} trials by what each is called; one that is not there yet has no row
- * @param {(keyof typeof COLUMNS)[]} columns
- */
-export function evidenceTable(trials, columns) {
-  const rows = Object.entries(trials).flatMap(([name, trial]) => {
-    return trial ? [[name, ...columns.map((column) => COLUMNS[column](trial))]] : []
-  })
-  return table(['', ...columns], rows)
-}
+/** @typedef {keyof typeof COLUMNS} Column */
 
 /**
- * What a trial that was no success is laid to, with its figures.
+ * What an exercise has measured so far, a row for each trial, with its notes.
  *
- * @param {Trial} trial
+ * @param {Exercise} exercise
+ * @param {Found} found
+ * @returns {Block[]}
  */
+export function evidenceOf({ rows, columns, notes }, { trials }) {
+  const measured = Object.entries(rows).filter(([, name]) => trials[name])
+  const cells = measured.map(([row, name]) => [row, ...columns.map((column) => COLUMNS[column](trials[name]))])
+  const lines = notes && trials[notes.of] ? notes.lines(trials[notes.of]) : []
+  return [table(['', ...columns], cells), ...lines.map((text) => paragraph(text))]
+}
+
+/** What limited a trial, with its figures. @param {TrialRecord} trial */
 export function limitText({ limit, outcome }) {
   if (outcome.verdict === 'invalid') return `This trial says nothing about the service: ${outcome.because}.`
   if (outcome.verdict === 'pass') return 'The promise was kept.'
@@ -58,14 +59,36 @@ export function limitText({ limit, outcome }) {
   return `At its limit: ${limit.resource}: ${limit.evidence.join('; ')}.`
 }
 
+/**
+ * A guess against what was measured: right within a factor.
+ *
+ * @param {number} said
+ * @param {number} was
+ * @param {number} factor
+ * @param {string} text
+ * @returns {Comparison}
+ */
+export function guessed(said, was, factor, text) {
+  return { right: said / was > 1 / factor && said / was < factor, text }
+}
+
+/** In percentage points. */
+const NEAR = 15
+
+/** A guessed percentage of what is left. @param {number} said @param {number} left_ratio @returns {Comparison} */
+export function guessedLeft(said, left_ratio) {
+  const left = 100 * left_ratio
+  return { right: Math.abs(left - said) <= NEAR, text: `You said ${said} %, ${figure(left)} % was left.` }
+}
+
+/** An outcome that the SLO decides. @param {TrialRecord} trial @returns {Outcome} */
+export function promised({ outcome }) {
+  return { solved: outcome.verdict === 'pass', because: outcome.because }
+}
+
 /** @param {number} value */
 export function figure(value) {
   return count(value < 10 ? Number(value.toFixed(1)) : Math.round(value))
-}
-
-/** @param {number | null | undefined} ratio */
-function share(ratio) {
-  return ratio === null || ratio === undefined ? NONE : `${Math.round(ratio * 100)} %`
 }
 
 /** @param {number | null | undefined} value @param {number} digits */

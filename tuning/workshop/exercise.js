@@ -1,6 +1,11 @@
+import { list, paragraph } from '../../load/report/blocks.js'
+import { KNOBS } from '../knobs/knobs.js'
+
 /**
- * @import { Step } from '../../load/run/experiment.js'
+ * @import { Block } from '../../load/report/blocks.js'
+ * @import { Cell, Step } from '../../load/run/experiment.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
+ * @import { Column } from './evidence.js'
  */
 
 /**
@@ -16,12 +21,15 @@
  * @property {string[]} symptoms paragraphs; no spoiler in them
  * @property {(facts: Facts) => string | null} [remark] what is different on this machine
  * @property {(facts: Facts) => Measurement[]} before what has to be known of this machine before anything is asked
+ * @property {(found: Found) => Record<string, string>} figures what the questions name in {braces}, from the trials before
  * @property {Question} predict
  * @property {(found: Found) => Measurement[]} first
- * @property {(found: Found) => string} evidence what was measured until now, as a table
+ * @property {Record<string, string>} rows of the evidence: the name of a measurement by what its row is called
+ * @property {Column[]} columns of the evidence
+ * @property {{ of: string, lines: (trial: TrialRecord) => string[] }} [notes] paragraphs below it, about one measurement
  * @property {(found: Found) => Comparison} compare the guess with what was measured
  * @property {Question} turn which knob, and to what
- * @property {Question} [expect] and what will come of it
+ * @property {Question} [expect] the effect of that
  * @property {(found: Found) => Measurement[]} again with the knob turned
  * @property {(found: Found) => Comparison} [compareExpected]
  * @property {(found: Found) => Outcome} outcome decided by what was measured
@@ -33,26 +41,23 @@
  * @property {boolean} limits whether a process can be given a limit of open files (prlimit)
  * @property {boolean} vegeta
  *
- * @typedef {object} Found all that is known by then
+ * @typedef {object} Found all that is known so far
  * @property {Facts} facts
- * @property {Record<string, TrialRecord>} trials by the name of the measurement; of one that
- *   was taken more than once, the last
+ * @property {Record<string, TrialRecord>} trials by the name of the measurement; of one that was taken more than once, the last
  * @property {Record<string, any>} answers by the name of the question; of several tries, the last
  *
  * @typedef {object} Measurement
  * @property {string} name
- * @property {Record<string, string>} levels of the knobs
- * @property {Omit<Step['load'], never>} load
- * @property {boolean} countsAlways whatever the verdict: what spoils a trial is what is looked at, or nobody expects it to
- *   pass, and what is looked at is its rate
+ * @property {Cell} cell settings of the service and its surroundings
+ * @property {Step['load']} load
+ * @property {boolean} countsAlways whatever the verdict: the disturbance is the subject, or only the rate matters
  *
  * @typedef {object} Question
  * @property {string} text `{name}` stands for a figure
- * @property {(found: Found) => Record<string, string>} [figures]
  * @property {Kind} kind
  * @property {string[]} hints one after the other, each tells more
  * @property {(found: Found) => string} solution what somebody types who knows
- * @property {(found: Found) => string} [wrong] what somebody types who does not: understood, and not solved by it
+ * @property {(found: Found) => string} [wrong] what somebody types who does not: understood, but no solution
  *
  * @typedef {object} Kind what may be answered
  * @property {(text: string, facts: Facts) => any} parse undefined: not as expected
@@ -66,13 +71,16 @@
 const LETTERS = 'abcdefgh'
 
 /**
- * A question with its figures in it.
+ * A question as it is asked, and as its page has it.
  *
- * @param {string} text with {name}
+ * @param {Question} question
+ * @param {Facts} facts
  * @param {Record<string, string>} [figures] those that are not known yet are left open
+ * @returns {Block[]}
  */
-export function filled(text, figures = {}) {
-  return text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
+export function questionBlocks({ text, kind }, facts, figures = {}) {
+  const filled = text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
+  return [paragraph(filled), ...(kind.choices ? [list(kind.choices(facts))] : [])]
 }
 
 /**
@@ -118,18 +126,18 @@ export function number(unit, least, most, { whole = true } = {}) {
 /**
  * `NAME=VALUE`, of some knobs.
  *
- * @param {Record<string, { about: string, parse: (level: string) => string | number | undefined, expected: string }>} knobs
+ * @param {...string} names of KNOBS
  * @returns {Kind} gives { name, level }
  */
-export function setting(knobs) {
-  const names = Object.keys(knobs)
+export function setting(...names) {
   return {
     parse: (text) => {
-      const [, name, level] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
-      const knob = name === undefined ? undefined : knobs[name.toUpperCase()]
-      return knob?.parse(level) === undefined ? undefined : { name: name.toUpperCase(), level }
+      const [, typed = '', value] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
+      const name = typed.toUpperCase()
+      const level = names.includes(name) ? KNOBS[name].parse(value) : undefined
+      return level === undefined ? undefined : { name, level }
     },
     expected: () => `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
-    choices: () => names.map((name) => `${name}: ${knobs[name].about} (${knobs[name].expected})`),
+    choices: () => names.map((name) => `${name}: ${KNOBS[name].about} (${KNOBS[name].expected})`),
   }
 }

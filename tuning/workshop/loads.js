@@ -1,4 +1,7 @@
-/** @import { Found, Measurement } from './exercise.js' */
+/**
+ * @import { Cell } from '../../load/run/experiment.js'
+ * @import { Found, Measurement } from './exercise.js'
+ */
 
 /** What the measurements of the exercises have in common. */
 const CLOSED = {
@@ -11,29 +14,29 @@ const CLOSED = {
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1, duration_s: 3 }
 
 /**
- * Connections that each send when their answer has come. What is looked at is their rate, whatever became of the SLO.
+ * Connections that each send when their answer has come. Only their rate matters, whatever the SLO says.
  *
  * @param {string} name
- * @param {Record<string, string>} levels
+ * @param {Cell} cell
  * @param {number} connections
  * @param {Partial<Measurement['load']>} [load]
  * @returns {Measurement}
  */
-export function closed(name, levels, connections, load = {}) {
-  return { name, levels, load: { ...CLOSED, connections, ...load }, countsAlways: true }
+export function closed(name, cell, connections, load = {}) {
+  return { name, cell, load: { ...CLOSED, connections, ...load }, countsAlways: true }
 }
 
 /**
  * Requests on a schedule.
  *
  * @param {string} name
- * @param {Record<string, string>} levels
+ * @param {Cell} cell
  * @param {number} rate_rps
  * @param {Partial<Measurement['load']> & { countsAlways?: boolean }} [options]
  * @returns {Measurement}
  */
-export function offered(name, levels, rate_rps, { countsAlways = false, ...load } = {}) {
-  return { name, levels, load: { ...OPEN, rate_rps, ...load }, countsAlways }
+export function offered(name, cell, rate_rps, { countsAlways = false, ...load } = {}) {
+  return { name, cell, load: { ...OPEN, rate_rps, ...load }, countsAlways }
 }
 
 /** Two digits are enough for a rate that somebody is going to talk about. @param {number} rate_rps @returns {number} */
@@ -41,16 +44,21 @@ export function rounded(rate_rps) {
   return Math.max(1, Number(rate_rps.toPrecision(2)))
 }
 
-/** What a measurement got done, successes a second. @param {Found} found @param {string} name */
+/** Successes a second of a measurement. @param {Found} found @param {string} name */
 export function goodput(found, name) {
   return found.trials[name].traffic.goodput_rps
 }
 
-/** One statement for each row, and a database that is `5 ms` away: it takes about the same on every machine. */
-export const FAR = { INSERT_MODE: 'single', POOL_MAX: '4', DB_DELAY_MS: '5' }
+/** The goodput of one measurement as a multiple of another's. @param {Found} found @param {string} name @param {string} base */
+export function times(found, name, base) {
+  return goodput(found, name) / goodput(found, base)
+}
+
+/** One statement for each row, and a database that is `5 ms` away: its capacity is about the same on every machine. */
+export const FAR = { INSERT_MODE: 'single', POOL_MAX: 4, DB_DELAY_MS: 5 }
 
 /**
- * More than that takes: twice as much. Where all share their cores those would be full as well, so half as much again.
+ * Twice the capacity of FAR; half as much again where all processes share their cores, which twice would saturate.
  *
  * @param {Found} found with the trial `peak`, of FAR
  */
@@ -60,8 +68,8 @@ export function moreThanPeak(found) {
 
 /** Nobody is refused for having waited, so that the waiting can be seen. */
 export const PATIENT = {
-  POOL_CONNECT_TIMEOUT_MS: '30000',
-  MAX_QUEUE_MS: '0',
-  MAX_QUEUE_REQUESTS: '1000000',
-  MAX_LOOP_DELAY_MS: '0',
+  POOL_CONNECT_TIMEOUT_MS: 30_000,
+  MAX_QUEUE_MS: 0,
+  MAX_QUEUE_REQUESTS: 1_000_000,
+  MAX_LOOP_DELAY_MS: 0,
 }

@@ -1,5 +1,6 @@
-import { table } from '../stats/spread.js'
-import { filled } from './exercise.js'
+import { table } from '../../load/report/blocks.js'
+import { markdownOf, tableMarkdown } from '../../load/report/markdown.js'
+import { questionBlocks } from './exercise.js'
 import { EXERCISES } from './exercises/index.js'
 
 /** @import { Exercise, Facts, Question } from './exercise.js' */
@@ -29,7 +30,7 @@ export function exercisePage(exercise, number) {
     'Which figure surprised you? What was full, and what was idle?',
     '## Turn a knob',
     ...questionParts(turn),
-    ...(expect ? [filled(expect.text), ...hintParts(expect)] : []),
+    ...(expect ? questionParts(expect) : []),
     'It is measured again. It is solved when the measurement says so.',
     '## When it is solved',
     folded('Discussion', discussion),
@@ -49,17 +50,12 @@ export function exercisesTable() {
     `${exercise.minutes} min`,
     exercise.lesson,
   ])
-  return table(['exercise', 'takes', 'what it is for'], rows)
+  return tableMarkdown(table(['exercise', 'takes', 'what it is for'], rows))
 }
 
 /** @param {Question} question */
 function questionParts(question) {
-  const choices = question.kind.choices?.(ANY_MACHINE) ?? []
-  return [
-    filled(question.text),
-    ...(choices.length > 0 ? [choices.map((line) => `- ${line}`).join('\n')] : []),
-    ...hintParts(question),
-  ]
+  return [markdownOf(questionBlocks(question, ANY_MACHINE)), ...hintParts(question)]
 }
 
 /** @param {Question} question */

@@ -1,5 +1,6 @@
 import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/command/flags.js'
-import { table } from '../stats/spread.js'
+import { table } from '../../load/report/blocks.js'
+import { tableMarkdown } from '../../load/report/markdown.js'
 import { EXERCISES } from './exercises/index.js'
 import { playThrough } from './script.js'
 
@@ -44,6 +45,8 @@ async function main({ out: folder = 'results/workshop-played', only, help }) {
       `${took_s.toFixed(0)} s`,
     ])
   }
-  process.stdout.write(`\n${table(['exercise', 'a wrong answer', 'the solution', 'rounds', 'took'], rows)}\n`)
+  process.stdout.write(
+    `\n${tableMarkdown(table(['exercise', 'a wrong answer', 'the solution', 'rounds', 'took'], rows))}\n`,
+  )
   return solved === rows.length ? 0 : 1
 }

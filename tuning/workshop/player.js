@@ -1,17 +1,20 @@
-import { Results } from '../../load/run/results.js'
-import { filled } from './exercise.js'
+import { evidenceOf } from './evidence.js'
+import { questionBlocks } from './exercise.js'
+import { countsFor, measure, trialsIn } from './experiment.js'
 import { remarkOf } from './facts.js'
-import { countsFor, measure } from './measure.js'
-import { trialsByName } from './trials.js'
 
 /**
+ * @import { Block } from '../../load/report/blocks.js'
  * @import { Io } from '../../load/run/runner.js'
- * @import { Comparison, Measurement, Question } from './exercise.js'
- * @import { State } from './progress.js'
+ * @import { Comparison, Exercise, Found, Measurement, Question } from './exercise.js'
+ * @import { Stage, State } from './progress.js'
  */
 
-/** Somebody leaves before the end; what was done is kept. */
+/** The student leaves before the end; progress is kept. */
 export class Left extends Error {}
+
+/** A measurement that an exercise depends on failed on this machine, or failed this time. */
+export class Unmeasured extends Error {}
 
 /**
  * What a player needs around an exercise.
@@ -22,18 +25,13 @@ export class Left extends Error {}
  * @property {string} folder of the exercise
  * @property {number} seed
  * @property {Io} io
- * @property {(text: string) => void} say a paragraph or a table
+ * @property {(what: string | Block[]) => void} say
  * @property {(text: string) => void} head a heading
  * @property {Student} student
  *
  * @typedef {object} Student whoever answers
  * @property {'student' | 'solution'} by
- * @property {(question: Question, found: import('./exercise.js').Found) => Promise<string | null>} line
- *   null: there will be no more
- *
- * @typedef {import('./exercise.js').Exercise} Exercise
- * @typedef {import('./exercise.js').Found} Found
- * @typedef {import('./progress.js').Stage} Stage
+ * @property {(question: Question, found: Found) => Promise<string | null>} line null: there will be no more
  */
 
 /**
@@ -45,18 +43,19 @@ export class Left extends Error {}
  */
 export async function play(exercise, desk) {
   const { state, say } = desk
-  tellSymptoms(exercise, desk)
-  if (!['before', 'predict', 'first', 'read', 'outcome'].includes(state.stage)) say(exercise.evidence(foundOf(desk)))
+  const { symptoms, remark, discussion } = exercise
+  for (const paragraph of symptoms) say(paragraph)
+  for (const text of [remarkOf(state.facts), remark?.(state.facts)]) if (text) say(`Here: ${text}`)
+  if (!['before', 'predict', 'first', 'read', 'outcome'].includes(state.stage)) showEvidence(exercise, desk)
   while (state.stage !== 'done') {
-    const next = await STAGES[state.stage](exercise, desk)
-    state.stage = next
-    if (next === 'done') state.solved_at = new Date().toISOString()
+    state.stage = await STAGES[state.stage](exercise, desk)
+    if (state.stage === 'done') state.solved_at = new Date().toISOString()
     desk.save()
   }
-  for (const paragraph of exercise.discussion) say(paragraph)
+  for (const paragraph of discussion) say(paragraph)
 }
 
-/** What comes after what; each does its part and says what is next. @type {Record<Exclude<Stage, 'done'>, (exercise: Exercise, desk: Desk) => Promise<Stage>>} */
+/** Each stage does its part and gives the next. @type {Record<Exclude<Stage, 'done'>, (exercise: Exercise, desk: Desk) => Promise<Stage>>} */
 const STAGES = {
   async before(exercise, desk) {
     desk.say('First, what this machine takes:')
@@ -66,7 +65,7 @@ const STAGES = {
 
   async predict(exercise, desk) {
     desk.head('Predict')
-    await ask('predict', exercise.predict, desk)
+    await ask('predict', exercise, desk)
     return 'first'
   },
 
@@ -79,9 +78,10 @@ const STAGES = {
   async read(exercise, desk) {
     const found = foundOf(desk)
     desk.head('Evidence')
-    desk.say(exercise.evidence(found))
-    const spoiled = spoiledBy(exercise.first(found), found)
-    if (spoiled.length > 0 && spoiled.length === exercise.first(found).length) {
+    showEvidence(exercise, desk)
+    const measured = exercise.first(found)
+    const spoiled = spoiledBy(measured, found)
+    if (spoiled.length > 0 && spoiled.length === measured.length) {
       desk.say(`Your guess is not judged: ${spoiled[0]}.`)
     } else judgeGuess('predict', exercise.compare(found), desk)
     return 'turn'
@@ -89,13 +89,13 @@ const STAGES = {
 
   async turn(exercise, desk) {
     desk.head('Turn a knob')
-    await ask('turn', exercise.turn, desk)
+    await ask('turn', exercise, desk)
     desk.state.round++
     return exercise.expect ? 'expect' : 'again'
   },
 
   async expect(exercise, desk) {
-    if (exercise.expect) await ask('expect', exercise.expect, desk)
+    await ask('expect', exercise, desk)
     return 'again'
   },
 
@@ -110,7 +110,7 @@ const STAGES = {
   async outcome(exercise, desk) {
     const found = foundOf(desk)
     desk.head('What came of it')
-    desk.say(exercise.evidence(found))
+    showEvidence(exercise, desk)
     const [spoiled] = spoiledBy(exercise.again(found), found)
     if (spoiled) {
       desk.say(`Not judged: ${spoiled}. Answer the same to measure it again.`)
@@ -125,21 +125,15 @@ const STAGES = {
   },
 }
 
-/**
- * What says nothing about the service, of what should.
- *
- * @param {Measurement[]} measurements
- * @param {Found} found
- */
+/** @param {Exercise} exercise @param {Desk} desk */
+function showEvidence(exercise, desk) {
+  desk.say(evidenceOf(exercise, foundOf(desk)))
+}
+
+/** Measurements that should describe the service but do not. @param {Measurement[]} measurements @param {Found} found */
 function spoiledBy(measurements, { trials }) {
   const spoiled = measurements.filter((measurement) => !countsFor(measurement, trials[measurement.name]))
   return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)
-}
-
-/** @param {Exercise} exercise @param {Desk} desk */
-function tellSymptoms({ symptoms, remark }, { state, say }) {
-  for (const paragraph of symptoms) say(paragraph)
-  for (const text of [remarkOf(state.facts), remark?.(state.facts)]) if (text) say(`Here: ${text}`)
 }
 
 /**
@@ -157,28 +151,22 @@ async function take(measurements, exercise, { state, folder, seed, io, say }, { 
   return problem
 }
 
-/** What an exercise stands on could not be measured on this machine, or not now. */
-export class Unmeasured extends Error {}
+const NO_MORE_HINTS = 'That was all; leave, and --solution plays it from here.'
 
 /**
  * Asks until the answer can be understood, and keeps it with its time.
  *
- * @param {string} name
- * @param {Question} question
+ * @param {'predict' | 'turn' | 'expect'} name
+ * @param {Exercise} exercise
  * @param {Desk} desk
  */
-async function ask(name, question, desk) {
+async function ask(name, exercise, desk) {
+  const question = exercise[name]
+  if (!question) throw new Error(`expected a question ${name} in ${exercise.id}`)
   const { state, student, say, save } = desk
   const found = foundOf(desk)
   const { kind, hints } = question
-  say(filled(question.text, question.figures?.(found)))
-  if (kind.choices)
-    say(
-      kind
-        .choices(found.facts)
-        .map((line) => `  ${line}`)
-        .join('\n'),
-    )
+  say(questionBlocks(question, found.facts, exercise.figures(found)))
   say(`(${kind.expected(found.facts)}; "hint" helps, "quit" leaves)`)
   for (const asked_ms = Date.now(); ; ) {
     const said = await student.line(question, found)
@@ -191,17 +179,14 @@ async function ask(name, question, desk) {
       continue
     }
     const value = kind.parse(said, found.facts)
-    if (value === undefined) {
-      say(`Expected ${kind.expected(found.facts)}, got ${JSON.stringify(said)}.`)
-      continue
+    if (value !== undefined) {
+      const at = new Date().toISOString()
+      state.answers.push({ question: name, said, value, by: student.by, at, took_ms: Date.now() - asked_ms })
+      return
     }
-    const at = new Date().toISOString()
-    state.answers.push({ question: name, said, value, by: student.by, at, took_ms: Date.now() - asked_ms })
-    return
+    say(`Expected ${kind.expected(found.facts)}, got ${JSON.stringify(said)}.`)
   }
 }
-
-const NO_MORE_HINTS = 'That was all; leave, and --solution plays it from here.'
 
 /** @param {string} name @param {Comparison} comparison @param {Desk} desk */
 function judgeGuess(name, comparison, { state, say }) {
@@ -209,8 +194,8 @@ function judgeGuess(name, comparison, { state, say }) {
   say(`Your guess: ${comparison.right ? 'right' : 'not so'}. ${comparison.text}`)
 }
 
-/** All that is known by now. @param {Pick<Desk, 'state' | 'folder'>} desk @returns {Found} */
+/** All that is known so far. @param {Pick<Desk, 'state' | 'folder'>} desk @returns {Found} */
 export function foundOf({ state, folder }) {
   const answers = Object.fromEntries(state.answers.map(({ question, value }) => [question, value]))
-  return { facts: state.facts, trials: trialsByName(new Results(folder).readTrials()), answers }
+  return { facts: state.facts, trials: trialsIn(folder), answers }
 }

@@ -2,17 +2,18 @@ import path from 'node:path'
 import { styleText } from 'node:util'
 import { withDatabase } from '../../load/command/environment.js'
 import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/command/flags.js'
-import { TERMINAL_COLUMNS, terminalText } from '../../load/report/old/terminal.js'
+import { paragraph, table } from '../../load/report/blocks.js'
+import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
-import { table } from '../stats/spread.js'
 import { EXERCISES } from './exercises/index.js'
+import { exerciseExperiment } from './experiment.js'
 import { factsOfMachine } from './facts.js'
 import { createKeyboard } from './keyboard.js'
 import { Left, play, Unmeasured } from './player.js'
 import { folderOf, forget, newState, readProgress, stateText, writeProgress } from './progress.js'
-import { EXERCISE_REPORT } from './report.js'
 
 /**
+ * @import { Block } from '../../load/report/blocks.js'
  * @import { Io } from '../../load/run/runner.js'
  * @import { Ended, Verb } from '../../load/run/shell.js'
  * @import { Student } from './player.js'
@@ -47,7 +48,7 @@ const EXAMPLES = `  npm run workshop                          goes on where you 
  */
 export const workshop = {
   about: 'exercises: predict, measure, turn a knob, measure again',
-  report: EXERCISE_REPORT,
+  experiment: exerciseExperiment,
   help: helpText(
     'npm run workshop -- [flags]\n\nExercises on a service that is slow: predict its limit, measure, turn a knob, measure again.',
     FLAGS,
@@ -102,7 +103,10 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
   const output = json ? process.stderr : process.stdout
   const columns = Math.min(output.columns || TERMINAL_COLUMNS, TERMINAL_COLUMNS)
   const hasBold = output.isTTY && !io.environment.settings.NO_COLOR
-  const say = (/** @type {string} */ text) => void output.write(`${terminalText(text, columns)}\n\n`)
+  const say = (/** @type {string | Block[]} */ what) => {
+    const blocks = typeof what === 'string' ? [paragraph(what)] : what
+    output.write(`${terminalOf(blocks, columns)}\n\n`)
+  }
   const keyboard = solution ? null : createKeyboard(process.stdin, output, io.signal)
   const desk = {
     state,
@@ -178,7 +182,7 @@ function listText(folder) {
     `${minutes} min`,
     stateText(exercises[id]),
   ])
-  return table(['exercise', 'takes', 'you'], rows)
+  return terminalOf([table(['exercise', 'takes', 'you'], rows)])
 }
 
 /** @param {string} folder @param {number | undefined} number */

@@ -1,4 +1,5 @@
 import { isValid } from '../../../load/capacity/ladder.js'
+import { cellName } from '../../../load/report/format.js'
 import { nearCapacity } from '../../../load/verbs/sweep/answer.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { median, shift } from '../../stats/ranks.js'
@@ -24,6 +25,9 @@ const NEAR = 'near its capacity'
 
 /** Searches try rates of their own in each run. */
 const SEARCHES = /^(anchor|final|limit|relax)/
+
+/** What tells the repetitions of a place in a design apart. */
+const REPETITION = ['block', 'position']
 
 /**
  * A ratio to the first run.
@@ -111,21 +115,26 @@ function groupsOf(verb, records) {
   /** @type {Map<string, TrialRecord[]>} */
   const groups = new Map()
   for (const record of records) {
-    if (!isValid(record) || (verb !== 'sweep' && SEARCHES.test(record.experiment))) continue
-    const key = groupOf(verb, record)
+    const place = placeOf(record)
+    if (!isValid(record) || (verb !== 'sweep' && SEARCHES.test(place))) continue
+    const key = groupOf(verb === 'sweep' ? '' : place, record)
     groups.set(key, [...(groups.get(key) ?? []), record])
   }
   return groups
 }
 
-/** What was asked for, without the block in which it was. @param {string} verb @param {TrialRecord} record */
-function groupOf(verb, { experiment, cell, load }) {
-  const kind = experiment
-    .split('/')
-    .filter((part) => !/^\d+$/.test(part))
-    .join('/')
-  const size = load.rate_rps === null ? `${load.connections} connections` : verb === 'sweep' ? `${load.rate_rps}/s` : ''
-  return [verb === 'sweep' ? '' : kind, cell ?? '', size].filter(Boolean).join(', ')
+/** A trial's place in its design, without its repetition. @param {TrialRecord} record */
+function placeOf({ at, experiment }) {
+  if (!at) return experiment.replace(/\/\d+(?=\/|$)/g, '')
+  const names = Object.keys(at).filter((name) => !REPETITION.includes(name))
+  return names.map((name) => at[name]).join('/')
+}
+
+/** What was asked for. @param {string} place empty for a sweep, whose rates tell its trials apart @param {TrialRecord} record */
+function groupOf(place, { cell, load }) {
+  const rate = place === '' ? `${load.rate_rps}/s` : ''
+  const size = load.rate_rps === null ? `${load.connections} connections` : rate
+  return [place, cellName(cell), size].filter(Boolean).join(', ')
 }
 
 /** @param {number[]} sample @param {number[]} reference @param {'more' | 'less'} better @returns {Ratio} */

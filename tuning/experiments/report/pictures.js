@@ -9,18 +9,14 @@ import { MEASURES } from './figures.js'
 /** More rows than these are for the table. */
 const MOST_ROWS = 30
 
-/**
- * Runs side by side.
- *
- * @param {Source[]} sources
- * @param {Compared} compared
- * @returns {Picture[]}
- */
-export function besidePictures(sources, compared) {
-  return [
-    ...(compared.capacities ? [...capacitiesPicture(sources), ...achievedPicture(sources)] : []),
-    ...Object.keys(MEASURES).flatMap((measure) => ratiosPicture(sources, compared, measure)),
-  ]
+/** @param {Source[]} sources @returns {Picture[]} */
+export function capacityPictures(sources) {
+  return [...capacitiesPicture(sources), ...achievedPicture(sources)]
+}
+
+/** @param {Source[]} sources @param {Compared} compared @returns {Picture[]} */
+export function ratioPictures(sources, compared) {
+  return Object.keys(MEASURES).flatMap((measure) => ratiosPicture(sources, compared, measure))
 }
 
 /** @param {Source[]} sources @returns {Picture[]} */
@@ -85,7 +81,6 @@ function ratiosPicture(sources, { figures }, measure) {
       name: `ratios-${measure}`,
       title: `Beside ${first.name}: ${title}`,
       about: `Ratios to ${first.name} with their intervals, where there are trials enough for one; ${better} is better, and what holds 1 is tied.`,
-      under: 'Figures',
       form: {
         kind: 'dots',
         x: { title: `ratio to ${first.name}`, unit: 'ratio', log: true },

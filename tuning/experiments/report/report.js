@@ -1,21 +1,22 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { helpText, parseOperands, UsageError } from '../../../load/command/flags.js'
-import { sectionsOf } from '../../../load/report/old/sections.js'
-import { writeAll, writePages } from '../../../load/report/old/write.js'
+import { answer } from '../../../load/report/blocks.js'
+import { writePages } from '../../../load/report/old/write.js'
 import { writeReport } from '../../../load/report/write.js'
 import { refuseForeign } from '../../../load/run/folder.js'
 import { framed } from '../../../load/run/frame.js'
 import { Results } from '../../../load/run/results.js'
 import { titleOf } from '../../../load/run/runner.js'
-import { classReport, readClass } from '../../workshop/class.js'
+import { classBlocks, readClass } from '../../workshop/class.js'
 import { machineDifference } from './conditions.js'
 import { besideEachOther } from './figures.js'
-import { besidePictures } from './pictures.js'
-import { besideReport, besideSentence } from './tables.js'
+import { besideBlocks } from './tables.js'
 
 /**
+ * @import { Block } from '../../../load/report/blocks.js'
  * @import { Report } from '../../../load/report/old/write.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { AnyVerb, Ended, Verb } from '../../../load/run/shell.js'
  */
@@ -63,7 +64,9 @@ export function reportOn(verbs) {
       const other = sources.find(({ run }) => run.verb !== verb)
       if (other) throw new UsageError(`report: expected runs of one verb, got a ${verb} and a ${other.run.verb}`)
       const difference = machineDifference(sources)
-      if (difference && !given['across-machines']) return refusal(difference, given.json === true)
+      if (difference && !given['across-machines']) {
+        return ended({ problem: `${difference}; --across-machines compares them all the same` }, [], null, given.json)
+      }
       return beside(sources, difference, given)
     },
   }
@@ -85,30 +88,35 @@ function sourcesOf(folders, verbs) {
   return folders.map((folder, i) => {
     const results = Results.read(folder)
     const { verb } = results.readRun()
-    const { older, report } = Object.hasOwn(verbs, verb) ? /** @type {any} */ (verbs[verb]) : {}
-    if (!report) {
+    const experiment = experimentOf(verbs, verb)
+    if (!experiment && !(/** @type {any} */ (verbs[verb])?.report)) {
       throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${verb}`)
     }
-    const run = { warnings: [], ...results.readRun(older) }
-    return { name: String.fromCharCode(65 + i), folder, run, records: results.readTrials(older) }
+    const run = { warnings: [], ...results.readRun(experiment?.older) }
+    return { name: String.fromCharCode(65 + i), folder, run, records: results.readTrials(experiment?.older) }
   })
+}
+
+/** By which the runs of a verb are shown. @param {Record<string, AnyVerb>} verbs @param {string} name @returns {Experiment | undefined} */
+function experimentOf(verbs, name) {
+  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
+  return verb && ('design' in verb ? verb : verb.experiment)
 }
 
 /** @param {Source} source @param {Record<string, any>} given @param {Record<string, AnyVerb>} verbs */
 async function again({ folder, run, records }, { out, json }, verbs) {
   if (!run.machine)
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
-  const verb = /** @type {any} */ (verbs[run.verb])
   const results = out === undefined ? new Results(folder) : outside(out, [folder])
-  if (verb.design) {
-    const blocks = framed(verb, verb.analyse(run.plan, records, run), run, records)
+  const experiment = experimentOf(verbs, run.verb)
+  if (experiment) {
+    const blocks = framed(experiment, experiment.analyse(run.plan, records, run), run, records)
     await writeReport(results, titleOf(run), blocks)
-    const [first] = blocks.flatMap((block) => (block.kind === 'answer' ? block.text : []))
-    return ended({ runs: [run] }, first, results.folder, json)
+    return ended({ runs: [run] }, blocks.slice(0, 1), results.folder, json)
   }
-  const report = /** @type {Report} */ (verb.report)
+  const report = /** @type {Report} */ (/** @type {any} */ (verbs[run.verb]).report)
   await writePages(results, report, run, records)
-  return ended({ runs: [run] }, report.sentence(run, records), results.folder, json)
+  return ended({ runs: [run] }, [answer(report.sentence(run, records))], results.folder, json)
 }
 
 /** @param {Source[]} sources @param {string | null} difference of machines @param {Record<string, any>} given */
@@ -119,23 +127,21 @@ async function beside(sources, difference, { out, json }) {
     sources.map(({ folder }) => folder),
   )
   const compared = besideEachOther(sources)
-  const { title, sections } = sectionsOf(besideReport(sources, compared, difference), besidePictures(sources, compared))
-  const sentence = besideSentence(sources, compared, difference)
-  await writeAll(results, { title, sentence, sections }, { title, sections })
+  const blocks = besideBlocks(sources, compared, difference)
+  await writeReport(results, `Redline report: ${sources.length} runs of ${sources[0].run.verb} side by side`, blocks)
   const runs = sources.map(({ name, folder, run }) => ({ name, folder, run_id: run.run_id, machine: run.machine }))
-  return ended({ runs, machines_differ: difference, ...compared }, sentence, results.folder, json)
+  return ended({ runs, machines_differ: difference, ...compared }, blocks.slice(0, 1), results.folder, json)
 }
 
 /** On the terminal, and as a page where a folder is given. @param {Record<string, any>} given @param {string[]} operands */
 async function ofClass({ class: folder, out, json }, operands) {
   if (operands.length > 0) throw new UsageError(`--class: cannot be combined with a folder, got ${operands[0]}`)
   const students = readClass(folder)
-  const text = classReport(students)
-  if (out === undefined) return ended({ students }, text, null, json)
+  const blocks = classBlocks(students)
+  if (out === undefined) return ended({ students }, blocks, null, json)
   const results = outside(out, [])
-  const { title, sections } = sectionsOf(text, [])
-  await writeAll(results, { title, sentence: 'Capacities and guesses of a class.', sections }, { title, sections })
-  return ended({ students }, text, results.folder, json)
+  await writeReport(results, 'Redline report: a class', blocks)
+  return ended({ students }, blocks, results.folder, json)
 }
 
 /** A folder to write to: a new one, or that of the run that is shown. @param {string} folder @param {string[]} sources */
@@ -146,19 +152,7 @@ function outside(folder, sources) {
   return new Results(folder)
 }
 
-/** @param {object} answer @param {string} text @param {string | null} folder @param {boolean} [json] @returns {Ended} */
-function ended(answer, text, folder, json) {
-  return {
-    run: { verb: 'report', problem: null, interrupted: false, ...answer },
-    records: [],
-    text,
-    folder,
-    json: json === true,
-  }
-}
-
-/** @param {string} difference @param {boolean} json @returns {Ended} */
-function refusal(difference, json) {
-  const problem = `${difference}; --across-machines compares them all the same`
-  return { run: { verb: 'report', problem, interrupted: false }, records: [], text: '', folder: null, json }
+/** @param {object} answered @param {Block[]} blocks for the terminal @param {string | null} folder @param {boolean} [json] @returns {Ended} */
+function ended(answered, blocks, folder, json = false) {
+  return { run: { verb: 'report', problem: null, interrupted: false, ...answered }, records: [], blocks, folder, json }
 }

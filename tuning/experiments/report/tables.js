@@ -1,14 +1,49 @@
+import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../../load/report/format.js'
-import { whereAndWhen } from '../../../load/run/old.js'
+import { conditionsOf } from '../../../load/run/conditions.js'
 import { CONFIDENCE } from '../../stats/effects.js'
-import { table } from '../../stats/spread.js'
 import { otherDifferences } from './conditions.js'
 import { MEASURES } from './figures.js'
+import { capacityPictures, ratioPictures } from './pictures.js'
 
 /**
+ * @import { Block } from '../../../load/report/blocks.js'
  * @import { Compared, Ratio } from './figures.js'
  * @import { Source } from './report.js'
  */
+
+/**
+ * A report of runs side by side.
+ *
+ * @param {Source[]} sources
+ * @param {Compared} compared
+ * @param {string | null} difference of machines
+ * @returns {Block[]}
+ */
+export function besideBlocks(sources, compared, difference) {
+  const { capacities, figures } = compared
+  const different = otherDifferences(sources)
+  return [
+    answer(sentence(sources, compared, difference)),
+    list(sources.map(runLine)),
+    ...(capacities ? [...capacityPictures(sources).map(drawn), capacityTable(sources, capacities)] : []),
+    heading('Figures'),
+    ...ratioPictures(sources, compared).map(drawn),
+    figures.length > 0
+      ? figuresTable(sources, compared)
+      : paragraph('The runs have no trials that were alike: the same cell, the same load.'),
+    ...(different.length > 0 ? [heading('What was not the same'), differencesTable(sources, different)] : []),
+    heading('How it was measured', { folded: true }),
+    list([
+      `Medians of the valid trials that were alike in the runs; ratios to ${sources[0].name} with their ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which take four trials in each run. Tied: the interval contains 1.`,
+      'One in twenty of the intervals around no difference misses 1: of many figures, some will.',
+      'Capacities are compared by the ends of their intervals: tied where these overlap.',
+      'The runs were made one after the other. What changed on the machine between them is in the ratios; `npm run compare` and `npm run tune` measure in turns.',
+    ]),
+    heading('Where', { folded: true }),
+    list(sources.map(({ name, run }) => ({ text: `${name}:`, items: conditionsOf(run) }))),
+  ]
+}
 
 /**
  * What the runs are to each other, in a sentence or two.
@@ -17,7 +52,7 @@ import { MEASURES } from './figures.js'
  * @param {Compared} compared
  * @param {string | null} difference of machines
  */
-export function besideSentence(sources, { capacities, figures }, difference) {
+function sentence(sources, { capacities, figures }, difference) {
   const [first, ...others] = sources
   const parts = others.map(({ name }, i) => {
     const capacity = capacities?.[i]
@@ -37,52 +72,11 @@ function capacitySentence(name, reference, { low, high, verdict }) {
   return `${name} takes ${range} of what ${reference} takes.`
 }
 
-/**
- * report.md of runs side by side.
- *
- * @param {Source[]} sources
- * @param {Compared} compared
- * @param {string | null} difference of machines
- */
-export function besideReport(sources, compared, difference) {
-  const [{ run, name: reference }] = sources
-  const different = otherDifferences(sources)
-  const names = sources.map(({ name }) => name)
-  return `${[
-    `# Redline report: ${sources.length} runs of ${run.verb} side by side`,
-    ...(difference ? [`Across machines: ${difference}. What follows is about the machines, too.`] : []),
-    sources.map(runLine).join('\n'),
-    ...(compared.capacities ? [capacityTable(sources, compared.capacities)] : []),
-    '## Figures',
-    compared.figures.length > 0
-      ? figuresTable(sources, compared)
-      : 'The runs have no trials that were alike: the same cell, the same load.',
-    ...(different.length > 0
-      ? [
-          '## What was not the same',
-          table(
-            ['', ...names],
-            different.map(({ name, values }) => [name, ...values]),
-          ),
-        ]
-      : []),
-    '## How it was measured',
-    [
-      `- Medians of the valid trials that were alike in the runs; ratios to ${reference} with their ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which take four trials in each run. Tied: the interval holds 1.`,
-      '- One in twenty of the intervals around no difference misses 1: of many figures, some will.',
-      '- Capacities are compared by the ends of their intervals: tied where these overlap.',
-      '- The runs were made one after the other. What changed on the machine between them is in the ratios; `npm run compare` and `npm run tune` measure in turns.',
-    ].join('\n'),
-    '## Where',
-    ...sources.map((source) => `${source.name}:\n\n${whereAndWhen(source.run)}`),
-  ].join('\n\n')}\n`
-}
-
 /** @param {Source} source */
 function runLine({ name, folder, run, records }) {
   const problem = run.problem ? `; no trustworthy answer: ${run.problem}` : ''
   const cut = run.interrupted ? '; interrupted' : ''
-  return `- ${name}: ${run.run_id} in \`${folder.replaceAll('`', "'")}\`, ${count(records.length)} trials${cut}${problem}`
+  return `${name}: ${run.run_id} in \`${folder.replaceAll('`', "'")}\`, ${count(records.length)} trials${cut}${problem}`
 }
 
 /** @param {Source[]} sources @param {NonNullable<Compared['capacities']>} ratios */
@@ -100,12 +94,20 @@ function capacityTable(sources, ratios) {
 function figuresTable(sources, { figures }) {
   const [first, ...others] = sources.map(({ name }) => name)
   const rows = figures.map(({ group, measure, medians, trials, ratios }) => [
-    group.replace(/[|\r\n]/g, ' '),
+    group,
     MEASURES[measure].title,
     valueText(medians[0], trials[0]),
     ...ratios.flatMap((ratio, i) => [valueText(medians[i + 1], trials[i + 1]), ratioCell(ratio)]),
   ])
   return table(['load', 'figure', first, ...others.flatMap((name) => [name, `${name} to ${first}`])], rows)
+}
+
+/** @param {Source[]} sources @param {ReturnType<typeof otherDifferences>} different */
+function differencesTable(sources, different) {
+  return table(
+    ['', ...sources.map(({ name }) => name)],
+    different.map(({ name, values }) => [name, ...values]),
+  )
 }
 
 /** @param {number} value @param {number} trials */
@@ -115,7 +117,7 @@ function valueText(value, trials) {
 }
 
 /** `0.71x [0.66–0.75], worse` @param {Ratio | null} ratio */
-export function ratioCell(ratio) {
+function ratioCell(ratio) {
   if (!ratio) return NONE
   const { low, high, verdict } = ratio
   const interval =

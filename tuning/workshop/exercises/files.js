@@ -1,9 +1,12 @@
 import { count, percent } from '../../../load/report/format.js'
-import { evidenceTable, figure, limitText } from '../evidence.js'
+import { figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'
 
-/** @import { Exercise, Found } from '../exercise.js' */
+/**
+ * @import { Cell } from '../../../load/run/experiment.js'
+ * @import { Exercise, Found } from '../exercise.js'
+ */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 200
@@ -30,9 +33,9 @@ export const files = {
       ? null
       : 'This system cannot give a process a limit of open files (no prlimit). The service gets the same limit by its own knob, MAX_CONNECTIONS; the symptoms are the same.',
   before: () => [closed('peak', SERVICE, 32, { duration_s: 2 })],
+  figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
   predict: {
     text: `It takes {peak}/s; a tenth of that is offered over ${CLIENTS} connections. What is at its limit?`,
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
     kind: choice({
       'api-cpu': 'the core of the service',
       'accept-queue': 'the queue of new connections',
@@ -46,14 +49,15 @@ export const files = {
     solution: () => 'd',
     wrong: () => 'b',
   },
-  first: (found) => [offered('as it is', limited(found, 100), rateOf(found), { ...LOAD })],
-  evidence: ({ trials }) => {
-    const rows = { peak: trials.peak, 'as it is': trials['as it is'], yours: trials.again }
-    const shown = evidenceTable(rows, ['offered', 'goodput/s', 'success', 'no answer', 'p99', 'API core', 'open files'])
-    const trial = trials['as it is']
-    if (!trial) return shown
-    const errors = Object.entries(trial.traffic.errors).map(([key, number]) => `${count(number)} x ${key}`)
-    return `${shown}\n\nWithout an answer: ${errors.join(', ') || 'none'}.\n${limitText(trial)}`
+  first: (found) => [offered('as it is', limited(found, 100), rateOf(found), LOAD)],
+  rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
+  columns: ['offered', 'goodput/s', 'success', 'no answer', 'p99', 'API core', 'open files'],
+  notes: {
+    of: 'as it is',
+    lines: (trial) => {
+      const errors = Object.entries(trial.traffic.errors).map(([key, number]) => `${count(number)} x ${key}`)
+      return [`Without an answer: ${errors.join(', ') || 'none'}.`, limitText(trial)]
+    },
   },
   compare: ({ trials, answers }) => {
     const { resource } = trials['as it is'].limit
@@ -70,7 +74,7 @@ export const files = {
     solution: () => '1024',
     wrong: () => '150',
   },
-  again: (found) => [offered('again', limited(found, found.answers.turn), rateOf(found), { ...LOAD })],
+  again: (found) => [offered('again', limited(found, found.answers.turn), rateOf(found), LOAD)],
   outcome: ({ trials }) => {
     const { traffic, probes } = trials.again
     const open = probes.api.open_files ? `, ${count(probes.api.open_files)} files were open` : ''
@@ -91,8 +95,7 @@ function rateOf(found) {
 /** What the service keeps for itself, of its limit of files. */
 const OWN_FILES = 40
 
-/** @param {Found} found @param {number} most @returns {Record<string, string>} */
+/** @param {Found} found @param {number} most @returns {Cell} */
 function limited({ facts }, most) {
-  if (facts.limits) return { ...SERVICE, NOFILE: String(most) }
-  return { ...SERVICE, MAX_CONNECTIONS: String(Math.max(1, most - OWN_FILES)) }
+  return { ...SERVICE, ...(facts.limits ? { NOFILE: most } : { MAX_CONNECTIONS: Math.max(1, most - OWN_FILES) }) }
 }

@@ -1,6 +1,6 @@
 import { capacityOf } from '../../../load/capacity/ladder.js'
 import { count, ratesText } from '../../../load/report/format.js'
-import { evidenceTable, figure } from '../evidence.js'
+import { figure } from '../evidence.js'
 import { number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'
 
@@ -11,6 +11,7 @@ const SERVICE = { INSERT_MODE: 'single' }
 /** Shares of what the closed loop got done. */
 const LADDER = [0.3, 0.6, 0.9, 1.2, 2]
 const RUNGS = LADDER.map((share) => `${share} x`)
+const PROMISES = ['promise', 'once more']
 
 /** A promise of less than this share of what held keeps half of the machine idle. */
 const TIMID = 0.5
@@ -32,9 +33,9 @@ export const knee = {
     'A colleague has measured: so many connections, each sends its next request as soon as it has an answer. She has the most that comes out of that. Is it the rate that can be promised?',
   ],
   before: () => [closed('peak', SERVICE, 64)],
+  figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
   predict: {
     text: '64 connections, each waiting for its answer, got {peak}/s done. Now requests come on a schedule, as from people who do not wait for each other. Up to which rate is the promise kept?',
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
     kind: number('requests/s', 1, 1_000_000),
     hints: [
       'The 64 never ask for more than the service gives: while it is slow, they wait and do not ask.',
@@ -45,11 +46,8 @@ export const knee = {
     wrong: (found) => String(rounded(3 * goodput(found, 'peak'))),
   },
   first: (found) => LADDER.map((share, i) => offered(RUNGS[i], SERVICE, rounded(share * goodput(found, 'peak')))),
-  evidence: ({ trials }) => {
-    const rungs = Object.fromEntries(RUNGS.map((name) => [name, trials[name]]))
-    const all = { peak: trials.peak, ...rungs, promise: trials.promise, 'once more': trials['once more'] }
-    return evidenceTable(all, ['offered', 'goodput/s', 'p50', 'p99', 'API core', 'Postgres', 'outcome'])
-  },
+  rows: Object.fromEntries(['peak', ...RUNGS, ...PROMISES].map((name) => [name, name])),
+  columns: ['offered', 'goodput/s', 'p50', 'p99', 'API core', 'Postgres', 'outcome'],
   compare: (found) => {
     const { low_rps, high_rps } = boundsOf(found)
     const guess = found.answers.predict
@@ -68,11 +66,10 @@ export const knee = {
     solution: (found) => String(rounded(0.7 * Number(boundsOf(found).low_rps ?? 0.3 * goodput(found, 'peak')))),
     wrong: (found) => String(rounded(1.5 * Number(boundsOf(found).high_rps ?? 2 * goodput(found, 'peak')))),
   },
-  again: (found) =>
-    ['promise', 'once more'].map((name) => offered(name, SERVICE, found.answers.turn, { duration_s: 4 })),
+  again: (found) => PROMISES.map((name) => offered(name, SERVICE, found.answers.turn, { duration_s: 4 })),
   outcome: (found) => {
     const promised = found.answers.turn
-    const broken = ['promise', 'once more'].find((name) => found.trials[name].outcome.verdict !== 'pass')
+    const broken = PROMISES.find((name) => found.trials[name].outcome.verdict !== 'pass')
     if (broken) return { solved: false, because: `it was not kept: ${found.trials[broken].outcome.because}` }
     const held = Number(boundsOf(found).low_rps)
     if (promised < TIMID * held) {

@@ -1,6 +1,6 @@
-import { milliseconds, percent } from '../../../load/report/format.js'
+import { milliseconds, percent, wholePercent } from '../../../load/report/format.js'
 import { CORE_FULL_RATIO } from '../../../load/verdict/detectors/finding.js'
-import { evidenceTable, figure, limitText } from '../evidence.js'
+import { figure, limitText } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, rounded } from '../loads.js'
 
@@ -12,7 +12,7 @@ import { closed, FAR, goodput, offered, rounded } from '../loads.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 
 /** Where there is no vegeta: a service that has time, and a generator with two connections. */
-const STAND_IN = { ...FAR, POOL_MAX: '20' }
+const STAND_IN = { ...FAR, POOL_MAX: 20 }
 const TOO_FEW = 2
 
 /** Of what the service takes: it has room. The stand-in fails by arithmetic, vegeta needs something to do. */
@@ -41,9 +41,9 @@ export const liar = {
       ? null
       : 'vegeta is not there (`npm run vegeta` builds it, with Go 1.22 or newer). It goes on with a generator of ours that has too few connections: the lie is another, the lesson the same.',
   before: ({ vegeta }) => [closed('peak', vegeta ? SERVICE : STAND_IN, 64)],
+  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
   predict: {
     text: 'In a closed loop the service got {peak}/s done. The tool offers {rate}/s of the same, and reports seconds. What is at its limit?',
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
     kind: choice({
       'api-cpu': 'the core of the service',
       'postgres-cpu': 'the cores of Postgres',
@@ -59,17 +59,18 @@ export const liar = {
   },
   first: (found) => {
     const { vegeta } = found.facts
-    const levels = vegeta ? { ...SERVICE, GENERATOR: 'vegeta-unbounded' } : STAND_IN
-    return [offered('as told', levels, rateOf(found), { connections: vegeta ? 256 : TOO_FEW, countsAlways: true })]
+    const cell = vegeta ? { ...SERVICE, GENERATOR: 'vegeta-unbounded' } : STAND_IN
+    return [offered('as told', cell, rateOf(found), { connections: vegeta ? 256 : TOO_FEW, countsAlways: true })]
   },
-  evidence: ({ trials }) => {
-    const rows = { peak: trials.peak, 'as told': trials['as told'], yours: trials.again }
-    const shown = evidenceTable(rows, ['offered', 'goodput/s', 'success', 'p99', 'no answer', 'API core', 'generator'])
-    const told = trials['as told']
-    const late = told?.probes.generator.lateness_ms?.p99
-    return told
-      ? `${shown}\n\n${limitText(told)}\nThe generator was ${milliseconds(late)} late at p99; it waited ${milliseconds(told.traffic.queued_ms?.mean)} to send, on the average.`
-      : shown
+  rows: { peak: 'peak', 'as told': 'as told', yours: 'again' },
+  columns: ['offered', 'goodput/s', 'success', 'p99', 'no answer', 'API core', 'generator'],
+  notes: {
+    of: 'as told',
+    lines: (trial) => {
+      const [late_ms, queued_ms] = [trial.probes.generator.lateness_ms?.p99, trial.traffic.queued_ms?.mean]
+      const late = `The generator was ${milliseconds(late_ms)} late at p99`
+      return [limitText(trial), `${late}; it waited ${milliseconds(queued_ms)} to send, on the average.`]
+    },
   },
   compare: ({ trials, answers }) => {
     const { limit, outcome, probes } = trials['as told']
@@ -82,7 +83,7 @@ export const liar = {
     const core = probes.api.cpu_core_ratio ?? 0
     const isGenerators = outcome.blame === 'generator' || limit.resource.startsWith('generator')
     const happened = isGenerators || core < CORE_FULL_RATIO ? 'generator' : limit.resource
-    const text = `It was: ${happened}. The core of the service was ${Math.round(core * 100)} % full.`
+    const text = `It was: ${happened}. The core of the service was ${wholePercent(core)} full.`
     return { right: answers.predict === happened, text }
   },
   turn: {
@@ -96,8 +97,8 @@ export const liar = {
     wrong: () => '1',
   },
   again: (found) => {
-    const levels = found.facts.vegeta ? { ...SERVICE, GENERATOR: 'vegeta' } : STAND_IN
-    return [offered('again', levels, rateOf(found), { connections: found.answers.turn, countsAlways: true })]
+    const cell = found.facts.vegeta ? { ...SERVICE, GENERATOR: 'vegeta' } : STAND_IN
+    return [offered('again', cell, rateOf(found), { connections: found.answers.turn, countsAlways: true })]
   },
   outcome: ({ trials }) => {
     const { traffic, load } = trials.again

@@ -1,4 +1,4 @@
-import { evidenceTable, figure, limitText } from '../evidence.js'
+import { figure, guessed, limitText, promised } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, moreThanPeak, offered } from '../loads.js'
 
@@ -19,9 +19,9 @@ export const little = {
     'Somebody says: it is the network. Somebody says: Postgres needs more cores. The pool has four connections, as ever.',
   ],
   before: () => [closed('peak', FAR, 32)],
+  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
   predict: {
     text: 'It takes {peak}/s now, and has to take {rate}/s. What stops it?',
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
     kind: choice({
       'api-cpu': 'the core of the service',
       'postgres-cpu': 'the cores of Postgres',
@@ -36,27 +36,15 @@ export const little = {
     wrong: () => 'd',
   },
   first: (found) => [offered('as it is', FAR, moreThanPeak(found), { connections: 1000 })],
-  evidence: ({ trials }) => {
-    const rows = { peak: trials.peak, 'as it is': trials['as it is'], yours: trials.again }
-    const shown = evidenceTable(rows, [
-      'offered',
-      'goodput/s',
-      'p99',
-      'refused',
-      'API core',
-      'pool used',
-      'waiting',
-      'statement',
-    ])
-    return trials['as it is'] ? `${shown}\n\n${limitText(trials['as it is'])}` : shown
-  },
+  rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
+  columns: ['offered', 'goodput/s', 'p99', 'refused', 'API core', 'pool used', 'waiting', 'statement'],
+  notes: { of: 'as it is', lines: (trial) => [limitText(trial)] },
   compare: ({ trials, answers }) => {
     const { resource } = trials['as it is'].limit
     return { right: answers.predict === resource, text: `At its limit: ${resource}.` }
   },
   turn: {
     text: 'How many connections does the pool need to take {rate}/s and keep the promise (p99 within 100 ms)? POOL_MAX=',
-    figures: (found) => ({ rate: figure(moreThanPeak(found)) }),
     kind: number('connections', 1, 150),
     hints: [
       'The table has both factors: the rate that is wanted, and what a statement takes.',
@@ -74,23 +62,17 @@ export const little = {
     wrong: (found) => String(found.answers.turn * 2),
   },
   again: (found) => {
-    return [
-      offered('again', { ...FAR, POOL_MAX: String(found.answers.turn) }, moreThanPeak(found), { connections: 1000 }),
-    ]
+    return [offered('again', { ...FAR, POOL_MAX: found.answers.turn }, moreThanPeak(found), { connections: 1000 })]
   },
   compareExpected: ({ trials, answers }) => {
     const used = Number(trials.again.probes.api.pool_used_mean)
-    const ratio = answers.expect / used
-    return { right: ratio > 0.7 && ratio < 1.4, text: `You said ${answers.expect}, ${figure(used)} were in use.` }
+    return guessed(answers.expect, used, 1.4, `You said ${answers.expect}, ${figure(used)} were in use.`)
   },
   outcome: (found) => {
-    const { outcome } = found.trials.again
-    if (outcome.verdict !== 'pass') return { solved: false, because: outcome.because }
+    const { solved, because } = promised(found.trials.again)
     const most = Math.ceil(LAVISH * needOf(found))
-    if (found.answers.turn > most) {
-      return { solved: false, because: `kept, but with more than ${most} connections, which Postgres pays for` }
-    }
-    return { solved: true, because: outcome.because }
+    if (!solved || found.answers.turn <= most) return { solved, because }
+    return { solved: false, because: `kept, but with more than ${most} connections, which Postgres pays for` }
   },
   discussion: [
     'A pool is a number of places. The rate through it is places / time in a place, and no timeout, core or flag appears in that.',

@@ -1,5 +1,5 @@
 import { milliseconds } from '../../../load/report/format.js'
-import { evidenceTable, figure } from '../evidence.js'
+import { figure, guessed } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
 
@@ -34,12 +34,12 @@ export const loops = {
     'The test has a few connections, each of which sends when its answer has come (a closed loop). People come when they come (an open loop): one half more than the test got done.',
   ],
   before: () => [closed('closed', SERVICE, FEW)],
+  figures: ({ trials }) => ({
+    rate: figure(trials.closed.traffic.goodput_rps),
+    p99: milliseconds(trials.closed.traffic.latency_ms?.p99),
+  }),
   predict: {
     text: `The closed loop of ${FEW} connections: {rate}/s, p99 {p99}. The same service now gets ${OVER} times that rate on a schedule, for four seconds. What will p99 be?`,
-    figures: ({ trials }) => ({
-      rate: figure(trials.closed.traffic.goodput_rps),
-      p99: milliseconds(trials.closed.traffic.latency_ms?.p99),
-    }),
     kind: choice({
       same: 'about the same: it is the same service',
       half: 'about half as much again, as the rate',
@@ -53,16 +53,8 @@ export const loops = {
     wrong: () => 'b',
   },
   first: (found) => [offered('open', SERVICE, rounded(OVER * goodput(found, 'closed')), LOAD)],
-  evidence: ({ trials }) =>
-    evidenceTable({ closed: trials.closed, open: trials.open, 'closed, yours': trials.again }, [
-      'offered',
-      'goodput/s',
-      'success',
-      'p50',
-      'p99',
-      'API core',
-      'waiting',
-    ]),
+  rows: { closed: 'closed', open: 'open', 'closed, yours': 'again' },
+  columns: ['offered', 'goodput/s', 'success', 'p50', 'p99', 'API core', 'waiting'],
   compare: ({ trials, answers }) => {
     const times = p99Of(trials.open) / p99Of(trials.closed)
     const happened = times <= SAME ? 'same' : times < QUEUE ? 'half' : 'queue'
@@ -91,12 +83,8 @@ export const loops = {
   // The first round of so many is a burst that has to be over.
   again: ({ answers }) => [closed('again', SERVICE, answers.turn, { warmup_s: 3, duration_s: 5 })],
   compareExpected: (found) => {
-    const got = goodput(found, 'again')
-    const ratio = found.answers.expect / got
-    return {
-      right: ratio > 0.75 && ratio < 1.33,
-      text: `You said ${figure(found.answers.expect)}/s, it was ${figure(got)}/s.`,
-    }
+    const [said, was] = [found.answers.expect, goodput(found, 'again')]
+    return guessed(said, was, 4 / 3, `You said ${figure(said)}/s, it was ${figure(was)}/s.`)
   },
   outcome: ({ trials }) => {
     const times = p99Of(trials.again) / p99Of(trials.open)

@@ -1,9 +1,12 @@
-import { nameOf } from '../../stats/design.js'
-import { evidenceTable, figure } from '../evidence.js'
+import { cellName } from '../../../load/report/format.js'
+import { figure, guessedLeft } from '../evidence.js'
 import { choice, number } from '../exercise.js'
-import { closed, goodput } from '../loads.js'
+import { closed, goodput, times } from '../loads.js'
 
-/** @import { Exercise, Found } from '../exercise.js' */
+/**
+ * @import { Cell } from '../../../load/run/experiment.js'
+ * @import { Exercise, Found } from '../exercise.js'
+ */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
@@ -17,15 +20,12 @@ const GAIN = 1.2
 /** The same where the generator and Postgres stand beside the neighbour as well: not all of it comes back. */
 const SHARED_GAIN = 1.15
 
-/** In points. */
-const NEAR = 15
-
-/** What each answer turns. @type {Record<string, Record<string, string>>} */
+/** What each answer turns. @type {Record<string, Cell>} */
 const KNOBS = {
-  pool: { POOL_MAX: '80' },
-  batches: { BATCH_SLOTS: '8' },
-  timeout: { POOL_CONNECT_TIMEOUT_MS: '30000' },
-  nice: { NEIGHBOUR_NICE: '19' },
+  pool: { POOL_MAX: 80 },
+  batches: { BATCH_SLOTS: 8 },
+  timeout: { POOL_CONNECT_TIMEOUT_MS: 30_000 },
+  nice: { NEIGHBOUR_NICE: 19 },
 }
 
 /** @type {Exercise} */
@@ -45,9 +45,9 @@ export const neighbour = {
       ? null
       : `Nothing can be pinned here, so there will be a neighbour for each core (${cores}), beside the generator and Postgres, too. Where four fifths are asked for, 1.15 x of what it does beside it is enough.`,
   before: () => [closed('alone', SERVICE, CLIENTS)],
+  figures: (found) => ({ alone: figure(goodput(found, 'alone')) }),
   predict: {
     text: 'Alone it takes {alone}/s in a closed loop. Now one other program that never rests runs on the same core. How much is left, in percent?',
-    figures: (found) => ({ alone: figure(goodput(found, 'alone')) }),
     kind: number('% of what it did alone', 0, 200),
     hints: [
       'Two who both want the core all the time: what would you call fair?',
@@ -57,24 +57,13 @@ export const neighbour = {
     wrong: () => '100',
   },
   first: (found) => [closed('beside', crowded(found), CLIENTS)],
-  evidence: ({ trials }) => {
-    const own = Object.fromEntries(Object.entries(KNOBS).map(([name, levels]) => [nameOf(levels), trials[name]]))
-    return evidenceTable({ alone: trials.alone, 'with a neighbour': trials.beside, ...own }, [
-      'goodput/s',
-      'p50',
-      'p99',
-      'API core',
-      'API waits',
-      'CPU us',
-    ])
+  rows: {
+    alone: 'alone',
+    'with a neighbour': 'beside',
+    ...Object.fromEntries(Object.entries(KNOBS).map(([name, cell]) => [cellName(cell), name])),
   },
-  compare: (found) => {
-    const left = (100 * goodput(found, 'beside')) / goodput(found, 'alone')
-    return {
-      right: Math.abs(left - found.answers.predict) <= NEAR,
-      text: `You said ${found.answers.predict} %, ${figure(left)} % was left.`,
-    }
-  },
+  columns: ['goodput/s', 'p50', 'p99', 'API core', 'API waits', 'CPU us'],
+  compare: (found) => guessedLeft(found.answers.predict, times(found, 'beside', 'alone')),
   turn: {
     text: `The neighbour stays, and so does its core. What brings back four fifths of what the service did alone?`,
     kind: choice({
@@ -95,11 +84,10 @@ export const neighbour = {
     return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS)]
   },
   outcome: (found) => {
-    const left = goodput(found, found.answers.turn) / goodput(found, 'alone')
-    const times = goodput(found, found.answers.turn) / goodput(found, 'beside')
+    const [left, gain] = ['alone', 'beside'].map((base) => times(found, found.answers.turn, base))
     return {
-      solved: found.facts.pinned ? left >= BACK && times >= GAIN : times >= SHARED_GAIN,
-      because: `${figure(100 * left)} % of what it did alone, ${times.toFixed(2)} x what it did beside the neighbour`,
+      solved: found.facts.pinned ? left >= BACK && gain >= GAIN : gain >= SHARED_GAIN,
+      because: `${figure(100 * left)} % of what it did alone, ${gain.toFixed(2)} x what it did beside the neighbour`,
     }
   },
   discussion: [
@@ -109,7 +97,7 @@ export const neighbour = {
   ],
 }
 
-/** @param {Found} found @returns {Record<string, string>} */
+/** @param {Found} found @returns {Cell} */
 function crowded({ facts }) {
-  return { ...SERVICE, NEIGHBOURS: String(facts.pinned ? 1 : facts.cores) }
+  return { ...SERVICE, NEIGHBOURS: facts.pinned ? 1 : facts.cores }
 }

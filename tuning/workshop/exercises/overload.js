@@ -1,7 +1,7 @@
 import { milliseconds } from '../../../load/report/format.js'
-import { evidenceTable, figure } from '../evidence.js'
+import { figure, guessedLeft } from '../evidence.js'
 import { number } from '../exercise.js'
-import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
+import { closed, FAR, goodput, offered, PATIENT, rounded, times } from '../loads.js'
 
 /** @import { Exercise, Found } from '../exercise.js' */
 
@@ -15,9 +15,6 @@ const LOAD = { connections: 2500, duration_s: 4, countsAlways: true }
 const MOST_MS = 500
 const LEAST_SHARE = 0.75
 
-/** In points. */
-const NEAR = 15
-
 /** @type {Exercise} */
 export const overload = {
   id: 'overload',
@@ -30,9 +27,9 @@ export const overload = {
     'There is no more capacity to be had tonight: no knob of the exercises before may be turned. The choice is whom to serve.',
   ],
   before: () => [closed('peak', SERVICE, 32)],
+  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
   predict: {
     text: 'The peak is {peak}/s; {rate}/s are offered for four seconds and nobody is refused. How much of the peak is still done, in percent?',
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
     kind: number('% of the peak', 0, 200),
     hints: [
       'The places are never empty. Who is in them?',
@@ -42,22 +39,11 @@ export const overload = {
     wrong: () => '40',
   },
   first: (found) => [offered('no limit', SERVICE, rateOf(found), LOAD)],
-  evidence: ({ trials }) =>
-    evidenceTable({ peak: trials.peak, 'no limit': trials['no limit'], yours: trials.again }, [
-      'offered',
-      'goodput/s',
-      'success',
-      'refused',
-      'accepted p99',
-      'API core',
-      'waiting',
-    ]),
+  rows: { peak: 'peak', 'no limit': 'no limit', yours: 'again' },
+  columns: ['offered', 'goodput/s', 'success', 'refused', 'accepted p99', 'API core', 'waiting'],
   compare: (found) => {
-    const left = (100 * goodput(found, 'no limit')) / goodput(found, 'peak')
-    return {
-      right: Math.abs(left - found.answers.predict) <= NEAR,
-      text: `You said ${found.answers.predict} %, ${figure(left)} % was left. p99: ${milliseconds(found.trials['no limit'].traffic.ok_latency_ms?.p99)}.`,
-    }
+    const { right, text } = guessedLeft(found.answers.predict, times(found, 'no limit', 'peak'))
+    return { right, text: `${text} p99: ${milliseconds(found.trials['no limit'].traffic.ok_latency_ms?.p99)}.` }
   },
   turn: {
     text: `Whoever would wait longer than MAX_QUEUE_MS gets a 503 on arrival. Choose it so that who is let in is answered within \`${MOST_MS} ms\` at p99, and three quarters of the peak are still done. MAX_QUEUE_MS=`,
@@ -79,17 +65,11 @@ export const overload = {
     solution: () => '95',
     wrong: () => '50',
   },
-  again: (found) => {
-    return [offered('again', { ...SERVICE, MAX_QUEUE_MS: String(found.answers.turn) }, rateOf(found), LOAD)]
-  },
-  compareExpected: (found) => {
-    const left = (100 * goodput(found, 'again')) / goodput(found, 'peak')
-    const right = Math.abs(left - found.answers.expect) <= NEAR
-    return { right, text: `You said ${found.answers.expect} %, ${figure(left)} % was left.` }
-  },
+  again: (found) => [offered('again', { ...SERVICE, MAX_QUEUE_MS: found.answers.turn }, rateOf(found), LOAD)],
+  compareExpected: (found) => guessedLeft(found.answers.expect, times(found, 'again', 'peak')),
   outcome: (found) => {
     const p99_ms = found.trials.again.traffic.ok_latency_ms?.p99 ?? Number.POSITIVE_INFINITY
-    const left = goodput(found, 'again') / goodput(found, 'peak')
+    const left = times(found, 'again', 'peak')
     return {
       solved: p99_ms <= MOST_MS && left >= LEAST_SHARE,
       because: `who was let in: p99 ${milliseconds(p99_ms)}; ${figure(100 * left)} % of the peak was done`,

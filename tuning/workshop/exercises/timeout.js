@@ -1,15 +1,12 @@
-import { KNOBS } from '../../knobs/knobs.js'
-import { evidenceTable, figure } from '../evidence.js'
+import { wholePercent } from '../../../load/report/format.js'
+import { figure, promised } from '../evidence.js'
 import { choice, setting } from '../exercise.js'
-import { closed, FAR, goodput, moreThanPeak, offered, PATIENT } from '../loads.js'
+import { closed, FAR, goodput, moreThanPeak, offered, PATIENT, times } from '../loads.js'
 
-/**
- * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Exercise } from '../exercise.js'
- */
+/** @import { Exercise } from '../exercise.js' */
 
-const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: '500' }
-const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: '30000' }
+const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: 500 }
+const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: 30_000 }
 const LOAD = { connections: 2500, duration_s: 4 }
 
 /** What either timeout does is looked at, and neither keeps the promise. */
@@ -30,9 +27,9 @@ export const timeout = {
     'A change is proposed: `POOL_CONNECT_TIMEOUT_MS=30000`. "Then nobody gets an error." It was tried on a laptop, and it is true.',
   ],
   before: () => [closed('peak', LONG, 32)],
+  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
   predict: {
     text: 'It takes {peak}/s, and {rate}/s are offered for four seconds. What does the longer timeout do to the successes per second?',
-    figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
     kind: choice({
       more: 'more of them: those who got an error are served now',
       same: 'as many as before: everybody waits instead',
@@ -49,29 +46,20 @@ export const timeout = {
     offered('500 ms', IMPATIENT, moreThanPeak(found), BROKEN),
     offered('30 s', LONG, moreThanPeak(found), BROKEN),
   ],
-  evidence: ({ trials }) =>
-    evidenceTable({ '500 ms': trials['500 ms'], '30 s': trials['30 s'], yours: trials.again }, [
-      'offered',
-      'goodput/s',
-      'success',
-      'refused',
-      'accepted p99',
-      'API core',
-      'pool used',
-      'waiting',
-    ]),
-  compare: ({ trials, answers }) => {
-    const times = trials['30 s'].traffic.goodput_rps / trials['500 ms'].traffic.goodput_rps
-    const happened = times > SAME ? 'more' : times < 1 / SAME ? 'fewer' : 'same'
+  rows: { '500 ms': '500 ms', '30 s': '30 s', yours: 'again' },
+  columns: ['offered', 'goodput/s', 'success', 'refused', 'accepted p99', 'API core', 'pool used', 'waiting'],
+  compare: (found) => {
+    const gain = times(found, '30 s', '500 ms')
+    const happened = gain > SAME ? 'more' : gain < 1 / SAME ? 'fewer' : 'same'
+    const [short, long] = ['500 ms', '30 s'].map((name) => wholePercent(found.trials[name].traffic.success_ratio))
     return {
-      right: answers.predict === happened,
-      text: `Successes per second: ${times.toFixed(2)} x. Success ratio: from ${percentOf(trials['500 ms'])} to ${percentOf(trials['30 s'])}.`,
+      right: found.answers.predict === happened,
+      text: `Successes per second: ${gain.toFixed(2)} x. Success ratio: from ${short} to ${long}.`,
     }
   },
   turn: {
     text: 'Now make it good: at {rate}/s, every answer a success and p99 within 100 ms. Turn one knob of these.',
-    figures: (found) => ({ rate: figure(moreThanPeak(found)) }),
-    kind: setting(knobsOf(['POOL_CONNECT_TIMEOUT_MS', 'POOL_MAX', 'MAX_QUEUE_MS', 'INSERT_MODE'])),
+    kind: setting('POOL_CONNECT_TIMEOUT_MS', 'POOL_MAX', 'MAX_QUEUE_MS', 'INSERT_MODE'),
     hints: [
       'No timeout can do it: one gives errors, the other a wait.',
       'Two knobs add places, or make one place do for many rows.',
@@ -84,23 +72,10 @@ export const timeout = {
     const { name, level } = found.answers.turn
     return [offered('again', { ...IMPATIENT, [name]: level }, moreThanPeak(found), LOAD)]
   },
-  outcome: ({ trials }) => {
-    const { outcome } = trials.again
-    return { solved: outcome.verdict === 'pass', because: outcome.because }
-  },
+  outcome: ({ trials }) => promised(trials.again),
   discussion: [
     'The success ratio rose, and nothing else did: the same number of people a second were served, and all had waited. A report with "success ratio" alone calls that an improvement.',
     'The four seconds of the exercise end. A noon does not: with the longer timeout the wait grows until the timeout is reached, and then the errors are back, later.',
     'A longer timeout is right for a burst that ends before it does. For a rate that is too high there are two answers: more places, or to say no early. The second comes in three exercises.',
   ],
-}
-
-/** @param {TrialRecord} trial */
-function percentOf({ traffic }) {
-  return `${Math.round(traffic.success_ratio * 100)} %`
-}
-
-/** @param {string[]} names */
-function knobsOf(names) {
-  return Object.fromEntries(names.map((name) => [name, KNOBS[name]]))
 }

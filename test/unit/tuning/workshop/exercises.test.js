@@ -1,8 +1,10 @@
 import fs from 'node:fs'
 import t from 'tap'
-import { terminalText } from '../../../../load/report/old/terminal.js'
+import { markdownOf } from '../../../../load/report/markdown.js'
+import { terminalOf } from '../../../../load/report/terminal.js'
 import { KNOBS } from '../../../../tuning/knobs/knobs.js'
-import { filled } from '../../../../tuning/workshop/exercise.js'
+import { evidenceOf } from '../../../../tuning/workshop/evidence.js'
+import { questionBlocks } from '../../../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
 
@@ -14,8 +16,13 @@ for (const exercise of EXERCISES) {
     t.test(`${id}, ${machine}: a right guess, what solves it and what does not`, async (t) => {
       const found = { facts, trials: { ...made.before }, answers: /** @type {any} */ ({}) }
       const answer = (/** @type {string} */ name, /** @type {string} */ said) => {
-        const { kind, text, figures } = exercise[/** @type {'predict'} */ (name)]
-        t.notMatch(filled(text, figures?.(found) ?? {}), /…|NaN|undefined/)
+        const question = exercise[/** @type {'predict'} */ (name)]
+        const { kind } = question
+        t.notMatch(
+          markdownOf(questionBlocks(question, facts, exercise.figures(found)).slice(0, 1)),
+          /…|NaN|undefined/,
+          'no figure is missing',
+        )
         found.answers[name] = kind.parse(said, facts)
         t.not(found.answers[name], undefined, `${name}: "${said}" is understood`)
       }
@@ -51,7 +58,7 @@ for (const exercise of EXERCISES) {
         const after = { ...found, trials: { ...found.trials, ...trials } }
         t.match(exercise.compareExpected?.(after) ?? { text: 'none' }, { text: String })
         t.match(exercise.outcome(after), { solved, because: /\w/ })
-        const shown = terminalText(exercise.evidence(after), 100)
+        const shown = terminalOf(evidenceOf(exercise, after), 100)
         t.notMatch(shown, /NaN|undefined/)
         t.ok(
           shown.split('\n').every((line) => line.length <= 100),
@@ -69,15 +76,15 @@ for (const exercise of EXERCISES) {
 
 /** What this machine cannot do is not asked of it. @param {any} t @param {any} facts @param {any[]} measurements */
 function refusesNothing(t, facts, measurements) {
-  const wrong = measurements.flatMap(({ name, levels, load }) => {
+  const wrong = measurements.flatMap(({ name, cell, load }) => {
     const { loop, rate_rps, duration_s, connections } = load
     const isRate = loop === 'closed' ? rate_rps === null : Number.isInteger(rate_rps) && rate_rps > 0
     const needed = { NOFILE: facts.limits, GENERATOR: facts.vegeta, CORES: facts.pinned }
     return [
       ...(duration_s > 0 && connections > 0 ? [] : [`${name}: no load`]),
       ...(isRate ? [] : [`${name}: ${loop} loop at ${rate_rps}/s`]),
-      ...Object.entries(needed).flatMap(([knob, isThere]) => (!isThere && knob in levels ? [`${name}: ${knob}`] : [])),
-      ...Object.entries(levels).flatMap(([knob, level]) =>
+      ...Object.entries(needed).flatMap(([knob, isThere]) => (!isThere && knob in cell ? [`${name}: ${knob}`] : [])),
+      ...Object.entries(cell).flatMap(([knob, level]) =>
         knob in KNOBS && KNOBS[knob].parse(String(level)) === undefined ? [`${name}: ${knob}=${level}`] : [],
       ),
     ]

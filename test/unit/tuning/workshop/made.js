@@ -14,7 +14,6 @@ function trial({
   api,
 }) {
   return /** @type {any} */ ({
-    experiment: 'x#0',
     load: { loop: 'open', driver: 'paced', rate_rps: rate, connections: 64, warmup_s: 1, duration_s: 3 },
     traffic: {
       planned: 3000,

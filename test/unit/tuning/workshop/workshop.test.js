@@ -1,24 +1,24 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { terminalOf } from '../../../../load/report/terminal.js'
+import { currentRecord } from '../../../../load/run/older.js'
 import { main } from '../../../../load/run/shell.js'
 import { reportOn } from '../../../../tuning/experiments/report/report.js'
-import { KNOBS } from '../../../../tuning/knobs/knobs.js'
 import { VERBS } from '../../../../tuning/verbs.js'
-import { classReport, readClass } from '../../../../tuning/workshop/class.js'
+import { classBlocks, readClass } from '../../../../tuning/workshop/class.js'
 import { choice, number, setting } from '../../../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
-import { nextStep } from '../../../../tuning/workshop/measure.js'
+import { exerciseExperiment, trialsByName } from '../../../../tuning/workshop/experiment.js'
 import { folderOf, forget, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
-import { trialsByName } from '../../../../tuning/workshop/trials.js'
 import { temporaryFolder } from '../../../support/lab.js'
 import { createShell } from '../../../support/shell.js'
-import { LINUX, ONE_CORE } from './made.js'
+import { LINUX, MADE, ONE_CORE } from './made.js'
 
 t.test('answers as people type them', async (t) => {
   const letters = choice({ one: '1', two: '2' }, { only: (value, { pinned }) => value !== 'one' || pinned })
   const rate = number('requests/s', 1, 5000)
-  const knob = setting({ POOL_MAX: KNOBS.POOL_MAX })
+  const knob = setting('POOL_MAX')
   for (const [kind, said, facts, value] of /** @type {[any, string, any, any][]} */ ([
     [letters, 'b', LINUX, 'two'],
     [letters, 'B)', LINUX, 'two'],
@@ -33,9 +33,10 @@ t.test('answers as people type them', async (t) => {
     [rate, '0', LINUX, undefined],
     [rate, '9999', LINUX, undefined],
     [rate, 'many', LINUX, undefined],
-    [knob, 'pool_max = 40', LINUX, { name: 'POOL_MAX', level: '40' }],
+    [knob, 'pool_max = 40', LINUX, { name: 'POOL_MAX', level: 40 }],
     [knob, 'POOL_MAX=0', LINUX, undefined],
     [knob, 'POOL_MIN=4', LINUX, undefined],
+    [knob, 'BATCH_SLOTS=4', LINUX, undefined],
     [knob, '40', LINUX, undefined],
   ])) {
     t.strictSame(kind.parse(said, facts), value, said)
@@ -45,34 +46,67 @@ t.test('answers as people type them', async (t) => {
 t.test('each measurement once; an invalid one again, unless that is what is looked at', async (t) => {
   const [one, two] = ['one', 'two'].map((name) => ({
     name,
-    levels: { POOL_MAX: '4' },
+    cell: { POOL_MAX: 4 },
     countsAlways: false,
     load: /** @type {any} */ ({ warmup_s: 1, duration_s: 1 }),
   }))
-  const record = (/** @type {string} */ experiment, verdict = 'pass') =>
-    /** @type {any} */ ({ experiment, outcome: { verdict } })
-  t.match(nextStep([one, two], 0, [], []), { experiment: 'one#0', cell: 'POOL_MAX=4', about: 'one' })
-  t.match(nextStep([one, two], 0, [record('one#0')], []), { experiment: 'two#0' })
-  t.match(nextStep([one], 1, [record('one#0')], []), { experiment: 'one#1' }, 'a new round')
-  t.match(nextStep([one], 0, [record('one#0', 'invalid')], []), { experiment: 'one#0' })
-  t.equal(nextStep([one], 0, [record('one#0', 'invalid'), record('one#0', 'invalid')], []), null, 'but not for ever')
-  const noisy = { ...record('one#0'), outcome: { verdict: 'invalid', blame: 'noise' } }
-  t.equal(nextStep([{ ...one, countsAlways: true }], 0, [noisy], []), null)
+  const next = (
+    /** @type {any[]} */ measurements,
+    /** @type {number} */ round,
+    /** @type {any[]} */ records,
+    notApplied = /** @type {any[]} */ ([]),
+  ) => exerciseExperiment.design({ measurements, round }, records, notApplied)
+  const record = (/** @type {string} */ measurement, round = 0, verdict = 'pass') =>
+    /** @type {any} */ ({ at: { measurement, round }, outcome: { verdict } })
+  const at = (/** @type {string} */ measurement, round = 0) => ({ at: { measurement, round } })
+  t.match(next([one, two], 0, []), { ...at('one'), cell: { POOL_MAX: 4 }, about: 'one', left_s: 6 })
+  t.match(next([one, two], 0, [record('one')]), at('two'))
+  t.match(next([one], 1, [record('one')]), at('one', 1), 'a new round')
+  t.match(next([one], 0, [record('one', 0, 'invalid')]), at('one'))
+  t.equal(next([one], 0, [record('one', 0, 'invalid'), record('one', 0, 'invalid')]), null, 'but not for ever')
+  const noisy = { ...record('one'), outcome: { verdict: 'invalid', blame: 'noise' } }
+  t.equal(next([{ ...one, countsAlways: true }], 0, [noisy]), null)
   const invented = { ...noisy, outcome: { verdict: 'invalid', blame: 'rows' } }
-  t.match(nextStep([{ ...one, countsAlways: true }], 0, [invented], []), { experiment: 'one#0' }, 'rows that are wrong')
-  t.equal(nextStep([one], 0, [], [{ cell: 'POOL_MAX=4', because: 'no' }]), null, 'nor what cannot be had')
+  t.match(next([{ ...one, countsAlways: true }], 0, [invented]), at('one'), 'rows that are wrong')
+  t.equal(next([one], 0, [], [{ cell: { POOL_MAX: 4 }, because: 'no' }]), null, 'nor what cannot be had')
   const records = [
-    record('a#0', 'invalid'),
-    record('a#0'),
-    record('b#1'),
-    record('b#2', 'fail'),
-    record('c#0'),
-    record('c#0', 'fail'),
+    record('a', 0, 'invalid'),
+    record('a'),
+    record('b', 1),
+    record('b', 2, 'fail'),
+    record('c'),
+    record('c', 0, 'fail'),
   ]
   const trials = trialsByName(records)
   t.equal(trials.a, records[1], 'the one that says something')
   t.equal(trials.b, records[3], 'the last round')
   t.equal(trials.c, records[4])
+})
+
+t.test('a run of an older version is read: a measurement and its round were one string', async (t) => {
+  const { older } = exerciseExperiment
+  if (!older) throw new Error('expected an older form')
+  const record = { experiment: '30 s#2', cell: 'INSERT_MODE=single POOL_MAX=4' }
+  t.strictSame(currentRecord(record, older), {
+    experiment: 'workshop',
+    at: { measurement: '30 s', round: 2 },
+    cell: { INSERT_MODE: 'single', POOL_MAX: 4 },
+  })
+})
+
+t.test("an exercise's folder is shown as its terminal was, however far it got", async (t) => {
+  const { before, first } = MADE.little
+  const recordsOf = (/** @type {any} */ trials) =>
+    Object.entries(trials).map(([measurement, trial]) => ({ ...trial, at: { measurement, round: 0 } }))
+  const shown = (/** @type {any[]} */ records) => {
+    const plan = { exercise: 'little', facts: LINUX }
+    const findings = exerciseExperiment.analyse(plan, records, { not_applied: [] })
+    t.equal(findings.problem, null)
+    return terminalOf(exerciseExperiment.report(findings))
+  }
+  t.match(shown([]), /^What was measured for the exercise "The database moves away", in 0 trials\.$/m)
+  t.match(shown(recordsOf(before)), /in 1 trial\..*\| peak /s)
+  t.match(shown(recordsOf({ ...before, ...first })), /\| as it is .*At its limit: pool-size: some evidence\.$/s)
 })
 
 t.test('what is forgotten is ours alone, and no other folder is taken', async (t) => {
@@ -138,7 +172,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   )
   writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
   fs.mkdirSync(path.join(folder, 'nothing'))
-  const text = classReport(readClass(folder))
+  const text = terminalOf(classBlocks(readClass(folder)), 200)
   t.match(text, /^2 students/m)
   t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| +– \| \+ - 2 \|/)
   t.match(text, /\| eve {3}x +\| +– \| +– \| +– \| +open \|/)
