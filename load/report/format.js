@@ -12,6 +12,11 @@ export function count(value) {
   return decimal(value, 3, 0)
 }
 
+/** A measured rate: 12.34 -> 12.3, 1234.5 -> 1,235 @param {number} value */
+export function figure(value) {
+  return Number.isNaN(value) ? NONE : decimal(value, value < 100 ? 1 : 0, 0)
+}
+
 /** @type {Map<string, Intl.NumberFormat>} to make one takes far longer than to use it */
 const formats = new Map()
 

@@ -1,4 +1,4 @@
-import { offered as offeredText } from './format.js'
+import { cellName, offered as offeredText } from './format.js'
 import { valueText } from './picture.js'
 import { VERDICTS } from './verdicts.js'
 
@@ -83,7 +83,7 @@ const LEAST_S = 0.05
 /** A row per trial. @param {TrialRecord[]} records */
 function tableOf(records) {
   const rows = records.map((record) => [
-    `${record.trial}${record.cell ? `, ${record.cell}` : ''}`,
+    `${record.trial}${record.cell ? `, ${cellName(record.cell)}` : ''}`,
     offeredText(record.load),
     record.outcome.verdict,
     secondsOf(record)

@@ -1,8 +1,9 @@
 import { createLogUpdate } from 'log-update'
-import { count, offered } from '../report/format.js'
+import { cellName, count, offered } from '../report/format.js'
 import { screenOf } from './screen.js'
 
 /**
+ * @import { Cell } from './experiment.js'
  * @import { Shown } from './screen.js'
  * @import { TrialPlan, TrialRecord } from './trial.js'
  * @import { Output } from './shell.js'
@@ -51,7 +52,7 @@ export function createProgress(stream, env) {
     /**
      * @param {TrialPlan} plan
      * @param {number} expected_s time of this trial and all after it
-     * @param {string | null} cell
+     * @param {Cell | string | null} cell
      * @param {string} [about] what the trial is for
      */
     trialStarted({ trial, ...load }, expected_s, cell, about = '') {
@@ -102,9 +103,9 @@ export function createProgress(stream, env) {
  * @property {number | null} [api_core_ratio]
  */
 
-/** @param {string | null} cell @param {any} load */
+/** @param {Cell | string | null} cell @param {any} load */
 function labelOf(cell, load) {
-  return `${cell ? `${cell}, ` : ''}offered ${offered(load)}`
+  return `${cell ? `${cellName(cell)}, ` : ''}offered ${offered(load)}`
 }
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */

@@ -30,7 +30,7 @@ t.test('compare: two services of somebody else, with secrets that stay out of th
   t.notMatch(stdout + stderr, 'of-nobody-else')
   const trials = readTrials(out)
   conserves(t, trials)
-  const [a, b] = ['a', 'b'].map((name) => trials.find(({ cell }) => cell === name))
+  const [a, b] = ['a', 'b'].map((name) => trials.find(({ cell }) => cell.side === name))
   t.strictSame([a.target.url, b.target.url], [`${slow}?key=(withheld)`, `${quick}?key={{env REDLINE_TEST_KEY}}`])
   t.ok(a.traffic.phases_ms.wait.min >= 19, `${a.traffic.phases_ms.wait.min} ms, of which the service takes 20`)
   t.ok(a.traffic.phases_ms.connect.min >= 0)
@@ -60,7 +60,7 @@ t.test('compare: two files of settings for the local API', async (t) => {
     ['p50 at 1', 'maximum rate'],
   )
   const settings = new Set(
-    trials.map(({ cell, settings: { INSERT_MODE, DB_DELAY_MS } }) => `${cell} ${INSERT_MODE} ${DB_DELAY_MS}`),
+    trials.map(({ cell, settings: { INSERT_MODE, DB_DELAY_MS } }) => `${cell.side} ${INSERT_MODE} ${DB_DELAY_MS}`),
   )
   t.strictSame([...settings].sort(), ['a single undefined', 'b batched 5'])
 })

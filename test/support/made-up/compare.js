@@ -1,4 +1,5 @@
-import { nextStep } from '../../../tuning/experiments/compare/steps.js'
+import { markdownOf } from '../../../load/report/markdown.js'
+import { compare } from '../../../tuning/experiments/compare/compare.js'
 import { recordsOf } from '../simulated/records.js'
 import { createService } from '../simulated/service.js'
 
@@ -27,18 +28,23 @@ export function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps, limited = 'ab'
   const plan = { ...PLAN, mix: { ...PLAN.mix, seed }, ...options.plan }
   const serve = createService(
     ({ cell }) => {
-      const slower = cell === 'b' ? b : 1
+      const slower = cell.side === 'b' ? b : 1
       const truth = { capacity_rps: 2000 / slower, least_ms: 10 * slower, noise, latency_noise: noise }
-      const isLimited = limit_rps !== undefined && limited.includes(String(cell))
+      const isLimited = limit_rps !== undefined && limited.includes(cell.side)
       return isLimited ? { ...truth, capacity_rps: limit_rps, refusal } : truth
     },
     { seed },
   )
-  return recordsOf(plan, nextStep, serve, {
+  return recordsOf(plan, compare.design, serve, {
     change: (record, step) => {
       if (invalid(step)) record.outcome = /** @type {any} */ ({ verdict: 'invalid', because: 'made up' })
       if (generator) record.probes.generator.cpu_core_ratio = generator(step)
       return record
     },
   })
+}
+
+/** Its report as text. @param {any[]} records @param {object} [plan] what differs from PLAN */
+export function textOf(records, plan) {
+  return markdownOf(compare.report(compare.analyse({ ...PLAN, ...plan }, records, {})))
 }

@@ -108,7 +108,7 @@ const CASES = [
     verb: compare,
     argv: [...SIDES, '--concurrency', '1,100', '--blocks', '8', '--duration', '500ms'],
     serve: createService(({ cell }) => ({
-      ...(cell === 'a' ? { capacity_rps: 1500, least_ms: 4 } : { capacity_rps: 1200, least_ms: 5.2 }),
+      ...(cell.side === 'a' ? { capacity_rps: 1500, least_ms: 4 } : { capacity_rps: 1200, least_ms: 5.2 }),
       ...{ noise: 0.02, latency_noise: 0.03 },
     })),
     pictures: ['ratios', 'latency', 'rate'],

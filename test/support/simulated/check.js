@@ -63,7 +63,7 @@ export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, hold
     const [first, second] = found.records.slice(bad - 1)
     t.strictSame([first.outcome.verdict, first.outcome.blame], ['invalid', 'generator'])
     t.not(second.outcome.verdict, 'invalid')
-    for (const name of ['experiment', 'cell', 'load']) t.strictSame(second[name], first[name], name)
+    for (const name of ['experiment', 'at', 'cell', 'load']) t.strictSame(second[name], first[name], name)
   })
 }
 

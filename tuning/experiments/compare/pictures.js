@@ -1,58 +1,43 @@
 import { figureOf } from '../../stats/picture-values.js'
-import { median } from '../../stats/ranks.js'
 import { predictedRate } from '../../stats/usl.js'
-import { lawOf } from './law.js'
-import { latencyTrials } from './steps.js'
-import { answerSentence, differencesOf, reasonsOf } from './verdict.js'
+import { reasonsOf } from './differences.js'
 
 /**
  * @import { Axis, Picture } from '../../../load/report/picture.js'
- * @import { ComparePlan, Records } from './steps.js'
+ * @import { Difference } from './differences.js'
+ * @import { CompareFindings, Level } from './findings.js'
  */
-
-const NAMES = /** @type {const} */ (['a', 'b'])
 
 /** Points of a curve. */
 const STEPS = 40
 
-/**
- * What two sides look like beside each other.
- *
- * @param {any} run
- * @param {Records} records
- * @returns {Picture[]}
- */
-export function comparePictures({ plan }, records) {
+/** @param {CompareFindings} findings @returns {Picture[]} */
+export function comparePictures(findings) {
   return [
-    ratiosPicture(plan, records),
-    againstPicture(plan, records, {
+    ratiosPicture(findings.differences),
+    againstPicture(findings, {
       name: 'latency',
       title: 'Latency against concurrency',
       about:
         'Mean latency of the successes, medians of the blocks. The lines are the fitted Universal Scalability Law, by which the latency is concurrency by rate.',
       axis: { title: 'mean latency', unit: 'ms', log: true },
-      measured: ({ traffic }) => traffic.ok_latency_ms?.mean ?? Number.NaN,
+      measured: ({ mean_ms }) => mean_ms,
       predicted: (rate_rps, workers) => (1000 * workers) / rate_rps,
     }),
-    againstPicture(plan, records, {
+    againstPicture(findings, {
       name: 'rate',
       title: 'Rate against concurrency',
       about: 'Successes per second, medians of the blocks, and the fitted law.',
       axis: { title: 'successes per second', unit: 'rate' },
-      measured: ({ traffic }) => traffic.goodput_rps,
+      measured: ({ rps }) => rps,
       predicted: (rate_rps) => rate_rps,
     }),
   ].filter((picture) => picture !== null)
 }
 
-/** @param {any} run @param {Records} records */
-export function compareSentence({ plan, problem }, records) {
-  return `${problem ? `No trustworthy answer: ${problem}. ` : ''}${answerSentence(differencesOf(plan, records))}`
-}
-
-/** @param {ComparePlan} plan @param {Records} records @returns {Picture | null} */
-function ratiosPicture(plan, records) {
-  const known = differencesOf(plan, records).filter((one) => Number.isFinite(one.ratio) && reasonsOf(one) === '')
+/** @param {Difference[]} differences @returns {Picture | null} */
+function ratiosPicture(differences) {
+  const known = differences.filter((one) => Number.isFinite(one.ratio) && reasonsOf(one) === '')
   if (known.length === 0) return null
   return {
     name: 'ratios',
@@ -70,38 +55,29 @@ function ratiosPicture(plan, records) {
 }
 
 /**
- * @param {ComparePlan} plan
- * @param {Records} records
- * @param {{ name: string, title: string, about: string, axis: Axis, measured: (record: Records[number]) => number, predicted: (rate_rps: number, workers: number) => number }} what
+ * @param {CompareFindings} findings
+ * @param {{ name: string, title: string, about: string, axis: Axis, measured: (level: Level) => number, predicted: (rate_rps: number, workers: number) => number }} what
  * @returns {Picture | null}
  */
-function againstPicture(plan, records, { name, title, about, axis, measured, predicted }) {
+function againstPicture({ plan, sides }, { name, title, about, axis, measured, predicted }) {
   const [least, most] = [Math.min(...plan.concurrency), Math.max(...plan.concurrency)]
-  const series = NAMES.flatMap((side, style) => {
-    const points = plan.concurrency.flatMap((workers) => {
-      const value = median(latencyTrials(records, side, workers).map(measured))
-      return Number.isFinite(value) ? [/** @type {[number, number]} */ ([workers, value])] : []
+  const series = sides.flatMap(({ name: side, levels, law }, style) => {
+    const points = levels
+      .map((level) => /** @type {[number, number]} */ ([level.workers, measured(level)]))
+      .filter(([, value]) => Number.isFinite(value))
+    const curve = Array.from({ length: law ? STEPS + 1 : 0 }, (_, i) => {
+      const workers = least * (most / least) ** (i / STEPS)
+      return /** @type {[number, number]} */ ([
+        workers,
+        predicted(predictedRate(/** @type {any} */ (law), workers), workers),
+      ])
     })
-    const { law } = lawOf(plan, records, side)
-    const curve = law
-      ? Array.from({ length: STEPS + 1 }, (_, i) => {
-          const workers = least * (most / least) ** (i / STEPS)
-          return /** @type {[number, number]} */ ([workers, predicted(predictedRate(law, workers), workers)])
-        })
-      : []
-    const side_ = side.toUpperCase()
     return [
-      ...(points.length > 0 ? [{ name: side_, points, as: /** @type {const} */ ('dots'), style }] : []),
-      ...(curve.length > 0
-        ? [{ name: `${side_}, fitted`, points: curve, as: /** @type {const} */ ('line'), style }]
-        : []),
-    ]
+      { name: side, points, as: /** @type {const} */ ('dots'), style },
+      { name: `${side}, fitted`, points: curve, as: /** @type {const} */ ('line'), style },
+    ].filter((one) => one.points.length > 0)
   })
   if (series.length === 0) return null
-  return {
-    name,
-    title,
-    about,
-    form: { kind: 'xy', x: { title: 'workers', unit: 'number', log: most >= 10 * least }, y: axis, series },
-  }
+  const x = { title: 'workers', unit: /** @type {const} */ ('number'), log: most >= 10 * least }
+  return { name, title, about, form: { kind: 'xy', x, y: axis, series } }
 }

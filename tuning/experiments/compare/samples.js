@@ -2,11 +2,11 @@ import { middleOf } from '../../../load/generators/drivers/client.js'
 
 /** @import { TrialRecord } from '../../../load/run/trial.js' */
 
-/** A percentile is shown where so many samples lie beyond it. */
+/** A percentile needs this many samples beyond it. */
 const BEYOND = 10
 
 /**
- * The latencies of several trials, put together from their buckets.
+ * The latencies of several trials, merged from their buckets.
  *
  * @typedef {{ total: number, sorted: [number, number][] }} Samples buckets with their counts, rising
  *
@@ -17,8 +17,9 @@ export function samplesOf(records) {
   /** @type {Map<number, number>} */
   const counts = new Map()
   for (const { traffic } of records) {
-    for (const [bucket, count] of Object.entries(/** @type {any} */ (traffic).buckets ?? {})) {
-      counts.set(Number(bucket), (counts.get(Number(bucket)) ?? 0) + Number(count))
+    for (const [name, count] of Object.entries(/** @type {any} */ (traffic).buckets ?? {})) {
+      const bucket = Number(name)
+      counts.set(bucket, (counts.get(bucket) ?? 0) + Number(count))
     }
   }
   const sorted = [...counts].sort(([a], [b]) => a - b)
@@ -28,7 +29,7 @@ export function samplesOf(records) {
 /**
  * @param {Samples} samples
  * @param {number} share such as 0.99
- * @returns {number | undefined} ms; undefined: too few samples carry it
+ * @returns {number | undefined} ms; undefined: too few samples
  */
 export function percentileOf({ total, sorted }, share) {
   if (Math.round(total * Math.min(share, 1 - share)) < BEYOND) return undefined

@@ -27,7 +27,7 @@ t.test('on a terminal one view tells the trial, the load, what the search thinks
   t.match(seen, /achieved [\d,]+\/s \| p99 12\.3 ms \| API core 87 % \| 0 errors/)
   t.match(seen, 'so far 18,000 to 22,000/s: narrowing it down')
   progress.trialEnded(RECORD)
-  progress.trialStarted({ ...PLAN, trial: 4, rate_rps: 22_000 }, 20, 'POOL_MAX=80')
+  progress.trialStarted({ ...PLAN, trial: 4, rate_rps: 22_000 }, 20, { POOL_MAX: 80 })
   t.match(stream.text(), 'before: offered 20,000/s, achieved 19,999/s, pass: p99 12 ms <= 100 ms')
   t.match(stream.text(), 'POOL_MAX=80, offered 22,000/s')
   progress.stop()

@@ -1,40 +1,36 @@
 import t from 'tap'
-import { compareText } from '../../../../../tuning/experiments/compare/tables.js'
-import { PLAN, runOf } from '../../../../support/made-up/compare.js'
+import { runOf, textOf } from '../../../../support/made-up/compare.js'
 
 t.test('refusals are no throughput: the rate up to which there are none is searched for', async (t) => {
   const records = runOf({ limit_rps: 300, noise: 0 })
-  const limit = records.filter(({ experiment }) => experiment.startsWith('limit/'))
+  const limit = records.filter(({ at }) => at.of === 'limit')
   t.ok(limit.length > 5)
-  t.strictSame([...new Set(limit.map(({ cell }) => cell))], ['a', 'b'])
-  const ladder = records.filter(({ experiment }) => experiment.startsWith('max/0/0/'))
+  t.strictSame([...new Set(limit.map(({ cell }) => cell.side))], ['a', 'b'])
+  const ladder = records.filter(({ at }) => at.phase === 'maximum' && at.block === 0 && at.position === 0)
   t.ok(ladder.every(({ traffic }) => traffic.goodput_rps <= 300))
   t.equal(ladder.length, 2, 'a rung that brings no more is the last')
 })
 
 t.test('only what is answered 429 is a rate limit', async (t) => {
   const text = (/** @type {number} */ refusal) => {
-    return compareText({ plan: PLAN }, runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal }))
+    return textOf(runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal }))
   }
   t.match(text(429), /B: rate limit between \d+.* and \d+.*\/s; what is above it is answered 429/)
   t.match(text(503), /B: from somewhere between \d+.* and \d+.*\/s on it refuses requests \(503\)/)
   t.notMatch(text(503), /B: rate limit/)
   const failing = runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal: 429 }).map((record) => {
-    const status = record.experiment.startsWith('limit/') ? { 201: 1, 500: 9 } : record.traffic.status
+    const status = record.at.of === 'limit' ? { 201: 1, 500: 9 } : record.traffic.status
     return { ...record, traffic: { ...record.traffic, status } }
   })
-  t.match(compareText({ plan: PLAN }, failing), /begins to fail, above all by 500: a rate limit is not known/)
+  t.match(textOf(failing), /begins to fail, above all by 500: a rate limit is not known/)
 })
 
 t.test('with several requests in the mix, the rate limit is not looked for, and that is said', async (t) => {
   const plan = { mix: { seed: 1, entries: [{ name: 'create' }, { name: 'read' }] } }
   const records = runOf({ limit_rps: 300, noise: 0, plan })
   t.strictSame(
-    records.filter(({ experiment }) => experiment.startsWith('limit/')),
+    records.filter(({ at }) => at.of === 'limit'),
     [],
   )
-  t.match(
-    compareText({ plan: { ...PLAN, ...plan } }, records),
-    /A refused requests .*from which rate on was not looked for/,
-  )
+  t.match(textOf(records, plan), /A refused requests .*from which rate on was not looked for/)
 })

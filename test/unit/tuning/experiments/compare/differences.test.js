@@ -1,8 +1,7 @@
 import t from 'tap'
-import { maximaOf } from '../../../../../tuning/experiments/compare/steps.js'
-import { compareText } from '../../../../../tuning/experiments/compare/tables.js'
-import { answerSentence, boundOf, differencesOf, problemOf } from '../../../../../tuning/experiments/compare/verdict.js'
-import { PLAN, runOf } from '../../../../support/made-up/compare.js'
+import { boundOf, differencesOf, maximaOf, problemOf } from '../../../../../tuning/experiments/compare/differences.js'
+import { answerSentence } from '../../../../../tuning/experiments/compare/sentences.js'
+import { PLAN, runOf, textOf } from '../../../../support/made-up/compare.js'
 
 t.test('two equals are tied in 19 of 20 runs', async (t) => {
   const runs = 20
@@ -40,23 +39,20 @@ t.test('nor are they speed: who refuses is not compared by the latency of what i
 })
 
 t.test('a maximum of the generator, or of the ladder, is no maximum of a service', async (t) => {
-  const full = (/** @type {any} */ { cell, experiment }) => (cell === 'b' && experiment.startsWith('max/') ? 0.95 : 0.2)
+  const full = (/** @type {any} */ { cell, at }) => (cell.side === 'b' && at.phase === 'maximum' ? 0.95 : 0.2)
   const records = runOf({ generator: full })
-  t.equal(boundOf(records, 'a'), null)
-  t.equal(boundOf(records, 'b'), 'the generator was the limit')
+  t.equal(boundOf(maximaOf(records, 'a')), null)
+  t.equal(boundOf(maximaOf(records, 'b')), 'the generator was the limit')
   const differences = differencesOf(PLAN, records)
   t.match(differences[3], { about: 'maximum rate', pairs: 0 })
   t.strictSame(differences[3].bounded, ['B: the generator was the limit'])
   t.match(answerSentence(differences), /Not compared: maximum rate \(B: the generator was the limit\)/)
-  t.match(compareText({ plan: PLAN }, records), /\nB: at least [12],\d{3}\/s: the generator was the limit\.\n/)
+  t.match(textOf(records), /\n- B: at least [12],\d{3}\/s: the generator was the limit\.\n/)
 
   const plan = { per_worker_rps: 1 }
   const slow = runOf({ plan, noise: 0 })
   t.match(maximaOf(slow, 'a')[0], { rps: 640, workers: 640, rising: true })
-  t.match(
-    compareText({ plan: { ...PLAN, ...plan } }, slow),
-    /A: at least 640\/s: the last rung, 640 workers, still brought more/,
-  )
+  t.match(textOf(slow, plan), /A: at least 640\/s: the last rung, 640 workers, still brought more/)
   t.match(answerSentence(differencesOf(PLAN, slow)), /Not compared: maximum rate \(A: the last rung/)
 })
 
@@ -73,7 +69,7 @@ t.test('two that are alike by the generator alone are not tied', async (t) => {
 t.test('without a valid trial of a side there is no answer; who refuses always is said to', async (t) => {
   t.equal(problemOf(runOf({})), null)
   t.match(
-    problemOf(runOf({ invalid: ({ cell }) => cell === 'b' })),
+    problemOf(runOf({ invalid: ({ cell }) => cell.side === 'b' })),
     /^B answered not one request with success in a valid/,
   )
   t.match(problemOf([]), /^A answered not one request/)

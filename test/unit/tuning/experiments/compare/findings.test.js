@@ -1,8 +1,8 @@
 import t from 'tap'
+import { findingsOf } from '../../../../../tuning/experiments/compare/findings.js'
 import { comparePictures } from '../../../../../tuning/experiments/compare/pictures.js'
-import { compareText } from '../../../../../tuning/experiments/compare/tables.js'
 import { predictedRate } from '../../../../../tuning/stats/usl.js'
-import { PLAN, runOf } from '../../../../support/made-up/compare.js'
+import { PLAN, runOf, textOf } from '../../../../support/made-up/compare.js'
 
 t.test('the law foretells no peak beyond what was measured, and leaves refusals out', async (t) => {
   const text = (/** @type {number} */ kappa_ratio, refused = false) => {
@@ -14,7 +14,7 @@ t.test('the law foretells no peak beyond what was measured, and leaves refusals 
       const completed = refused && connections === 100 ? goodput_rps : record.traffic.completed
       return { ...record, traffic: { ...record.traffic, goodput_rps, completed, status } }
     })
-    return compareText({ plan: PLAN }, records)
+    return textOf(records)
   }
   t.match(text(1 / 50 ** 2), /\/s at 50 workers/)
   t.match(text(1 / 1000 ** 2), /none in sight/)
@@ -31,7 +31,7 @@ t.test('what was measured lies on the fitted curve, in both pictures', async (t)
     const status = { 201: record.traffic.completed }
     return { ...record, traffic: { ...record.traffic, goodput_rps, ok_latency_ms, status } }
   })
-  const pictures = comparePictures({ plan: PLAN }, records)
+  const pictures = comparePictures(findingsOf(PLAN, records))
   for (const name of ['latency', 'rate']) {
     const form = pictures.find((picture) => picture.name === name)?.form
     if (form?.kind !== 'xy') throw new Error(`expected a picture ${name}`)

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { compare } from '../../../../../tuning/experiments/compare/compare.js'
+import { design } from '../../../../../tuning/experiments/compare/design.js'
+import { differencesOf, maximaOf } from '../../../../../tuning/experiments/compare/differences.js'
+import { PLAN, runOf } from '../../../../support/made-up/compare.js'
+
+t.test('a ladder of which a rung could not be had has no maximum', async (t) => {
+  const invalid = (/** @type {any} */ { at, cell, load }) => {
+    return cell.side === 'a' && at.phase === 'maximum' && [0, 2].includes(at.block) && load.connections === 20
+  }
+  const records = runOf({ invalid, noise: 0 })
+  t.strictSame(
+    maximaOf(records, 'a').map(({ block }) => block),
+    [1, 3, 4, 5, 6, 7, 8, 9],
+  )
+  t.equal(differencesOf(PLAN, records)[3].pairs, 8)
+  const cutOff = records.slice(
+    0,
+    records.findLastIndex(({ at }) => at.phase === 'maximum'),
+  )
+  t.equal(maximaOf(cutOff, 'a').length + maximaOf(cutOff, 'b').length, 17, 'nor one that was cut off')
+})
+
+t.test('a run that was cut off goes on with the same trial', async (t) => {
+  const records = runOf({})
+  for (const length of [0, 1, 7, 33, records.length - 1]) {
+    const { at, cell } = records[length]
+    t.match(design(PLAN, records.slice(0, length)), { at, cell })
+  }
+})
+
+t.test('a run of an older version, whose places and cells were text, is read', async (t) => {
+  const { at, cell } = /** @type {any} */ (compare.older)
+  t.strictSame(at('latency/0/1/10'), { phase: 'latency', block: 0, position: 1 })
+  t.strictSame(at('max/3/0/20'), { phase: 'maximum', block: 3, position: 0 })
+  t.strictSame(at('limit/search'), { of: 'limit', phase: 'search' })
+  t.strictSame(cell('b'), { side: 'b' })
+})
