@@ -100,9 +100,8 @@ function skipRead(socket) {
 
 const EMPTY = Buffer.alloc(0)
 
-/** @param {Buffer} buffer @param {number} capacityBytes */
+/** Not from Node's pool, of which a small slice would keep 8 KiB alive. @param {Buffer} buffer @param {number} capacityBytes */
 function grown(buffer, capacityBytes) {
-  // Not from Node's pool, of which a small slice would keep 8 KiB alive.
   const larger = Buffer.allocUnsafeSlow(capacityBytes)
   buffer.copy(larger)
   return larger

@@ -1,6 +1,6 @@
 /**
- * Every error that the API answers with, in one table. `code` is stable: clients may branch on it. `title` says what the
- * code means, once and for all; what was wrong with this one request stands in `detail`.
+ * Every error that the API answers with. The code is stable: clients may branch on it. `title` says what the code means; the
+ * `detail` of an answer says what was wrong with its request.
  *
  * @typedef {keyof typeof PROBLEMS} ProblemCode
  */
@@ -37,7 +37,7 @@ export const PROBLEMS = /** @type {const} */ ({
 /** Seconds after which a client may try a 503 again. */
 const RETRY_AFTER_S = '1'
 
-/** An error that has an answer. Anything else that is thrown is unforeseen, and answered with `internal_error`. */
+/** An error that has an answer. Any other error is unforeseen, and answered with `internal_error`. */
 export class ApiError extends Error {
   /**
    * @param {ProblemCode} code a row of PROBLEMS

@@ -208,18 +208,15 @@ async function refuseForeignRows(client, { name, full_name, comment }) {
   }
   const foreign = left && !own ? 0 : await foreignRows(client, name, own)
   if (foreign === 0) return
-  const what = own
-    ? `${rowsText(foreign)} that no load of run ${run} made`
-    : `${rowsText(foreign)} whose origin is unknown`
-  throw new DatabaseError(`${full_name} holds ${what}${left ? '' : ' (that run was killed)'}. ${remove}`)
+  const origin = own ? `that no load of run ${run} made` : 'whose origin is unknown'
+  const killed = left ? '' : ' (that run was killed)'
+  throw new DatabaseError(`${full_name} holds ${rowsText(foreign)} ${origin}${killed}. ${remove}`)
 }
 
 /** The same tables, with the same mark and no row of somebody else. @param {pg.Client} client @param {Table[]} claimed */
 async function refuseChanges(client, claimed) {
   if (!isDeepStrictEqual(await find(client), claimed)) {
-    throw new DatabaseError(
-      `${claimed[0].full_name} was changed during the run, which therefore stops and leaves it as it is`,
-    )
+    throw new DatabaseError(`${claimed[0].full_name} was changed during the run, which stops and leaves it as it is`)
   }
   for (const { name, full_name, comment } of claimed) {
     const { run, own } = /** @type {Mark} */ (readMark(comment))
@@ -256,7 +253,7 @@ async function leftIn(client, name, own) {
 
 /** @param {Left} left */
 function leftText({ rows, highest_id }) {
-  return `${rows} row${rows === '1' ? '' : 's'}${highest_id ? ` up to id ${highest_id}` : ''}`
+  return `${rowsText(rows)}${highest_id ? ` up to id ${highest_id}` : ''}`
 }
 
 /** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {Mark} mark */
@@ -264,7 +261,7 @@ async function mark(client, name, { run, own, left }) {
   await client.query(`COMMENT ON TABLE ${name} IS ${pg.escapeLiteral(markText({ run, own, left }))}`)
 }
 
-/** @param {number} rows */
+/** @param {number | string} rows */
 function rowsText(rows) {
-  return `${rows} row${rows === 1 ? '' : 's'}`
+  return `${rows} row${Number(rows) === 1 ? '' : 's'}`
 }

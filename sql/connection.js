@@ -41,7 +41,7 @@ export async function connect(url, { isBounded = true } = {}) {
   }
 }
 
-/** Ends the connection, which is cut if the server does not answer. @param {pg.Client} client */
+/** Ends the connection, cutting it if the server does not answer. @param {pg.Client} client */
 export async function end(client) {
   await within(END_TIMEOUT_MS, client.end()).catch(() => {})
   destroy(client)

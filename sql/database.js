@@ -99,11 +99,10 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
     const { url } = given ? explicitAddress(given, pg) : /** @type {Embedded} */ (embedded)
     const client = await connect(url)
     await client.query('SET default_transaction_read_only = on')
-    const close = async () => {
-      await end(client)
-      await embedded?.stop()
+    return {
+      query: async (text) => (await client.query(text)).rows,
+      close: () => end(client).finally(() => embedded?.stop()),
     }
-    return { query: async (text) => (await client.query(text)).rows, close }
   } catch (error) {
     await embedded?.stop()
     throw error
@@ -161,11 +160,9 @@ async function takeLock(client) {
 
 /** IF NOT EXISTS would need the right to create the schema even if it exists. @param {pg.Client} client */
 async function makeSchema(client) {
-  const { rows } = await client.query(
-    "SELECT to_regnamespace($1) IS NULL AS is_missing, current_setting('search_path') AS path",
-    [LAB_SCHEMA],
-  )
-  if (rows[0].is_missing && rows[0].path === LAB_SCHEMA) await client.query(`CREATE SCHEMA ${LAB_SCHEMA}`)
+  const look = "SELECT to_regnamespace($1) IS NULL AS is_missing, current_setting('search_path') AS path"
+  const [{ is_missing, path }] = (await client.query(look, [LAB_SCHEMA])).rows
+  if (is_missing && path === LAB_SCHEMA) await client.query(`CREATE SCHEMA ${LAB_SCHEMA}`)
   const [{ schema }] = (await client.query('SELECT current_schema() AS schema')).rows
   if (schema === LAB_SCHEMA) return
   throw new DatabaseError(

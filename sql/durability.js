@@ -16,7 +16,7 @@ const FACTS = `
 const IN_MEMORY = ['tmpfs', 'ramfs']
 
 /**
- * What a commit is worth, as a session of the API finds it: asked over a connection of the same role, with the same options.
+ * How durable a commit is for a session of the API: asked over a connection of the same role, with the same options.
  *
  * @param {Client} client
  * @param {string[]} tables
@@ -41,9 +41,8 @@ export async function durabilityOf(client, tables, folder) {
 /** @param {Durability} facts @returns {string[]} what makes a 201 worth less than it says */
 export function durabilityWarnings({ unlogged, triggers, file_system, ...settings }) {
   const names = /** @type {const} */ (['fsync', 'synchronous_commit', 'full_page_writes'])
-  const warnings = names
-    .filter((name) => settings[name] === 'off')
-    .map((name) => `Postgres has ${name} = off: a 201 may be lost in a crash`)
+  const off = names.filter((name) => settings[name] === 'off')
+  const warnings = off.map((name) => `Postgres has ${name} = off: a 201 may be lost in a crash`)
   if (unlogged) warnings.push('the table is UNLOGGED: a crash of Postgres empties it, and its commits cost less')
   if (triggers.length > 0) warnings.push(`the table has triggers, which each insert pays for: ${triggers.join(', ')}`)
   if (file_system && IN_MEMORY.includes(file_system)) {
@@ -54,13 +53,11 @@ export function durabilityWarnings({ unlogged, triggers, file_system, ...setting
 
 /** @param {string} folder @param {string} [mounts] as proc(5) has them @returns {string | null} null: this system does not say */
 export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
-  const found = mounts
-    .split('\n')
-    .map((line) => line.split(' '))
-    .filter(([, point]) => point && isWithin(folder, point.replace(/\\(\d{3})/g, octal)))
-    // Of mounts on one point the last one counts.
-    .reduce((best, mount) => (mount[1].length >= (best?.[1].length ?? 0) ? mount : best), /** @type {any} */ (null))
-  return found?.[2] ?? null
+  const all = mounts.split('\n').map((line) => line.split(' '))
+  const around = all.filter(([, point]) => point && isWithin(folder, point.replace(/\\(\d{3})/g, octal)))
+  // A stable sort: of several mounts on one point the last one counts.
+  const inner = around.sort(([, one], [, other]) => one.length - other.length).at(-1)
+  return inner?.[2] ?? null
 }
 
 /** A backend works in the data directory: if we see it there, it runs here. @param {number} pid @param {string | null} data_directory */
@@ -75,7 +72,7 @@ function fileSystemOfBackend(pid, data_directory) {
 
 /** @param {string} folder @param {string} point */
 function isWithin(folder, point) {
-  return folder === point || folder.startsWith(point === '/' ? '/' : path.join(point, '/'))
+  return folder === point || folder.startsWith(path.join(point, '/'))
 }
 
 /** @param {string} _ @param {string} digits */

@@ -66,7 +66,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
 /**
  * Makes what every start can copy: binaries that run, and a data folder that no server has used.
  *
- * @param {string} folder for the lifetime of the servers that are started from it
+ * @param {string} folder has to outlive the servers that are started from it
  * @returns {Promise<Initialised>}
  */
 export async function initialiseIn(folder) {
@@ -134,7 +134,7 @@ async function startIn(cluster, password) {
 
 /** @typedef {{ native: string, folder: string, settings: Record<string, string>, user: User }} Cluster */
 
-/** @param {Cluster} cluster */
+/** Tries again where another process took the port in between. @param {Cluster} cluster */
 async function startOnFreePort(cluster) {
   for (let attempt = 1; ; attempt++) {
     const port = await getPort({ host: '127.0.0.1' })
@@ -192,12 +192,10 @@ async function startPostmaster({ native, folder, settings, user }, port) {
  * @param {ChildProcess} child @param {string} data
  */
 async function untilReady(child, data) {
-  let failed = false
-  child.on('error', () => {
-    failed = true
-  })
+  // An error of spawn leaves it without a pid, and so not running.
+  child.on('error', () => {})
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; await pause(10)) {
-    if (failed || !isRunning(child)) return false
+    if (!isRunning(child)) return false
     const lines = (await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
     // A server that was killed has left its own file, which still says ready.
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true

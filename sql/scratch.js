@@ -13,8 +13,7 @@ const QUIT_TIMEOUT_MS = 5000
 const POLL_MS = 20
 
 /**
- * A temporary folder whose name says whose it is. The name is there from the first moment on, so that no other lab ever
- * meets a folder without an owner.
+ * A temporary folder whose name says, from its first moment on, which process owns it.
  *
  * @param {string} what such as "vegeta"
  * @param {string} [parent]
@@ -35,7 +34,8 @@ export function makeScratch(what, parent = os.tmpdir()) {
  */
 export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
   for (const parent of new Set(parents)) {
-    for (const name of namesIn(parent).filter(isOfDead)) {
+    const names = attempt(() => fs.readdirSync(parent), [])
+    for (const name of names.filter(isOfDead)) {
       const folder = path.join(parent, name)
       const found = fs.lstatSync(folder, { throwIfNoEntry: false })
       if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue
@@ -71,17 +71,12 @@ async function endPostgres(folder) {
 
 /** Process ids mean something only within one host and one namespace of processes, until it boots again. */
 function here() {
-  const namespace = linkOf('/proc/self/ns/pid')
-  return {
-    host: shortHash(`${os.hostname()} ${namespace}`),
-    boot: shortHash(textOf('/proc/sys/kernel/random/boot_id')),
-  }
+  const namespace = attempt(() => fs.readlinkSync('/proc/self/ns/pid'), '')
+  const boot = textOf('/proc/sys/kernel/random/boot_id')
+  return { host: shortHash(`${os.hostname()} ${namespace}`), boot: shortHash(boot) }
 }
 
-/**
- * @param {number} pid
- * @returns {string | null} null: there is no such process; '0': when it began is unknown
- */
+/** @param {number} pid @returns {string | null} null: there is no such process; '0': its start is unknown */
 function startOf(pid) {
   // Field 22 of proc(5), counted behind the name, which may hold anything.
   const fields = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
@@ -99,11 +94,7 @@ function startOf(pid) {
 /** @param {number} pid */
 function commandOf(pid) {
   if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`)
-  try {
-    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
-  } catch {
-    return ''
-  }
+  return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
 }
 
 /** @param {string} text */
@@ -111,29 +102,16 @@ function shortHash(text) {
   return createHash('sha256').update(text).digest('hex').slice(0, 6)
 }
 
-/** @param {string} folder */
-function namesIn(folder) {
-  try {
-    return fs.readdirSync(folder)
-  } catch {
-    return []
-  }
-}
-
-/** @param {string} file */
-function linkOf(file) {
-  try {
-    return fs.readlinkSync(file)
-  } catch {
-    return ''
-  }
-}
-
 /** @param {string} file @returns {string} empty where it cannot be read */
 export function textOf(file) {
+  return attempt(() => fs.readFileSync(file, 'utf8'), '')
+}
+
+/** @template T @param {() => T} read @param {T} otherwise if it throws */
+function attempt(read, otherwise) {
   try {
-    return fs.readFileSync(file, 'utf8')
+    return read()
   } catch {
-    return ''
+    return otherwise
   }
 }
