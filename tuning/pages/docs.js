@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS } from '../../api/settings.js'
 import { list, paragraph } from '../../load/report/blocks.js'
 import { markdownOf } from '../../load/report/markdown.js'
-import { settingsLine, whereAndWhen } from '../../load/run/old.js'
+import { conditionsOf, settingsText } from '../../load/run/conditions.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
-import { ablate } from '../experiments/ablate/ablate.js'
 import { budgetBlocks } from '../experiments/ablate/report.js'
 import { articleText } from '../experiments/article/tables.js'
 import { processTable, strategiesText } from '../experiments/balance/tables.js'
@@ -16,139 +15,126 @@ import { CHAPTERS, CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable, verdictsText } from '../experiments/playbook/tables.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, pageName } from '../workshop/pages.js'
-import { evidence, isKept, tableNamed } from './evidence.js'
+import { evidence } from './evidence.js'
 import { answerBlock } from './front.js'
-import { arithmeticTable, pgbouncerTable, poolsThatFit } from './more-cores.js'
+import { arithmeticText, pgbouncerTable } from './more-cores.js'
 
-/** @import { TrialRecord } from '../../load/run/trial.js' */
+/**
+ * @import { Block } from '../../load/report/blocks.js'
+ * @import { Evidence } from './evidence.js'
+ */
 
-const ENV_EXAMPLE = fileURLToPath(new URL('../../.env.example', import.meta.url))
-const README = fileURLToPath(new URL('../../README.md', import.meta.url))
-const EXPERIMENTS = fileURLToPath(new URL('../README.md', import.meta.url))
-const SCALING = fileURLToPath(new URL('../SCALING.md', import.meta.url))
-const PLAYBOOK = fileURLToPath(new URL('../PLAYBOOK.md', import.meta.url))
-const TEACHER = fileURLToPath(new URL('../workshop/TEACHER.md', import.meta.url))
-const EXERCISE_PAGES = new URL('../workshop/pages/', import.meta.url)
+/**
+ * What a page quotes of a committed run.
+ *
+ * @typedef {object} Quote
+ * @property {string} [run] folder of the run; by default the name of the block
+ * @property {(string | Part)[]} of the report: `answer`, or the name of a table; or made from the run
+ * @property {'conditions' | 'settings' | 'id' | 'nothing'} [below] by default the conditions of the run; settings: they too
+ *
+ * @typedef {(evidence: Evidence, folder: string) => Block[] | string} Part
+ */
+
+/** @type {Part} */
+const EVERY_TRIAL = (_, folder) => `[Every trial of it](evidence/${folder}/report.md).`
+
+/** @type {Part} */
+const verdicts = ({ records }) => verdictsText(records)
+
+/** @type {Quote} */
+const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL], below: 'settings' }
+
+/** @type {Quote} */
+const LOADS = { of: ['loads'], below: 'settings' }
+
+/** Each page, and what stands in it between `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => string)>>} */
+const PAGES = {
+  'README.md': { answer: answerBlock, settings: settingsTable },
+  'tuning/README.md': {
+    'sweep-batched': SWEEP,
+    'sweep-single': SWEEP,
+    faults: { of: [({ records }) => confusionTable(records)] },
+    bench: { of: [({ records }) => benchTables(records)] },
+    knobs: { run: 'playbook', of: [verdicts, ({ records }) => summaryTable(CLAIMS, records)] },
+    overload: LOADS,
+    'overload-far': LOADS,
+    ablate: {
+      of: [({ findings }) => [paragraph(findings.conclusions[0]), ...budgetBlocks(findings, 'cpu')]],
+      below: 'settings',
+    },
+    balance: {
+      of: [({ run, records }) => strategiesText(run, records), () => '[All of it](evidence/balance/report.md).'],
+      below: 'settings',
+    },
+  },
+  'tuning/SCALING.md': {
+    processes: { run: 'balance', of: [({ run, records }) => processTable(run.plan, records)], below: 'settings' },
+    pgbouncer: { of: [({ run, records }) => pgbouncerTable(run, records)], below: 'settings' },
+    arithmetic: () => arithmeticText(['sweep-batched', 'sweep-single'].map(evidence)),
+  },
+  'tuning/PLAYBOOK.md': {
+    verdicts: { run: 'playbook', of: [verdicts] },
+    little: { run: 'playbook', of: [({ records }) => littleTable(records)], below: 'nothing' },
+    article: { of: [({ run, records }) => articleText(run, records)] },
+    ...Object.fromEntries(Object.entries(CHAPTERS).map(([chapter, ids]) => [chapter, claimsOf(ids)])),
+  },
+  'tuning/workshop/TEACHER.md': { exercises: exercisesTable },
+}
 
 /**
  * `npm run docs`: writes what the pages quote from the committed evidence, so that no figure in them is typed by hand; the API's
  * settings; and the pages of the workshop, whose text stands in its exercises.
  *
- * @returns {Record<string, string>} files, and what has to be in them
+ * @returns {Record<string, string>} contents by file
  */
 export function pages() {
-  return {
-    [ENV_EXAMPLE]: envExample(),
-    [README]: pageOf(README, { answer: answerBlock, settings: settingsTable }),
-    [EXPERIMENTS]: pageOf(EXPERIMENTS, EXPERIMENTS_BLOCKS),
-    [SCALING]: pageOf(SCALING, SCALING_BLOCKS),
-    [PLAYBOOK]: pageOf(PLAYBOOK, PLAYBOOK_BLOCKS),
-    [TEACHER]: pageOf(TEACHER, { exercises: exercisesTable }),
-    ...exercisePages(),
-  }
-}
-
-export function writePages() {
-  for (const [file, page] of Object.entries(pages())) writeFileSync(file, page)
-}
-
-/** @param {string} file @param {Record<string, (name: string) => string>} blocks */
-function pageOf(file, blocks) {
-  const names = Object.entries(blocks)
-  return names.reduce((page, [name, block]) => withBlock(page, name, block(name)), readFileSync(file, 'utf8'))
-}
-
-/** Of the experiments: what stands between `<!-- name -->` and `<!-- /name -->`, from the run in the folder of that name. */
-const EXPERIMENTS_BLOCKS = {
-  'sweep-batched': sweepBlock,
-  'sweep-single': sweepBlock,
-  faults: faultsBlock,
-  bench: benchBlock,
-  knobs: knobsBlock,
-  overload: overloadBlock,
-  'overload-far': overloadBlock,
-  ablate: whenKept('npm run ablate', ablateText),
-  balance: whenKept('npm run balance', (run, records) => {
-    return `${strategiesText(run, records)}\n\n[All of it](evidence/balance/report.md).`
-  }),
-}
-
-const SCALING_BLOCKS = {
-  processes: whenKept('npm run balance', (run, records) => processTable(run.plan, records), 'balance'),
-  pgbouncer: whenKept('npm run tune -- --preset pgbouncer', pgbouncerTable),
-  arithmetic: arithmeticBlock,
-}
-
-/** Of PLAYBOOK.md: the claims of each of its chapters, and what belongs to all. */
-const PLAYBOOK_BLOCKS = {
-  verdicts: verdictsBlock,
-  little: () => littleTable(evidence('playbook').records),
-  article: articleBlock,
-  ...Object.fromEntries(Object.keys(CHAPTERS).map((chapter) => [chapter, claimsBlock])),
-}
-
-/** @param {any} run @param {TrialRecord[]} records */
-function ablateText(run, records) {
-  const findings = ablate.analyse(run.plan, records, run)
-  return markdownOf([paragraph(findings.conclusions[0]), ...budgetBlocks(/** @type {any} */ (findings), 'cpu')])
-}
-
-/** @returns {Record<string, string>} */
-function exercisePages() {
-  const pages = EXERCISES.map((exercise, i) => {
-    const file = fileURLToPath(new URL(pageName(exercise, i + 1), EXERCISE_PAGES))
-    return [file, exercisePage(exercise, i + 1)]
+  const quoting = Object.entries(PAGES).map(([name, blocks]) => {
+    const file = inRepository(name)
+    const texts = Object.entries(blocks).map(([block, quote]) => [block, textOf(block, quote)])
+    return [file, texts.reduce((page, [block, text]) => withBlock(page, block, text), readFileSync(file, 'utf8'))]
   })
-  return Object.fromEntries(pages)
-}
-
-function knobsBlock() {
-  const { run, records } = evidence('playbook')
-  return [verdictsText(records), summaryTable(CLAIMS, records), whereAndWhen(run)].join('\n\n')
-}
-
-function verdictsBlock() {
-  const { run, records } = evidence('playbook')
-  return [verdictsText(records), whereAndWhen(run)].join('\n\n')
-}
-
-/** @param {string} chapter */
-function claimsBlock(chapter) {
-  const { run, records } = evidence('playbook')
-  const claims = CLAIMS.filter(({ id }) => CHAPTERS[chapter].includes(id))
-  return [claimsTable(claims, records), `Run ${run.run_id}.`].join('\n\n')
+  const exercises = EXERCISES.map((exercise, i) => {
+    return [inRepository(`tuning/workshop/pages/${pageName(exercise, i + 1)}`), exercisePage(exercise, i + 1)]
+  })
+  return Object.fromEntries([[inRepository('.env.example'), envExample()], ...quoting, ...exercises])
 }
 
 /** @param {string} name */
-function articleBlock(name) {
-  const { run, records } = evidence(name)
-  return [articleText(run, records), whereAndWhen(run)].join('\n\n')
+function inRepository(name) {
+  return fileURLToPath(new URL(`../../${name}`, import.meta.url))
 }
 
-/** @param {string} name */
-function benchBlock(name) {
-  const { run, records } = evidence(name)
-  return [benchTables(records), whereAndWhen(run)].join('\n\n')
+/** @param {string[]} ids @returns {Quote} the claims of a chapter of the playbook */
+function claimsOf(ids) {
+  const claims = CLAIMS.filter(({ id }) => ids.includes(id))
+  return { run: 'playbook', of: [({ records }) => claimsTable(claims, records)], below: 'id' }
 }
 
-/** @param {string} name */
-function faultsBlock(name) {
-  const { run, records } = evidence(name)
-  return [confusionTable(records), whereAndWhen(run)].join('\n\n')
+/** @param {string} block @param {Quote | (() => string)} quote @returns {string} markdown */
+function textOf(block, quote) {
+  if (typeof quote === 'function') return quote()
+  const { run: folder = block, of, below = 'conditions' } = quote
+  const found = evidence(folder)
+  const parts = of.map((part) => (typeof part === 'string' ? [named(found.report, part)] : part(found, folder)))
+  const texts = parts.map((part) => (typeof part === 'string' ? part : markdownOf(part)))
+  return [...texts, ...belowOf(found, below).map((one) => markdownOf([one]))].join('\n\n')
 }
 
-/** @param {string} name */
-function overloadBlock(name) {
-  const { run, records } = evidence(name)
-  return [tableNamed('loads', name), [settingsLine(records), whereAndWhen(run)].join('\n')].join('\n\n')
+/** @param {Block[]} report @param {string} name */
+function named(report, name) {
+  const found = report.find((block) =>
+    name === 'answer' ? block.kind === name : 'name' in block && block.name === name,
+  )
+  if (!found) throw new Error(`expected a table "${name}" in the report`)
+  return found
 }
 
-/** @param {string} name folder of a sweep */
-function sweepBlock(name) {
-  const { run, records } = evidence(name)
-  const conditions = [settingsLine(records), whereAndWhen(run)].join('\n')
-  const trials = `[Every trial of it](evidence/${name}/report.md).`
-  return [markdownOf([list(sweepItems({ ...run, records }))]), trials, conditions].join('\n\n')
+/** @param {Evidence} evidence @param {Quote['below']} below @returns {Block[]} */
+function belowOf({ run, records }, below) {
+  if (below === 'nothing') return []
+  if (below === 'id') return [paragraph(`Run ${run.run_id}.`)]
+  const settings = below === 'settings' && settingsText(records)
+  return [list([...(settings ? [settings] : []), ...conditionsOf(run)])]
 }
 
 function envExample() {
@@ -167,28 +153,6 @@ function settingsTable() {
   return ['| setting | default | value | what it is |', '| --- | --- | --- | --- |', ...rows].join('\n')
 }
 
-function arithmeticBlock() {
-  const runs = ['sweep-batched', 'sweep-single'].map(evidence)
-  const tables = runs.map(({ run, records }) => arithmeticTable(run, records))
-  return [...tables, poolsThatFit(runs[0].records)].join('\n\n')
-}
-
-/**
- * @param {string} command that measures it
- * @param {(run: any, records: TrialRecord[]) => string} text
- * @param {string} [folder] of the run, where it has another name
- * @returns {(name: string) => string}
- */
-function whenKept(command, text, folder) {
-  return (block) => {
-    const name = folder ?? block
-    if (!isKept(name)) return `No run of it is kept yet; \`${command}\` measures it.`
-    const { run, records } = evidence(name)
-    const conditions = [settingsLine(records), whereAndWhen(run)].filter(Boolean).join('\n')
-    return [text(run, records), conditions].join('\n\n')
-  }
-}
-
 /** Puts text between `<!-- name -->` and `<!-- /name -->`. @param {string} page @param {string} name @param {string} text */
 function withBlock(page, name, text) {
   const [start, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
@@ -198,4 +162,6 @@ function withBlock(page, name, text) {
   return `${before}${start}\n\n${text}\n\n${end}${after}`
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) writePages()
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [file, page] of Object.entries(pages())) writeFileSync(file, page)
+}

@@ -1,6 +1,7 @@
-import { markdownTable } from 'markdown-table'
+import { list, paragraph, table } from '../../load/report/blocks.js'
 import { milliseconds, ratesText } from '../../load/report/format.js'
-import { whereAndWhen } from '../../load/run/old.js'
+import { markdownOf } from '../../load/report/markdown.js'
+import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear, LOW_CONFIDENCE, nearCapacity } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
@@ -17,12 +18,13 @@ export function answerBlock() {
     `A request costs ${costText(batched)} of its CPU.`,
     `With a statement per request the same API takes ${ratesText(single.run.capacity)}, and what stops it: ${isText(single)}.`,
   ].join(' ')
-  return [
-    sentence,
+  const report = [
+    paragraph(sentence),
     figuresTable(batched, single),
-    pictureText('sweep-batched', batched),
-    whereAndWhen(batched.run),
-  ].join('\n\n')
+    paragraph(pictureText('sweep-batched', batched)),
+    list(conditionsOf(batched.run)),
+  ]
+  return markdownOf(report)
 }
 
 /** @param {Sweep} batched @param {Sweep} single */
@@ -32,8 +34,8 @@ function figuresTable(batched, single) {
     of(batched),
     of(single),
   ]
-  return markdownTable([
-    ['', '`batched`, the default: requests share a statement', '`single`: a statement per request'],
+  const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
+  const rows = [
     row('durable requests', ({ run }) => ratesText(run.capacity)),
     row('p99 at the lower of these rates', (sweep) =>
       milliseconds(atLower(sweep, ({ traffic }) => traffic.latency_ms?.p99)),
@@ -45,7 +47,8 @@ function figuresTable(batched, single) {
     row('what to turn next', ({ run }) => RESOURCES[run.limit.resource].turn),
     row('how sure', ({ run }) => sureText(run.capacity)),
     row('every trial', ({ run }) => `[report](tuning/evidence/${folderOf(run, batched)}/report.md)`),
-  ])
+  ]
+  return table(head, rows, { align: ['l', 'l', 'l'] })
 }
 
 /** @param {{ trials: number, confidence: number }} capacity */

@@ -63,13 +63,13 @@ export function pgbouncerTable({ plan, not_applied = [] }, records) {
   return [about, table(head, rows), reasons.join('\n')].filter(Boolean).join('\n\n')
 }
 
-/**
- * What a multiple of a measured capacity would take, if nothing but cores counted.
- *
- * @param {{ capacity: { low_rps: number } }} run of a sweep
- * @param {Records} records
- * @returns {string}
- */
+/** What a multiple of a measured capacity would take, if nothing but cores counted. @param {{ run: any, records: Records }[]} sweeps */
+export function arithmeticText(sweeps) {
+  const tables = sweeps.map(({ run, records }) => arithmeticTable(run, records))
+  return [...tables, poolsThatFit(sweeps[0].records)].join('\n\n')
+}
+
+/** @param {{ capacity: { low_rps: number } }} run of a sweep @param {Records} records */
 export function arithmeticTable({ capacity }, records) {
   const passed = records.filter(({ outcome, load }) => {
     return outcome.verdict === 'pass' && load.loop === 'open' && Number(load.rate_rps) <= capacity.low_rps
@@ -90,7 +90,7 @@ export function arithmeticTable({ capacity }, records) {
 }
 
 /** How many pools one Postgres has room for. @param {Records} records of a sweep */
-export function poolsThatFit([first]) {
+function poolsThatFit([first]) {
   const max = Number(first.probes.postgres.connections_max)
   const most = Math.floor((max - RESERVED) / Number(first.settings.POOL_MAX))
   return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements (BATCH_SLOTS).`
