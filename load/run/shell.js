@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
-import { readEnvironment } from '../command/environment.js'
+import { readEnvironment, withDatabase } from '../command/environment.js'
 import { RemoteError, ServiceEnded } from '../command/errors.js'
 import { helpText, UsageError } from '../command/flags.js'
 import { terminalText } from '../report/old/terminal.js'
@@ -112,7 +112,8 @@ export function verbOf(experiment) {
       const { plan, results, run } = begun
       for (const text of warnings) io.progress.note(`warning: ${text}`)
       if (size) io.progress.note(size(plan))
-      await prepare?.(plan, { results, runId: run.run_id }, io).catch((error) => {
+      const environment = withDatabase(io.environment, begun.databaseUrl)
+      await prepare?.(plan, { results, runId: run.run_id }, { ...io, environment }).catch((error) => {
         results.releaseUnused()
         throw error
       })

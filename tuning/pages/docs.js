@@ -10,7 +10,6 @@ import { budgetBlocks } from '../experiments/ablate/report.js'
 import { articleText } from '../experiments/article/tables.js'
 import { processTable, strategiesText } from '../experiments/balance/tables.js'
 import { benchTables } from '../experiments/bench/tables.js'
-import { confusionTable } from '../experiments/faults/table.js'
 import { CHAPTERS, CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable, verdictsText } from '../experiments/playbook/tables.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
@@ -53,7 +52,7 @@ const PAGES = {
   'tuning/README.md': {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,
-    faults: { of: [({ records }) => confusionTable(records)] },
+    faults: { of: ['named', 'answer'] },
     bench: { of: [({ records }) => benchTables(records)] },
     knobs: { run: 'playbook', of: [verdicts, ({ records }) => summaryTable(CLAIMS, records)] },
     overload: LOADS,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { namespaceProblem } from '../../../tuning/experiments/faults/inside.js'
+import { namespaceProblem } from '../../../tuning/experiments/faults/namespace.js'
 import { rows } from '../../support/database.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
@@ -11,8 +11,8 @@ t.test('faults: what is planted is named, its limit is relaxed, and nothing of i
   const { url } = await newDatabase(t)
   const flags = ['--only', 'few-files,generator-few-files', '--duration', '1s']
   const { out, run, stdout } = await smoke(t, 'faults', flags, { databaseUrl: url })
-  t.match(stdout, /2 of 2 named right/)
-  t.match(readFileSync(`${out}/report.md`, 'utf8'), /few-files .*: NOFILE=1024/, 'and the limit was relaxed')
+  t.match(stdout, '2 of 2 planted faults were named right.')
+  t.match(readFileSync(`${out}/report.md`, 'utf8'), /\| few-files .*: NOFILE=1024/, 'and the limit was relaxed')
   t.equal(run.problem, null)
   const [{ triggers }] = await rows(
     url,

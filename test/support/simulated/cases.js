@@ -1,3 +1,4 @@
+import { cellName } from '../../../load/report/format.js'
 import { ablate } from '../../../tuning/experiments/ablate/ablate.js'
 import { balance } from '../../../tuning/experiments/balance/balance.js'
 import { bench } from '../../../tuning/experiments/bench/bench.js'
@@ -38,11 +39,11 @@ const STAGES = { stages: ['log', 'database'], slow_us: {}, rate_rps: 3000 }
 /** As balance plans it for trials of 8 s. */
 const FAILS = { failing: { from_s: 1.6, to_s: 4 } }
 
-/** A fault is a cell; what it sets is read back. */
+/** What a cell of a fault sets is read back. */
 const FAULTY =
   /** @type {Record<string, { capacity_rps: number, limit: 'api-cpu' | 'pool-size', POOL_MAX: number }>} */ ({
     'pool-of-one': { capacity_rps: 190, limit: 'pool-size', POOL_MAX: 1 },
-    'pool-of-one with POOL_MAX=4': { capacity_rps: 760, limit: 'pool-size', POOL_MAX: 4 },
+    'pool-of-one POOL_MAX=4': { capacity_rps: 760, limit: 'pool-size', POOL_MAX: 4 },
     'spinning-handler': { capacity_rps: 900, limit: 'api-cpu', POOL_MAX: Number(API_DEFAULTS.POOL_MAX) },
   })
 
@@ -124,20 +125,20 @@ const CASES = [
     name: 'faults: a pool of one is named and confirmed, and so is a full core',
     verb: faults,
     argv: ['--only', 'pool-of-one,spinning-handler'],
-    serve: createService(({ cell }) => FAULTY[String(cell)]),
-    lab: { settings: (cell) => ({ POOL_MAX: FAULTY[String(cell)].POOL_MAX }) },
+    serve: createService(({ cell }) => FAULTY[cellName(cell)]),
+    lab: { settings: (cell) => ({ POOL_MAX: FAULTY[cellName(cell)].POOL_MAX }) },
     pictures: ['named'],
     holds: (t, { records, stdout }) => {
       t.strictSame(
         records.map(({ cell, limit }) => [cell, limit.resource]),
         [
-          ['spinning-handler', 'api-cpu'],
-          ['pool-of-one', 'pool-size'],
-          ['pool-of-one with POOL_MAX=4', 'none-reached'],
+          [{ fault: 'spinning-handler' }, 'api-cpu'],
+          [{ fault: 'pool-of-one' }, 'pool-size'],
+          [{ fault: 'pool-of-one', POOL_MAX: 4 }, 'none-reached'],
         ],
       )
       t.match(stdout, 'yes: POOL_MAX=4')
-      t.match(stdout, '2 of 2 named right.')
+      t.match(stdout, '2 of 2 planted faults were named right.')
     },
   },
   {

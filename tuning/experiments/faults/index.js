@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url'
-import { takeConnections } from './connections.js'
-import { front } from './front.js'
-import { holdLock } from './lock.js'
 import { crowdApi, squeezeGenerator } from './neighbours.js'
-import { trigger } from './trigger.js'
+import { holdLock, takeConnections, trigger } from './postgres.js'
+
+/** @import { Cell } from '../../../load/run/experiment.js' */
 
 /**
  * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. At the load
@@ -14,12 +12,13 @@ import { trigger } from './trigger.js'
  * @property {string} resource what the diagnosis has to name
  * @property {string} about one line
  * @property {Record<string, string>} [settings] environment of the API
- * @property {string[]} [nodeFlags] of the API, behind its own
+ * @property {string[]} [nodeFlags] of the API, after its own
+ * @property {string} [preload] of the API, in preload.js
  * @property {number} [nofile] soft and hard limit of open files of the API
  * @property {FaultLoad} load open loop
- * @property {boolean} [namespace] all of it has to run in what `withFewPorts` of namespace.js makes
+ * @property {boolean} [namespace] API, Postgres and lab have to run in a network namespace of their own
  * @property {Plant} [plant]
- * @property {Front} [front]
+ * @property {string} [proxy] in front of the API, in proxy.js
  * @property {boolean} [here] it can be made, or seen, only where the API runs on this machine
  *
  * @typedef {object} FaultLoad
@@ -28,17 +27,11 @@ import { trigger } from './trigger.js'
  * @property {boolean} [fresh_connections] a new connection for every request
  * @property {number} [nofile] soft and hard limit of open files of the generator
  *
- * @typedef {(place: FaultPlace) => Promise<() => Promise<void>>} Plant makes it when all is up and the table is empty,
- *   before the warm-up; what it gives removes it. Nothing of it outlives us, whatever ends us
- * @typedef {(targetUrl: string) => Promise<{ url: string, stop: () => Promise<void> }>} Front puts something in front of
- *   the API
+ * @typedef {(place: FaultPlace) => Promise<() => Promise<void>>} Plant makes the fault when all is up and the table is empty,
+ *   before the warm-up; resolves with what removes it. Nothing of it outlives us, whatever ends us
  *
- * @typedef {object} FaultPlace
- * @property {string} databaseUrl
- * @property {Place} api
- * @property {Place} generator
- *
- * @typedef {{ pid: number, cores: string | null }} Place cores: null where nothing is pinned
+ * @typedef {{ databaseUrl: string, api: Process, generator: Process }} FaultPlace
+ * @typedef {{ pid: number, cores: string | null }} Process cores: null where nothing is pinned
  */
 
 /** V8 reports neither the small steps in which it marks nor what its helper threads do; here it stops, and marks at once. */
@@ -50,7 +43,7 @@ export const FAULTS = [
     name: 'spinning-handler',
     resource: 'api-cpu',
     about: 'each POST burns 1 ms of the API core more',
-    nodeFlags: preload('preload-spin.js'),
+    preload: 'spin',
     load: { rate_rps: 2000 },
   },
   {
@@ -58,7 +51,7 @@ export const FAULTS = [
     resource: 'api-blocked',
     about: 'passwords are hashed on the event loop',
     settings: { PASSWORD_STORAGE: 'scrypt' },
-    nodeFlags: preload('preload-sync-scrypt.js'),
+    preload: 'sync-scrypt',
     load: { rate_rps: 12 },
   },
   {
@@ -72,7 +65,8 @@ export const FAULTS = [
     name: 'small-heap',
     resource: 'api-gc',
     about: 'a cache fills most of a small heap, and requests leave garbage in the rest',
-    nodeFlags: [...SMALL_HEAP, ...preload('preload-small-heap.js')],
+    nodeFlags: SMALL_HEAP,
+    preload: 'small-heap',
     load: { rate_rps: 1400 },
   },
   {
@@ -88,7 +82,7 @@ export const FAULTS = [
     resource: 'pool-timeout',
     about: 'nobody waits longer than 5 ms for a database connection, and one statement in ten takes 40 ms',
     settings: { POOL_MAX: '2', POOL_CONNECT_TIMEOUT_MS: '5', INSERT_MODE: 'prepared' },
-    nodeFlags: preload('preload-patient-connect.js'),
+    preload: 'patient-connect',
     load: { rate_rps: 150 },
     plant: trigger('uneven-statement.sql'),
   },
@@ -142,7 +136,7 @@ export const FAULTS = [
     resource: 'keep-alive-race',
     about: 'idle client connections are closed after 1 ms',
     settings: { KEEP_ALIVE_TIMEOUT_MS: '1' },
-    nodeFlags: preload('preload-exact-keep-alive.js'),
+    preload: 'exact-keep-alive',
     load: { rate_rps: 2000, connections: 16 },
   },
   {
@@ -150,14 +144,14 @@ export const FAULTS = [
     resource: 'rate-limit',
     about: 'a proxy answers 429 to what exceeds 400/s',
     load: { rate_rps: 1000 },
-    front: front('proxy-limiter.js'),
+    proxy: 'limiter',
   },
   {
     name: 'long-line',
     resource: 'network',
     about: 'a proxy passes on after 150 ms, now and then after 1 s more, seldom never',
     load: { rate_rps: 200, connections: 300 },
-    front: front('proxy-far.js'),
+    proxy: 'far',
   },
   {
     name: 'squeezed-generator',
@@ -197,7 +191,15 @@ export const FAULTS = [
   },
 ]
 
-/** @param {string} file */
-function preload(file) {
-  return ['--import', fileURLToPath(new URL(file, import.meta.url))]
+/** @param {string} name @returns {Fault} */
+export function faultNamed(name) {
+  const fault = FAULTS.find((one) => one.name === name)
+  if (!fault) throw new Error(`expected the name of a fault, got ${name}`)
+  return fault
+}
+
+/** The limit that is relaxed in a cell. @param {Cell | null} cell @returns {Cell | null} null: the fault alone is planted */
+export function notchOf(cell) {
+  const { fault, ...notch } = cell ?? {}
+  return Object.keys(notch).length > 0 ? notch : null
 }

@@ -1,41 +1,79 @@
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Results } from '../../../load/run/results.js'
+import { startChild } from '../../../load/system/processes.js'
 import { leashed } from '../../../sql/leash.js'
+import { makeScratch } from '../../../sql/scratch.js'
 
-/** Of which each connection to the same address takes one. */
+/**
+ * @import { Io } from '../../../load/run/runner.js'
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ */
+
+const CLI = fileURLToPath(new URL('../../cli.js', import.meta.url))
+const STOP_GRACE_MS = 3000
+
+/** Each connection to the same address takes one. */
 const PORTS = '40000 40063'
 
 /** Loopback alone, and few ports. */
-const SET_UP = ['ip link set lo up', `echo "${PORTS}" > /proc/sys/net/ipv4/ip_local_port_range`, 'exec "$@"'].join(
-  ' && ',
-)
+const SET_UP = `ip link set lo up && echo "${PORTS}" > /proc/sys/net/ipv4/ip_local_port_range && exec "$@"`
 
-/** Inside, Postgres runs as whom it runs outside. */
-const asOneself = () => [
-  'unshare',
-  '--user',
-  `--map-user=${process.getuid?.()}`,
-  `--map-group=${process.getgid?.()}`,
-  '--',
-]
+/** @returns {string | null} why this machine cannot make a network namespace; null: it can */
+export function namespaceProblem() {
+  const [program, ...args] = withFewPorts(['true'])
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
+  return status === 0 ? null : `no network namespace of its own: ${error?.message ?? stderr.trim()}`
+}
 
 /**
- * Puts a command into a network namespace of its own, with few ports. It goes with its last process.
+ * Puts a command into a network namespace of its own, with few ports. The namespace ends with its last process.
  *
  * @param {string[]} command program and arguments
  * @returns {string[]} program and arguments; fails where this user may make no namespace
  */
-export function withFewPorts(command) {
-  const isRoot = process.getuid?.() === 0
-  // A new user namespace takes the leash off that the command may have been put on.
-  const inner = isRoot ? command : [...asOneself(), ...leashed(command, { signal: 'KILL' })]
-  return [
-    'unshare',
-    ...(isRoot ? [] : ['--user', '--map-root-user']),
-    '--net',
-    '--',
-    'sh',
-    '-c',
-    SET_UP,
-    'sh',
-    ...inner,
-  ]
+function withFewPorts(command) {
+  const setUp = ['--net', '--', 'sh', '-c', SET_UP, 'sh']
+  if (process.getuid?.() === 0) return ['unshare', ...setUp, ...command]
+  // Inside, Postgres runs as the same user as outside.
+  const self = ['--user', `--map-user=${process.getuid?.()}`, `--map-group=${process.getgid?.()}`]
+  // A new user namespace takes off the leash that the command may have been put on.
+  const inner = ['unshare', ...self, '--', ...leashed(command, { signal: 'KILL' })]
+  return ['unshare', '--user', '--map-root-user', ...setUp, ...inner]
+}
+
+/**
+ * Runs faults in a network namespace with few ports, Postgres included, by starting this program once more.
+ *
+ * @param {string[]} names
+ * @param {{ repeats: number, duration_s: number, mix: { seed: number } }} plan
+ * @param {Io} io
+ * @returns {Promise<TrialRecord[]>}
+ */
+export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {
+  const folder = makeScratch('faults')
+  const out = path.join(folder, 'run')
+  const flags = ['--inside', '--only', names.join(','), '--repeats', String(repeats), '--duration', `${duration_s}s`]
+  const command = withFewPorts([process.execPath, CLI, 'faults', ...flags, '--seed', String(mix.seed), '--out', out])
+  progress.note(`${names.join(', ')}: in a network namespace of its own …`)
+  // Its Postgres has to be inside, too.
+  const env = { ...environment.forApi, DATABASE_URL: '' }
+  const log = fs.openSync(path.join(folder, 'log'), 'a')
+  const { exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', log, log] })
+  fs.closeSync(log)
+  const abort = () => stop(STOP_GRACE_MS)
+  signal.addEventListener('abort', abort)
+  try {
+    await exited
+    signal.throwIfAborted()
+    const records = new Results(out).readTrials()
+    if (records.length > 0) return records
+    throw new Error(`nothing was measured inside: ${fs.readFileSync(path.join(folder, 'log'), 'utf8').trim()}`)
+  } finally {
+    signal.removeEventListener('abort', abort)
+    await stop(STOP_GRACE_MS)
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
 }

@@ -7,25 +7,25 @@ import { startChild } from '../../../load/system/processes.js'
 const BUSY = ['sh', '-c', 'while :; do :; done']
 const STOP_GRACE_MS = 100
 
-/** Of the scheduler, the least weight there is: 15 where others have 1024 (sched_prio_to_weight, kernel/sched/core.c). */
+/** The scheduler's least weight: 15 where others have 1024 (sched_prio_to_weight, kernel/sched/core.c). */
 const LEAST_NICE = '19'
 
-/** So many, and the API is left with one fifth of its core. */
+/** They leave the API a fifth of its core. */
 const NEIGHBOURS = 4
 
 /** @type {Plant} */
 export const crowdApi = crowd(NEIGHBOURS)
 
 /**
- * Programs that want the API's core for themselves.
+ * Programs that compete for the API's core.
  *
  * @param {number} count
- * @param {{ nice?: string | null }} [options] their priority; null: as everybody's
+ * @param {{ nice?: string | null }} [options] their priority; null: the usual one
  * @returns {Plant}
  */
 export function crowd(count, { nice = null } = {}) {
   return async ({ api: { cores } }) => {
-    // Each a session of its own, since the scheduler shares out by session (sched(7), autogroup).
+    // Each has a session of its own, since the scheduler shares out by session (sched(7), autogroup).
     const neighbours = Array.from({ length: count }, () => startBusy(cores))
     if (nice !== null) for (const { child } of neighbours) renice(Number(child.pid), nice)
     return async () => {
@@ -35,8 +35,8 @@ export function crowd(count, { nice = null } = {}) {
 }
 
 /**
- * The generator as the last in the queue for its core, and somebody who always stands in it. Everybody else there,
- * Postgres above all, stands in front of the generator and shares with one neighbour only.
+ * The generator has the lowest priority on its core, where one neighbour is always busy. Everything else there, above all
+ * Postgres, goes before the generator and shares the core with that neighbour only.
  *
  * @type {Plant}
  */
@@ -50,11 +50,9 @@ export async function squeezeGenerator({ generator: { pid, cores } }) {
 function renice(pid, nice) {
   os.setPriority(pid, Number(nice))
   try {
-    // With autogroups, the weight that counts between sessions.
+    // With autogroups, this is the weight that counts between sessions; without them, the process's own does.
     writeFileSync(`/proc/${pid}/autogroup`, nice)
-  } catch {
-    // Without them, that of the process.
-  }
+  } catch {}
 }
 
 /** @param {string | null} cores */

@@ -1,32 +1,29 @@
-import fs from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
+import { Results } from '../../../../load/run/results.js'
 import { limitOf, limitOfRun } from '../../../../load/verdict/limit.js'
+import { faults } from '../../../../tuning/experiments/faults/faults.js'
+import { plantedTrial, trialsOf } from '../../../../tuning/experiments/faults/findings.js'
 import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
-import { plantedTrial } from '../../../../tuning/experiments/faults/table.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /** Records of real faults, kept from a run of `npm run faults`. */
-const KEPT = new URL('../../../../tuning/evidence/faults/trials.ndjson', import.meta.url)
-const kept = fs
-  .readFileSync(KEPT, 'utf8')
-  .split('\n')
-  .filter(Boolean)
-  .map((line) => JSON.parse(line))
+const KEPT = new URL('../../../../tuning/evidence/faults', import.meta.url)
+const kept = Results.read(fileURLToPath(KEPT)).readTrials(faults.older)
 
-/** @param {string} cell */
-function recordOf(cell) {
-  return structuredClone(kept.findLast((record) => record.cell === cell))
+/** The last trial of a fault as it was planted. @param {string} name @returns {any} */
+function recordOf(name) {
+  return structuredClone(kept.findLast(({ cell }) => isDeepStrictEqual(cell, { fault: name })))
 }
 
 t.test('a real fault is named from its record', async (t) => {
   for (const { name, resource } of FAULTS) {
-    const blocks = [...new Set(kept.map(({ experiment }) => experiment))]
+    const blocks = [...new Set(kept.map(({ at }) => at.block))]
     t.ok(blocks.length >= 3, 'from three runs in a row')
     for (const block of blocks) {
-      const record = plantedTrial(
-        kept.filter(({ cell, experiment }) => cell?.split(' ')[0] === name && experiment === block),
-      )
+      const record = plantedTrial(trialsOf(kept, block, name))
       if (!record) return t.fail(`${name} was kept`)
       const { evidence, ...limit } = limitOf(record, SLO)
       t.equal(limit.resource, resource, `${name}: ${evidence.join('; ')}`)

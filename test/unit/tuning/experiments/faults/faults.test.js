@@ -1,7 +1,7 @@
 import t from 'tap'
 import { DETECTORS } from '../../../../../load/verdict/detectors/index.js'
+import { analyse, plantedTrial, report } from '../../../../../tuning/experiments/faults/findings.js'
 import { FAULTS } from '../../../../../tuning/experiments/faults/index.js'
-import { confusionTable, plantedTrial, problemOf } from '../../../../../tuning/experiments/faults/table.js'
 
 /** Resources without a planted fault, and why. */
 const UNPLANTED = {
@@ -16,36 +16,44 @@ t.test('each resource that the diagnosis can name has one planted fault, or a re
   t.equal(new Set(FAULTS.map(({ name }) => name)).size, FAULTS.length)
 })
 
-t.test('the table says what was planted, what was named, and whether relaxing it helped', async (t) => {
-  const record = (/** @type {string} */ cell, /** @type {string} */ resource, verdict = 'fail') => {
-    const limit = { resource, runner_up: null, evidence: ['why'], runner_up_evidence: [], confirmed: null }
-    return /** @type {any} */ ({
-      cell,
-      experiment: 'faults/0',
-      limit,
-      outcome: { verdict },
-      traffic: { goodput_rps: 1 },
-    })
-  }
-  const records = [
-    record('pool-of-one', 'pool-size'),
-    record('pool-of-one with POOL_MAX=4', 'none-reached', 'pass'),
-    record('limiter', 'network'),
-  ]
-  const table = confusionTable(records)
-  t.match(table, /\| pool-of-one \| pool-size +\| pool-size +\| – +\| yes: POOL_MAX=4 \| 1 of 1 \|/)
-  t.match(table, /\| limiter +\| rate-limit \| network +\|.*\| 0 of 1 \|/)
-  t.match(table, /1 of 2 named right/)
-  t.match(
-    problemOf({ repeats: 1, faults: ['pool-of-one', 'limiter'] }, records),
-    'limiter: expected rate-limit, got network',
+/** @param {Record<string, any>} cell @param {string} resource that was named @returns {any} */
+function record(cell, resource, verdict = 'fail') {
+  const limit = { resource, runner_up: null, evidence: ['why'], runner_up_evidence: [], confirmed: null }
+  return { at: { block: 0 }, cell, limit, outcome: { verdict }, traffic: { goodput_rps: 1 } }
+}
+
+const RECORDS = [
+  record({ fault: 'pool-of-one' }, 'pool-size'),
+  record({ fault: 'pool-of-one', POOL_MAX: 4 }, 'none-reached', 'pass'),
+  record({ fault: 'limiter' }, 'network'),
+]
+
+/** @param {string[]} faults */
+const planOf = (faults, repeats = 1) => ({ repeats, faults, skipped: null })
+
+t.test('findings say what was planted, what was named, and whether relaxing it helped', async (t) => {
+  const findings = analyse(planOf(['pool-of-one', 'limiter']), RECORDS)
+  t.match(findings, { problem: 'limiter: expected rate-limit, got network', tried: 2, right: 1 })
+  t.strictSame(
+    findings.found.map(({ fault, cases: [{ isRight, notch, helped }] }) => ({ fault, isRight, notch, helped })),
+    [
+      { fault: 'pool-of-one', isRight: true, notch: { POOL_MAX: 4 }, helped: true },
+      { fault: 'limiter', isRight: false, notch: null, helped: false },
+    ],
   )
-  t.equal(problemOf({ repeats: 1, faults: ['pool-of-one'] }, records.slice(0, 2)), null)
-  const noisy = record('limiter', 'machine-noise', 'invalid')
+  t.strictSame(report(findings).find((block) => block.kind === 'table')?.rows, [
+    ['pool-of-one', 'pool-size', 'pool-size', '–', 'yes: POOL_MAX=4', '1 of 1'],
+    ['limiter', 'rate-limit', 'network', '–', '–', '0 of 1'],
+  ])
+  t.equal(analyse(planOf(['pool-of-one']), RECORDS.slice(0, 2)).problem, null)
+  t.equal(analyse(planOf(['pool-of-one'], 2), RECORDS.slice(0, 2)).problem, '1 of 2 faults were tried')
+})
+
+t.test('an invalid trial is repeated, unless that is what was planted', async (t) => {
+  const noisy = record({ fault: 'limiter' }, 'machine-noise', 'invalid')
   t.equal(plantedTrial([noisy]), undefined, 'what a neighbour spoiled is repeated')
-  t.equal(plantedTrial([noisy, records[2]]), records[2])
-  t.equal(plantedTrial([noisy, noisy, noisy]), noisy, 'three times at the most')
-  const crowd = record('noisy-neighbours', 'machine-noise', 'invalid')
+  t.equal(plantedTrial([noisy, RECORDS[2]]), RECORDS[2])
+  t.equal(plantedTrial([noisy, noisy, noisy]), noisy, 'three times at most')
+  const crowd = record({ fault: 'noisy-neighbours' }, 'machine-noise', 'invalid')
   t.equal(plantedTrial([crowd]), crowd, 'unless the neighbour is what was planted')
-  t.match(problemOf({ repeats: 2, faults: ['pool-of-one'] }, records.slice(0, 2)), '1 of 2 faults were tried')
 })

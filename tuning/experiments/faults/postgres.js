@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openSession } from '../../knobs/session.js'
+
+/**
+ * @import { Plant } from './index.js'
+ * @import { Client } from 'pg'
+ */
+
+/**
+ * A trigger on `users`.
+ *
+ * @param {string} file under sql/: creates pg_temp.redline_fault() and the trigger that calls it
+ * @returns {Plant}
+ */
+export function trigger(file) {
+  const statements = readFileSync(new URL(`sql/${file}`, import.meta.url), 'utf8')
+  return async ({ databaseUrl }) => {
+    const session = await openSession(databaseUrl)
+    try {
+      await session.query(statements)
+    } catch (error) {
+      await session.end()
+      throw error
+    }
+    return async () => {
+      // The end of the session would drop it too, but at an unknown time.
+      await session.query('DROP FUNCTION pg_temp.redline_fault CASCADE').finally(() => session.end())
+    }
+  }
+}
+
+/** The table is locked for a share of the time; in between, whoever waits gets through, so that the lab can count the rows. */
+const HELD_S = 0.4
+const FREE_MS = 100
+
+const HOLD = `BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(${HELD_S}); COMMIT`
+
+/** A session that locks the table most of the time. @type {Plant} */
+export async function holdLock({ databaseUrl }) {
+  const session = await openSession(databaseUrl)
+  let held = true
+  const holding = hold()
+  holding.catch(() => {})
+  return async () => {
+    held = false
+    await holding.finally(() => session.end())
+  }
+
+  async function hold() {
+    while (held) {
+      await session.query(HOLD)
+      await pause(FREE_MS)
+    }
+  }
+}
+
+/** SQLSTATE too_many_connections (Postgres manual, appendix A). */
+const TOO_MANY = '53300'
+
+/** Each connection is a process of Postgres. */
+const MAX_SESSIONS = 2000
+
+/** Takes every connection that Postgres has left for this user. @type {Plant} */
+export async function takeConnections({ databaseUrl }) {
+  /** @type {Client[]} */
+  const taken = []
+  const giveBack = async () => {
+    await Promise.all(taken.map((session) => session.end()))
+  }
+  try {
+    while (taken.length < MAX_SESSIONS) taken.push(await openSession(databaseUrl))
+  } catch (error) {
+    if (/** @type {any} */ (error).code === TOO_MANY) return giveBack
+    await giveBack()
+    throw error
+  }
+  await giveBack()
+  throw new Error(`expected Postgres to refuse a connection at ${MAX_SESSIONS} or fewer, it took them all`)
+}

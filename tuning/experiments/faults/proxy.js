@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+
+/**
+ * A proxy in front of the API, in a process of its own: `proxy.js KIND URL`. Sends { url } when it listens.
+ *
+ * @type {Record<string, (target: URL) => net.Server>}
+ */
+const PROXIES = { limiter, far }
+
+const [kind, target] = process.argv.slice(2)
+const { pathname } = new URL(target)
+const server = PROXIES[kind](new URL(target)).listen(0, '127.0.0.1')
+await once(server, 'listening')
+const { port } = /** @type {net.AddressInfo} */ (server.address())
+process.send?.({ url: `http://127.0.0.1:${port}${pathname}` })
+process.on('disconnect', () => process.exit())
+
+/** A bucket of tokens: what exceeds its rate is answered 429. @param {URL} url */
+function limiter(url) {
+  const LIMIT_RPS = 400
+  // Let through at once after a pause.
+  const BURST = 20
+  const agent = new http.Agent({ keepAlive: true })
+  let tokens = BURST
+  let filledAt_ms = performance.now()
+  const isAllowed = () => {
+    const now_ms = performance.now()
+    tokens = Math.min(BURST, tokens + ((now_ms - filledAt_ms) / 1000) * LIMIT_RPS)
+    filledAt_ms = now_ms
+    if (tokens < 1) return false
+    tokens--
+    return true
+  }
+  return http.createServer({ keepAliveTimeout: 65_000 }, (req, res) => {
+    if (!isAllowed()) {
+      req.resume()
+      res.writeHead(429, { 'Retry-After': '1', 'Content-Length': 0 }).end()
+      return
+    }
+    const onward = http.request(url, { method: req.method, headers: req.headers, agent }, (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(res)
+    })
+    onward.on('error', () => res.destroy())
+    req.pipe(onward)
+  })
+}
+
+/** A long and bad line: what goes through arrives later, in order, or not at all. @param {URL} url */
+function far({ hostname, port }) {
+  const ONE_WAY_MS = 150
+  // A lost piece arrives when TCP sends it again, and holds up those behind it.
+  const LOST_ONE_IN = 50
+  const RETRANSMIT_MS = 1000
+  const CUT_ONE_IN = 500
+  let pieces = 0
+
+  return net.createServer((client) => {
+    const api = net.connect({ host: hostname, port: Number(port) })
+    const cut = () => {
+      client.resetAndDestroy()
+      api.resetAndDestroy()
+    }
+    carry(client, api, cut)
+    carry(api, client, cut)
+  })
+
+  /** @param {net.Socket} from @param {net.Socket} to @param {() => void} cut */
+  function carry(from, to, cut) {
+    /** @type {(() => void)[]} */
+    const onTheWay = []
+    let arrivesAt_ms = 0
+    from.setNoDelay(true)
+    from.on('data', (piece) => {
+      pieces++
+      if (pieces % CUT_ONE_IN === 0) return cut()
+      later(pieces % LOST_ONE_IN === 0 ? ONE_WAY_MS + RETRANSMIT_MS : ONE_WAY_MS, () => to.write(piece))
+    })
+    from.on('close', () => later(ONE_WAY_MS, () => to.destroy()))
+    from.on('error', () => {})
+
+    /** @param {number} delay_ms @param {() => void} arrive */
+    function later(delay_ms, arrive) {
+      arrivesAt_ms = Math.max(arrivesAt_ms, performance.now() + delay_ms)
+      // Two timers may fire in the wrong order by a millisecond; pieces keep theirs.
+      onTheWay.push(arrive)
+      setTimeout(() => onTheWay.shift()?.(), arrivesAt_ms - performance.now())
+    }
+  }
+}
