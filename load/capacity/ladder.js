@@ -44,9 +44,10 @@ export function isValid({ outcome }) {
  * @template {{ outcome: { verdict: string } }} T
  * @param {T[]} trials of that place alone
  * @param {(trial: T) => boolean} [counts]
+ * @param {number} [tries] that are enough to give it up
  */
-export function isSettled(trials, counts = isValid) {
-  return trials.some(counts) || trials.length >= MAX_TRIES
+export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
+  return trials.some(counts) || trials.length >= tries
 }
 
 /**

@@ -7,11 +7,9 @@ import { markdownOf } from '../../load/report/markdown.js'
 import { conditionsOf, settingsText } from '../../load/run/conditions.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
 import { budgetBlocks } from '../experiments/ablate/report.js'
-import { articleText } from '../experiments/article/tables.js'
 import { processTable, strategiesText } from '../experiments/balance/tables.js'
-import { benchTables } from '../experiments/bench/tables.js'
-import { CHAPTERS, CLAIMS } from '../experiments/playbook/claims.js'
-import { claimsTable, littleTable, summaryTable, verdictsText } from '../experiments/playbook/tables.js'
+import { CLAIMS } from '../experiments/playbook/claims.js'
+import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, pageName } from '../workshop/pages.js'
 import { evidence } from './evidence.js'
@@ -20,6 +18,7 @@ import { arithmeticText, pgbouncerTable } from './more-cores.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
+ * @import { Result } from '../experiments/playbook/playbook.js'
  * @import { Evidence } from './evidence.js'
  */
 
@@ -37,8 +36,8 @@ import { arithmeticText, pgbouncerTable } from './more-cores.js'
 /** @type {Part} */
 const EVERY_TRIAL = (_, folder) => `[Every trial of it](evidence/${folder}/report.md).`
 
-/** @type {Part} */
-const verdicts = ({ records }) => verdictsText(records)
+/** All of a report but its answer, pictures and method. @type {Part} */
+const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
 
 /** @type {Quote} */
 const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL], below: 'settings' }
@@ -53,8 +52,8 @@ const PAGES = {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,
     faults: { of: ['named', 'answer'] },
-    bench: { of: [({ records }) => benchTables(records)] },
-    knobs: { run: 'playbook', of: [verdicts, ({ records }) => summaryTable(CLAIMS, records)] },
+    bench: { of: [FIGURES] },
+    knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)]] },
     overload: LOADS,
     'overload-far': LOADS,
     ablate: {
@@ -68,14 +67,17 @@ const PAGES = {
   },
   'tuning/SCALING.md': {
     processes: { run: 'balance', of: [({ run, records }) => processTable(run.plan, records)], below: 'settings' },
-    pgbouncer: { of: [({ run, records }) => pgbouncerTable(run, records)], below: 'settings' },
+    pgbouncer: {
+      of: [({ findings, run, records }) => pgbouncerTable(findings, run.not_applied, records)],
+      below: 'settings',
+    },
     arithmetic: () => arithmeticText(['sweep-batched', 'sweep-single'].map(evidence)),
   },
   'tuning/PLAYBOOK.md': {
-    verdicts: { run: 'playbook', of: [verdicts] },
-    little: { run: 'playbook', of: [({ records }) => littleTable(records)], below: 'nothing' },
-    article: { of: [({ run, records }) => articleText(run, records)] },
-    ...Object.fromEntries(Object.entries(CHAPTERS).map(([chapter, ids]) => [chapter, claimsOf(ids)])),
+    verdicts: { run: 'playbook', of: ['answer'] },
+    little: { run: 'playbook', of: [({ findings }) => [littleTable(findings)]], below: 'nothing' },
+    article: { of: [FIGURES] },
+    ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },
   'tuning/workshop/TEACHER.md': { exercises: exercisesTable },
 }
@@ -103,10 +105,10 @@ function inRepository(name) {
   return fileURLToPath(new URL(`../../${name}`, import.meta.url))
 }
 
-/** @param {string[]} ids @returns {Quote} the claims of a chapter of the playbook */
-function claimsOf(ids) {
-  const claims = CLAIMS.filter(({ id }) => ids.includes(id))
-  return { run: 'playbook', of: [({ records }) => claimsTable(claims, records)], below: 'id' }
+/** @param {string} chapter of the playbook @returns {Quote} its claims */
+function claimsOf(chapter) {
+  const isIn = (/** @type {Result} */ claim) => claim.chapter === chapter
+  return { run: 'playbook', of: [({ findings }) => [claimsTable(findings.results.filter(isIn))]], below: 'id' }
 }
 
 /** @param {string} block @param {Quote | (() => string)} quote @returns {string} markdown */

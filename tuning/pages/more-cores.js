@@ -1,13 +1,11 @@
-import { count, milliseconds, NONE, percent } from '../../load/report/format.js'
-import { blockTrials, observationsOf, RESPONSES } from '../experiments/tune/observations.js'
-import { levelsOf } from '../stats/design.js'
-import { noiseOf, ratioOf, ratioText } from '../stats/effects.js'
-import { median } from '../stats/ranks.js'
+import { cellName, count, milliseconds, NONE, percent } from '../../load/report/format.js'
+import { ratioText } from '../stats/effects.js'
 import { table } from '../stats/spread.js'
 
 /**
  * @import { NotAppliedCell } from '../../load/run/experiment.js'
  * @import { TrialRecord } from '../../load/run/trial.js'
+ * @import { TuneFindings } from '../experiments/tune/findings.js'
  */
 
 /** @typedef {TrialRecord[]} Records */
@@ -21,28 +19,23 @@ const RESERVED = 3
 /**
  * PgBouncer's pool against the API's, from a run of `tune --preset pgbouncer`.
  *
- * @param {{ plan: any, not_applied?: NotAppliedCell[] }} run
+ * @param {Pick<TuneFindings, 'cells' | 'anchor'>} findings
+ * @param {NotAppliedCell[]} notApplied
  * @param {Records} records
  * @returns {string}
  */
-export function pgbouncerTable({ plan, not_applied = [] }, records) {
-  const goodput = observationsOf(RESPONSES.goodput, records)
-  const noise = noiseOf(goodput)
-  const rows = plan.cells.map((/** @type {string} */ cell) => {
-    const { INSERT_MODE, POOL_MAX, PGBOUNCER_POOL } = levelsOf(cell)
-    const settings = [INSERT_MODE, POOL_MAX, PGBOUNCER_POOL === '0' ? 'none' : PGBOUNCER_POOL]
-    const refused = not_applied.find((one) => one.cell === cell)
-    if (refused) return [...settings, 'not applied', ...Array(4).fill(NONE)]
-    const of = (/** @type {string} */ kind) => blockTrials(records, kind).filter((record) => record.cell === cell)
-    const [below, at, above] = [of('below'), of('at'), of('above')]
-    const p99_ms = median(at.map(({ traffic }) => traffic.ok_latency_ms?.p99 ?? Number.NaN))
+export function pgbouncerTable({ cells, anchor }, notApplied, records) {
+  const rows = cells.map(({ cell, is_anchor, is_measured, success_ratio, ok_p99_ms, goodput_rps, ratios, cpu_us }) => {
+    const { INSERT_MODE, POOL_MAX, PGBOUNCER_POOL } = cell
+    const settings = [INSERT_MODE, POOL_MAX, PGBOUNCER_POOL === 0 ? 'none' : PGBOUNCER_POOL].map(String)
+    if (!is_measured) return [...settings, 'not applied', ...Array(4).fill(NONE)]
     return [
       ...settings,
-      at.length > 0 ? percent(median(at.map(({ traffic }) => traffic.success_ratio))) : NONE,
-      milliseconds(p99_ms),
-      above.length > 0 ? `${count(Math.round(median(above.map(RESPONSES.goodput.value))))}/s` : NONE,
-      cell === plan.anchor ? '1' : ratioText(ratioOf(goodput, cell, plan.anchor, noise)),
-      figure(median(below.map((record) => RESPONSES.cpu.value(record) ?? Number.NaN))),
+      Number.isNaN(success_ratio.at) ? NONE : percent(success_ratio.at),
+      milliseconds(ok_p99_ms),
+      Number.isNaN(goodput_rps) ? NONE : `${count(Math.round(goodput_rps))}/s`,
+      is_anchor ? '1' : ratioText(ratios.goodput),
+      Number.isNaN(cpu_us) ? NONE : cpu_us.toFixed(1),
     ]
   })
   const [of1, of15] = ['at 1x', 'at 1.5x']
@@ -57,9 +50,8 @@ export function pgbouncerTable({ plan, not_applied = [] }, records) {
     'CPU us of the API each, at 0.5x',
   ]
   const version = records.find(({ settings }) => settings.PGBOUNCER)?.settings.PGBOUNCER ?? 'none'
-  const delay = levelsOf(plan.anchor).DB_DELAY_MS
-  const about = `PgBouncer ${version} in transaction mode, a database ${delay} ms away, one API process. Offered: shares of what the first line takes.`
-  const reasons = not_applied.map(({ cell, because }) => `- Not applied: ${cell}: ${because}`)
+  const about = `PgBouncer ${version} in transaction mode, a database ${anchor.DB_DELAY_MS} ms away, one API process. Offered: shares of what the first line takes.`
+  const reasons = notApplied.map(({ cell, because }) => `- Not applied: ${cellName(cell)}: ${because}`)
   return [about, table(head, rows), reasons.join('\n')].filter(Boolean).join('\n\n')
 }
 
@@ -94,9 +86,4 @@ function poolsThatFit([first]) {
   const max = Number(first.probes.postgres.connections_max)
   const most = Math.floor((max - RESERVED) / Number(first.settings.POOL_MAX))
   return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements (BATCH_SLOTS).`
-}
-
-/** @param {number} value */
-function figure(value) {
-  return Number.isNaN(value) ? NONE : value.toFixed(1)
 }

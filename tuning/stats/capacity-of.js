@@ -11,19 +11,17 @@ import { isSameCell } from '../../load/report/format.js'
  * The search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
  *
  * @param {string} of tells apart several searches of the same cell; becomes `at.of`
- * @param {Cell | string} cell
+ * @param {Cell} cell
  * @param {Plan} plan
  * @param {TrialRecord[]} records
  * @returns {Step | null}
  */
 export function capacityStep(of, cell, plan, records) {
   const step = nextStep(plan, ownOf(of, cell, records))
-  if (!step) return null
-  if (typeof cell === 'string') return { ...step, at: undefined, experiment: `${of}/${step.at?.phase}`, cell }
-  return { ...step, at: { of, ...step.at }, cell }
+  return step && { ...step, at: { of, ...step.at }, cell }
 }
 
-/** @param {string} of @param {Cell | string} cell @param {Plan} plan @param {TrialRecord[]} records */
+/** @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityOf(of, cell, plan, records) {
   return answerOf(plan, ownOf(of, cell, records))
 }
@@ -32,7 +30,7 @@ export function capacityOf(of, cell, plan, records) {
  * The rate up to which a cell meets the SLO, without what else `capacityOf` finds.
  *
  * @param {string} of
- * @param {Cell | string} cell
+ * @param {Cell} cell
  * @param {Plan} plan
  * @param {TrialRecord[]} records
  * @returns {number | null}
@@ -41,15 +39,8 @@ export function lowestOf(of, cell, plan, records) {
   return foundSoFar(plan, ownOf(of, cell, records))?.low_rps ?? null
 }
 
-/** The trials of one search, as a sweep would have recorded them. @param {string} of @param {Cell | string} cell @param {TrialRecord[]} records */
+/** The trials of one search, as a sweep would have recorded them. @param {string} of @param {Cell} cell @param {TrialRecord[]} records */
 function ownOf(of, cell, records) {
-  if (typeof cell === 'string') return ownOfName(of, cell, records)
   const own = records.filter((record) => record.at.of === of && isSameCell(record.cell, cell))
   return own.map((record) => ({ ...record, cell: null }))
-}
-
-/** @param {string} of @param {string} cell @param {TrialRecord[]} records */
-function ownOfName(of, cell, records) {
-  const own = records.filter((record) => record.cell === cell && record.experiment.startsWith(`${of}/`))
-  return own.map((record) => ({ ...record, cell: null, at: { phase: record.experiment.slice(of.length + 1) } }))
 }

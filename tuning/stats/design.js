@@ -1,53 +1,34 @@
 import { seededRandom } from '../../load/system/random.js'
 
-/**
- * Every combination of levels.
- *
- * @param {{ name: string, levels: string[] }[]} knobs
- * @returns {Record<string, string>[]} the first has every knob at its first level
- */
+/** @import { Cell } from '../../load/run/experiment.js' */
+
+/** @typedef {{ name: string, levels: (string | number)[] }} Factor a knob with the levels that are compared, the reference first */
+
+/** Every combination of levels. @param {Factor[]} knobs @returns {Cell[]} the first has every knob at its first level */
 export function factorial(knobs) {
   return knobs.reduce(
     (cells, { name, levels }) => cells.flatMap((cell) => levels.map((level) => ({ ...cell, [name]: level }))),
-    /** @type {Record<string, string>[]} */ ([{}]),
+    /** @type {Cell[]} */ ([{}]),
   )
 }
 
-/**
- * One knob at a time: every knob at its first level, then each other level of each knob alone.
- *
- * @param {{ name: string, levels: string[] }[]} knobs
- * @returns {Record<string, string>[]}
- */
+/** Every knob at its first level, then each other level of each knob alone. @param {Factor[]} knobs @returns {Cell[]} */
 export function oneAtATime(knobs) {
   const base = Object.fromEntries(knobs.map(({ name, levels }) => [name, levels[0]]))
   return [base, ...knobs.flatMap(({ name, levels }) => levels.slice(1).map((level) => ({ ...base, [name]: level })))]
 }
 
-/** The name of a cell, and back. @param {Record<string, string>} levels */
-export function nameOf(levels) {
-  return Object.entries(levels)
-    .map(([name, level]) => `${name}=${level}`)
-    .join(' ')
-}
-
-/** @param {string} cell @returns {Record<string, string>} */
-export function levelsOf(cell) {
-  return Object.fromEntries(cell.split(' ').map((part) => part.split('=')))
-}
-
 /**
- * Blocks, each a pass over all cells in an order of its own, so that what drifts falls on all alike. The anchor is visited
- * at the start, in the middle and at the end of each block: how far its visits differ is the noise.
+ * Blocks, each a pass over all cells in an order of its own, so that a drift affects all cells alike. The anchor is visited
+ * at the start, in the middle and at the end of each block: the difference between its visits is the noise.
  *
+ * @template T
  * @param {object} design
- * @param {string[]} design.cells
- * @param {string | null} design.anchor one of them; null: none is visited more often than the others
+ * @param {T[]} design.cells
+ * @param {T | null} design.anchor one of them; null: no cell is visited more often than the others
  * @param {number} design.blocks
  * @param {number} design.seed
- * @returns {Visit[]}
- *
- * @typedef {{ block: number, position: number, cell: string }} Visit
+ * @returns {{ block: number, position: number, cell: T }[]}
  */
 export function visitsOf({ cells, anchor, blocks, seed }) {
   return Array.from({ length: blocks }, (_, block) => {
@@ -63,7 +44,7 @@ export function visitsOf({ cells, anchor, blocks, seed }) {
 }
 
 /**
- * What follows from a plan alone is computed once: a verb asks for it before every trial.
+ * Caches what follows from a plan alone: a verb asks for it before every trial.
  *
  * @template {object} P
  * @template T
@@ -91,4 +72,17 @@ export function shuffled(values, seed) {
     order[j] = held
   }
   return order
+}
+
+/** @template T @param {T[]} values @param {(value: T) => string} keyOf @returns {Map<string, T[]>} in the order of the first of each */
+export function groupBy(values, keyOf) {
+  /** @type {Map<string, T[]>} */
+  const groups = new Map()
+  for (const value of values) {
+    const key = keyOf(value)
+    const own = groups.get(key)
+    if (own) own.push(value)
+    else groups.set(key, [value])
+  }
+  return groups
 }

@@ -1,5 +1,12 @@
-import { NONE } from '../../load/report/format.js'
+import { cellName, isSameCell, NONE } from '../../load/report/format.js'
+import { groupBy } from './design.js'
 import { typical } from './ranks.js'
+
+/**
+ * @import { Cell } from '../../load/run/experiment.js'
+ * @import { TrialRecord } from '../../load/run/trial.js'
+ * @import { Factor } from './design.js'
+ */
 
 /** Of every interval. One in twenty of those around nothing at all misses it. */
 export const CONFIDENCE = 0.95
@@ -8,51 +15,67 @@ export const CONFIDENCE = 0.95
 const NORMAL_WIDTH = 1.96
 
 /**
- * One figure of one visit to a cell: goodput, say, or CPU per request.
- *
- * @typedef {object} Observation
+ * @typedef {object} Observation one figure of one visit to a cell, such as goodput or CPU per request
  * @property {number} block
- * @property {string} cell
- * @property {Record<string, string>} levels of the cell's knobs
+ * @property {Cell} cell
  * @property {number} value above 0
+ *
+ * @typedef {{ block: number, cell: Cell | string, value: number }} Named the same where cells are only told apart
  *
  * @typedef {object} Noise how far two visits to the same cell in the same block differ
  * @property {number} ratio 95 % of such pairs differ by less than this factor; 1 where there are no pairs
  * @property {number} deviation standard deviation of the difference of their logarithms
  * @property {number} pairs
  *
- * @typedef {object} Effect the ratio to the reference level, all else alike, within a block
- * @property {string} level
+ * @typedef {object} Effect the ratio to the reference level within a block, with all other knobs equal
+ * @property {string | number} level
  * @property {number} ratio
  * @property {number} low of the interval; 0 and Infinity where there were too few pairs for one
  * @property {number} high
  * @property {number} pairs
- * @property {boolean} tied no difference that the noise could not have made
+ * @property {boolean} tied the noise could have made the difference
  */
+
+/** Of a design without repeated visits: the interval alone decides. @type {Noise} */
+export const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
+
+/**
+ * The values of trials, those without one left out.
+ *
+ * @param {TrialRecord[]} records with a block in their `at`
+ * @param {(record: TrialRecord) => number | undefined} value
+ * @returns {Observation[]}
+ */
+export function observationsOf(records, value) {
+  return records.flatMap((record) => {
+    const found = Number(value(record))
+    return found > 0 ? [{ block: record.at.block, cell: /** @type {Cell} */ (record.cell), value: found }] : []
+  })
+}
 
 /**
  * The noise floor, from the cells that were visited more than once in a block: an A/A test.
  *
- * @param {Observation[]} observations
+ * @param {Named[]} observations
  * @returns {Noise}
  */
 export function noiseOf(observations) {
-  const groups = [...groupBy(observations, ({ block, cell }) => `${block} ${cell}`).values()]
+  const groups = [...groupBy(observations, ({ block, cell }) => keyOf(block, cell)).values()]
   const differences = groups.flatMap((own) =>
     own.flatMap(({ value }, i) => own.slice(i + 1).map((other) => Math.log(other.value / value))),
   )
-  if (differences.length === 0) return { ratio: 1, deviation: 0, pairs: 0 }
+  if (differences.length === 0) return NO_NOISE
   const deviation = Math.sqrt(differences.reduce((sum, difference) => sum + difference ** 2, 0) / differences.length)
   return { ratio: Math.exp(NORMAL_WIDTH * deviation), deviation, pairs: differences.length }
 }
 
 /**
- * What each level of a knob does, as a ratio to its reference level: each pair is the same block and the same levels of
- * all other knobs. The typical ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied where the
- * interval holds 1, or the noise floor of as many pairs covers the ratio.
+ * What each level of a knob does, as a ratio to its reference level. The two cells of a pair are in the same block and have the
+ * same levels of all other knobs. The typical ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied
+ * where the interval contains 1, or the noise floor of as many pairs covers the ratio.
  *
  * @param {Observation[]} observations
- * @param {{ name: string, levels: string[] }} knob its first level is the reference
+ * @param {Factor} knob its first level is the reference
  * @param {Noise} [noise]
  * @returns {Effect[]} of the other levels
  */
@@ -60,9 +83,9 @@ export function mainEffects(observations, { name, levels }, noise = noiseOf(obse
   const [reference, ...others] = levels
   const logs = logsOf(observations)
   return others.map((level) => {
-    const differences = observedAt(observations, name, level).flatMap((own) => {
-      const before = logs.get(keyOf(own.block, { ...own.levels, [name]: reference }))
-      const after = Number(logs.get(keyOf(own.block, own.levels)))
+    const differences = observedAt(observations, name, level).flatMap(({ block, cell }) => {
+      const before = logs.get(keyOf(block, { ...cell, [name]: reference }))
+      const after = Number(logs.get(keyOf(block, cell)))
       return before === undefined ? [] : [after - before]
     })
     return effectOf(level, differences, noise)
@@ -74,7 +97,7 @@ export function mainEffects(observations, { name, levels }, noise = noiseOf(obse
  * reference of their knob. Above 1: together they bring more than the product of what each brings alone.
  *
  * @param {Observation[]} observations
- * @param {{ name: string, levels: string[] }[]} knobs
+ * @param {Factor[]} knobs
  * @param {Noise} [noise]
  * @returns {Effect[]} the strongest first; level: such as "POOL_MAX=5 with INSERT_MODE=single"
  */
@@ -85,13 +108,14 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
     one.levels.slice(1).flatMap((a) =>
       other.levels.slice(1).map((b) => {
         const both = observedAt(observedAt(observations, one.name, a), other.name, b)
-        const differences = both.flatMap(({ block, levels }) => {
+        const differences = both.flatMap(({ block, cell }) => {
+          const [withoutThis, withoutThat] = [{ [one.name]: one.levels[0] }, { [other.name]: other.levels[0] }]
           const [withBoth, withoutOne, withoutOther, withNone] = [
-            levels,
-            { ...levels, [one.name]: one.levels[0] },
-            { ...levels, [other.name]: other.levels[0] },
-            { ...levels, [one.name]: one.levels[0], [other.name]: other.levels[0] },
-          ].map((cell) => logs.get(keyOf(block, cell)) ?? Number.NaN)
+            {},
+            withoutThis,
+            withoutThat,
+            { ...withoutThis, ...withoutThat },
+          ].map((changed) => logs.get(keyOf(block, { ...cell, ...changed })) ?? Number.NaN)
           const difference = withBoth - withoutOne - withoutOther + withNone
           return Number.isFinite(difference) ? [difference] : []
         })
@@ -109,27 +133,25 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
 /**
  * The ratio of two cells, block by block.
  *
- * @param {Observation[]} observations
- * @param {string} cell
- * @param {string} reference
+ * @param {Named[]} observations
+ * @param {Cell | string} cell
+ * @param {Cell | string} reference
  * @param {Noise} [noise]
- * @returns {Effect} its level is the cell
+ * @returns {Effect} its level is the cell's name
  */
 export function ratioOf(observations, cell, reference, noise = noiseOf(observations)) {
-  const of = (/** @type {string} */ name) =>
-    groupBy(
-      observations.filter((observation) => observation.cell === name),
-      ({ block }) => String(block),
-    )
-  const [own, others] = [of(cell), of(reference)]
+  const [own, others] = [cell, reference].map((one) => {
+    const visits = observations.filter((observation) => isSameCell(observation.cell, one))
+    return groupBy(visits, ({ block }) => String(block))
+  })
   const differences = [...own].flatMap(([block, visits]) => {
     const other = others.get(block)
     return other ? [meanLog(visits) - meanLog(other)] : []
   })
-  return effectOf(cell, differences, noise)
+  return effectOf(cellName(cell), differences, noise)
 }
 
-/** @param {string} level @param {number[]} differences of logarithms @param {Noise} noise @returns {Effect} */
+/** @param {string | number} level @param {number[]} differences of logarithms @param {Noise} noise @returns {Effect} */
 function effectOf(level, differences, noise) {
   const { estimate, low, high, pairs } = typical(differences, CONFIDENCE)
   const floor = (NORMAL_WIDTH * noise.deviation) / Math.sqrt(pairs)
@@ -139,38 +161,53 @@ function effectOf(level, differences, noise) {
 
 /** The mean of the logarithms of each cell in each block. @param {Observation[]} observations */
 function logsOf(observations) {
-  const groups = groupBy(observations, ({ block, levels }) => keyOf(block, levels))
+  const groups = groupBy(observations, ({ block, cell }) => keyOf(block, cell))
   return new Map([...groups].map(([key, own]) => [key, meanLog(own)]))
 }
 
-/** @param {Observation[]} observations */
+/** @param {Named[]} observations */
 function meanLog(observations) {
   return observations.reduce((sum, { value }) => sum + Math.log(value), 0) / observations.length
 }
 
-/** One of each cell and block. @param {Observation[]} observations @param {string} name @param {string} level */
+/** One visit to each such cell in each block. @param {Observation[]} observations @param {string} name @param {string | number} level */
 function observedAt(observations, name, level) {
-  const own = observations.filter(({ levels }) => levels[name] === level)
-  return [...groupBy(own, ({ block, levels }) => keyOf(block, levels)).values()].map(([first]) => first)
+  const own = observations.filter(({ cell }) => cell[name] === level)
+  return [...groupBy(own, ({ block, cell }) => keyOf(block, cell)).values()].map(([first]) => first)
 }
 
-/** @param {number} block @param {Record<string, string>} levels */
-function keyOf(block, levels) {
-  const sorted = Object.entries(levels).sort(([a], [b]) => (a < b ? -1 : 1))
+/** @param {number} block @param {Cell | string} cell */
+function keyOf(block, cell) {
+  if (typeof cell === 'string') return `${block} ${cell}`
+  const sorted = Object.entries(cell).sort(([a], [b]) => (a < b ? -1 : 1))
   return `${block} ${sorted.map((pair) => pair.join('=')).join(' ')}`
 }
 
-/** @template T @param {T[]} values @param {(value: T) => string} keyOf */
-function groupBy(values, keyOf) {
-  /** @type {Map<string, T[]>} */
-  const groups = new Map()
-  for (const value of values) {
-    const key = keyOf(value)
-    const own = groups.get(key)
-    if (own) own.push(value)
-    else groups.set(key, [value])
+/**
+ * What an effect says about a claim.
+ *
+ * Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of interest; for `same`, the whole
+ * interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
+ *
+ * @param {Claim} claim
+ * @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect
+ * @returns {Verdict}
+ *
+ * @typedef {{ expect: 'more' | 'less' | 'same', least_ratio: number }} Claim least_ratio: the smallest effect of interest, above 1
+ * @typedef {'reproduced' | 'refuted' | 'undecided' | 'not measured'} Verdict
+ */
+export function verdictOf({ expect, least_ratio }, { ratio, low, high, pairs }) {
+  if (pairs === 0) return 'not measured'
+  if (!Number.isFinite(high)) return 'undecided'
+  if (expect === 'less') {
+    return verdictOf({ expect: 'more', least_ratio }, { ratio: 1 / ratio, low: 1 / high, high: 1 / low, pairs })
   }
-  return groups
+  if (expect === 'same') {
+    if (low >= 1 / least_ratio && high <= least_ratio) return 'reproduced'
+    return low > least_ratio || high < 1 / least_ratio ? 'refuted' : 'undecided'
+  }
+  if (low > 1 && ratio >= least_ratio) return 'reproduced'
+  return high < least_ratio ? 'refuted' : 'undecided'
 }
 
 /** `0.71x [0.66–0.75]` @param {Pick<Effect, 'ratio' | 'low' | 'high'>} effect */

@@ -1,7 +1,6 @@
 import path from 'node:path'
 import t from 'tap'
-import { CONTENDERS } from '../../../tuning/experiments/bench/contenders.js'
-import { openContender } from '../../../tuning/experiments/bench/target.js'
+import { CONTENDERS, openContender } from '../../../tuning/experiments/bench/contenders.js'
 import { newUser, post } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
@@ -12,10 +11,11 @@ t.test('bench: a floor stores nothing, a contender a row for each 201', async (t
   const { url } = await newDatabase(t)
   const flags = ['--only', 'json,prepared', '--repeats', '2', '--duration', '100ms']
   const { trials, stdout } = await smoke(t, 'bench', flags, { databaseUrl: url })
-  const closed = trials.filter(({ experiment }) => experiment.startsWith('saturation'))
-  t.strictSame(closed.map(({ cell }) => cell).sort(), ['json', 'json', 'prepared', 'prepared'])
+  const closed = trials.filter(({ at }) => at.kind === 'saturation')
+  t.strictSame(closed.map(({ cell }) => cell.contender).sort(), ['json', 'json', 'prepared', 'prepared'])
   t.ok(trials.length >= 4)
-  for (const { cell, traffic } of trials) t.equal(traffic.rows_stored, cell === 'json' ? null : traffic.ok, cell)
+  for (const { cell, traffic } of trials)
+    t.equal(traffic.rows_stored, cell.contender === 'json' ? null : traffic.ok, cell.contender)
   t.match(stdout, /report\.md/)
 })
 

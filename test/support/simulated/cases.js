@@ -93,15 +93,19 @@ const CASES = [
     verb: bench,
     argv: ['--only', 'no-op,batched,single', '--repeats', '2'],
     serve: createService(({ cell }) => ({
-      capacity_rps: { 'no-op': 24_000, batched: 20_000, single: 10_000 }[String(cell)] ?? 0,
+      capacity_rps: { 'no-op': 24_000, batched: 20_000, single: 10_000 }[String(cell?.contender)] ?? 0,
       noise: 0.02,
     })),
     pictures: ['inserts', 'cpu'],
     holds: (t, { records, stdout }) => {
       const [, ratio] = /\| single +\| +[\d,]+ \| +(\S+) \|/.exec(stdout) ?? []
       near(t, Number(ratio), 0.5, 0.05, 'of batched')
-      const high = records.filter(({ experiment }) => experiment.startsWith('high/'))
-      t.strictSame([...new Set(high.map(({ cell }) => cell))], ['no-op'], 'what takes 20,000/s with room to spare')
+      const high = records.filter(({ at }) => at.kind === 'high')
+      t.strictSame(
+        [...new Set(high.map(({ cell }) => cell.contender))],
+        ['no-op'],
+        'what takes 20,000/s with room to spare',
+      )
     },
   },
   {
@@ -159,11 +163,13 @@ const CASES = [
     verb: playbook,
     argv: ['--claim', 'batched-takes-more', '--claim', 'prepared-costs-less'],
     serve: createService(({ cell }) => {
-      return { capacity_rps: /batched/.test(String(cell)) ? 10_000 : 4000, noise: 0.03, cpu_us: 90 }
+      return { capacity_rps: cell?.INSERT_MODE === 'batched' ? 10_000 : 4000, noise: 0.03, cpu_us: 90 }
     }),
     pictures: ['claims'],
     holds: (t, { run }) => {
-      const [prepared, batched] = run.claims
+      const [prepared, batched] = ['prepared-costs-less', 'batched-takes-more'].map((name) => {
+        return run.claims.find((/** @type {any} */ { id }) => id === name)
+      })
       t.strictSame([prepared.verdict, batched.verdict], ['refuted', 'reproduced'])
       within(t, 1, prepared, 'prepared')
       within(t, 2.5, batched, 'batched')
@@ -202,13 +208,13 @@ const CASES = [
     verb: tune,
     argv: ['--knob', 'POOL_MAX=5,20', '--blocks', '6', '--duration', '500ms', '--capacity', '2000'],
     serve: createService(({ cell }) => ({
-      capacity_rps: cell === 'POOL_MAX=20' ? 4000 : 2000,
+      capacity_rps: cell?.POOL_MAX === 20 ? 4000 : 2000,
       limit: 'pool-size',
       noise: 0.01,
     })),
     pictures: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu'],
     holds: (t, { run, stdout }) => {
-      t.strictSame(run.recommended, { POOL_MAX: '20' })
+      t.strictSame(run.recommended, { POOL_MAX: 20 })
       const [{ by, effect }] = run.choices
       t.equal(by, 'goodput')
       within(t, 1.5, effect, 'all that is offered')

@@ -1,7 +1,6 @@
 import path from 'node:path'
 import t from 'tap'
-import { CONTENDERS } from '../../../tuning/experiments/bench/contenders.js'
-import { openContender } from '../../../tuning/experiments/bench/target.js'
+import { CONTENDERS, openContender } from '../../../tuning/experiments/bench/contenders.js'
 import { newUser, post } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'

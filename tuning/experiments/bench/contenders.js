@@ -1,3 +1,14 @@
+import { fileURLToPath } from 'node:url'
+import { coresOf, nofileOf } from '../../../load/system/machine.js'
+import { startService } from '../../../load/system/service.js'
+import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
+import { isListening, onFreePorts } from '../../knobs/on-free-ports.js'
+
+/**
+ * @import { Place } from '../../../load/run/bench.js'
+ * @import { Target } from '../../../load/targets/index.js'
+ */
+
 /**
  * What is compared: the API in its modes, other people's ways to write the same service, and two floors that store
  * nothing.
@@ -24,3 +35,46 @@ export const CONTENDERS = [
   { name: 'hono', kind: 'peer', file: 'hono.js', about: 'Hono on @hono/node-server, pg, prepared statements' },
   { name: 'express', kind: 'peer', file: 'express.js', about: 'Express, pg, prepared statements' },
 ]
+
+const PEERS = new URL('peers/', import.meta.url)
+const STOP_GRACE_MS = 1000
+
+/** Database connections of every server with a pool: the API's default, and the article's best. */
+const POOL_MAX = '20'
+
+/**
+ * Starts a contender as a process of its own, on the core of the service under test.
+ *
+ * @param {Contender} contender
+ * @param {Place} place
+ * @returns {Promise<Target>}
+ */
+export function openContender({ file, kind, insertMode }, place) {
+  if (file) return openPeer(file, kind !== 'floor', place)
+  return openLocal({ ...place, env: { ...place.env, INSERT_MODE: insertMode, POOL_MAX, LOG_LEVEL: 'warn' } })
+}
+
+/** @param {string} file @param {boolean} countsRows @param {Place} place @returns {Promise<Target>} */
+async function openPeer(file, countsRows, { databaseUrl, cores, env, logFile }) {
+  const command = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(file, PEERS))]
+  const { service, ports } = await onFreePorts(1, ([port]) => {
+    const settings = { PORT: String(port), DATABASE_URL: databaseUrl, POOL_MAX, NODE_ENV: 'production' }
+    return startService(file, command, {
+      cores,
+      env: { ...env, ...settings },
+      logFile,
+      isReady: () => isListening(port),
+      stopGrace_ms: STOP_GRACE_MS,
+    })
+  })
+  return {
+    kind: 'local',
+    countsRows,
+    url: `http://127.0.0.1:${ports[0]}/user`,
+    adminUrl: null,
+    metricsUrl: null,
+    cores: coresOf(service.pid),
+    settings: { POOL_MAX: countsRows ? Number(POOL_MAX) : null, NOFILE: nofileOf(service.pid) },
+    ...service,
+  }
+}

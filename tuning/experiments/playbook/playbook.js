@@ -1,117 +1,146 @@
-import { helpText, wholeNumber } from '../../../load/command/flags.js'
-import { runOld } from '../../../load/run/old.js'
-import { openRun, RUN_FLAGS } from '../../../load/run/open-run.js'
+import { wholeNumber } from '../../../load/command/flags.js'
+import { cellName } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { levelsOf } from '../../stats/design.js'
-import { CLAIMS } from './claims.js'
-import { playbookPictures, playbookSentence } from './pictures.js'
-import { durationOf, nextStep } from './steps.js'
-import { claimsTable, playbookReport, verdictsText } from './tables.js'
-import { resultOf } from './verdict.js'
+import { NO_NOISE, observationsOf, ratioOf, verdictOf } from '../../stats/effects.js'
+import { trialsAt } from '../../stats/matrix.js'
+import { median } from '../../stats/ranks.js'
+import { CLAIMS, MEASURES } from './claims.js'
+import { cellsOf, countsIn, design, durationOf } from './design.js'
+import { playbookReport } from './report.js'
 
 /**
- * @import { Report } from '../../../load/report/old/write.js'
- * @import { Verb } from '../../../load/run/shell.js'
- * @import { PlaybookPlan, Records } from './steps.js'
+ * @import { Cell, Experiment } from '../../../load/run/experiment.js'
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Claim } from './claims.js'
+ * @import { PlaybookPlan } from './design.js'
  */
 
 const DEFAULTS = { blocks: 6, seed: 1 }
 const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
 
-const FLAGS = {
-  claim: {
-    value: 'ID',
-    about: 'this claim only; may be given more than once',
-    multiple: true,
-    parse: (/** @type {string} */ text) => (IDS.includes(text) ? text : undefined),
-    expected: `one of ${IDS.join(', ')}`,
-  },
-  blocks: {
-    value: 'N',
-    about: `each cell so often (default ${DEFAULTS.blocks}, the least for an interval)`,
-    ...wholeNumber(1, 100),
-  },
-  seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
-  ...RUN_FLAGS,
-}
+/** The experiments in which only the pool and the distance of the database differ. */
+const POOLS = ['pool-here', 'pool-near', 'pool-far']
 
-const EXAMPLES = `  npm run playbook                  about 30 minutes: every claim again
-  npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it
-  npm run playbook -- --claim batched-takes-more`
-
-/** @type {Report} */
-const REPORT = { markdown: playbookReport, sentence: playbookSentence, pictures: playbookPictures }
-
-/**
- * `npm run playbook`: does what the playbook says still hold, here?
- *
- * @type {Verb}
- */
+/** Does what the playbook says still hold, here? @type {Experiment} */
 export const playbook = {
+  name: 'playbook',
   about: 'does what the playbook says hold here?',
-  report: REPORT,
-  help: helpText(
-    `npm run playbook -- [flags]\n\nMeasures the playbook's claims again.\n\n${CLAIMS.map(({ id, sentence }) => `  ${id.padEnd(34)} ${sentence}`).join('\n')}`,
-    FLAGS,
-    EXAMPLES,
-  ),
-
-  async run(argv, io) {
-    const { results, run, plan, json, databaseUrl } = openRun('playbook', FLAGS, argv, planOf)
-    const seconds = plan.experiments.reduce((sum, name) => sum + durationOf(name, plan.blocks), 0)
-    io.progress.note(
-      `${plan.claims.length} claims in ${plan.experiments.length} experiments: about ${Math.ceil(seconds / 60)} min`,
-    )
-    const ended = await runOld(
-      {
-        run,
-        plan,
-        results,
-        databaseUrl,
-        next: (records, notApplied) => nextStep(plan, records, notApplied),
-        answer: (records) => ({ capacity: null, limit: null, ...answerOf(plan, records) }),
-        open: (cell, place) => openCell(levelsOf(String(cell)), place),
-        report: REPORT,
-      },
-      io,
-    )
-    const claims = claimsOf(plan)
-    const text = [claimsTable(claims, ended.records), verdictsText(ended.records, claims)].join('\n\n')
-    return { ...ended, text, folder: results.folder, json }
+  details: `Measures the playbook's claims again.\n\n${CLAIMS.map(({ id, sentence }) => `  ${id.padEnd(34)} ${sentence}`).join('\n')}`,
+  flags: {
+    claim: {
+      value: 'ID',
+      about: 'this claim only; may be given more than once',
+      multiple: true,
+      parse: (text) => (IDS.includes(text) ? text : undefined),
+      expected: `one of ${IDS.join(', ')}`,
+    },
+    blocks: {
+      value: 'N',
+      about: `each cell so often (default ${DEFAULTS.blocks}, the least for an interval)`,
+      ...wholeNumber(1, 100),
+    },
+    seed: {
+      value: 'N',
+      about: `of the order and the users (default ${DEFAULTS.seed})`,
+      ...wholeNumber(0, 2 ** 32 - 1),
+    },
+  },
+  examples: `  npm run playbook                  about 30 minutes: every claim again
+  npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it
+  npm run playbook -- --claim batched-takes-more`,
+  plan(flags) {
+    const { claim: claims = IDS, blocks, seed } = { ...DEFAULTS, ...flags }
+    const experiments = claimsOf({ claims }).map(({ experiment }) => experiment)
+    return {
+      ...localPlan({ seed, duration_s: 2, timeout_s: TIMEOUT_S }),
+      claims: [...new Set(claims)],
+      experiments: [...new Set(experiments)],
+      blocks,
+    }
+  },
+  size: ({ claims, experiments, blocks }) => {
+    const minutes = Math.ceil(durationOf(experiments, blocks) / 60)
+    return `${claims.length} claims in ${experiments.length} experiments: about ${minutes} min`
+  },
+  design,
+  open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
+  analyse,
+  report: playbookReport,
+  older: {
+    verb: 'playbook',
+    at: (text) => {
+      const [experiment, block, position] = text.split('/')
+      if (block === 'peak') return { phase: 'peak', experiment }
+      return { phase: 'block', experiment, block: Number(block), position: Number(position) }
+    },
   },
 }
 
-/** @typedef {PlaybookPlan & { claims: string[] }} Plan */
-
-/** @param {Record<string, any>} flags @returns {Plan} */
-function planOf(flags) {
-  const { claim: claims = IDS, blocks, seed } = { ...DEFAULTS, ...flags }
-  const experiments = CLAIMS.filter(({ id }) => claims.includes(id)).map(({ experiment }) => experiment)
-  return {
-    ...localPlan({ seed, duration_s: 2, timeout_s: TIMEOUT_S }),
-    claims: [...new Set(claims)],
-    experiments: [...new Set(experiments)],
-    blocks,
-  }
-}
-
-/** @param {Plan} plan */
+/** @param {Pick<PlaybookPlan, 'claims'>} plan */
 function claimsOf({ claims }) {
   return CLAIMS.filter(({ id }) => claims.includes(id))
 }
 
-/** @param {Plan} plan @param {Records} records */
-function answerOf(plan, records) {
+/**
+ * What the trials say about each claim. Pure.
+ *
+ * @typedef {ReturnType<typeof analyse>} PlaybookFindings
+ * @typedef {ReturnType<typeof resultOf>} Result
+ *
+ * @param {PlaybookPlan} plan
+ * @param {TrialRecord[]} records
+ */
+export function analyse(plan, records) {
   const results = claimsOf(plan).map((claim) => resultOf(claim, records))
-  const claims = results.map(({ claim: { id }, effect, verdict }) => ({
-    id,
-    ratio: effect.ratio,
-    low: effect.low,
-    high: effect.high,
-    verdict,
-  }))
-  const problem = results.every(({ verdict }) => verdict === 'not measured') ? 'no claim could be measured' : null
-  return { claims, problem }
+  const claims = results.map(({ id, verdict, effect: { ratio, low, high } }) => ({ id, ratio, low, high, verdict }))
+  return {
+    problem: claims.every(({ verdict }) => verdict === 'not measured') ? 'no claim could be measured' : null,
+    kept: { claims },
+    blocks: plan.blocks,
+    results,
+    pools: POOLS.flatMap((name) => cellsOf(name).flatMap((cell) => poolOf(name, cell, records))),
+  }
+}
+
+/** @param {Claim} claim @param {TrialRecord[]} records */
+export function resultOf({ experiment, measure, expect, least_ratio, ...claim }, records) {
+  const [reference, other] = cellsOf(experiment)
+  const trials = trialsAt(records, { experiment }, (record) => countsIn(experiment, record))
+  const observations = observationsOf(trials, MEASURES[measure].value)
+  const effect = ratioOf(observations, other, reference, NO_NOISE)
+  const medianOf = (/** @type {Cell} */ cell) => {
+    return median(observations.filter((one) => cellName(one.cell) === cellName(cell)).map(({ value }) => value))
+  }
+  return {
+    ...claim,
+    ...{ expect, least_ratio, effect },
+    measure: MEASURES[measure],
+    turned: { from: difference(reference, other), to: difference(other, reference) },
+    medians: [reference, other].map(medianOf),
+    verdict: verdictOf({ expect, least_ratio }, effect),
+  }
+}
+
+/** The levels of one cell that the other does not have. @param {Cell} cell @param {Cell} other @returns {Cell} */
+function difference(cell, other) {
+  return Object.fromEntries(Object.entries(cell).filter(([name, level]) => other[name] !== level))
+}
+
+/**
+ * The pool of a cell, and what Little's law says of it: connections by the time that a statement holds one.
+ *
+ * @param {string} experiment
+ * @param {Cell} cell
+ * @param {TrialRecord[]} records
+ */
+function poolOf(experiment, cell, records) {
+  const own = trialsAt(records, { experiment }).filter((record) => cellName(record.cell) === cellName(cell))
+  if (own.length === 0) return []
+  const held_ms = median(own.map(({ probes }) => probes.api.statement_mean_ms ?? Number.NaN))
+  const goodput_rps = median(own.map(({ traffic }) => traffic.goodput_rps))
+  const { DB_DELAY_MS, POOL_MAX } = own[0].settings
+  const predicted_rps = (1000 * Number(POOL_MAX)) / held_ms
+  return [{ DB_DELAY_MS, POOL_MAX, held_ms, predicted_rps, goodput_rps }]
 }

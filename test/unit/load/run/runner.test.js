@@ -128,18 +128,18 @@ t.test('a first cell that cannot be set: exit 1, and why', async (t) => {
   const { code, end, run } = await simulate(tune, argv, serve, { lab: { onOpen } })
   t.equal(code, 1)
   t.match(end, /^redline: no trustworthy answer: the anchor \(POOL_MAX=5\) has no capacity/)
-  t.strictSame(run.not_applied, [{ cell: 'POOL_MAX=5', because: 'no prlimit' }])
+  t.strictSame(run.not_applied, [{ cell: { POOL_MAX: 5 }, because: 'no prlimit' }])
 })
 
 t.test('a cell that cannot be set is left out of the matrix; the others are measured', async (t) => {
-  const onOpen = (/** @type {string | null} */ cell) => {
-    if (cell === 'POOL_MAX=20') throw new NotApplied('no more')
+  const onOpen = (/** @type {any} */ cell) => {
+    if (cell.POOL_MAX === 20) throw new NotApplied('no more')
   }
   const argv = ['--knob', 'POOL_MAX=5,20,40', '--capacity', '1000', '--blocks', '2', '--out', newFolder(t)]
   const { code, run, records } = await simulate(tune, argv, serve, { lab: { onOpen } })
   t.equal(code, 0)
-  t.strictSame(run.not_applied, [{ cell: 'POOL_MAX=20', because: 'no more' }])
-  t.strictSame([...new Set(records.map(({ cell }) => cell))].sort(), ['POOL_MAX=40', 'POOL_MAX=5'])
+  t.strictSame(run.not_applied, [{ cell: { POOL_MAX: 20 }, because: 'no more' }])
+  t.strictSame([...new Set(records.map(({ cell }) => cell.POOL_MAX))].sort(), [40, 5])
 })
 
 t.test('a full disk: exit 1, in its own words; what was written is kept, and the run can go on', async (t) => {

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { cellName } from '../../../../load/report/format.js'
+import { analyseMatrix } from '../../../../tuning/experiments/tune/findings.js'
 import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
 import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
 import { asksForTls, pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
 import { arithmeticTable, pgbouncerTable } from '../../../../tuning/pages/more-cores.js'
-import { levelsOf } from '../../../../tuning/stats/design.js'
+
+/** @import { Cell } from '../../../../load/run/experiment.js' */
 
 t.test('every level that is offered is one that the knob accepts', async (t) => {
   const offered = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))
@@ -12,7 +15,7 @@ t.test('every level that is offered is one that the knob accepts', async (t) => 
   for (const knobs of [offered, ...preset]) {
     t.ok(knobs.length > 0)
     const wrong = knobs.flatMap(({ name, levels }) =>
-      levels.flatMap((level) => (KNOBS[name].parse(String(level)) !== undefined ? [] : [`${name}=${level}`])),
+      levels.flatMap((level) => (KNOBS[name].parse(String(level)) === level ? [] : [`${name}=${level}`])),
     )
     t.strictSame(wrong, [])
   }
@@ -60,13 +63,13 @@ t.test('TLS that the environment asks for is not left out behind it', async (t) 
 
 t.test('the preset: pools against each other, and every mode where PgBouncer has the fewer connections', async (t) => {
   const { cells, knobs } = PRESETS.pgbouncer()
-  t.equal(new Set(cells).size, 9)
-  t.match(levelsOf(cells[0]), { INSERT_MODE: 'single', POOL_MAX: '20', PGBOUNCER_POOL: '0' }, 'the anchor is without')
-  const others = cells.map(levelsOf).filter(({ INSERT_MODE }) => INSERT_MODE !== 'single')
-  t.ok(others.every(({ POOL_MAX, PGBOUNCER_POOL }) => POOL_MAX === '20' && PGBOUNCER_POOL === '4'))
+  t.equal(new Set(cells.map(cellName)).size, 9)
+  t.match(cells[0], { INSERT_MODE: 'single', POOL_MAX: 20, PGBOUNCER_POOL: 0 }, 'the anchor is without')
+  const others = cells.filter(({ INSERT_MODE }) => INSERT_MODE !== 'single')
+  t.ok(others.every(({ POOL_MAX, PGBOUNCER_POOL }) => POOL_MAX === 20 && PGBOUNCER_POOL === 4))
   for (const cell of cells)
     t.strictSame(
-      Object.keys(levelsOf(cell)),
+      Object.keys(cell),
       knobs.map(({ name }) => name),
       'in the order of the knobs',
     )
@@ -74,13 +77,10 @@ t.test('the preset: pools against each other, and every mode where PgBouncer has
 
 t.test('the tables', async (t) => {
   const { cells } = PRESETS.pgbouncer()
-  const run = {
-    plan: { cells: cells.slice(0, 3), anchor: cells[0] },
-    not_applied: [{ cell: cells[2], because: 'no PgBouncer' }],
-  }
-  const trial = (/** @type {string} */ cell, /** @type {string} */ kind, /** @type {number} */ goodput_rps) => ({
+  const plan = { knobs: [], cells: cells.slice(0, 3), anchor: cells[0], capacity_rps: 1000 }
+  const trial = (/** @type {Cell} */ cell, /** @type {string} */ kind, /** @type {number} */ goodput_rps) => ({
     cell,
-    experiment: `block/0/0/${kind}`,
+    at: { phase: 'block', block: 0, position: 0, kind },
     outcome: { verdict: 'pass' },
     traffic: { goodput_rps, success_ratio: 0.5, ok_latency_ms: { p99: 12 } },
     probes: { api: { cpu_us_per_request: 70 } },
@@ -89,7 +89,9 @@ t.test('the tables', async (t) => {
   const records = cells
     .slice(0, 2)
     .flatMap((cell, i) => ['below', 'at', 'above'].map((kind) => trial(cell, kind, 1000 / (i + 1))))
-  const text = pgbouncerTable(run, /** @type {any} */ (records))
+  const findings = analyseMatrix(/** @type {any} */ (plan), /** @type {any} */ (records))
+  const notApplied = [{ cell: cells[2], because: 'no PgBouncer' }]
+  const text = pgbouncerTable(findings, notApplied, /** @type {any} */ (records))
   t.match(text, /PgBouncer 1.18.0 in transaction mode, a database 5 ms away/)
   t.match(text, /single +\| +20 +\| +none +\| +50.00 % +\| +12.0 ms +\| +1,000\/s +\| +1 \| +70.0/)
   t.match(text, /single +\| +20 +\| +4 +\|.*500\/s.*0.50x/)

@@ -1,20 +1,22 @@
 import t from 'tap'
-import { factorial, levelsOf, nameOf, oneAtATime, visitsOf } from '../../../../tuning/stats/design.js'
+import { cellName } from '../../../../load/report/format.js'
+import { cellOf } from '../../../../load/run/older.js'
+import { factorial, oneAtATime, visitsOf } from '../../../../tuning/stats/design.js'
 
 const KNOBS = [
-  { name: 'POOL_MAX', levels: ['20', '5', '40'] },
-  { name: 'NOFILE', levels: ['1024', '700'] },
+  { name: 'POOL_MAX', levels: [20, 5, 40] },
+  { name: 'NOFILE', levels: [1024, 700] },
 ]
 
 t.test('every combination, the first with every knob at its first level', async (t) => {
   const cells = factorial(KNOBS)
   t.equal(cells.length, 6)
-  t.equal(new Set(cells.map(nameOf)).size, 6)
-  t.strictSame(cells[0], { POOL_MAX: '20', NOFILE: '1024' })
+  t.equal(new Set(cells.map(cellName)).size, 6)
+  t.strictSame(cells[0], { POOL_MAX: 20, NOFILE: 1024 })
 })
 
 t.test('one knob at a time', async (t) => {
-  t.strictSame(oneAtATime(KNOBS).map(nameOf), [
+  t.strictSame(oneAtATime(KNOBS).map(cellName), [
     'POOL_MAX=20 NOFILE=1024',
     'POOL_MAX=5 NOFILE=1024',
     'POOL_MAX=40 NOFILE=1024',
@@ -22,10 +24,10 @@ t.test('one knob at a time', async (t) => {
   ])
 })
 
-t.test('a name gives its levels back', async (t) => {
+t.test('a name gives its cell back, as older records need it', async (t) => {
   const cells = factorial(KNOBS)
   t.equal(cells.length, 6)
-  for (const cell of cells) t.strictSame(levelsOf(nameOf(cell)), cell)
+  for (const cell of cells) t.strictSame(cellOf(cellName(cell)), cell)
 })
 
 t.test(

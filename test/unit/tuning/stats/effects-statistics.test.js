@@ -1,9 +1,11 @@
 import t from 'tap'
 import { normal, seededRandom } from '../../../../load/system/random.js'
-import { factorial, nameOf, visitsOf } from '../../../../tuning/stats/design.js'
+import { factorial, visitsOf } from '../../../../tuning/stats/design.js'
 import { interactions, mainEffects, noiseOf, ratioText } from '../../../../tuning/stats/effects.js'
 
-const POOL = { name: 'POOL_MAX', levels: ['20', '5', '40'] }
+/** @import { Cell } from '../../../../load/run/experiment.js' */
+
+const POOL = { name: 'POOL_MAX', levels: [20, 5, 40] }
 const MODE = { name: 'INSERT_MODE', levels: ['batched', 'single'] }
 
 /** Runs without any effect: enough to tell 5 % from 8 %. */
@@ -13,25 +15,22 @@ const RUNS = 300
  * A matrix with known effects, and noise on the logarithm: its own in each visit, and one that each block shares.
  *
  * @param {number} seed
- * @param {{ effect?: (levels: Record<string, string>) => number, noise?: number, blocks?: number, knobs?: any[], heavy?: boolean }} [options]
+ * @param {{ effect?: (levels: Cell) => number, noise?: number, blocks?: number, knobs?: any[], heavy?: boolean }} [options]
  */
 function matrix(seed, { effect = () => 1, noise = 0.1, blocks = 4, knobs = [POOL, MODE], heavy = false } = {}) {
   const random = seededRandom(seed)
   // A stall now and then: symmetric, but far out.
   const disturbance = () => normal(random) * noise * (heavy && random() < 0.1 ? 5 : 1)
   const cells = factorial(knobs)
-  const byName = new Map(cells.map((levels) => [nameOf(levels), levels]))
   const drift = Array.from({ length: blocks }, () => 0.5 * normal(random))
-  const names = [...byName.keys()]
-  return visitsOf({ cells: names, anchor: names[0], blocks, seed }).map(({ block, cell }) => {
-    const levels = /** @type {Record<string, string>} */ (byName.get(cell))
-    return { block, cell, levels, value: 1000 * effect(levels) * Math.exp(drift[block] + disturbance()) }
+  return visitsOf({ cells, anchor: cells[0], blocks, seed }).map(({ block, cell }) => {
+    return { block, cell, value: 1000 * effect(cell) * Math.exp(drift[block] + disturbance()) }
   })
 }
 
 t.test('known effects are found, drift of the blocks notwithstanding', async (t) => {
-  const effect = (/** @type {Record<string, string>} */ { POOL_MAX, INSERT_MODE }) => {
-    return (POOL_MAX === '5' ? 0.7 : 1) * (INSERT_MODE === 'single' ? 0.25 : 1)
+  const effect = (/** @type {Cell} */ { POOL_MAX, INSERT_MODE }) => {
+    return (POOL_MAX === 5 ? 0.7 : 1) * (INSERT_MODE === 'single' ? 0.25 : 1)
   }
   let inside = 0
   for (let seed = 0; seed < 100; seed++) {
@@ -68,11 +67,11 @@ t.test('an interaction is found where there is one, and not where there is none'
     { name: 'a', levels: ['0', '1'] },
     { name: 'b', levels: ['0', '1'] },
   ]
-  const together = (/** @type {Record<string, string>} */ { a, b }) => (a === '1' && b === '1' ? 0.5 : 1)
+  const together = (/** @type {Cell} */ { a, b }) => (a === '1' && b === '1' ? 0.5 : 1)
   const [found] = interactions(matrix(5, { knobs, effect: together, blocks: 8 }), knobs)
   t.match(found, { level: 'a=1 with b=1', tied: false, pairs: 8 })
   t.ok(found.low < 0.5 && found.high > 0.5, ratioText(found))
-  const product = (/** @type {Record<string, string>} */ { a, b }) => (a === '1' ? 0.5 : 1) * (b === '1' ? 3 : 1)
+  const product = (/** @type {Cell} */ { a, b }) => (a === '1' ? 0.5 : 1) * (b === '1' ? 3 : 1)
   const none = Array.from(
     { length: 100 },
     (_, seed) => interactions(matrix(seed, { knobs, effect: product, blocks: 8 }), knobs)[0],

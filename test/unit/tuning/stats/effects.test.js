@@ -1,7 +1,7 @@
 import t from 'tap'
-import { effectSentence } from '../../../../tuning/experiments/tune/tables.js'
-import { nameOf } from '../../../../tuning/stats/design.js'
-import { interactions, mainEffects, noiseOf, ratioOf, ratioText } from '../../../../tuning/stats/effects.js'
+import { cellName } from '../../../../load/report/format.js'
+import { effectSentence } from '../../../../tuning/experiments/tune/report.js'
+import { interactions, mainEffects, noiseOf, ratioOf, ratioText, verdictOf } from '../../../../tuning/stats/effects.js'
 
 /** @import { Test } from 'tap' */
 
@@ -9,9 +9,9 @@ const A = { name: 'A', levels: ['0', '1'] }
 const B = { name: 'B', levels: ['0', '1'] }
 const SILENT = { ratio: 1, deviation: 0, pairs: 9 }
 
-/** @param {number} block @param {Record<string, string>} levels @param {number} value */
-function observed(block, levels, value) {
-  return { block, cell: nameOf(levels), levels, value }
+/** @param {number} block @param {Record<string, string>} cell @param {number} value */
+function observed(block, cell, value) {
+  return { block, cell, value }
 }
 
 /**
@@ -81,7 +81,7 @@ t.test('the effect of a level is the ratio to the reference, all else alike, wit
     ],
     [
       'visits to a cell are averaged on logarithms, and paired once',
-      matrix(6, [A], () => 1).flatMap((one) => [one, { ...one, value: one.value * (one.levels.A === '1' ? 16 : 1) }]),
+      matrix(6, [A], () => 1).flatMap((one) => [one, { ...one, value: one.value * (one.cell.A === '1' ? 16 : 1) }]),
       { level: '1', ratio: 4, pairs: 6, tied: false },
     ],
     [
@@ -106,7 +106,7 @@ t.test('the effect of a level is the ratio to the reference, all else alike, wit
   near(t, z, { level: 'z', ratio: 1 / 3, pairs: 6, tied: false }, 'the third level')
   const swapped = double.map((one) => ({
     ...one,
-    levels: one.levels.A === '1' ? { B: 'b', A: '1' } : { A: '0', B: 'b' },
+    cell: /** @type {Record<string, string>} */ (one.cell.A === '1' ? { B: 'b', A: '1' } : { A: '0', B: 'b' }),
   }))
   near(
     t,
@@ -152,7 +152,7 @@ t.test('an interaction is the ratio of two ratios', async (t) => {
   near(t, interactions(product, [A, B], SILENT)[0], { ...both, ratio: 1, tied: true }, 'the product')
   near(t, interactions([...all, ...all], [A, B], SILENT)[0], both, 'a cell that is visited twice counts once')
   for (const cell of ['A=0 B=0', 'A=0 B=1', 'A=1 B=0', 'A=1 B=1']) {
-    const seven = [...all, ...matrix(7, [A, B], half).filter((one) => one.block === 6 && one.cell !== cell)]
+    const seven = [...all, ...matrix(7, [A, B], half).filter((one) => one.block === 6 && cellName(one.cell) !== cell)]
     near(t, interactions(seven, [A, B], SILENT)[0], both, `a block without ${cell} is left out`)
   }
   t.strictSame(interactions([], [A, B], SILENT), [], 'nothing was measured')
@@ -198,25 +198,25 @@ t.test('two cells against each other, block by block', async (t) => {
   const observations = matrix(7, [A], ({ A }) => (A === '1' ? 2 : 1)).slice(1)
   near(
     t,
-    ratioOf(observations, 'A=1', 'A=0', SILENT),
+    ratioOf(observations, { A: '1' }, { A: '0' }, SILENT),
     { level: 'A=1', ratio: 2, pairs: 6, tied: false },
     'twice as much',
   )
   near(
     t,
-    ratioOf(observations, 'A=0', 'A=1', SILENT),
+    ratioOf(observations, { A: '0' }, { A: '1' }, SILENT),
     { level: 'A=0', ratio: 0.5, pairs: 6, tied: false },
     'half as much',
   )
-  const repeated = observations.flatMap((one) => [one, { ...one, value: one.value * (one.cell === 'A=1' ? 16 : 1) }])
+  const repeated = observations.flatMap((one) => [one, { ...one, value: one.value * (one.cell.A === '1' ? 16 : 1) }])
   near(
     t,
-    ratioOf(repeated, 'A=1', 'A=0', SILENT),
+    ratioOf(repeated, { A: '1' }, { A: '0' }, SILENT),
     { level: 'A=1', ratio: 8, pairs: 6, tied: false },
     'the mean of its visits',
   )
   const noisy = observations.flatMap((one) => [one, { ...one, value: one.value * 9 }])
-  t.equal(ratioOf(noisy, 'A=1', 'A=0').tied, true, 'the noise is that of the observations, if none is given')
+  t.equal(ratioOf(noisy, { A: '1' }, { A: '0' }).tied, true, 'the noise is that of the observations, if none is given')
 })
 
 t.test('a ratio is printed with its interval', async (t) => {
@@ -240,4 +240,32 @@ t.test('ties are printed as ties', async (t) => {
     'more',
   )
   t.equal(sentence, 'POOL_MAX: 20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75] of 20 (worse)')
+})
+
+t.test('a verdict: beyond 1 on the side that was claimed, and large enough', async (t) => {
+  const of = (
+    /** @type {any} */ expect,
+    /** @type {number} */ least_ratio,
+    /** @type {number[]} */ [low, ratio, high],
+  ) => {
+    return verdictOf({ expect, least_ratio }, { low, ratio, high, pairs: 6 })
+  }
+  t.equal(of('more', 1.5, [1.2, 1.6, 2]), 'reproduced')
+  t.equal(of('more', 1.5, [0.9, 1.6, 2]), 'undecided')
+  t.equal(of('more', 1.5, [1.1, 1.3, 1.6]), 'undecided')
+  t.equal(of('more', 1.5, [1.1, 1.2, 1.4]), 'refuted')
+  t.equal(of('less', 2, [0.3, 0.4, 0.6]), 'reproduced')
+  t.equal(of('less', 2, [0.9, 1, 1.1]), 'refuted')
+  t.equal(of('same', 1.25, [0.85, 1, 1.2]), 'reproduced')
+  t.equal(of('same', 1.25, [0.7, 1, 1.2]), 'undecided')
+  t.equal(of('same', 1.25, [1.3, 1.5, 1.6]), 'refuted')
+  t.equal(of('same', 1.25, [0.3, 0.5, 0.7]), 'refuted')
+  t.equal(
+    verdictOf({ expect: 'more', least_ratio: 2 }, { low: 0, ratio: 5, high: Number.POSITIVE_INFINITY, pairs: 3 }),
+    'undecided',
+  )
+  t.equal(
+    verdictOf({ expect: 'same', least_ratio: 2 }, { low: 0, ratio: 1, high: Number.POSITIVE_INFINITY, pairs: 0 }),
+    'not measured',
+  )
 })

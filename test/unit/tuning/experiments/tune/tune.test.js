@@ -1,23 +1,23 @@
 import { parse } from 'dotenv'
 import t from 'tap'
-import { conclusionsOf } from '../../../../../tuning/experiments/article/conclusions.js'
-import { nextStep as nextArticleStep, offeredHere, PUBLISHED } from '../../../../../tuning/experiments/article/steps.js'
+import { cellName } from '../../../../../load/report/format.js'
+import { analyseArticle, designArticle, offeredHere } from '../../../../../tuning/experiments/tune/article/article.js'
+import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
-import { envFile, recommendationOf } from '../../../../../tuning/experiments/tune/recommend.js'
-import { nextStep } from '../../../../../tuning/experiments/tune/steps.js'
-import { gainText } from '../../../../../tuning/experiments/tune/tables.js'
+import { envFile, gainText } from '../../../../../tuning/experiments/tune/report.js'
+import { recommendationOf } from '../../../../../tuning/experiments/tune/responses.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
 
 t.test('a matrix has as many blocks as an interval needs', async (t) => {
-  t.equal(matrixOf([{ name: 'POOL_MAX', levels: ['20', '5', '10'] }]).blocks, 6)
-  t.equal(matrixOf(['POOL_MAX', 'BATCH_SLOTS'].map((name) => ({ name, levels: ['1', '2', '3'] }))).blocks, 2)
+  t.equal(matrixOf([{ name: 'POOL_MAX', levels: [20, 5, 10] }]).blocks, 6)
+  t.equal(matrixOf(['POOL_MAX', 'BATCH_SLOTS'].map((name) => ({ name, levels: [1, 2, 3] }))).blocks, 2)
 })
 
 const PLAN = /** @type {any} */ ({
   knobs: [
-    { name: 'POOL_MAX', levels: ['20', '5'] },
-    { name: 'SEMI_SPACE_MB', levels: ['16', '64'] },
+    { name: 'POOL_MAX', levels: [20, 5] },
+    { name: 'SEMI_SPACE_MB', levels: [16, 64] },
     { name: 'LOG_LEVEL', levels: ['debug', 'info'] },
   ],
   ...{
@@ -36,9 +36,9 @@ PLAN.anchor = PLAN.cells[0]
 
 /** A target whose pool decides what gets through, and whose young generation decides the price. */
 const serve = createService(({ cell }) => ({
-  capacity_rps: cell?.includes('POOL_MAX=5') ? 500 : 1000,
+  capacity_rps: cell?.POOL_MAX === 5 ? 500 : 1000,
   limit: 'pool-size',
-  cpu_us: cell?.includes('SEMI_SPACE_MB=64') ? 50 : 100,
+  cpu_us: cell?.SEMI_SPACE_MB === 64 ? 50 : 100,
 }))
 
 /** @param {Parameters<typeof recordsOf>[1]} next @param {any} plan @param {any[]} [notApplied] */
@@ -47,17 +47,19 @@ function runOf(next, plan, notApplied) {
 }
 
 t.test('a matrix: the capacity of the anchor, every cell in every block at shares of it, the finalists', async (t) => {
-  const records = runOf(nextStep, PLAN)
-  const blocks = records.filter(({ experiment }) => experiment.startsWith('block/'))
+  const records = runOf(designMatrix, PLAN)
+  const blocks = records.filter(({ at }) => at.phase === 'block')
   t.equal(blocks.length, 3 * (7 + 3) * 3)
   const rates = new Set(blocks.map(({ load }) => load.rate_rps))
   t.equal(rates.size, 3)
-  const searched = records.filter(({ experiment }) => experiment === 'final/search').map(({ cell }) => cell)
-  t.strictSame([...new Set(searched)], ['POOL_MAX=20 SEMI_SPACE_MB=64 LOG_LEVEL=debug', PLAN.anchor])
+  const searched = records
+    .filter(({ at }) => at.of === 'final' && at.phase === 'search')
+    .map(({ cell }) => cellName(cell))
+  t.strictSame([...new Set(searched)], ['POOL_MAX=20 SEMI_SPACE_MB=64 LOG_LEVEL=debug', cellName(PLAN.anchor)])
   for (const length of [0, 5, 40, 80]) {
     t.match(
-      nextStep(PLAN, records.slice(0, length), []),
-      { experiment: records[length].experiment },
+      designMatrix(PLAN, records.slice(0, length), []),
+      { at: records[length].at, cell: records[length].cell },
       'goes on where it was cut off',
     )
   }
@@ -66,9 +68,9 @@ t.test('a matrix: the capacity of the anchor, every cell in every block at share
 t.test(
   'recommended: what lets more through, else what costs less; never what is not for speed to decide',
   async (t) => {
-    const records = runOf(nextStep, PLAN)
+    const records = runOf(designMatrix, PLAN)
     const { levels, choices } = recommendationOf(PLAN, records)
-    t.strictSame(levels, { POOL_MAX: '20', SEMI_SPACE_MB: '64', LOG_LEVEL: 'debug' })
+    t.strictSame(levels, { POOL_MAX: 20, SEMI_SPACE_MB: 64, LOG_LEVEL: 'debug' })
     t.match(choices[1], { by: 'cpu', effect: { tied: false } })
     const file = envFile(levels, ['a note'])
     t.strictSame(parse(file), { POOL_MAX: '20', LOG_LEVEL: 'debug' })
@@ -79,30 +81,29 @@ t.test(
 
 t.test('a cell that cannot be had is left out', async (t) => {
   const out = [{ cell: PLAN.cells[3], because: 'no right' }]
-  const records = runOf(nextStep, PLAN, out)
-  t.notOk(records.some(({ cell }) => cell === PLAN.cells[3]))
-  t.strictSame(runOf(nextStep, PLAN, [{ cell: PLAN.anchor, because: 'no' }]), [])
+  const records = runOf(designMatrix, PLAN, out)
+  t.notOk(records.some(({ cell }) => cellName(cell) === cellName(PLAN.cells[3])))
+  t.strictSame(runOf(designMatrix, PLAN, [{ cell: PLAN.anchor, because: 'no' }]), [])
 })
 
 t.test('what two capacities are to each other goes from end to end of their intervals', async (t) => {
   const anchor = { low_rps: 4000, high_rps: 5000 }
-  t.strictSame(gainText({ low_rps: 20_000, high_rps: 24_000 }, anchor), [
+  t.equal(
+    gainText({ low_rps: 20_000, high_rps: 24_000 }, anchor),
     'All together: 4.0x to 6.0x the capacity of the anchor.',
-  ])
-  const gains = gainText({ low_rps: 20_000, high_rps: null }, anchor)
-  t.equal(gains.length, 1)
-  t.match(gains[0], /at least 4\.0x the/)
-  t.strictSame(gainText({ low_rps: 20_000, high_rps: null }, { low_rps: 4000, high_rps: null }), [], 'nothing is known')
-  t.strictSame(gainText({ low_rps: null, high_rps: 1000 }, anchor), [])
+  )
+  t.match(gainText({ low_rps: 20_000, high_rps: null }, anchor), /at least 4\.0x the/)
+  t.equal(gainText({ low_rps: 20_000, high_rps: null }, { low_rps: 4000, high_rps: null }), null, 'nothing is known')
+  t.equal(gainText({ low_rps: null, high_rps: 1000 }, anchor), null)
 })
 
 t.test("the article's rows, by both generators, at the shares of the peak that were published", async (t) => {
   const plan = { blocks: 2, duration_s: 1, mix: { seed: 1 } }
-  const records = runOf(nextArticleStep, plan)
+  const records = runOf(designArticle, plan)
   t.equal(records.length, 1 + 2 * 16)
   t.equal(offeredHere(7, 1000), 1000)
   t.equal(offeredHere(2, 1000), 1154)
-  t.equal(PUBLISHED.rows.length, 8)
+  t.equal(analyseArticle(/** @type {any} */ (plan), records).rows.length, 8)
   const unbounded = records.filter(({ load }) => load.unbounded)
   t.equal(unbounded.length, 16)
   t.ok(unbounded.every(({ load }) => load.driver === 'vegeta'))
@@ -110,9 +111,9 @@ t.test("the article's rows, by both generators, at the shares of the peak that w
 
 t.test('its conclusions, tested on trials that are made up', async (t) => {
   const plan = { blocks: 6, duration_s: 1, mix: { seed: 1 } }
-  const records = runOf(nextArticleStep, plan).map((record) => {
+  const records = runOf(designArticle, plan).map((record) => {
     const unbounded = record.load.unbounded === true
-    const isLong = record.cell.includes('POOL_CONNECT_TIMEOUT_MS=30000')
+    const isLong = record.cell.POOL_CONNECT_TIMEOUT_MS === 30_000
     const traffic = {
       ...record.traffic,
       status: { 201: 10 },
@@ -121,15 +122,8 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
     }
     return { ...record, traffic }
   })
-  const verdicts = Object.fromEntries(conclusionsOf(records).map(({ published, verdict }) => [published, verdict]))
-  t.strictSame(Object.values(verdicts), [
-    'reproduced',
-    'reproduced',
-    'refuted',
-    'refuted',
-    'refuted',
-    'refuted',
-    'refuted',
-  ])
+  const conclusionsOf = (/** @type {any[]} */ trials) => analyseArticle(/** @type {any} */ (plan), trials).conclusions
+  const verdicts = conclusionsOf(records).map(({ verdict }) => verdict)
+  t.strictSame(verdicts, ['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'refuted'])
   t.ok(conclusionsOf([]).every(({ verdict }) => verdict === 'not measured'))
 })

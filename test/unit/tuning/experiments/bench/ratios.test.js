@@ -1,11 +1,11 @@
 import t from 'tap'
-import { ratios } from '../../../../../tuning/experiments/bench/tables.js'
+import { ratios } from '../../../../../tuning/experiments/bench/bench.js'
 import { median } from '../../../../../tuning/stats/ranks.js'
 import { spread } from '../../../../../tuning/stats/spread.js'
 
 t.test('ratios are those of the same block; a spread is median, least and most', async (t) => {
   const of = (/** @type {number[]} */ values) => {
-    return values.map((value, block) => /** @type {any} */ ({ experiment: `low/${block}`, value }))
+    return values.map((value, block) => /** @type {any} */ ({ at: { block }, value }))
   }
   const value = (/** @type {any} */ record) => record.value
   t.strictSame(ratios(of([10, 30]), of([5, 10]).reverse(), value), [2, 3])

@@ -1,0 +1,109 @@
+import { answer, drawn, method, table } from '../../../load/report/blocks.js'
+import { cellName, count, NONE } from '../../../load/report/format.js'
+import { ratioText } from '../../stats/effects.js'
+import { figureOf } from '../../stats/picture-values.js'
+
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Picture } from '../../../load/report/picture.js'
+ * @import { PlaybookFindings, Result } from './playbook.js'
+ */
+
+/** Larger ratios would leave no room for the others in the picture. */
+const MOST_RATIO = 100
+
+/** @param {PlaybookFindings} findings @returns {Block[]} */
+export function playbookReport({ results, blocks }) {
+  return [
+    answer(verdictsText(results)),
+    ...claimsPicture(results).map(drawn),
+    claimsTable(results),
+    method([
+      `Each experiment: two cells in ${blocks} blocks, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
+      'Reproduced: the interval leaves 1 on the side that was claimed, and the ratio is an effect of interest. `within`: the whole interval has to lie inside. Refuted: the whole interval is against it.',
+    ]),
+  ]
+}
+
+/** "27 claims: 25 reproduced, 2 undecided." @param {Result[]} results */
+export function verdictsText(results) {
+  const parts = ['reproduced', 'refuted', 'undecided', 'not measured'].flatMap((kind) => {
+    const number = results.filter(({ verdict }) => verdict === kind).length
+    return number > 0 ? [`${number} ${kind}`] : []
+  })
+  return `${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${parts.join(', ')}.`
+}
+
+/** Claims with what was measured, a row each. @param {Result[]} results */
+export function claimsTable(results) {
+  const rows = results.map(({ id, sentence, measure, turned, medians, effect, verdict, ...claim }) => [
+    `${sentence} (${id})`,
+    [turned.from, turned.to].map((levels) => cellName(levels) || 'default').join(' -> '),
+    measure.title,
+    medians.map((value) => figure(value, measure.decimals)).join(' -> '),
+    ratioText(effect),
+    expectedText(claim),
+    `**${verdict}**`,
+  ])
+  return table(['claim', 'knob', 'measure', 'median', 'ratio [95 % interval]', 'claimed', 'verdict'], rows)
+}
+
+/** The same in three columns. @param {Result[]} results */
+export function summaryTable(results) {
+  const rows = results.map(({ sentence, measure, effect, verdict }) => {
+    return [sentence, `${measure.title.split(',')[0]} ${ratioText(effect)}`, verdict]
+  })
+  return table(['claim', 'effect [95 % interval]', 'here'], rows)
+}
+
+/** Pools against Little's law. @param {PlaybookFindings} findings */
+export function littleTable({ pools }) {
+  const rows = pools.map(({ DB_DELAY_MS, POOL_MAX, held_ms, predicted_rps, goodput_rps }) => [
+    `${DB_DELAY_MS} ms`,
+    String(POOL_MAX),
+    `${held_ms.toFixed(2)} ms`,
+    `${figure(predicted_rps, 0)}/s`,
+    `${figure(goodput_rps, 0)}/s`,
+    (goodput_rps / predicted_rps).toFixed(2),
+  ])
+  const rates = ['pool / time', 'measured', 'measured / predicted']
+  return table(['database away', 'pool', 'a statement holds a connection', ...rates], rows)
+}
+
+/** @param {Pick<Result, 'expect' | 'least_ratio'>} claim */
+function expectedText({ expect, least_ratio }) {
+  if (expect === 'same') return `within ${(1 / least_ratio).toFixed(2)}–${least_ratio}x`
+  return expect === 'more' ? `≥ ${least_ratio}x` : `≤ ${+(1 / least_ratio).toFixed(3)}x`
+}
+
+/** @param {number} value @param {number} decimals */
+function figure(value, decimals) {
+  return Number.isNaN(value) ? NONE : count(Number(value.toFixed(decimals)))
+}
+
+/** The claims beside each other. @param {Result[]} results @returns {Picture[]} */
+function claimsPicture(results) {
+  const known = results.filter(({ effect }) => effect.ratio > 1 / MOST_RATIO && effect.ratio < MOST_RATIO)
+  if (known.length === 0) return []
+  const kinds = ['reproduced', 'undecided', 'refuted'].filter((kind) => known.some(({ verdict }) => verdict === kind))
+  return [
+    {
+      name: 'claims',
+      title: 'What each claim came to',
+      about:
+        'The ratio of the second level to the first, with its interval, by the verdict on the claim. Ratios beyond a hundredfold are in the table alone.',
+      form: {
+        kind: 'dots',
+        x: { title: 'ratio', unit: 'ratio', log: true },
+        labels: known.map(({ id }) => id),
+        series: kinds.map((kind) => {
+          return {
+            name: kind,
+            values: known.map(({ verdict, effect }) => (verdict === kind ? figureOf(effect) : null)),
+          }
+        }),
+        reference: 1,
+      },
+    },
+  ]
+}

@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs'
+import { isSettled, isValid } from '../../../../load/capacity/ladder.js'
+import { isSameCell } from '../../../../load/report/format.js'
+import { loadOf } from '../../../knobs/open-cell.js'
+import { oncePerPlan } from '../../../stats/design.js'
+import { matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
+import { spreadOf } from '../../../stats/picture-values.js'
+import { median } from '../../../stats/ranks.js'
+import { lastReason } from '../findings.js'
+import { conclusionsOf } from './conclusions.js'
+
+/**
+ * @import { Cell, NotAppliedCell, Plan, Step } from '../../../../load/run/experiment.js'
+ * @import { TrialRecord } from '../../../../load/run/trial.js'
+ */
+
+/** The figures as they were published; our own transcription. @type {{ capacity_rps: number, rows: Published[] }} */
+const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.json', import.meta.url), 'utf8'))
+
+/** As in the article, and with a fixed set of connections. */
+const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
+
+/** How the article's service stores and refuses: one unnamed statement per row, and no request is refused for its age. */
+const SERVICE = { INSERT_MODE: 'single', MAX_QUEUE_MS: 0, MAX_QUEUE_REQUESTS: 1_000_000, MAX_LOOP_DELAY_MS: 0 }
+
+const PEAK = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
+const PEAK_TIMES = { warmup_s: 2, duration_s: 5 }
+const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256 }
+const WARMUP_S = 1
+
+/** What a trial takes besides its load: the start, and late answers; more where a generator collapses. */
+const OVERHEAD_S = 20
+
+/**
+ * @typedef {Plan & { blocks: number, preset: 'article' }} ArticlePlan
+ * @typedef {typeof GENERATORS[number]} Generator
+ *
+ * @typedef {{ offered_rps: number, pool_max: number, connect_timeout_ms: number, nofile: number } & Figures} Published
+ * @typedef {{ achieved_rps?: number, success_ratio: number, mean_ms: number, p99_ms: number, max_ms: number, min_ms: number, created?: number, server_errors?: number, code_0?: number }} Figures
+ */
+
+/**
+ * The next trial: the peak of the article's service on this machine, then every row of its table, sent by both generators, in
+ * blocks. Each row offers the same share of the peak as the article did. Pure.
+ *
+ * @param {ArticlePlan} plan
+ * @param {TrialRecord[]} records
+ * @param {NotAppliedCell[]} notApplied
+ * @returns {Step | null}
+ */
+export function designArticle(plan, records, notApplied) {
+  const first = cellOf(0, 'paced')
+  if (notApplied.some(({ cell }) => isSameCell(cell, first))) return null
+  const peak_rps = peakOf(records)
+  if (peak_rps === null) {
+    if (isSettled(records)) return null
+    return { at: { phase: 'peak' }, cell: first, left_s: articleDuration(plan), load: { ...PEAK, ...PEAK_TIMES } }
+  }
+  const visits = visitsTo(plan)
+  return nextTrial(
+    {
+      visits,
+      visit_s: articleDuration(plan) / visits.length,
+      counts,
+      loadOf: ({ cell, at }) => {
+        const times = { warmup_s: WARMUP_S, duration_s: plan.duration_s }
+        return { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), ...times, ...loadOf(cell) }
+      },
+    },
+    records,
+    notApplied,
+  )
+}
+
+/** Seconds. @param {ArticlePlan} plan */
+export function articleDuration(plan) {
+  return visitsTo(plan).length * (plan.duration_s + WARMUP_S + OVERHEAD_S)
+}
+
+/**
+ * The article's rows, published and here, and a verdict on each of its conclusions. Pure.
+ *
+ * @typedef {ReturnType<typeof analyseArticle>} ArticleFindings
+ * @typedef {ReturnType<typeof measuredRow>} MeasuredRow
+ *
+ * @param {ArticlePlan} plan
+ * @param {TrialRecord[]} records
+ */
+export function analyseArticle({ preset, blocks, duration_s }, records) {
+  const peak_rps = peakOf(records)
+  const trialsOf = (/** @type {number} */ row, /** @type {Generator} */ generator) => {
+    return trialsAt(records, { row, generator }, counts)
+  }
+  const conclusions = conclusionsOf(trialsOf)
+  return {
+    problem: peak_rps === null ? `the article's design has no peak: ${lastReason(records)}` : null,
+    kept: { conclusions },
+    preset,
+    blocks,
+    duration_s,
+    peak_rps,
+    published_rps: PUBLISHED.capacity_rps,
+    conclusions,
+    rows: PUBLISHED.rows.map((published, row) => ({
+      published,
+      offered_rps: offeredHere(row, peak_rps ?? Number.NaN),
+      measured: GENERATORS.map((generator) => measuredRow(generator, trialsOf(row, generator))),
+    })),
+  }
+}
+
+/** Medians over the blocks. @param {Generator} generator @param {TrialRecord[]} trials */
+function measuredRow(generator, trials) {
+  const of = (/** @type {(traffic: TrialRecord['traffic']) => number | undefined} */ value) => {
+    return median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))
+  }
+  return {
+    generator,
+    trials: trials.length,
+    success: spreadOf(trials.map(({ traffic }) => traffic.success_ratio)),
+    achieved_rps: of(({ achieved_rps }) => achieved_rps),
+    success_ratio: of(({ success_ratio }) => success_ratio),
+    mean_ms: of(({ latency_ms }) => latency_ms?.mean),
+    p99_ms: of(({ latency_ms }) => latency_ms?.p99),
+    max_ms: of(({ latency_ms }) => latency_ms?.max),
+    min_ms: of(({ latency_ms }) => latency_ms?.min),
+    created: of(({ status }) => status[201] ?? 0),
+    server_errors: of(({ status }) =>
+      sum(Object.entries(status).flatMap(([code, n]) => (code.startsWith('5') ? n : []))),
+    ),
+    code_0: of(({ errors }) => sum(Object.values(errors))),
+  }
+}
+
+/** @param {number[]} numbers */
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+/** @param {number} row @param {number} peak_rps @returns {number} */
+export function offeredHere(row, peak_rps) {
+  return Math.round((PUBLISHED.rows[row].offered_rps / PUBLISHED.capacity_rps) * peak_rps)
+}
+
+/** What the article's generator did to itself is what the article is about. @param {TrialRecord} record */
+function counts(record) {
+  return isValid(record) || (record.load.unbounded === true && record.outcome.blame === 'generator')
+}
+
+const visitsTo = oncePerPlan((/** @type {ArticlePlan} */ { blocks, mix }) => {
+  const units = PUBLISHED.rows.flatMap((_, row) =>
+    GENERATORS.map((generator) => ({ cell: cellOf(row, generator), at: { row, generator } })),
+  )
+  return matrixVisits({ units, blocks, seed: mix.seed })
+})
+
+/** @param {number} row @param {Generator} generator @returns {Cell} */
+function cellOf(row, generator) {
+  const { pool_max, connect_timeout_ms, nofile } = PUBLISHED.rows[row]
+  const own = { POOL_MAX: pool_max, POOL_CONNECT_TIMEOUT_MS: connect_timeout_ms, NOFILE: nofile }
+  return { ...SERVICE, ...own, GENERATOR: generator }
+}

@@ -1,0 +1,177 @@
+import { count, milliseconds, percent } from '../../../../load/report/format.js'
+import { NO_NOISE, ratioOf, ratioText, verdictOf } from '../../../stats/effects.js'
+import { median } from '../../../stats/ranks.js'
+
+/**
+ * @import { TrialRecord } from '../../../../load/run/trial.js'
+ * @import { Claim, Verdict } from '../../../stats/effects.js'
+ * @import { Generator } from './article.js'
+ */
+
+/** The p99 up to which the service sustains a rate. */
+const SLO_P99_MS = 100
+
+/** Rows of the published table, from 0. */
+const TIMEOUT_2_S = 2
+const TIMEOUT_30_S = 3
+const NOFILE_2000 = 4
+const NOFILE_700 = 5
+const POOL_20 = 6
+const CLAIMED_CAPACITY = 7
+const OVERLOADS = [TIMEOUT_2_S, TIMEOUT_30_S, NOFILE_2000, NOFILE_700, POOL_20]
+
+/** Who says so: the article in its words, or its table by its figures. */
+const ARTICLE = 'the article'
+const TABLE = 'its table'
+
+/** @typedef {{ name: string, value: (record: TrialRecord) => number, generator: Generator, by: string }} Measure */
+
+/** Zero has no logarithm. @satisfies {Record<string, Pick<Measure, 'name' | 'value'>>} */
+const VALUES = {
+  success: { name: 'success ratio', value: ({ traffic }) => Math.max(1e-4, traffic.success_ratio) },
+  goodput: { name: 'goodput', value: ({ traffic }) => Math.max(1, traffic.goodput_rps) },
+}
+const DEFAULTS = { generator: /** @type {const} */ ('vegeta-unbounded'), by: 'the generator with its defaults' }
+const BOUNDED = { generator: /** @type {const} */ ('paced'), by: 'a bounded one' }
+
+/**
+ * Two rows against each other; the first measure decides, the others are evidence beside it.
+ *
+ * @type {(Claim & { published: string, by: string, rows: [number, number], measures: Measure[], more?: (trialsOf: TrialsOf) => string })[]}
+ */
+const COMPARISONS = [
+  {
+    published: 'A longer connect timeout (30 s instead of 2) lifts success',
+    by: ARTICLE,
+    rows: [TIMEOUT_2_S, TIMEOUT_30_S],
+    expect: 'more',
+    least_ratio: 1.05,
+    measures: [{ ...VALUES.success, ...DEFAULTS }],
+    more: refusedText,
+  },
+  {
+    published: 'With the longer timeout more than twice as many are served (rows 3 and 4)',
+    by: TABLE,
+    rows: [TIMEOUT_2_S, TIMEOUT_30_S],
+    expect: 'more',
+    least_ratio: 1.1,
+    measures: [{ ...VALUES.goodput, ...BOUNDED }],
+  },
+  {
+    published: 'More open files (2000 instead of 1024) make it worse, by context switching',
+    by: ARTICLE,
+    rows: [TIMEOUT_30_S, NOFILE_2000],
+    expect: 'less',
+    least_ratio: 1.1,
+    measures: [DEFAULTS, BOUNDED].map((generator) => ({ ...VALUES.success, ...generator })),
+  },
+  {
+    published: 'Fewer (700) make it worse, too (rows 4 and 6)',
+    by: TABLE,
+    rows: [TIMEOUT_30_S, NOFILE_700],
+    expect: 'less',
+    least_ratio: 1.1,
+    measures: [DEFAULTS, BOUNDED].map((generator) => ({ ...VALUES.success, ...generator })),
+  },
+  {
+    published: 'At 3,000/s a pool of 20 does worse than one of 40 (rows 4 and 7)',
+    by: TABLE,
+    rows: [TIMEOUT_30_S, POOL_20],
+    expect: 'less',
+    least_ratio: 1.05,
+    measures: [
+      { ...VALUES.success, ...DEFAULTS },
+      { ...VALUES.goodput, ...BOUNDED },
+    ],
+  },
+]
+
+/**
+ * What the article concludes, and what its table suggests besides, tested on the trials of this run. Pure.
+ *
+ * @param {TrialsOf} trialsOf
+ * @returns {Conclusion[]}
+ *
+ * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf
+ *
+ * @typedef {object} Conclusion
+ * @property {string} published
+ * @property {string} by
+ * @property {Verdict} verdict
+ * @property {string[]} evidence
+ */
+export function conclusionsOf(trialsOf) {
+  return [capacity(trialsOf), ...COMPARISONS.map((one) => compared(one, trialsOf)), codeZero(trialsOf)]
+}
+
+/** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf @returns {Conclusion} */
+function compared({ published, by, rows, expect, least_ratio, measures, more }, trialsOf) {
+  const [reference, other] = rows
+  const effects = measures.map(({ value, generator }) => {
+    const observations = rows.flatMap((row) =>
+      trialsOf(row, generator).map((record) => ({ block: record.at.block, cell: { row }, value: value(record) })),
+    )
+    return ratioOf(observations, { row: other }, { row: reference }, NO_NOISE)
+  })
+  const evidence = measures.map((measure, i) => `${measure.name}, ${ratioText(effects[i])} by ${measure.by}`)
+  const verdict = verdictOf({ expect, least_ratio }, effects[0])
+  return { published, by, verdict, evidence: [...evidence, ...(more ? [more(trialsOf)] : [])] }
+}
+
+/** @param {TrialsOf} trialsOf @returns {Conclusion} */
+function capacity(trialsOf) {
+  const trials = trialsOf(CLAIMED_CAPACITY, 'paced')
+  const published = '2,600/s is what one core takes, with a pool of 20'
+  if (trials.length === 0) return { published, by: ARTICLE, verdict: 'not measured', evidence: [] }
+  const p99s_ms = trials.map(({ traffic }) => traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY)
+  const success = trials.map(({ traffic }) => traffic.success_ratio)
+  const holds = p99s_ms.map((p99_ms, i) => p99_ms <= SLO_P99_MS && success[i] === 1)
+  const verdict = holds.every(Boolean) ? 'reproduced' : holds.some(Boolean) ? 'undecided' : 'refuted'
+  const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
+  const evidence = `at the same share of the peak, by a bounded generator: success ${percent(median(success))}, p99 ${spread} in ${trials.length} trials; the service does not sustain a rate whose p99 exceeds ${SLO_P99_MS} ms`
+  return { published, by: ARTICLE, verdict, evidence: [evidence] }
+}
+
+/** Answers with which the service refused. @param {TrialsOf} trialsOf */
+function refusedText(trialsOf) {
+  const refused = [TIMEOUT_2_S, TIMEOUT_30_S].map((row) => {
+    return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
+  })
+  const isNone = refused.every((number) => number === 0)
+  return `answers that are no success, by a bounded one: ${refused.map(count).join(' and ')}${isNone ? ', so that neither timeout is reached' : ''}`
+}
+
+/** @param {TrialsOf} trialsOf @returns {Conclusion} */
+function codeZero(trialsOf) {
+  const published = 'Code 0 means that the server reset the connection'
+  const [own, bounded] = [DEFAULTS, BOUNDED].map(({ generator }) => lostOf(trialsOf, generator))
+  if (own.trials === 0) return { published, by: ARTICLE, verdict: 'not measured', evidence: [] }
+  const share = own.server / own.all
+  const verdict = own.all === 0 ? 'undecided' : share < 0.5 ? 'refuted' : share > 0.9 ? 'reproduced' : 'undecided'
+  const evidence = [
+    own.all === 0
+      ? 'by the generator with its defaults, no request ended without an answer'
+      : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(share)} of them, ${percent(own.reset / own.all)} by a reset`,
+    `by one whose connections are bounded, ${count(bounded.all)}${bounded.text ? `: ${bounded.text}` : ''}`,
+  ]
+  return { published, by: ARTICLE, verdict, evidence }
+}
+
+/** Requests that ended without an answer in the overloads. @param {TrialsOf} trialsOf @param {Generator} generator */
+function lostOf(trialsOf, generator) {
+  const trials = OVERLOADS.flatMap((row) => trialsOf(row, generator))
+  /** @type {Record<string, number>} */
+  const totals = {}
+  for (const { traffic } of trials) {
+    for (const [key, number] of Object.entries(traffic.errors)) totals[key] = (totals[key] ?? 0) + number
+  }
+  const sorted = Object.entries(totals).sort(([, a], [, b]) => b - a)
+  const sum = (/** @type {[string, number][]} */ entries) => entries.reduce((total, [, number]) => total + number, 0)
+  return {
+    all: sum(sorted),
+    server: sum(sorted.filter(([key]) => key.startsWith('server:'))),
+    reset: totals['server:reset'] ?? 0,
+    text: sorted.map(([key, number]) => `${count(number)} × ${key}`).join(', '),
+    trials: trials.length,
+  }
+}

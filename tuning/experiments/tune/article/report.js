@@ -1,0 +1,87 @@
+import { answer, drawn, method, paragraph, table } from '../../../../load/report/blocks.js'
+import { count, milliseconds, NONE, percent } from '../../../../load/report/format.js'
+
+/**
+ * @import { Block } from '../../../../load/report/blocks.js'
+ * @import { Picture } from '../../../../load/report/picture.js'
+ * @import { ArticleFindings, Figures } from './article.js'
+ */
+
+const NAMES = { paced: 'bounded', 'vegeta-unbounded': 'defaults' }
+
+/** Published beside measured, and a verdict on each conclusion. @param {ArticleFindings} findings @returns {Block[]} */
+export function articleReport(findings) {
+  const { conclusions, peak_rps, published_rps, blocks, duration_s } = findings
+  if (peak_rps === null) return []
+  const kinds = [...new Set(conclusions.map(({ verdict }) => verdict))]
+  const counts = kinds.map((kind) => `${conclusions.filter(({ verdict }) => verdict === kind).length} ${kind}`)
+  const verdicts = conclusions.map(({ published, by, verdict, evidence }) => {
+    return [published, by, `**${verdict}**`, evidence.join('; ') || NONE]
+  })
+  return [
+    answer(`Of ${conclusions.length} published conclusions: ${counts.join(', ')}.`),
+    drawn(successPicture(findings)),
+    table(['published', 'by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
+    rowsTable(findings),
+    paragraph(
+      `Rates are scaled: the article's design takes ${count(Math.round(peak_rps))}/s here in a closed loop, where the article found ${count(published_rps)}/s; each row offers the same share. ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
+    ),
+    method([
+      `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
+      "`defaults`: vegeta with its own defaults, as in the article; a trial that it spoilt itself is shown all the same. `bounded`: Redline's open loop over a fixed set of connections; latency counts from the intended send time.",
+      'Code 0: requests that ended without an answer, on whichever side. What the article calls 500 is a 503 here.',
+    ]),
+  ]
+}
+
+/** @param {ArticleFindings} findings */
+function rowsTable({ rows }) {
+  const settings = ['offered', 'pool', 'timeout ms', 'nofile']
+  const figures = ['achieved/s', 'success', 'mean', 'p99', 'max', 'min', '201', '5xx', 'code 0']
+  const lines = rows.flatMap(({ published, offered_rps, measured }, i) => {
+    const { pool_max, connect_timeout_ms, nofile } = published
+    const set = [pool_max, connect_timeout_ms, nofile].map(String)
+    return [
+      [`${i + 1} published`, count(published.offered_rps), ...set, ...figuresOf(published)],
+      ...measured.map((one) => {
+        const own = one.trials === 0 ? figures.map(() => NONE) : figuresOf(one)
+        return [`${i + 1} ${NAMES[one.generator]}`, count(offered_rps), ...set, ...own]
+      }),
+    ]
+  })
+  return table(['row', ...settings, ...figures], lines, { name: 'rows' })
+}
+
+/** @param {Figures} row what was not published is undefined */
+function figuresOf(row) {
+  const whole = (/** @type {number | undefined} */ value) => (value === undefined ? NONE : count(Math.round(value)))
+  return [
+    whole(row.achieved_rps),
+    percent(row.success_ratio),
+    ...[row.mean_ms, row.p99_ms, row.max_ms, row.min_ms].map(milliseconds),
+    ...[row.created, row.server_errors, row.code_0].map(whole),
+  ]
+}
+
+/** The article's table beside what the same settings do here. @param {ArticleFindings} findings @returns {Picture} */
+function successPicture({ rows }) {
+  return {
+    name: 'success',
+    title: 'Success ratio, published and here',
+    about:
+      'The same shares of the peak offered to the same settings; medians of the blocks, from the least to the most.',
+    form: {
+      kind: 'dots',
+      x: { title: 'successes of the requests', unit: 'share', min: 0, max: 1 },
+      labels: rows.map(({ published: { pool_max, nofile, connect_timeout_ms } }, i) => {
+        return `${i + 1}: pool ${pool_max}, files ${nofile}, ${connect_timeout_ms / 1000} s`
+      }),
+      series: [
+        { name: 'published', values: rows.map(({ published }) => ({ value: published.success_ratio })) },
+        ...["here, vegeta's defaults", 'here, bounded connections'].map((name, i) => {
+          return { name, values: rows.map(({ measured }) => measured[i].success) }
+        }),
+      ],
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { isSameCell } from '../../../load/report/format.js'
+import { loadOf } from '../../knobs/open-cell.js'
+import { capacityStep, lowestOf } from '../../stats/capacity-of.js'
+import { oncePerPlan } from '../../stats/design.js'
+import { matrixVisits, nextTrial } from '../../stats/matrix.js'
+import { recommendationOf } from './responses.js'
+
+/**
+ * @import { Cell, NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Factor } from '../../stats/design.js'
+ * @import { Matrix } from '../../stats/matrix.js'
+ */
+
+/** What each cell is offered in each block, as shares of the anchor's capacity. */
+export const OFFERED = Object.freeze({ below: 0.5, at: 1, above: 1.5 })
+
+/** The cost of a request is measured last, when everything is compiled. */
+const ORDER = /** @type {const} */ (['at', 'above', 'below'])
+
+/** A process that has just started has nothing compiled yet. */
+const FIRST_WARMUP_S = 1.5
+const WARMUP_S = 0.25
+const BETWEEN_TRIALS_S = 0.7
+const START_S = 0.8
+const SEARCH_S = 30
+
+/**
+ * @typedef {object} TuneOnly
+ * @property {string | null} preset
+ * @property {Factor[]} knobs
+ * @property {Cell[]} cells
+ * @property {Cell} anchor the first cell
+ * @property {number} blocks
+ * @property {number | null} capacity_rps of the anchor, as given; null: it is searched for
+ *
+ * @typedef {Plan & TuneOnly} TunePlan
+ */
+
+/**
+ * The next trial of a matrix: the anchor's capacity, every cell in every block at shares of it, then the capacity of the
+ * finalists. Pure.
+ *
+ * @param {TunePlan} plan
+ * @param {TrialRecord[]} records
+ * @param {NotAppliedCell[]} notApplied
+ * @returns {Step | null}
+ */
+export function designMatrix(plan, records, notApplied) {
+  const isOut = (/** @type {Cell} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
+  if (isOut(plan.anchor)) return null
+  const first = plan.capacity_rps === null ? searchStep('anchor', plan.anchor, plan, records) : null
+  if (first) return { ...first, left_s: first.left_s + durationOf(plan) }
+  const capacity_rps = anchorCapacity(plan, records)
+  if (capacity_rps === null) return null
+  const step = nextTrial(blocksOf(plan, capacity_rps), records, notApplied)
+  if (step) return step
+  const finalists = finalistsOf(plan, records)
+  if (finalists.some(isOut)) return null
+  for (const cell of finalists) {
+    const search = searchStep('final', cell, plan, records)
+    if (search) return search
+  }
+  return null
+}
+
+/** Seconds of the blocks, and of the searches of the finalists. @param {TunePlan} plan */
+export function durationOf(plan) {
+  return visitsTo(plan).length * visitDuration(plan) + 2 * SEARCH_S
+}
+
+/** What the rates of a matrix are shares of. @param {TunePlan} plan @param {TrialRecord[]} records */
+export function anchorCapacity(plan, records) {
+  return plan.capacity_rps ?? lowestOf('anchor', plan.anchor, plan, records)
+}
+
+/** The best cell and the anchor, or none if the anchor is the best. @param {TunePlan} plan @param {TrialRecord[]} records */
+export function finalistsOf(plan, records) {
+  const { levels: best } = recommendationOf(plan, records)
+  return isSameCell(best, plan.anchor) ? [] : [best, plan.anchor]
+}
+
+/** @param {TunePlan} plan @param {number} capacity_rps @returns {Matrix} */
+function blocksOf(plan, capacity_rps) {
+  return {
+    visits: visitsTo(plan),
+    kinds: [...ORDER],
+    visit_s: visitDuration(plan),
+    later_s: 2 * SEARCH_S,
+    loadOf: ({ cell }, kind) => ({
+      driver: 'paced',
+      loop: 'open',
+      rate_rps: Math.max(1, Math.round(OFFERED[/** @type {'at'} */ (kind)] * capacity_rps)),
+      connections: plan.connections[0],
+      warmup_s: kind === ORDER[0] ? FIRST_WARMUP_S : WARMUP_S,
+      duration_s: plan.duration_s,
+      ...loadOf(cell),
+    }),
+  }
+}
+
+const visitsTo = oncePerPlan((/** @type {TunePlan} */ { cells, blocks, mix }) => {
+  const units = cells.map((cell) => ({ cell }))
+  return matrixVisits({ units, anchor: units[0], blocks, seed: mix.seed })
+})
+
+/** @param {string} of @param {Cell} cell @param {TunePlan} plan @param {TrialRecord[]} records */
+function searchStep(of, cell, plan, records) {
+  const step = capacityStep(of, cell, plan, records)
+  if (step?.load.loop !== 'open') return step
+  return { ...step, load: { ...step.load, ...loadOf(cell) } }
+}
+
+/** Seconds. @param {TunePlan} plan */
+function visitDuration({ duration_s }) {
+  return START_S + FIRST_WARMUP_S + 2 * WARMUP_S + 3 * (duration_s + BETWEEN_TRIALS_S)
+}

@@ -1,0 +1,264 @@
+import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { cellName, count, decimal, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
+import { KNOBS } from '../../knobs/knobs.js'
+import { CONFIDENCE, ratioText } from '../../stats/effects.js'
+import { figureOf } from '../../stats/picture-values.js'
+import { OFFERED } from './design.js'
+
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Picture } from '../../../load/report/picture.js'
+ * @import { Cell, Run } from '../../../load/run/experiment.js'
+ * @import { Factor } from '../../stats/design.js'
+ * @import { Effect, Noise } from '../../stats/effects.js'
+ * @import { CellFindings, ResponseFindings, TuneFindings } from './findings.js'
+ */
+
+/** Interactions in the report. */
+const STRONGEST = 5
+
+/** A factor of this, for the better or the worse, has the deepest color. */
+const DEEPEST_RATIO = 2
+
+export const ENV_FILE = 'recommended.env'
+
+/** @param {TuneFindings} findings @returns {Block[]} */
+export function matrixReport(findings) {
+  if (findings.capacity_rps === null) return []
+  const { responses, cells } = findings
+  return [
+    answer(sentence(findings)),
+    heading('Recommended'),
+    ...recommended(findings),
+    heading('Cells'),
+    ...cellsPicture(findings).map(drawn),
+    paragraph(noiseText(responses[0].noise, 'goodput')),
+    cellsTable(cells),
+    ...responses.flatMap(responseBlocks),
+    method(methodLines(findings)),
+  ]
+}
+
+/** @param {TuneFindings} findings */
+function sentence({ responses: [goodput] }) {
+  const moving = goodput.effects.flatMap(({ knob, found }) => {
+    const untied = found.filter(({ tied }) => !tied)
+    return untied.length > 0 ? [effectSentence(knob, untied, goodput.better)] : []
+  })
+  if (moving.length === 0) return 'No knob moves the goodput further than two visits to the same cell differ.'
+  return `What moves the goodput: ${moving.join('. ')}.`
+}
+
+/** @param {TuneFindings} findings @returns {Block[]} */
+function recommended({ choices, finals, responses }) {
+  const rows = choices.map(({ name, level, by, effect, at_least }) => [
+    name,
+    String(level),
+    responses.find((response) => response.name === by)?.title ??
+      (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed'),
+    effect ? `${at_least ? 'at least ' : ''}${ratioText(effect)}` : NONE,
+  ])
+  const [best, anchor] = finals
+  const gain = best?.capacity && anchor.capacity ? gainText(best.capacity, anchor.capacity) : null
+  return [
+    table(['knob', 'level', 'because of', 'expected'], rows, { name: 'recommended' }),
+    ...(best
+      ? [paragraph('Capacities, searched for once more, one after the other:'), list(finals.map(finalText))]
+      : []),
+    ...(gain ? [paragraph(gain)] : []),
+  ]
+}
+
+/** @param {TuneFindings['finals'][number]} final */
+function finalText({ cell, ...found }) {
+  return `${cellName(cell)}: ${capacityText(found)}`
+}
+
+/** @param {Pick<TuneFindings['finals'][number], 'capacity' | 'limit'>} found */
+function capacityText({ capacity, limit }) {
+  return capacity ? `${ratesText(capacity)}, limit ${limit?.resource ?? 'unknown'}` : 'no capacity was found'
+}
+
+/**
+ * The ratio of two capacities, from the ends of their intervals.
+ *
+ * @param {{ low_rps: number | null, high_rps: number | null }} best
+ * @param {{ low_rps: number | null, high_rps: number | null }} anchor
+ * @returns {string | null} null: nothing is known
+ */
+export function gainText(best, anchor) {
+  const least = Number(best.low_rps) / (anchor.high_rps ?? Number.POSITIVE_INFINITY)
+  const most = (best.high_rps ?? Number.POSITIVE_INFINITY) / Number(anchor.low_rps)
+  if (!(least > 0)) return null
+  const [from, to] = [least, most].map((ratio) => `${ratio.toFixed(1)}x`)
+  return `All together: ${Number.isFinite(most) ? `${from} to ${to}` : `at least ${from}`} the capacity of the anchor.`
+}
+
+/** @param {CellFindings[]} cells */
+function cellsTable(cells) {
+  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratios }) => [
+    is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell),
+    ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
+    milliseconds(p99_ms),
+    Number.isNaN(goodput_rps) ? NONE : decimal(goodput_rps, 0),
+    is_anchor ? '1' : ratioText(ratios.goodput),
+    Number.isNaN(cpu_us) ? NONE : decimal(cpu_us, 1),
+  ])
+  const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
+  const head = ['cell', ...success, 'p99 at 1x', 'goodput/s at 1.5x', 'x anchor', 'CPU us at 0.5x']
+  return table(head, rows, { name: 'cells' })
+}
+
+/** @param {ResponseFindings} response @returns {Block[]} */
+function responseBlocks(response) {
+  const { title, better, noise, effects, interactions } = response
+  const rows = effects.flatMap(({ knob: { name, levels }, found }) =>
+    found.map((effect) => [
+      `${name}=${effect.level}`,
+      String(levels[0]),
+      ratioText(effect),
+      String(effect.pairs),
+      verdictOf(effect, better),
+    ]),
+  )
+  const together = interactions
+    .slice(0, STRONGEST)
+    .map((effect) => [
+      String(effect.level),
+      ratioText(effect),
+      String(effect.pairs),
+      !Number.isFinite(effect.high) ? 'too few pairs' : effect.tied ? 'none' : 'yes',
+    ])
+  const head = ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${better}`]
+  return [
+    heading(title),
+    ...effectsPicture(response).map(drawn),
+    paragraph(noiseText(noise, 'this')),
+    list(effects.map(({ knob, found }) => effectSentence(knob, found, better))),
+    table(head, rows),
+    ...(together.length > 0 ? [table(['together', 'ratio of ratios', 'pairs', 'interaction'], together)] : []),
+  ]
+}
+
+/** @param {Noise} noise @param {string} what */
+function noiseText({ ratio, pairs }, what) {
+  if (pairs === 0) return `Noise floor of ${what}: unknown, no cell was visited twice in a block.`
+  return `Noise floor of ${what}: two visits to the same cell in the same block differ by up to x${ratio.toFixed(2)} (95 % of ${pairs} pairs).`
+}
+
+/**
+ * "20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75]".
+ *
+ * @param {Factor} knob
+ * @param {Effect[]} found
+ * @param {'more' | 'less'} better
+ */
+export function effectSentence({ name, levels }, found, better) {
+  const tied = found.filter((effect) => effect.tied && effect.pairs > 0 && Number.isFinite(effect.high))
+  const few = found.filter((effect) => !Number.isFinite(effect.high))
+  const others = found.filter((effect) => !effect.tied)
+  const parts = [
+    ...(tied.length > 0 ? [`${words([levels[0], ...tied.map(({ level }) => level)])} are tied`] : []),
+    ...others.map((effect) => `${effect.level} is ${ratioText(effect)} of ${levels[0]} (${verdictOf(effect, better)})`),
+    ...(few.length > 0 ? [`too few pairs to say anything about ${words(few.map(({ level }) => level))}`] : []),
+  ]
+  return `${name}: ${parts.join('; ') || 'nothing was measured'}`
+}
+
+/** @param {Effect} effect @param {'more' | 'less'} better */
+function verdictOf({ tied, ratio, high }, better) {
+  if (!Number.isFinite(high)) return 'too few pairs'
+  if (tied) return 'tied'
+  return ratio > 1 === (better === 'more') ? 'better' : 'worse'
+}
+
+/** @param {TuneFindings} findings @returns {Picture[]} none: nothing was measured */
+function cellsPicture({ cells, anchor, responses }) {
+  const known = cells.filter(({ is_measured }) => is_measured)
+  if (known.length === 0) return []
+  return [
+    {
+      name: 'cells',
+      title: 'Cells beside the anchor',
+      about: `Ratios to ${cellName(anchor)}, within a block. Blue is better, orange is worse, pale is close to it.`,
+      form: {
+        kind: 'heat',
+        corner: 'cell',
+        rows: known.map(({ cell }) => cellName(cell)),
+        columns: responses.map(({ short }) => short),
+        cells: known.map(({ is_anchor, ratios }) =>
+          responses.map(({ name, better }) => {
+            if (is_anchor) return { score: 0, text: 'anchor' }
+            if (Number.isNaN(ratios[name].ratio)) return null
+            const score = Math.log(ratios[name].ratio) / Math.log(DEEPEST_RATIO)
+            return { score: better === 'more' ? score : -score, text: ratioText(ratios[name]).split(' ')[0] }
+          }),
+        ),
+      },
+    },
+  ]
+}
+
+/** @param {ResponseFindings} response @returns {Picture[]} none: no effect is known */
+function effectsPicture({ name, title, better, effects }) {
+  const known = effects.flatMap(({ knob, found }) =>
+    found
+      .filter(({ ratio }) => Number.isFinite(ratio))
+      .map((effect) => ({ label: `${knob.name}=${effect.level}`, effect })),
+  )
+  if (known.length === 0) return []
+  return [
+    {
+      name: `effects-${name}`,
+      title: `Main effects: ${title}`,
+      about: `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. An interval that contains 1 is a tie.`,
+      form: {
+        kind: 'dots',
+        x: { title: 'ratio to the reference level', unit: 'ratio', log: true },
+        labels: known.map(({ label }) => label),
+        series: [{ name: 'ratio', values: known.map(({ effect }) => figureOf(effect)) }],
+        reference: 1,
+      },
+    },
+  ]
+}
+
+/** @param {TuneFindings} findings */
+function methodLines({ anchor, blocks, capacity_rps, searched }) {
+  const shares = words(Object.values(OFFERED).map((share) => `${share}x`))
+  const basis = searched
+    ? `the anchor's capacity (${capacityText(searched)})`
+    : `${count(Number(capacity_rps))}/s, as it was asked for`
+  return [
+    `${blocks} blocks, each with every cell once in an order of its own and the anchor (${cellName(anchor)}) three times. Each visit restarts the service, reads its knobs back, and offers three rates: ${shares} of ${basis}.`,
+    `Ratios are taken within a block, with all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes at least six pairs; of twenty intervals around no effect, one misses 1.`,
+    'Tied: the interval contains 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
+    `No cell can get more through than is offered: a goodput of ${OFFERED.above}x the anchor's capacity is a lower bound. The capacity of the finalists is searched for.`,
+    'Invalid trials are repeated once, and never counted.',
+  ]
+}
+
+/** "1, 2 and 3" @param {(string | number)[]} all */
+function words(all) {
+  return all.length > 1 ? `${all.slice(0, -1).join(', ')} and ${all.at(-1)}` : String(all[0])
+}
+
+/** The recommended settings as a file, for the results folder. @param {TuneFindings} findings @param {Run} run */
+export function matrixFiles({ recommended: levels, finals }, { run_id, machine, interrupted }) {
+  if (!levels || interrupted) return /** @type {Record<string, string>} */ ({})
+  const notes = [
+    `Recommended by ${run_id} on ${machine.cpu_model}, ${machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
+    ...(finals.length > 0 ? finals.map(finalText) : ['No level was better than the reference.']),
+  ]
+  return { [ENV_FILE]: envFile(levels, notes) }
+}
+
+/** Settings as a file that the API takes as its `.env`. @param {Cell} levels @param {string[]} notes lines for its top */
+export function envFile(levels, notes) {
+  const lines = Object.entries(levels).map(([name, level]) => {
+    if (KNOBS[name].by === 'environment') return `${name}=${level}`
+    if (KNOBS[name].by === 'flag') return `# ${name}=${level}: node --max-semi-space-size=${level}`
+    return `# ${name}=${level}: not a setting of the API (${KNOBS[name].about})`
+  })
+  return `${[...notes.map((note) => `# ${note}`), ...lines].join('\n')}\n`
+}

@@ -1,0 +1,97 @@
+import { isSettled, isValid } from '../../load/capacity/ladder.js'
+import { cellName } from '../../load/report/format.js'
+import { groupBy, visitsOf } from './design.js'
+
+/**
+ * @import { At, Cell, NotAppliedCell, Step, StepLoad } from '../../load/run/experiment.js'
+ * @import { TrialRecord } from '../../load/run/trial.js'
+ */
+
+/** `at.phase` of a matrix's trials. */
+const BLOCK = 'block'
+
+/**
+ * Blocks of visits to cells, with a trial of each kind per visit. tune, playbook and bench are such matrices, of different cells
+ * and loads.
+ *
+ * @typedef {object} Matrix
+ * @property {Visit[]} visits in order
+ * @property {string[]} [kinds] of the trials of a visit, in order; by default, one trial without a kind
+ * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} loadOf null: not for
+ *   this cell; own: the trials so far of the same visit
+ * @property {number} visit_s expected
+ * @property {number} [later_s] of what follows the matrix
+ * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
+ * @property {number} [tries] after which a place without a trial that counts is given up
+ *
+ * @typedef {{ cell: Cell, at: At }} Visit
+ * @typedef {{ cell: Cell, at?: At }} Unit what each block visits: a cell, and what else tells its trials apart
+ */
+
+/**
+ * The visits of all blocks, each block in an order of its own.
+ *
+ * @param {object} design
+ * @param {Unit[]} design.units
+ * @param {Unit | null} [design.anchor] one of the units, visited at the start, in the middle and at the end of each block
+ * @param {number} design.blocks
+ * @param {number} design.seed
+ * @returns {Visit[]}
+ */
+export function matrixVisits({ units, anchor = null, blocks, seed }) {
+  return visitsOf({ cells: units, anchor, blocks, seed }).map(({ block, position, cell: { cell, at } }) => {
+    return { cell, at: { phase: BLOCK, ...at, block, position } }
+  })
+}
+
+/**
+ * The next trial of a matrix. Pure.
+ *
+ * @param {Matrix} matrix
+ * @param {TrialRecord[]} records of this matrix, and of other phases
+ * @param {NotAppliedCell[]} notApplied cells that are left out
+ * @returns {Step | null} null: every place is settled
+ */
+export function nextTrial(matrix, records, notApplied) {
+  const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, counts, tries } = matrix
+  const out = new Set(notApplied.map(({ cell }) => cellName(cell)))
+  const trials = groupBy(
+    records.filter(({ at }) => at.phase === BLOCK),
+    ({ at }) => placeOf(at),
+  )
+  for (const [i, visit] of visits.entries()) {
+    if (out.size > 0 && out.has(cellName(visit.cell))) continue
+    const own = (/** @type {string | undefined} */ kind) => trials.get(placeOf({ ...visit.at, kind })) ?? []
+    for (const kind of kinds) {
+      if (isSettled(own(kind), counts, tries)) continue
+      const load = loadOf(visit, kind, own)
+      if (!load) continue
+      const at = kind === undefined ? visit.at : { ...visit.at, kind }
+      return { at, cell: visit.cell, left_s: (visits.length - i) * visit_s + later_s, load }
+    }
+  }
+  return null
+}
+
+/**
+ * The trials of a matrix that count, at some of its places.
+ *
+ * @param {TrialRecord[]} records
+ * @param {At} [where] fields of `at` that they have
+ * @param {(record: TrialRecord) => boolean} [counts]
+ */
+export function trialsAt(records, where = {}, counts = isValid) {
+  const fields = Object.entries({ phase: BLOCK, ...where })
+  return records.filter((record) => fields.every(([name, value]) => record.at[name] === value) && counts(record))
+}
+
+/** What the closed loop before a matrix took, whose shares the matrix offers. @param {TrialRecord[]} records @returns {number | null} */
+export function peakOf(records) {
+  const [peak] = trialsAt(records, { phase: 'peak' })
+  return peak?.traffic.goodput_rps ?? null
+}
+
+/** @param {At} at */
+function placeOf({ block, position, kind }) {
+  return `${block} ${position} ${kind}`
+}
