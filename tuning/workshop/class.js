@@ -15,28 +15,26 @@ import { folderOf, readProgress } from './progress.js'
  */
 
 /**
- * What one of a class has done.
- *
- * @typedef {object} Pupil
- * @property {string} name of the folder
- * @property {string} machine
- * @property {{ low_rps: number | null, high_rps: number | null }[]} capacities of the sweeps, in the order in which they were taken
- * @property {{ low_rps: number | null, high_rps: number | null } | null} knee of the first exercise
- * @property {Record<string, State>} exercises by id
- */
-
-/**
- * Everybody's results: each folder in `folder` is somebody's results folder, with `workshop/` and runs in it, or the
+ * The results of a class: each folder in `folder` is a student's results folder, with `workshop/` and runs in it, or the
  * workshop's own.
  *
  * @param {string} folder
  * @returns {Pupil[]} by name
  * @throws {UsageError} where there is nobody
+ *
+ * @typedef {object} Pupil
+ * @property {string} name of the folder
+ * @property {string} machine
+ * @property {Capacity[]} capacities of the sweeps, in the order in which they were measured
+ * @property {Capacity | null} knee of the first exercise
+ * @property {Record<string, State>} exercises by id
+ *
+ * @typedef {{ low_rps: number | null, high_rps: number | null }} Capacity
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
   const names = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const pupils = names.map(({ name }) => readPupil(path.join(folder, name))).filter((pupil) => pupil !== null)
+  const pupils = names.flatMap(({ name }) => readPupil(path.join(folder, name)) ?? [])
   if (pupils.length === 0) {
     throw new UsageError(
       `--class: expected a results folder for each student in ${folder}, got none with anything in it`,
@@ -102,20 +100,20 @@ function exercisesTable(pupils, begun) {
       `${guessed.filter(({ comparisons }) => comparisons.predict.right).length} of ${guessed.length}`,
       guessesText(guessed),
       `${solved.length} of ${states.length}`,
-      solved.length === 0 ? NONE : String(median(solved.map(({ round }) => round))),
-      solved.length === 0 ? NONE : `${median(minutes).toFixed(0)} min`,
+      ...(solved.length === 0
+        ? [NONE, NONE]
+        : [String(median(solved.map(({ round }) => round))), `${median(minutes).toFixed(0)} min`]),
     ]
   })
   return table(['exercise', 'guessed right', 'guesses', 'solved', 'tries (median)', 'took (median)'], rows)
 }
 
-/** Figures from the least to the most, words by how often they came. @param {State[]} states */
+/** Numbers by their range, choices by how often each was made. @param {State[]} states */
 function guessesText(states) {
   const values = states.flatMap(({ answers }) => answers.find(({ question }) => question === 'predict')?.value ?? [])
   if (values.length === 0) return NONE
   if (values.every((value) => typeof value === 'number')) {
-    const text = (/** @type {number} */ value) => count(value)
-    return `${text(Math.min(...values))} to ${text(Math.max(...values))}, median ${text(median(values))}`
+    return `${count(Math.min(...values))} to ${count(Math.max(...values))}, median ${count(median(values))}`
   }
   const words = [...new Set(values.map(String))]
   return words.map((word) => `${plain(word)} ${values.filter((value) => String(value) === word).length}x`).join(', ')
@@ -126,36 +124,32 @@ function isShown({ answers }) {
   return answers.some(({ by }) => by === 'solution')
 }
 
-/** @param {string} folder @returns {Pupil | null} null: nothing of Redline's is in it */
+/** @param {string} folder @returns {Pupil | null} null: it contains nothing of Redline's */
 function readPupil(folder) {
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
   const exercises = own ? readProgress(own).exercises : {}
-  const runs = runsIn(folder)
+  // Names of runs begin with their time.
+  const names = fs.readdirSync(folder).sort()
+  const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
   if (!own && runs.length === 0) return null
-  const knee = own && exercises.knee ? new Results(folderOf(own, 'knee')) : null
-  const first = runs[0] ?? (knee ? readRun(knee.folder) : null)
+  const knee = own && exercises.knee ? folderOf(own, 'knee') : null
+  const first = runs[0] ?? (knee && readRun(knee))
   return {
     name: path.basename(folder),
     machine: first?.machine ? `${first.machine.cpu_model}, ${first.machine.cores} cores` : NONE,
     capacities: runs.flatMap(({ verb, capacity }) => (verb === 'sweep' && capacity ? [capacity] : [])),
-    knee: knee ? capacityOf(knee.readTrials()) : null,
+    knee: knee ? capacityOf(new Results(knee).readTrials()) : null,
     exercises,
   }
 }
 
-/** @param {string} folder @returns {any[]} by their names, which begin with the time */
-function runsIn(folder) {
-  const names = fs.readdirSync(folder).sort()
-  return names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
-}
-
-/** @param {string} folder @returns {any} null: no run, or none that got so far */
+/** @param {string} folder @returns {any} null: no run, or one that ended before its first trial */
 function readRun(folder) {
-  if (!fs.existsSync(path.join(folder, 'run.json'))) return null
+  if (!Results.holdsRun(folder)) return null
   try {
     return new Results(folder).readRun()
   } catch (error) {
-    // One broken folder of thirty is no reason to show none.
+    // One broken folder must not hide the others.
     if (error instanceof UsageError) return null
     throw error
   }

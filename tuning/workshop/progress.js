@@ -10,7 +10,7 @@ const FILE = 'progress.json'
 const FORMAT = 'redline-workshop-1'
 
 /**
- * Where somebody is in the workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
+ * The state of a workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
  *
  * @typedef {object} Progress
  * @property {string} format
@@ -56,7 +56,7 @@ export function readProgress(folder) {
   return progress
 }
 
-/** In one step, so that whoever is cut off finds the last or the one before. @param {string} folder @param {Progress} progress */
+/** In one step: after a crash the file has the last state or the one before. @param {string} folder @param {Progress} progress */
 export function writeProgress(folder, progress) {
   fs.mkdirSync(folder, { recursive: true })
   const temporary = path.join(folder, `${FILE}.tmp`)
@@ -102,7 +102,7 @@ export function newState(facts) {
   }
 }
 
-/** What an exercise has come to, in words. @param {State | undefined} state */
+/** How far somebody is with an exercise, in words. @param {State | undefined} state */
 export function stateText(state) {
   if (!state) return 'not begun'
   if (state.stage !== 'done') return `begun: ${WORDS[state.stage]} is next`
@@ -128,8 +128,7 @@ function parsed(file) {
   try {
     return JSON.parse(fs.readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new UsageError(
-      `${file}: expected JSON, got ${/** @type {Error} */ (error).message}; --reset is of no use then, remove it`,
-    )
+    const { message } = /** @type {Error} */ (error)
+    throw new UsageError(`${file}: expected JSON, got ${message}; --reset cannot read it either, remove it`)
   }
 }

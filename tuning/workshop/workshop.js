@@ -16,6 +16,7 @@ import { folderOf, forget, newState, readProgress, stateText, writeProgress } fr
  * @import { Block } from '../../load/report/blocks.js'
  * @import { Io } from '../../load/run/runner.js'
  * @import { Ended, Verb } from '../../load/run/shell.js'
+ * @import { Question } from './exercise.js'
  * @import { Student } from './player.js'
  */
 
@@ -59,11 +60,10 @@ export const workshop = {
     const flags = parseFlags(FLAGS, argv)
     refuseBoth(flags)
     const { out: folder, seed } = { ...DEFAULTS, ...flags }
-    if (flags.list) return endedWith(listText(folder), folder, flags)
-    if (flags.reset) return endedWith(resetText(folder, flags.exercise), folder, flags)
+    if (flags.list) return endedWith({ said: exerciseList(folder) }, folder, flags)
+    if (flags.reset) return endedWith({ said: resetText(folder, flags.exercise) }, folder, flags)
     const environment = withDatabase(io.environment, flags['database-url'])
-    const { text, problem } = await playOne({ ...flags, folder, seed }, { ...io, environment })
-    return endedWith(text, folder, flags, problem)
+    return endedWith(await playOne({ ...flags, folder, seed }, { ...io, environment }), folder, flags)
   },
 }
 
@@ -74,29 +74,25 @@ function refuseBoth(flags) {
   if (flags.list && flags.exercise) throw new UsageError('--exercise: cannot be combined with --list')
 }
 
-/**
- * @param {string} text
- * @param {string} folder
- * @param {Record<string, any>} flags
- * @param {string | null} [problem]
- * @returns {Ended}
- */
-function endedWith(text, folder, { json }, problem = null) {
+/** @param {Said} said @param {string} folder @param {Record<string, any>} flags @returns {Ended} */
+function endedWith({ said, problem = null }, folder, { json = false }) {
   const { exercises } = readProgress(folder)
   const states = EXERCISES.map(({ id, title }, i) => ({ number: i + 1, id, title, state: exercises[id] ?? null }))
-  return { run: { verb: 'workshop', exercises: states, problem }, records: [], text, folder: null, json: json === true }
+  const blocks = [typeof said === 'string' ? paragraph(said) : said]
+  return { run: { verb: 'workshop', exercises: states, problem }, records: [], blocks, folder: null, json }
 }
+
+/** @typedef {{ said: string | Block, problem?: string | null }} Said problem: why there is no trustworthy answer */
 
 /**
  * @param {{ folder: string, seed: number, exercise?: number, solution?: boolean, json?: boolean }} options
  * @param {Io} io
- * @returns {Promise<{ text: string, problem: string | null }>}
+ * @returns {Promise<Said>}
  */
 async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
   const progress = readProgress(folder)
   const number = wanted ?? EXERCISES.findIndex(({ id }) => progress.exercises[id]?.stage !== 'done') + 1
-  if (number === 0)
-    return { text: 'All exercises are solved. --exercise N shows one again, --reset forgets them.', problem: null }
+  if (number === 0) return { said: 'All exercises are solved. --exercise N shows one again, --reset forgets them.' }
   const exercise = EXERCISES[number - 1]
   progress.exercises[exercise.id] ??= newState(factsOfMachine())
   const state = progress.exercises[exercise.id]
@@ -116,7 +112,7 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
     io,
     say,
     head: (/** @type {string} */ text) => say(hasBold ? styleText('bold', text) : text),
-    student: keyboard ? { by: /** @type {const} */ ('student'), line: keyboard.line } : whoKnows(say),
+    student: keyboard ? { by: /** @type {const} */ ('student'), line: keyboard.line } : solver(say),
   }
   desk.head(`Exercise ${number} of ${EXERCISES.length}: ${exercise.title}`)
   if (exercise.needs) say(`Needs: ${exercise.needs}`)
@@ -125,34 +121,33 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
   try {
     await play(exercise, desk)
   } catch (error) {
-    if (error instanceof Left && solution) return { text: KEPT, problem: 'the solution did not hold here and now' }
-    if (error instanceof Left) return { text: `Kept. ${goOn(number, folder)} goes on here.`, problem: null }
-    if (error instanceof Unmeasured)
-      return { text: `Kept. ${goOn(number, folder)} tries again.`, problem: error.message }
-    if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${goOn(number, folder)}\n`)
-    throw conditionsOf(error, goOn(number, folder))
+    const command = commandOf(number, folder)
+    if (error instanceof Left && solution) return { said: KEPT, problem: 'the solution did not hold here and now' }
+    if (error instanceof Left) return { said: `Kept. ${command} goes on here.` }
+    if (error instanceof Unmeasured) return { said: `Kept. ${command} tries again.`, problem: error.message }
+    if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${command}\n`)
+    throw asked(error, command)
   } finally {
     keyboard?.close()
   }
   const next = EXERCISES[number]
-  return { text: next ? `Next, ${next.title}:\n${goOn(number + 1, folder)}` : 'That was the last one.', problem: null }
+  return { said: next ? `Next, ${next.title}:\n${commandOf(number + 1, folder)}` : 'That was the last one.' }
 }
 
-/** A solution that is measured may fail: then that is what is said. */
 const KEPT = 'Kept. On a machine that has nothing else to do it may come out otherwise.'
 
-/** @param {(text: string) => void} say @returns {Student} */
-function whoKnows(say) {
-  // What is asked again was answered with a solution that did not hold; a third time would not be another.
-  const MOST = 3
-  let answered = 0
-  let last = /** @type {unknown} */ (null)
+/** A question that is asked again had a solution that did not hold; further tries would not differ. */
+const MOST_SOLUTIONS = 3
+
+/** Answers with the solutions. @param {(text: string) => void} say @returns {Student} */
+function solver(say) {
+  /** @type {Question[]} */
+  const answered = []
   return {
     by: 'solution',
     line: async (question, found) => {
-      answered = question === last ? answered + 1 : 1
-      last = question
-      if (answered > MOST) return null
+      answered.push(question)
+      if (answered.filter((one) => one === question).length > MOST_SOLUTIONS) return null
       const answer = question.solution(found)
       say(`The solution answers: ${answer}`)
       return answer
@@ -161,28 +156,24 @@ function whoKnows(say) {
 }
 
 /** @param {number} number @param {string} folder */
-function goOn(number, folder) {
-  const out = folder === DEFAULTS.out ? '' : ` --out ${folder}`
-  return `npm run workshop -- --exercise ${number}${out}`
+function commandOf(number, folder) {
+  return `npm run workshop -- --exercise ${number}${folder === DEFAULTS.out ? '' : ` --out ${folder}`}`
 }
 
-/** Trials of two machines or settings say nothing together. @param {unknown} error @param {string} command */
-function conditionsOf(error, command) {
+/** Conditions that changed are no mistake of a --resume, which nobody typed. @param {unknown} error @param {string} command */
+function asked(error, command) {
   if (!(error instanceof UsageError) || !error.message.startsWith('--resume: ')) return error
-  return new UsageError(
-    `${error.message.replace('--resume: ', '')}; ${command} --reset forgets it, so that it can begin anew`,
-  )
+  const message = error.message.replace('--resume: ', '')
+  return new UsageError(`${message}; ${command} --reset forgets it, so that it can begin anew`)
 }
 
 /** @param {string} folder */
-function listText(folder) {
+function exerciseList(folder) {
   const { exercises } = readProgress(folder)
-  const rows = EXERCISES.map(({ id, title, minutes }, i) => [
-    `${i + 1}. ${title}`,
-    `${minutes} min`,
-    stateText(exercises[id]),
-  ])
-  return terminalOf([table(['exercise', 'takes', 'you'], rows)])
+  const rows = EXERCISES.map(({ id, title, minutes }, i) => {
+    return [`${i + 1}. ${title}`, `${minutes} min`, stateText(exercises[id])]
+  })
+  return table(['exercise', 'takes', 'you'], rows)
 }
 
 /** @param {string} folder @param {number | undefined} number */

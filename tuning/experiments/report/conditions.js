@@ -2,8 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** @import { Source } from './report.js' */
 
-/** What of a plan is the run's own: seeds, and where the load came from. */
-const OWN = /^(mix|rates_rps)$/
+/** Parts of a plan that differ by chance, or are listed otherwise: seeds, rates of a search, the SLO. */
+const OWN = ['mix', 'rates_rps', 'slo']
+
+/** Longest value that is shown whole, in characters. */
+const LONGEST = 80
 
 /**
  * Whether the runs were made on different machines.
@@ -11,73 +14,77 @@ const OWN = /^(mix|rates_rps)$/
  * @param {Source[]} sources
  * @returns {string | null} what differs; null: one machine, as far as its description goes
  */
-export function machineDifference(sources) {
-  const [first, ...others] = sources
+export function machineDifference([first, ...others]) {
   for (const other of others) {
-    const [one, two] = [machinesOf(first), machinesOf(other)]
-    const fields = Object.keys({ ...one, ...two }).filter((name) => one[name] !== two[name])
+    const fields = differing([machinesOf(first), machinesOf(other)])
     if (fields.length > 0) {
-      const texts = fields.map((name) => `${name} ${one[name] ?? 'none'} against ${two[name] ?? 'none'}`)
+      const texts = fields.map(({ name, values: [one, two] }) => `${name} ${one} against ${two}`)
       return `${first.name} and ${other.name} are of different machines: ${texts.join(', ')}`
     }
   }
   return null
 }
 
-/** Ours, and that of the service where it is another. @param {Source} source @returns {Record<string, string | number>} */
-function machinesOf({ run }) {
-  const target = run.target_machine ? prefixed('target ', described(run.target_machine)) : {}
-  return { ...described(run.machine ?? {}), ...target }
-}
-
-/** @param {Record<string, any>} machine */
-function described({ cpu_model = 'unknown', cores = 0, memory_bytes = 0, kernel = 'unknown' }) {
-  // Some MiB more or less are the kernel's, not another machine's.
-  return { cpu_model, cores, memory_gib: Math.round(memory_bytes / 2 ** 30), kernel }
+/**
+ * What else was not the same: what was asked for, what was read back, and versions. The more of it, the less the ratios
+ * are about one cause.
+ *
+ * @param {Source[]} sources
+ */
+export function otherDifferences(sources) {
+  return differing(
+    sources.map(({ run, records }) => {
+      const plan = Object.entries(run.plan).filter(([name]) => !OWN.includes(name))
+      return {
+        ...run.versions,
+        ...prefixed('SLO ', run.slo),
+        ...prefixed('plan ', Object.fromEntries(plan)),
+        ...settingsOf(records),
+        pinning: run.pinning ?? 'unknown',
+      }
+    }),
+  )
 }
 
 /**
- * What else was not the same: what was asked for, what was read back, and versions. The more of it, the less the ratios
- * are about one thing.
- *
- * @param {Source[]} sources
- * @returns {{ name: string, values: string[] }[]}
+ * @param {Record<string, unknown>[]} descriptions
+ * @returns {{ name: string, values: string[] }[]} fields that are not the same in all, with the value of each
  */
-export function otherDifferences(sources) {
-  const runs = sources.map(({ run, records }) => ({
-    ...prefixed('', run.versions ?? {}),
-    ...prefixed('SLO ', run.slo ?? {}),
-    ...prefixed(
-      'plan ',
-      Object.fromEntries(Object.entries(run.plan).filter(([name]) => !OWN.test(name) && name !== 'slo')),
-    ),
-    ...prefixed('', settingsOf(records)),
-    pinning: run.pinning ?? 'unknown',
-  }))
-  const names = [...new Set(runs.flatMap(Object.keys))]
+function differing(descriptions) {
+  const names = [...new Set(descriptions.flatMap(Object.keys))]
   return names.flatMap((name) => {
-    const values = runs.map((one) => /** @type {Record<string, unknown>} */ (one)[name])
+    const values = descriptions.map((one) => one[name])
     if (values.every((value) => isDeepStrictEqual(value, values[0]))) return []
     return [{ name, values: values.map((value) => (value === undefined ? 'none' : textOf(value))) }]
   })
 }
 
-/** As they were read back, without what is drawn anew each time. @param {Source['records']} records */
+/** The lab's machine, and the service's where that is another. @param {Source} source */
+function machinesOf({ run: { machine = {}, target_machine } }) {
+  return { ...described(machine), ...(target_machine && prefixed('target ', described(target_machine))) }
+}
+
+/** @param {Record<string, any>} machine */
+function described({ cpu_model = 'unknown', cores = 0, memory_bytes = 0, kernel = 'unknown' }) {
+  // Kernels differ by some MiB in what they report of the same memory.
+  return { cpu_model, cores, memory_gib: Math.round(memory_bytes / 2 ** 30), kernel }
+}
+
+/** Settings as read back, without ports, which are drawn anew each time. @param {Source['records']} records */
 function settingsOf(records) {
   const names = [...new Set(records.flatMap(({ settings }) => Object.keys(settings ?? {})))]
-  const entries = names
-    .filter((name) => !/PORT$/.test(name))
-    .map((name) => [name, [...new Set(records.map(({ settings }) => settings?.[name]))].join(', ')])
+  const levelsOf = (/** @type {string} */ name) => new Set(records.map(({ settings }) => settings?.[name]))
+  const entries = names.filter((name) => !name.endsWith('PORT')).map((name) => [name, [...levelsOf(name)].join(', ')])
   return Object.fromEntries(entries)
 }
 
-/** @param {string} prefix @param {object} values */
-function prefixed(prefix, values) {
+/** @param {string} prefix @param {object} [values] */
+function prefixed(prefix, values = {}) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]))
 }
 
 /** @param {unknown} value */
 function textOf(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return (text.length > 80 ? `${text.slice(0, 79)}…` : text).replace(/[|\r\n]/g, ' ')
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
 }

@@ -10,7 +10,7 @@ import { median, shift } from '../../stats/ranks.js'
  */
 
 /**
- * What is compared of trials that were alike.
+ * Figures that are compared between trials that were alike.
  *
  * @type {Record<string, { title: string, better: 'more' | 'less', value: (record: TrialRecord) => number | undefined }>}
  */
@@ -26,7 +26,7 @@ const NEAR = 'near its capacity'
 /** Searches try rates of their own in each run. */
 const SEARCHES = /^(anchor|final|limit|relax)/
 
-/** What tells the repetitions of a place in a design apart. */
+/** Fields of a place that tell its repetitions apart. */
 const REPETITION = ['block', 'position']
 
 /**
@@ -46,42 +46,36 @@ const REPETITION = ['block', 'position']
  * @property {Ratio[]} ratios of every run but the first
  *
  * @typedef {object} Compared
- * @property {(Ratio | null)[] | null} capacities ratios of every run but the first; null: not what the verb answers
+ * @property {(Ratio | null)[] | null} capacities ratios of every run but the first; null: the verb measures none
  * @property {Figure[]} figures
  *
  * @param {Source[]} sources
  * @returns {Compared}
  */
 export function besideEachOther(sources) {
-  return { capacities: capacityRatios(sources), figures: figuresOf(sources) }
-}
-
-/** @param {Source[]} sources */
-function capacityRatios([first, ...others]) {
-  if (first.run.verb !== 'sweep') return null
-  return others.map(({ run }) => capacityRatio(first.run.capacity, run.capacity))
+  const [first, ...others] = sources.map(({ run }) => run)
+  const capacities = first.verb === 'sweep' ? others.map((run) => capacityRatio(first.capacity, run.capacity)) : null
+  return { capacities, figures: figuresOf(sources) }
 }
 
 /**
- * What one capacity is to another, from the ends of their intervals: tied where these overlap.
+ * The ratio of two capacities, from the ends of their intervals: tied where these overlap.
  *
- * @param {{ low_rps: number | null, high_rps: number | null } | null} reference
- * @param {{ low_rps: number | null, high_rps: number | null } | null} other
+ * @param {Bounds | null} reference
+ * @param {Bounds | null} other
  * @returns {Ratio | null}
+ *
+ * @typedef {{ low_rps: number | null, high_rps: number | null }} Bounds
  */
 export function capacityRatio(reference, other) {
   if (!reference || !other) return null
   const [a, b] = [reference, other].map(({ low_rps, high_rps }) => {
-    return { low: low_rps ?? 0, high: high_rps ?? Number.POSITIVE_INFINITY, middle: middleOf(low_rps, high_rps) }
+    const middle = ((low_rps ?? Number(high_rps)) + (high_rps ?? Number(low_rps))) / 2
+    return { low: low_rps ?? 0, high: high_rps ?? Number.POSITIVE_INFINITY, middle }
   })
   const [low, high] = [b.low / a.high, a.low === 0 ? Number.POSITIVE_INFINITY : b.high / a.low]
   const verdict = low > 1 ? 'better' : high < 1 ? 'worse' : 'tied'
   return { ratio: b.middle / a.middle, low, high: Number.isFinite(high) ? high : null, verdict }
-}
-
-/** @param {number | null} low_rps @param {number | null} high_rps */
-function middleOf(low_rps, high_rps) {
-  return ((low_rps ?? Number(high_rps)) + (high_rps ?? Number(low_rps))) / 2
 }
 
 /** @param {Source[]} sources @returns {Figure[]} of what every run has */
@@ -93,8 +87,11 @@ function figuresOf(sources) {
   const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
   return names.flatMap((group) =>
     Object.entries(MEASURES).flatMap(([measure, { value, better }]) => {
-      const samples = grouped.map((own) => (own.get(group) ?? []).flatMap((record) => positive(value(record))))
-      // About their capacities the runs have other rates; what a request costs there can be compared all the same.
+      const samples = grouped.map((own) => {
+        // Ratios are of logarithms.
+        return (own.get(group) ?? []).map((record) => Number(value(record))).filter((one) => one > 0)
+      })
+      // Near their capacities the runs have different rates, but the cost of a request can still be compared.
       if (samples.some((sample) => sample.length === 0) || (group === NEAR && measure !== 'cpu')) return []
       const [first, ...others] = samples
       return [
@@ -144,9 +141,4 @@ function ratioOf(sample, reference, better) {
   const tied = low <= 0 && high >= 0
   const verdict = tied ? 'tied' : estimate > 0 === (better === 'more') ? 'better' : 'worse'
   return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), verdict }
-}
-
-/** What has a logarithm. @param {number | undefined} value */
-function positive(value) {
-  return value !== undefined && value > 0 ? [value] : []
 }

@@ -22,7 +22,8 @@ import { capacityPictures, ratioPictures } from './pictures.js'
  */
 export function besideBlocks(sources, compared, difference) {
   const { capacities, figures } = compared
-  const different = otherDifferences(sources)
+  const names = sources.map(({ name }) => name)
+  const different = otherDifferences(sources).map(({ name, values }) => [name, ...values])
   return [
     answer(sentence(sources, compared, difference)),
     list(sources.map(runLine)),
@@ -32,10 +33,10 @@ export function besideBlocks(sources, compared, difference) {
     figures.length > 0
       ? figuresTable(sources, compared)
       : paragraph('The runs have no trials that were alike: the same cell, the same load.'),
-    ...(different.length > 0 ? [heading('What was not the same'), differencesTable(sources, different)] : []),
+    ...(different.length > 0 ? [heading('What was not the same'), table(['', ...names], different)] : []),
     heading('How it was measured', { folded: true }),
     list([
-      `Medians of the valid trials that were alike in the runs; ratios to ${sources[0].name} with their ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which take four trials in each run. Tied: the interval contains 1.`,
+      `Medians of the valid trials that were alike in the runs; ratios to ${names[0]} with their ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which take four trials in each run. Tied: the interval contains 1.`,
       'One in twenty of the intervals around no difference misses 1: of many figures, some will.',
       'Capacities are compared by the ends of their intervals: tied where these overlap.',
       'The runs were made one after the other. What changed on the machine between them is in the ratios; `npm run compare` and `npm run tune` measure in turns.',
@@ -45,13 +46,7 @@ export function besideBlocks(sources, compared, difference) {
   ]
 }
 
-/**
- * What the runs are to each other, in a sentence or two.
- *
- * @param {Source[]} sources
- * @param {Compared} compared
- * @param {string | null} difference of machines
- */
+/** @param {Source[]} sources @param {Compared} compared @param {string | null} difference of machines */
 function sentence(sources, { capacities, figures }, difference) {
   const [first, ...others] = sources
   const parts = others.map(({ name }, i) => {
@@ -60,7 +55,7 @@ function sentence(sources, { capacities, figures }, difference) {
     const verdicts = figures.map(({ ratios }) => ratios[i].verdict)
     if (verdicts.length === 0) return `${name} and ${first.name} have no trials that were alike.`
     const number = (/** @type {Ratio['verdict']} */ verdict) => verdicts.filter((one) => one === verdict).length
-    return `${name} beside ${first.name}, in ${verdicts.length} figures: ${number('better')} better, ${number('worse')} worse, ${number('tied')} tied, ${number('too few trials')} with too few trials to tell.`
+    return `${name} compared with ${first.name}, in ${verdicts.length} figures: ${number('better')} better, ${number('worse')} worse, ${number('tied')} tied, ${number('too few trials')} with too few trials to tell.`
   })
   return [...(difference ? [`Across machines: ${difference}.`] : []), ...parts].join(' ')
 }
@@ -102,18 +97,9 @@ function figuresTable(sources, { figures }) {
   return table(['load', 'figure', first, ...others.flatMap((name) => [name, `${name} to ${first}`])], rows)
 }
 
-/** @param {Source[]} sources @param {ReturnType<typeof otherDifferences>} different */
-function differencesTable(sources, different) {
-  return table(
-    ['', ...sources.map(({ name }) => name)],
-    different.map(({ name, values }) => [name, ...values]),
-  )
-}
-
 /** @param {number} value @param {number} trials */
 function valueText(value, trials) {
-  const text = value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)))
-  return `${text} (${trials})`
+  return `${value >= 100 ? count(Math.round(value)) : Number(value.toPrecision(3))} (${trials})`
 }
 
 /** `0.71x [0.66–0.75], worse` @param {Ratio | null} ratio */
