@@ -3,12 +3,13 @@
 /**
  * What a report consists of, in order. The terminal, report.md and report.html are three renderings of the same blocks.
  *
- * @typedef {Answer | Heading | Text | List | Table | Drawn | Method} Block
+ * @typedef {Answer | Heading | Text | Code | List | Table | Drawn | Method} Block
  *
  * @typedef {{ kind: 'answer', text: string }} Answer the answer in a sentence or two; first, and once
  * @typedef {{ kind: 'heading', text: string, folded?: boolean, detail?: boolean }} Heading begins a section; folded: closed in
  *   report.html until somebody opens it
  * @typedef {{ kind: 'text', text: string, detail?: boolean }} Text one paragraph; `code` and **bold** are allowed
+ * @typedef {{ kind: 'code', text: string }} Code lines of a program or a configuration
  * @typedef {{ kind: 'list', items: Item[], detail?: boolean }} List
  * @typedef {string | { text: string, items: string[] }} Item
  * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align?: ('l' | 'r')[], detail?: boolean, brief?: boolean }} Table
@@ -16,7 +17,7 @@
  * @typedef {{ kind: 'picture', picture: Picture }} Drawn
  * @typedef {{ kind: 'method', items: string[] }} Method how it was measured, for the section of that name
  *
- * `detail`: in the report, but not on the terminal; `brief`: on the terminal, but not in the report.
+ * `detail`: in the report, but not on the terminal, and so are code, pictures and the method; `brief`: on the terminal, but not in the report.
  */
 
 /** @param {string} text @returns {Answer} */
@@ -27,6 +28,9 @@ export const heading = (text, options) => ({ kind: 'heading', text, ...options }
 
 /** @param {string} text @param {{ detail?: boolean }} [options] @returns {Text} */
 export const paragraph = (text, options) => ({ kind: 'text', text, ...options })
+
+/** @param {string} text @returns {Code} */
+export const code = (text) => ({ kind: 'code', text })
 
 /** @param {Item[]} items @param {{ detail?: boolean }} [options] @returns {List} */
 export const list = (items, options) => ({ kind: 'list', items, ...options })

@@ -74,6 +74,8 @@ function writer(paint) {
         return figure(block.picture, paint)
       case 'table':
         return scrolled(`Table ${++tables}`, tableHtml(block, inline))
+      case 'code':
+        return `<pre tabindex="0"><code>${escaped(block.text)}</code></pre>`
       case 'list':
       case 'method':
         return listHtml(block.items, inline)

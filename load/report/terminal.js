@@ -32,7 +32,8 @@ export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
 
 /** @param {Block} block @param {number} columns @returns {string | null} null: not shown on a terminal */
 function blockText(block, columns) {
-  if (block.kind === 'picture' || block.kind === 'method' || ('detail' in block && block.detail)) return null
+  if ('detail' in block && block.detail) return null
+  if (block.kind === 'picture' || block.kind === 'method' || block.kind === 'code') return null
   if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), alignOf(block), columns)
   if (block.kind === 'list') {
     return block.items

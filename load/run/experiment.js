@@ -26,7 +26,8 @@
  *   settings: plain data, kept in run.json
  * @property {(plan: any) => void} [check] throws UsageError where this plan cannot be run here
  * @property {(plan: any) => string} [size] how much work it is, in a line
- * @property {(plan: any, run: { results: Results, runId: string }, io: Io) => Promise<void>} [prepare] before the first trial
+ * @property {(plan: any, begun: { results: Results, run: any, runId: string }, io: Io) => Promise<object | void>} [prepare] before the first trial; run.json keeps what it
+ *   returns, and `analyse` finds it in `run`
  * @property {(plan: any, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
  *   done; a run that was cut off goes on by calling it again
  * @property {(cell: Cell | null, place: Place, plan: any) => Promise<Target>} [open] the target of a cell, which stays open while

@@ -69,13 +69,10 @@ function methodOf(run, records) {
   const times = lengths.length > 1 ? `${lengths[0]} to ${lengths.at(-1)}` : (lengths[0] ?? plan.duration_s)
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
-  const rows = plan.url
-    ? 'The service was already running and is left as it is; its rows are not counted, since its database is not ours.'
-    : 'The table is emptied before each trial, and the stored rows are counted after it: every 201 is a row, or the trial is invalid.'
   const settings = settingsText(records)
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
   return [
-    `Trials of ${times} s${warmup}. ${rows}`,
+    `Trials of ${times} s${warmup}.${rowsText(records)}`,
     ...loopLines(records),
     ...(pinning ? [pinning] : []),
     ...(target_machine ? [seenThere(target_machine)] : []),
@@ -87,6 +84,15 @@ function methodOf(run, records) {
     ...hostLines(run, records),
     `Command: \`npm run ${[verb, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${plan.mix ? `, seed ${plan.mix.seed}` : ''}.`,
   ]
+}
+
+/** @param {TrialRecord[]} records */
+function rowsText(records) {
+  if (records.some(({ target }) => target.kind === 'url')) {
+    return ' The service was already running and is left as it is; its rows are not counted, since its database is not ours.'
+  }
+  if (records.every(({ traffic }) => traffic.rows_stored === null)) return ''
+  return ' The table is emptied before each trial, and the stored rows are counted after it: every 201 is a row, or the trial is invalid.'
 }
 
 /** @param {TrialRecord[]} records */

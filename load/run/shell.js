@@ -113,11 +113,12 @@ export function verbOf(experiment) {
       for (const text of warnings) io.progress.note(`warning: ${text}`)
       if (size) io.progress.note(size(plan))
       const environment = withDatabase(io.environment, begun.databaseUrl)
-      await prepare?.(plan, { results, runId: run.run_id }, { ...io, environment }).catch((error) => {
+      const about = { results, run, runId: run.run_id }
+      const prepared = await prepare?.(plan, about, { ...io, environment }).catch((error) => {
         results.releaseUnused()
         throw error
       })
-      const ended = await runExperiment({ experiment, ...begun }, io)
+      const ended = await runExperiment({ experiment, ...begun, run: { ...run, ...prepared } }, io)
       return { ...ended, folder: results.folder, json }
     },
   }

@@ -7,7 +7,7 @@ import { markdownOf } from '../../load/report/markdown.js'
 import { conditionsOf, settingsText } from '../../load/run/conditions.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
 import { budgetBlocks } from '../experiments/ablate/report.js'
-import { processTable, strategiesText } from '../experiments/balance/tables.js'
+import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '../experiments/balance/report.js'
 import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
@@ -61,12 +61,20 @@ const PAGES = {
       below: 'settings',
     },
     balance: {
-      of: [({ run, records }) => strategiesText(run, records), () => '[All of it](evidence/balance/report.md).'],
+      of: [
+        ({ findings }) => [
+          ...findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
+          ...strategyBlocks(findings, 'strategies'),
+          ...failingBlocks(findings),
+          ...overheadBlocks(findings),
+        ],
+        () => '[All of it](evidence/balance/report.md).',
+      ],
       below: 'settings',
     },
   },
   'tuning/SCALING.md': {
-    processes: { run: 'balance', of: [({ run, records }) => processTable(run.plan, records)], below: 'settings' },
+    processes: { run: 'balance', of: [({ findings }) => processBlocks(findings)], below: 'settings' },
     pgbouncer: {
       of: [({ findings, run, records }) => pgbouncerTable(findings, run.not_applied, records)],
       below: 'settings',

@@ -33,13 +33,14 @@ t.test('balance: the endpoints got what the generator sent, each request once', 
   t.ok(trials.length > 0)
   for (const { cell, traffic, probes } of trials) {
     const { bin_ms, names, endpoints } = probes.target
-    t.strictSame([bin_ms, names], [100, ['cached', 'slow', 'erring', 'recovering']], cell)
+    const { strategy } = cell
+    t.strictSame([bin_ms, names], [100, ['cached', 'slow', 'erring', 'recovering']], strategy)
     const counted = (/** @type {'requests' | 'errors' | 'queued'} */ name) => {
       return total(endpoints.map((/** @type {any} */ endpoint) => total(endpoint[name])))
     }
-    t.equal(counted('requests'), traffic.sent, cell)
-    t.equal(counted('errors'), total(traffic.status) - traffic.ok, cell)
-    t.ok(counted('queued') <= traffic.sent, cell)
+    t.equal(counted('requests'), traffic.sent, strategy)
+    t.equal(counted('errors'), total(traffic.status) - traffic.ok, strategy)
+    t.ok(counted('queued') <= traffic.sent, strategy)
   }
   const report = readFileSync(path.join(out, 'report.md'), 'utf8')
   t.match(report, /## Shares over time: crowded/)

@@ -1,14 +1,19 @@
+import { markdownOf } from '../../../load/report/markdown.js'
 import { seededRandom } from '../../../load/system/random.js'
+import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/adaptive.js'
+import { analyse, report } from '../../../tuning/experiments/balance/report.js'
 import { nextStep } from '../../../tuning/experiments/balance/steps.js'
 import { recordsOf } from '../simulated/records.js'
 import { createService } from '../simulated/service.js'
 
 export const SIZE = { blocks: 2, warmup_s: 1, duration_s: 2, rate_rps: 10 }
+const FAILS = { from_s: 1, to_s: 3 }
 export const PLAN = /** @type {any} */ ({
   parts: ['overhead', 'strategies', 'crowded', 'failing', 'processes', 'simulation'],
   sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE, processes: SIZE },
   processes: [1, 2],
-  haproxy: 'haproxy',
+  fails: { strategies: FAILS, crowded: FAILS, failing: FAILS },
+  ...{ haproxy: 'haproxy', endpoints: 2, slots: 16, parameters: PUBLISHED_PARAMETERS },
   mix: { name: 'create-user', seed: 1 },
   slo: { p99_ms: 10_000, success_ratio: 1 },
 })
@@ -47,10 +52,9 @@ export function madeUp(strategies, blocks = 6) {
       }
       const probes = { generator: {}, target, api: { cpu_us_per_request: p50 * noise } }
       return ['strategies', 'crowded', 'failing', 'overhead'].map((part) => {
-        const experiment = `${part}/${block}/0`
         return /** @type {any} */ ({
-          experiment,
-          cell: `${part}/${strategy}`,
+          at: { phase: part, block, position: 0 },
+          cell: { part, strategy },
           traffic,
           probes,
           outcome: { verdict: 'pass' },
@@ -60,4 +64,7 @@ export function madeUp(strategies, blocks = 6) {
   ).flat()
 }
 
-export const JUDGED = { ...PLAN, fails: { failing: { from_s: 1, to_s: 3 } } }
+/** The report of some trials. @param {any} plan @param {any[]} records */
+export function textOf(plan, records) {
+  return markdownOf(report(analyse(plan, records, {})))
+}

@@ -20,7 +20,7 @@ const BIN_MS = 250
  */
 export function createEndpoints({ fails }, truth, { noise = 0.02, seed = 1 } = {}) {
   return ({ cell, load }, { trial }) => {
-    const [part, strategy] = String(cell).split('/')
+    const { part, strategy } = cell
     const random = randomOf(seed, trial)
     const factor = Math.exp(noise * normal(random))
     const ok_rps = part === 'processes' ? 1000 * factor : Number(load.rate_rps)

@@ -1,9 +1,8 @@
 import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
-import { pinningText } from '../../../tuning/experiments/balance/cores.js'
 import { findHaproxy } from '../../../tuning/experiments/balance/haproxy.js'
+import { pinningText } from '../../../tuning/experiments/balance/open.js'
 import { planOf } from '../../../tuning/experiments/balance/plan.js'
-import { balanceReport } from '../../../tuning/experiments/balance/tables.js'
 import { findPgbouncer } from '../../../tuning/knobs/pgbouncer.js'
 
 t.test('without PgBouncer the cell is not applied, and says how to get it', async (t) => {
@@ -39,13 +38,4 @@ t.test('the report says what was pinned where', async (t) => {
   )
   t.match(pinningText(cores, true), /HAProxy was not pinned/)
   t.match(pinningText(null, true), /^Nothing was pinned: this system has one core/)
-  const run = {
-    plan: { ...planOf({ only: ['crowded'] }), haproxy: null },
-    run_id: 'x',
-    argv: [],
-    pinning: 'Pinned so.',
-    machine: {},
-    versions: {},
-  }
-  t.match(balanceReport(run, []), '- Pinned so.')
 })

@@ -1,26 +1,33 @@
 import { ratioOf } from '../../stats/effects.js'
 import { median, typical } from '../../stats/ranks.js'
 import { generatorWasLimit, isSound } from '../../stats/sound.js'
-import { leavingOf, queuedRatio } from './shares.js'
-import { blockOf, REFERENCE, strategiesOf, strategyOf, trialsOf } from './steps.js'
+import { leavingOf, queuedRatio, sharesOf } from './shares.js'
+import { REFERENCE, strategiesOf, trialsOf } from './steps.js'
 
-/** @import { Effect } from '../../stats/effects.js' */
+/**
+ * @import { Effect } from '../../stats/effects.js'
+ * @import { Counts } from './shares.js'
+ * @import { BalancePlan, MeasuredPart, Records } from './steps.js'
+ */
 
 const CONFIDENCE = 0.95
 
 export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
 
+/** Columns of a table over time. */
+const COLUMNS = 6
+
+/** Points of a curve over time: the more requests there were, the more can be told apart. */
+const POINTS = { least: 6, most: 24, requests: 100 }
+
+/** @template T @typedef {Record<typeof PERCENTILES[number], T>} ByPercentile */
+
 /**
- * @typedef {import('./steps.js').BalancePlan} BalancePlan
- * @typedef {import('./steps.js').Records} Records
- * @typedef {import('./steps.js').MeasuredPart} MeasuredPart
- *
  * @typedef {object} StrategyFigures
  * @property {string} strategy
- * @property {Record<typeof PERCENTILES[number], number>} latency_ms of the successes, medians of the blocks
- * @property {Record<typeof PERCENTILES[number], Effect> | null} to_reference ratios to round robin
- *   within a block; null: it is the reference
- * @property {Record<typeof PERCENTILES[number], Effect> | null} to_adaptive the same, to adaptive
+ * @property {ByPercentile<number>} latency_ms of the successes, medians of the blocks
+ * @property {ByPercentile<Effect> | null} to_reference ratios to round robin within a block; null: it is the reference
+ * @property {ByPercentile<Effect> | null} to_adaptive the same, to adaptive
  * @property {number} saved_ms per success, against round robin
  * @property {number} error_ratio of the requests that clients sent
  * @property {number} queued_ratio of the requests that found every place of their endpoint taken
@@ -36,28 +43,28 @@ export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
  * @returns {StrategyFigures[]}
  */
 export function strategyFigures(plan, records, part = 'strategies') {
+  const observations = byPercentile((name) => observationsOf(part, records, (record) => okLatency(record, name)))
   return measuredIn(part, plan, records).map((strategy) => {
     const trials = trialsOf(records, part, strategy)
-    const latency = PERCENTILES.map((name) => [name, median(trials.map((record) => okLatency(record, name)))])
     const ratiosTo = (/** @type {string} */ other) => {
-      if (strategy === other) return null
-      const ratios = PERCENTILES.map((name) => {
-        const observations = observationsOf(part, records, (record) => okLatency(record, name))
-        return [name, ratioOf(observations, strategy, other)]
-      })
-      return Object.fromEntries(ratios)
+      return strategy === other ? null : byPercentile((name) => ratioOf(observations[name], strategy, other))
     }
     return {
       strategy,
-      latency_ms: Object.fromEntries(latency),
+      latency_ms: byPercentile((name) => median(trials.map((record) => okLatency(record, name)))),
       to_reference: ratiosTo(REFERENCE),
       to_adaptive: ratiosTo('adaptive'),
       saved_ms: -differenceTo(REFERENCE, strategy, part, records, (record) => okLatency(record, 'mean')).estimate,
       error_ratio: errorRatio(trials),
-      queued_ratio: queuedRatio(trials.map(({ probes }) => probes.target)),
+      queued_ratio: queuedRatio(countsOf(trials)),
       trials: trials.length,
     }
   })
+}
+
+/** @template T @param {(name: typeof PERCENTILES[number]) => T} compute @returns {ByPercentile<T>} */
+function byPercentile(compute) {
+  return /** @type {any} */ (Object.fromEntries(PERCENTILES.map((name) => [name, compute(name)])))
 }
 
 /**
@@ -67,15 +74,14 @@ export function strategyFigures(plan, records, part = 'strategies') {
  * @param {Records} records
  */
 export function overheadFigures(plan, records) {
-  const p50 = (/** @type {Records[number]} */ record) => okLatency(record, 'p50')
   return measuredIn('overhead', plan, records).map((strategy) => {
     const trials = trialsOf(records, 'overhead', strategy)
+    const isDirect = strategy === 'direct'
     return {
       strategy,
       p50_ms: median(trials.map(p50)),
-      added_ms: strategy === 'direct' ? null : differenceTo('direct', strategy, 'overhead', records, p50),
-      cpu_us:
-        strategy === 'direct' ? null : median(trials.map(({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN)),
+      added_ms: isDirect ? null : differenceTo('direct', strategy, 'overhead', records, p50),
+      cpu_us: isDirect ? null : median(trials.map(cpuOf)),
     }
   })
 }
@@ -96,7 +102,7 @@ export function failingFigures(plan, records) {
       back_s: found.map(({ back_s }) => back_s),
       errors_at_endpoint: median(found.map(({ errors }) => errors)),
       error_ratio: errorRatio(trials),
-      p50_ms: median(trials.map((record) => okLatency(record, 'p50'))),
+      p50_ms: median(trials.map(p50)),
     }
   })
 }
@@ -120,7 +126,7 @@ export function processFigures(plan, records) {
     return {
       strategy,
       goodput_rps: median(trials.map(goodput)),
-      p50_ms: median(trials.map((record) => okLatency(record, 'p50'))),
+      p50_ms: median(trials.map(p50)),
       cores: String(trials[0]?.settings.API_CORES ?? trials[0]?.target.cores ?? ''),
       to_one: strategy === '1' ? null : ratioOf(observations, strategy, '1'),
       is_limited: [strategy, '1'].some((one) => generatorWasLimit(trialsOf(records, 'processes', one))),
@@ -128,14 +134,64 @@ export function processFigures(plan, records) {
   })
 }
 
+/**
+ * The share of the requests that each endpoint got, per endpoint: in all, in a few slices of the trials, and in more.
+ *
+ * @param {BalancePlan} plan
+ * @param {Records} records
+ * @returns {ShareFigures[]}
+ *
+ * @typedef {{ part: 'strategies' | 'crowded' | 'failing', strategy: string, names: string[], whole: number[], columns: number[][], points: number[][] }} ShareFigures
+ */
+export function shareFigures(plan, records) {
+  return /** @type {const} */ (['strategies', 'crowded', 'failing']).flatMap((part) => {
+    const { duration_s } = plan.sizes[part]
+    return measuredIn(part, plan, records).map((strategy) => {
+      const counts = countsOf(trialsOf(records, part, strategy))
+      const inSlices = (/** @type {number} */ slices) => sharesOf(counts, { slices, duration_s })
+      const whole = inSlices(1).flat()
+      return {
+        part,
+        strategy,
+        names: counts[0].names,
+        whole,
+        columns: inSlices(COLUMNS),
+        points: inSlices(pointsFor(counts)),
+      }
+    })
+  })
+}
+
+/** @param {Counts[]} trials */
+function pointsFor(trials) {
+  const counts = trials.flatMap(({ endpoints }) => endpoints.flatMap(({ requests }) => requests))
+  const requests = counts.reduce((sum, count) => sum + count, 0)
+  return Math.min(POINTS.most, Math.max(POINTS.least, Math.floor(requests / POINTS.requests)))
+}
+
+/** @param {Records} trials @returns {Counts[]} */
+function countsOf(trials) {
+  return trials.map(({ probes }) => probes.target)
+}
+
 /** Strategies with a valid trial. @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records */
-export function measuredIn(part, plan, records) {
+function measuredIn(part, plan, records) {
   return strategiesOf(part, plan).filter((strategy) => trialsOf(records, part, strategy).length > 0)
 }
 
 /** Of the successes. @param {Records[number]} record @param {'mean' | typeof PERCENTILES[number]} name */
-export function okLatency({ traffic }, name) {
+function okLatency({ traffic }, name) {
   return traffic.ok_latency_ms?.[name] ?? Number.NaN
+}
+
+/** @param {Records[number]} record */
+export function p50(record) {
+  return okLatency(record, 'p50')
+}
+
+/** Microseconds of the balancer per request. @param {Records[number]} record */
+export function cpuOf({ probes }) {
+  return probes.api.cpu_us_per_request ?? Number.NaN
 }
 
 /** Of the requests that clients sent. @param {Records} trials */
@@ -146,10 +202,10 @@ export function errorRatio(trials) {
 
 /** @param {MeasuredPart} part @param {Records} records @param {(record: Records[number]) => number} value */
 function observationsOf(part, records, value) {
-  return records.flatMap((record) => {
-    const strategy = strategyOf(String(record.cell))
-    const isOwn = isSound(record) && record.cell === `${part}/${strategy}` && value(record) > 0
-    return isOwn ? [{ block: blockOf(record), cell: strategy, levels: { strategy }, value: value(record) }] : []
+  const own = records.filter((record) => record.cell.part === part && isSound(record) && value(record) > 0)
+  return own.map((record) => {
+    const { strategy } = record.cell
+    return { block: record.at.block, cell: strategy, levels: { strategy }, value: value(record) }
   })
 }
 
@@ -165,11 +221,9 @@ function observationsOf(part, records, value) {
 export function differenceTo(reference, strategy, part, records, value) {
   const others = trialsOf(records, part, reference)
   const differences = trialsOf(records, part, strategy).flatMap((record) => {
-    const other = others.find((one) => blockOf(one) === blockOf(record))
+    const other = others.find(({ at }) => at.block === record.at.block)
     const difference = other ? value(record) - value(other) : Number.NaN
     return Number.isFinite(difference) ? [difference] : []
   })
-  return differences.length === 0
-    ? { estimate: Number.NaN, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY, pairs: 0 }
-    : typical(differences, CONFIDENCE)
+  return typical(differences, CONFIDENCE)
 }

@@ -1,66 +1,92 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { coresOf, expandCores } from '../../../load/system/machine.js'
+import { coresOf, expandCores, planCores } from '../../../load/system/machine.js'
+import { pinSelf } from '../../../load/system/processes.js'
 import { startService } from '../../../load/system/service.js'
 import { openLocal } from '../../../load/targets/index.js'
 import { isListening, onFreePorts } from '../../knobs/on-free-ports.js'
+import { oncePerPlan } from '../../stats/design.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
 import { haproxyConfig } from './haproxy.js'
-import { blockOf, partOf, strategyOf } from './steps.js'
 
-/** @import { MeasuredPart } from './steps.js' */
+/**
+ * @import { Place } from '../../../load/run/bench.js'
+ * @import { Target } from '../../../load/targets/index.js'
+ * @import { BalanceCell, BalancePlan } from './steps.js'
+ */
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
+/** @typedef {Awaited<ReturnType<typeof startService>>} Service */
+
 /**
- * @typedef {import('./steps.js').BalancePlan} BalancePlan
- * @typedef {import('../../../load/run/bench.js').Place} Place
- * @typedef {import('../../../load/targets/index.js').Target} Target
- * @typedef {Awaited<ReturnType<typeof startService>>} Service
+ * The cores of a run: the balancer or the API has one, the lab and all others have the rest. A plan without the API needs no
+ * bench that would move the lab aside. To be asked first before the bench opens: a lab that was moved sees fewer cores.
+ *
+ * @type {(plan: BalancePlan) => { api: string, others: string } | null} null: nothing is pinned
  */
+export const coresFor = oncePerPlan((/** @type {BalancePlan} */ { url }) => {
+  const cores = planCores()
+  return !url || (cores && pinSelf(cores.others)) ? cores : null
+})
+
+/**
+ * Which core had what.
+ *
+ * @param {{ api: string, others: string } | null} cores null: nothing was pinned
+ * @param {boolean} hasProcesses whether the API was loaded, too
+ */
+export function pinningText(cores, hasProcesses) {
+  if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  const { api, others } = cores
+  const balancer = `The balancer ran on core ${api} alone, the endpoints, the generator and the lab on core ${others}.`
+  if (!hasProcesses) return balancer
+  return `${balancer} In front of API processes HAProxy was not pinned; they took turns on the cores ${api},${others}.`
+}
 
 /**
  * What a cell is: endpoints with a balancer in front of them, or API processes.
  *
- * @param {BalancePlan} plan
- * @param {string} cell
+ * @param {BalanceCell} cell
  * @param {Place} place
+ * @param {BalancePlan} plan
  * @returns {Promise<Target>}
  */
-export function openStrategy(plan, cell, place) {
-  return partOf(cell) === 'processes' ? openProcesses(plan, cell, place) : openEndpoints(plan, cell, place)
+export function openStrategy(cell, place, plan) {
+  const own = { ...place, cores: place.cores ?? coresFor(plan)?.api ?? null }
+  return cell.part === 'processes' ? openProcesses(plan, cell.strategy, own) : openEndpoints(plan, cell, own)
 }
 
-/** @param {BalancePlan} plan @param {string} cell @param {Place} place @returns {Promise<Target>} */
-async function openEndpoints(plan, cell, place) {
-  const part = /** @type {Exclude<MeasuredPart, 'processes'>} */ (partOf(cell))
+/** @param {BalancePlan} plan @param {BalanceCell} cell @param {Place} place @returns {Promise<Target>} */
+async function openEndpoints(plan, { part, strategy }, place) {
   const endpoints = endpointsOf(part, plan)
-  const { slots, mix } = plan
+  const names = endpoints.map(({ name }) => name)
+  const { slots, mix, fails } = plan
   const { service: servers, ports: all } = await onFreePorts(endpoints.length + 1, ([adminPort, ...ports]) => {
     const options = JSON.stringify({ endpoints, ports, adminPort, slots })
     return start('the endpoints', [process.execPath, ENDPOINTS, options], place, null, [...ports, adminPort])
   })
   const [adminPort, ...ports] = all
-  const named = endpoints.map(({ name }, i) => ({ name, port: ports[i] }))
+  const named = names.map((name, i) => ({ name, port: ports[i] }))
   try {
-    const front = await openFront(plan, strategyOf(cell), named, place)
+    const front = await openFront(plan, strategy, named, place)
+    const services = [...(front.service ? [front.service] : []), servers]
     const admin = `http://127.0.0.1:${adminPort}`
-    const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : plan.fails[part]
+    const window = part === 'overhead' || part === 'processes' ? { from_s: 0, to_s: 0 } : fails[part]
     return {
-      ...serviceTarget(front.service ?? servers, front.port, '/'),
-      died: firstToDie(front.service ? [front.service, servers] : [servers]),
-      disturb: async (_, experiment) => {
+      ...serviceTarget(services[0], front.port, '/'),
+      died: firstToDie(services),
+      disturb: async (_, at) => {
         // The same draws for every strategy of a block, others in every block.
-        await post(`${admin}/reset`, JSON.stringify({ seed: mix.seed + blockOf({ experiment }) }))
+        await post(`${admin}/reset`, JSON.stringify({ seed: mix.seed + at.block }))
         await front.reset()
         return async () => {}
       },
       watch: async () => {
         await post(`${admin}/begin`, JSON.stringify(window))
-        const names = endpoints.map(({ name }) => name)
         const counts = async () => {
           const counted = /** @type {any} */ (await (await fetch(`${admin}/counts`)).json())
           return { ...counted, names, ...window }
@@ -68,8 +94,7 @@ async function openEndpoints(plan, cell, place) {
         return { sample: async () => {}, end: () => counts }
       },
       stop: async () => {
-        await front.service?.stop()
-        await servers.stop()
+        for (const service of services) await service.stop()
       },
     }
   } catch (error) {
@@ -112,12 +137,11 @@ async function openFront(plan, strategy, endpoints, place) {
  * The API in so many processes, each on a core of its own as long as there are cores, behind HAProxy.
  *
  * @param {BalancePlan} plan
- * @param {string} cell
+ * @param {string} strategy
  * @param {Place} place
  * @returns {Promise<Target>}
  */
-async function openProcesses(plan, cell, place) {
-  const strategy = strategyOf(cell)
+async function openProcesses(plan, strategy, place) {
   if (strategy === 'direct') return openLocal(place)
   const cores = place.allCores ? expandCores(place.allCores) : []
   const count = Number(strategy)

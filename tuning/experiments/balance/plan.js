@@ -1,5 +1,4 @@
-import { duration, UsageError, wholeNumber } from '../../../load/command/flags.js'
-import { RUN_FLAGS } from '../../../load/run/open-run.js'
+import { duration, durationFlag, UsageError, wholeNumber } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
 import { PUBLISHED_PARAMETERS } from './adaptive.js'
@@ -110,12 +109,9 @@ export const FLAGS = {
     ...wholeNumber(1, 100_000),
   },
   samples: { value: 'N', about: `of the simulation (default ${DEFAULTS.samples})`, ...wholeNumber(100, 10_000_000) },
-  duration: {
-    value: 'TIME',
-    about: `of each trial over uneven endpoints (default ${USUAL.sizes.strategies.duration_s}s, crowded ${USUAL.sizes.crowded.duration_s}s)`,
-    parse: duration,
-    expected: 'a time such as 500ms, 10s or 2m',
-  },
+  duration: durationFlag(
+    `of each trial over uneven endpoints (default ${USUAL.sizes.strategies.duration_s}s, crowded ${USUAL.sizes.crowded.duration_s}s)`,
+  ),
   only: {
     value: 'A,B,C',
     about: `some of ${PARTS.join(', ')}`,
@@ -129,12 +125,9 @@ export const FLAGS = {
   haproxy: { value: 'FILE', about: 'the program (default: on PATH, or where Debian puts it)' },
   quick: { value: '', about: 'fewer and shorter trials: under two minutes' },
   seed: { value: 'N', about: `of orders and answers (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
-  ...RUN_FLAGS,
 }
 
-/** @typedef {BalancePlan & { haproxy_version: string | null, haproxy_missing: string | null }} Plan */
-
-/** @param {Record<string, any>} flags @returns {Plan} */
+/** @param {Record<string, any>} flags @returns {BalancePlan} */
 export function planOf(flags) {
   const { endpoints, slow, rate, slots, samples, seed } = /** @type {any} */ ({ ...DEFAULTS, ...flags })
   if (slow.count > endpoints - MIN_ENDPOINTS + 1) {
@@ -179,7 +172,7 @@ export function planOf(flags) {
  * What would measure timeouts, or the wait for a connection.
  *
  * @param {readonly string[]} parts
- * @param {Plan['sizes']} sizes
+ * @param {BalancePlan['sizes']} sizes
  * @param {number} endpoints
  * @param {Slow} slow
  */
@@ -205,7 +198,7 @@ function refuseOverload(parts, sizes, endpoints, slow) {
  * @param {typeof USUAL['sizes'] | typeof QUICK['sizes']} usual
  * @param {Record<string, any>} flags
  * @param {number} rate_rps
- * @returns {Plan['sizes']}
+ * @returns {BalancePlan['sizes']}
  */
 function sizesOf(usual, { blocks, duration: duration_ms }, rate_rps) {
   const given = { ...(blocks && { blocks }) }

@@ -2,7 +2,7 @@ import { visitsOf } from '../../stats/design.js'
 import { isLate, isSound } from '../../stats/sound.js'
 
 /**
- * @import { Plan, Step } from '../../../load/run/experiment.js'
+ * @import { At, Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Parameters } from './adaptive.js'
  * @import { Slow } from './endpoints.js'
@@ -24,12 +24,13 @@ export const PARTS = /** @type {const} */ (['overhead', 'strategies', 'crowded',
 export const REFERENCE = 'round-robin'
 
 const OURS = [REFERENCE, 'adaptive']
-const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
+export const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
 
 /**
  * @typedef {typeof PARTS[number]} Part
  * @typedef {Exclude<Part, 'simulation'>} MeasuredPart
  * @typedef {TrialRecord[]} Records
+ * @typedef {{ part: MeasuredPart, strategy: string }} BalanceCell
  * @typedef {{ from_s: number, to_s: number }} Window of a trial
  *
  * @typedef {object} Balance
@@ -39,6 +40,8 @@ const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
  * @property {number} slots requests that an endpoint works on at once
  * @property {Parameters} parameters
  * @property {string | null} haproxy program; null: there is none
+ * @property {string | null} haproxy_version
+ * @property {string | null} haproxy_missing why there is none
  * @property {Record<MeasuredPart, { blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }>} sizes
  * @property {Record<'strategies' | 'crowded' | 'failing', Window>} fails when the endpoint that fails does so
  * @property {number[]} processes of the API behind HAProxy
@@ -47,21 +50,6 @@ const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
  *
  * @typedef {Plan & Balance} BalancePlan
  */
-
-/** @param {string} cell */
-export function partOf(cell) {
-  return /** @type {MeasuredPart} */ (cell.split('/')[0])
-}
-
-/** @param {string} cell */
-export function strategyOf(cell) {
-  return cell.split('/')[1]
-}
-
-/** @param {{ experiment: string }} record */
-export function blockOf({ experiment }) {
-  return Number(experiment.split('/')[1])
-}
 
 /**
  * What is compared in a part.
@@ -89,12 +77,12 @@ export function nextStep(plan, records) {
   const measured = partsOf(plan)
   for (const [i, part] of measured.entries()) {
     const visits = visitsIn(part, plan)
-    for (const [j, { block, position, cell }] of visits.entries()) {
-      const experiment = `${part}/${block}/${position}`
-      if (isDone(experiment, records)) continue
+    for (const [j, { block, position, cell: strategy }] of visits.entries()) {
+      const at = { phase: part, block, position }
+      if (isDone(at, records)) continue
       const later_s = measured.slice(i + 1).reduce((sum, other) => sum + durationOfPart(other, plan), 0)
       const left_s = later_s + (durationOfPart(part, plan) * (visits.length - j)) / visits.length
-      return { experiment, cell: `${part}/${cell}`, left_s, load: loadOf(part, plan) }
+      return { at, cell: { part, strategy }, left_s, load: loadOf(part, plan) }
     }
   }
   return null
@@ -107,7 +95,9 @@ export function durationOf(plan) {
 
 /** Sound trials. @param {Records} records @param {MeasuredPart} part @param {string} strategy */
 export function trialsOf(records, part, strategy) {
-  return records.filter((record) => record.cell === `${part}/${strategy}` && isSound(record))
+  return records.filter((record) => {
+    return record.cell.part === part && record.cell.strategy === strategy && isSound(record)
+  })
 }
 
 /** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan @returns {MeasuredPart[]} */
@@ -139,8 +129,8 @@ function loadOf(part, { sizes, mix }) {
   return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s, duration_s, mix: asking }
 }
 
-/** @param {string} experiment @param {Records} records */
-function isDone(experiment, records) {
-  const own = records.filter((record) => record.experiment === experiment)
+/** @param {At} at @param {Records} records */
+function isDone({ phase, block, position }, records) {
+  const own = records.filter(({ at }) => at.phase === phase && at.block === block && at.position === position)
   return own.length >= MAX_INVALID || own.some((record) => record.outcome.verdict !== 'invalid' && !isLate(record))
 }

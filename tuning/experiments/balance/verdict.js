@@ -1,20 +1,17 @@
-import { milliseconds } from '../../../load/report/format.js'
+import { milliseconds, tenthPercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
-import { differenceTo, errorRatio, leaving, okLatency, PERCENTILES, strategyFigures } from './figures.js'
+import { whyUnsound } from '../../stats/sound.js'
+import { cpuOf, differenceTo, errorRatio, leaving, PERCENTILES, p50 } from './figures.js'
 import { allLower } from './gains.js'
-import { REFERENCE, strategiesOf, trialsOf } from './steps.js'
+import { HAPROXY, partsOf, REFERENCE, strategiesOf, trialsOf } from './steps.js'
 import { NO_MEMORY } from './worlds.js'
 
 /**
+ * @import { ByPercentile, StrategyFigures } from './figures.js'
+ * @import { Effect } from '../../stats/effects.js'
  * @import { Simulation } from './gains.js'
- * @import { MeasuredPart } from './steps.js'
- */
-
-/**
- * @typedef {import('./steps.js').BalancePlan} BalancePlan
- * @typedef {import('./steps.js').Records} Records
- * @typedef {import('./figures.js').StrategyFigures} StrategyFigures
+ * @import { BalancePlan, MeasuredPart, Records } from './steps.js'
  */
 
 /**
@@ -26,47 +23,46 @@ import { NO_MEMORY } from './worlds.js'
  * @returns {string[]}
  */
 export function answerSentences(strategies, crowded, simulation) {
-  return [...measuredSentence(strategies), ...crowdedSentence(crowded), ...simulatedSentence(simulation)]
+  const [uneven, dense] = [strategies, crowded].map((figures) => figureOf('adaptive', figures)?.to_reference)
+  return [
+    ...(uneven
+      ? [`Measured here, adaptive by round robin over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`]
+      : []),
+    ...(dense ? [`With more requests under way: ${ratiosText(dense)}.${herdText(crowded, dense)}`] : []),
+    ...(simulation ? [simulatedSentence(simulation)] : []),
+  ]
 }
 
-/** @param {StrategyFigures[]} strategies @returns {string[]} */
-function measuredSentence(strategies) {
-  const ratios = strategies.find(({ strategy }) => strategy === 'adaptive')?.to_reference
-  if (!ratios) return []
-  const list = PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
-  return [`Measured here, adaptive by round robin over uneven endpoints: ${list}. ${shapeText(ratios)}`]
+/** @param {string} name @param {StrategyFigures[]} figures */
+function figureOf(name, figures) {
+  return figures.find(({ strategy }) => strategy === name)
 }
 
-/** @param {StrategyFigures[]} strategies @returns {string[]} */
-function crowdedSentence(strategies) {
-  const ratios = strategies.find(({ strategy }) => strategy === 'adaptive')?.to_reference
-  if (!ratios) return []
-  const list = PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
-  return [`With more requests under way: ${list}.${herdText(strategies, ratios)}`]
+/** @param {ByPercentile<Effect>} ratios */
+function ratiosText(ratios) {
+  return PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
 }
 
 /**
  * Why adaptive is slower in a crowd, where it surely is: what the endpoints counted has to bear it out.
  *
  * @param {StrategyFigures[]} strategies
- * @param {NonNullable<StrategyFigures['to_reference']>} ratios
+ * @param {ByPercentile<Effect>} ratios
  */
 function herdText(strategies, { p95 }) {
   if (p95.tied || p95.low <= 1 || !Number.isFinite(p95.high)) return ''
-  const queuedOf = (/** @type {string} */ name) => {
-    return strategies.find(({ strategy }) => strategy === name)?.queued_ratio ?? Number.NaN
-  }
-  const [own, other] = [queuedOf('adaptive'), queuedOf(REFERENCE)]
-  const counted = ` ${percent(own)} of adaptive's requests found every place of their endpoint taken and queued, ${percent(other)} of round robin's`
-  return own > other
-    ? `${counted}: until answers come the lowest score stays the lowest, and all requests go to the same endpoint.`
-    : `${counted}: queues do not explain it.`
+  const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, strategies)?.queued_ratio ?? Number.NaN)
+  const why =
+    own > other
+      ? 'until answers come the lowest score stays the lowest, and all requests go to the same endpoint.'
+      : 'queues do not explain it.'
+  return ` ${tenthPercent(own)} of adaptive's requests found every place of their endpoint taken and queued, ${tenthPercent(other)} of round robin's: ${why}`
 }
 
 /**
  * Whether it is the published shape: surely all four lower; surely not, where one is not; or neither.
  *
- * @param {NonNullable<StrategyFigures['to_reference']>} ratios
+ * @param {ByPercentile<Effect>} ratios
  */
 export function shapeText(ratios) {
   const known = PERCENTILES.filter((name) => Number.isFinite(ratios[name].high))
@@ -75,9 +71,11 @@ export function shapeText(ratios) {
   if (known.length === 0) return 'Too few blocks to tell any of it from chance.'
   if (sure.length === PERCENTILES.length) return `All four are lower, ${EACH}: the published shape. ${UNLIKE}`
   const lower = sure.length > 0 ? `Lower, ${EACH}: ${sure.join(', ')}. ` : ''
-  if (against.length > 0)
-    return `${lower}Not lower, ${EACH}: ${against.join(', ')}. So not the published shape. ${UNLIKE}`
-  return `${lower}Whether all four are, as published, is not settled. ${UNLIKE}`
+  const rest =
+    against.length > 0
+      ? `Not lower, ${EACH}: ${against.join(', ')}. So not the published shape.`
+      : 'Whether all four are, as published, is not settled.'
+  return `${lower}${rest} ${UNLIKE}`
 }
 
 /** Of the intervals. */
@@ -85,10 +83,8 @@ const EACH = 'at 95 % each'
 
 const UNLIKE = 'Published were endpoints of equal quality; ours are uneven by design.'
 
-/** @param {Simulation | null} simulation @returns {string[]} */
-function simulatedSentence(simulation) {
-  if (!simulation) return []
-  const { few, worlds } = simulation
+/** @param {Simulation} simulation */
+function simulatedSentence({ few, worlds }) {
   const counts = [...new Set(worlds.map(({ workers }) => workers))]
   const found = counts.map((workers) => {
     const own = worlds.filter((world) => world.workers === workers)
@@ -100,8 +96,8 @@ function simulatedSentence(simulation) {
   })
   const isNothing = worlds.every(({ world, gains }) => world !== NO_MEMORY || !allLower(gains))
   const why = isNothing ? ` Over "${NO_MEMORY}" there is nothing to gain: no endpoint is better than another.` : ''
-  const chance = `Of ${few.draws} round robins of ${few.samples} samples, drawn from the published quantiles, ${percent(few.all_lower_ratio)} look slower than they are at all four, and ${percent(few.as_published_ratio)} by as much as was published.`
-  return [`Simulated, the published shape: ${found.join(' ')}${why} ${chance}`]
+  const chance = `Of ${few.draws} round robins of ${few.samples} samples, drawn from the published quantiles, ${tenthPercent(few.all_lower_ratio)} look slower than they are at all four, and ${tenthPercent(few.as_published_ratio)} by as much as was published.`
+  return `Simulated, the published shape: ${found.join(' ')}${why} ${chance}`
 }
 
 /**
@@ -110,14 +106,16 @@ function simulatedSentence(simulation) {
  *
  * @param {BalancePlan} plan
  * @param {Records} records
+ * @param {StrategyFigures[]} strategies
+ * @param {StrategyFigures[]} crowded
  * @returns {Against}
  *
  * @typedef {{ better: string[], worse: string[], even: string[] }} Against
  */
-export function haproxyAgainstAdaptive(plan, records) {
+export function haproxyAgainstAdaptive(plan, records, strategies, crowded) {
   const lines = [
-    ...latencyLines(strategyFigures(plan, records), 'uneven endpoints'),
-    ...latencyLines(strategyFigures(plan, records, 'crowded'), 'the same, crowded'),
+    ...latencyLines(strategies, 'uneven endpoints'),
+    ...latencyLines(crowded, 'the same, crowded'),
     ...MEASURES.flatMap((measure) => differenceLines(measure, plan, records)),
   ]
   const of = (/** @type {number} */ sign) => lines.filter((line) => line.sign === sign).map(({ text }) => text)
@@ -128,12 +126,13 @@ export function haproxyAgainstAdaptive(plan, records) {
 
 /** @param {StrategyFigures[]} figures @param {string} where @returns {Line[]} */
 function latencyLines(figures, where) {
-  return figures.filter(isHaproxy).flatMap(({ strategy, to_adaptive }) =>
+  const others = figures.filter(({ strategy }) => HAPROXY.includes(strategy))
+  return others.flatMap(({ strategy, to_adaptive }) =>
     /** @type {const} */ (['p50', 'p95']).flatMap((name) => {
       const effect = to_adaptive?.[name]
       if (!effect || Number.isNaN(effect.ratio)) return []
       const sign = effect.tied ? 0 : Math.sign(effect.ratio - 1)
-      return [{ sign, text: `${name} of ${strategy}, ${where}: ${ratioText(effect)} of adaptive's` }]
+      return { sign, text: `${name} of ${strategy}, ${where}: ${ratioText(effect)} of adaptive's` }
     }),
   )
 }
@@ -150,16 +149,19 @@ function latencyLines(figures, where) {
  *   end: it is at least that
  */
 
+/** @param {MeasuredPart} part @param {string} where @returns {Measure} */
+const errorsMet = (part, where) => ({
+  part,
+  about: `errors met by clients, ${where}`,
+  value: (one) => errorRatio([one]),
+  text: tenthPercent,
+})
+
 /** @type {Measure[]} */
 const MEASURES = [
-  {
-    part: 'strategies',
-    about: 'errors met by clients, uneven endpoints',
-    value: (one) => errorRatio([one]),
-    text: percent,
-  },
-  { part: 'crowded', about: 'errors met by clients, crowded', value: (one) => errorRatio([one]), text: percent },
-  { part: 'failing', about: 'errors met by clients, one fails', value: (one) => errorRatio([one]), text: percent },
+  errorsMet('strategies', 'uneven endpoints'),
+  errorsMet('crowded', 'crowded'),
+  errorsMet('failing', 'one fails'),
   {
     part: 'failing',
     about: 'time to leave the one that fails',
@@ -178,36 +180,25 @@ const MEASURES = [
     text: seconds,
     censored: { limit: longestAway_s, text: 'stays away' },
   },
-  { part: 'overhead', about: 'added to the median', value: (one) => okLatency(one, 'p50'), text: milliseconds },
-  {
-    part: 'overhead',
-    about: 'CPU of the balancer per request',
-    value: ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN,
-    text: (us) => `${us.toFixed(0)} us`,
-  },
+  { part: 'overhead', about: 'added to the median', value: p50, text: milliseconds },
+  { part: 'overhead', about: 'CPU of the balancer per request', value: cpuOf, text: (us) => `${us.toFixed(0)} us` },
 ]
 
 /** @param {Measure} measure @param {BalancePlan} plan @param {Records} records @returns {Line[]} */
 function differenceLines({ part, about, value, text, censored }, plan, records) {
-  const figureOf = (/** @type {Records[number]} */ record) => value(record, plan)
+  const valueIn = (/** @type {Records[number]} */ record) => value(record, plan)
   const middle = (/** @type {string} */ strategy) => {
-    const values = trialsOf(records, part, strategy).map(figureOf).filter(Number.isFinite)
+    const values = trialsOf(records, part, strategy).map(valueIn).filter(Number.isFinite)
     const limit = censored?.limit(plan) ?? Number.POSITIVE_INFINITY
     return isMostly(values, limit) ? `${censored?.text} (> ${text(limit)})` : text(median(values))
   }
-  return strategiesOf(part, plan)
-    .filter((strategy) => isHaproxy({ strategy }))
-    .flatMap((strategy) => {
-      const { low, high, pairs } = differenceTo('adaptive', strategy, part, records, figureOf)
-      if (pairs === 0) return []
-      const sign = high < 0 ? -1 : low > 0 ? 1 : 0
-      return [
-        {
-          sign,
-          text: `${about}: ${middle(strategy)} with ${strategy}, ${middle('adaptive')} with adaptive`,
-        },
-      ]
-    })
+  const others = strategiesOf(part, plan).filter((strategy) => HAPROXY.includes(strategy))
+  return others.flatMap((strategy) => {
+    const { low, high, pairs } = differenceTo('adaptive', strategy, part, records, valueIn)
+    if (pairs === 0) return []
+    const sign = high < 0 ? -1 : low > 0 ? 1 : 0
+    return { sign, text: `${about}: ${middle(strategy)} with ${strategy}, ${middle('adaptive')} with adaptive` }
+  })
 }
 
 /** Seconds for which an endpoint can be seen to stay. @param {Pick<BalancePlan, 'fails'>} plan */
@@ -225,17 +216,18 @@ export function isMostly(values, limit) {
   return values.length > 0 && 2 * values.filter((value) => value >= limit).length >= values.length
 }
 
-/** @param {{ strategy: string }} figures */
-function isHaproxy({ strategy }) {
-  return strategy.startsWith('haproxy')
-}
-
 /** @param {number} s */
 function seconds(s) {
   return `${s.toFixed(1)} s`
 }
 
-/** @param {number} ratio */
-export function percent(ratio) {
-  return Number.isNaN(ratio) ? '–' : `${(ratio * 100).toFixed(1)} %`
+/** Why there is no trustworthy answer: a strategy without a trial. @param {BalancePlan} plan @param {Records} records */
+export function problemOf(plan, records) {
+  for (const part of partsOf(plan)) {
+    const silent = strategiesOf(part, plan).find((strategy) => trialsOf(records, part, strategy).length === 0)
+    if (!silent) continue
+    const last = records.findLast(({ cell }) => cell.part === part && cell.strategy === silent)
+    return `${part}: ${silent} had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}`
+  }
+  return null
 }

@@ -44,6 +44,16 @@ const EXPERIMENT = {
   ],
 }
 
+t.test('whose rows were counted is said as the records have it', async (t) => {
+  const textOf = (/** @type {any} */ change) => {
+    const record = /** @type {any} */ ({ ...RECORD, ...change })
+    return markdownOf(framed(EXPERIMENT, { problem: null, found: '' }, RUN, [record]))
+  }
+  t.match(textOf({}), 'The table is emptied before each trial')
+  t.match(textOf({ target: { kind: 'url' } }), 'its rows are not counted, since its database is not ours')
+  t.notMatch(textOf({ traffic: { ...RECORD.traffic, rows_stored: null } }), /emptied|not counted/)
+})
+
 t.test(
   'every report has the problem, all warnings, what was not applied, every trial, the method and the machine',
   async (t) => {

@@ -100,6 +100,28 @@ t.test('what a verb keeps open for further cells is closed before the bench, als
   }
 })
 
+t.test('what is prepared before the first trial is in run.json, and is not prepared again', async (t) => {
+  let prepared = 0
+  const verb = {
+    ...sweep,
+    prepare: async (/** @type {any} */ _, /** @type {any} */ { run }) =>
+      run.found ? undefined : { found: ++prepared },
+  }
+  const folder = newFolder(t)
+  const cut = await simulate(verb, [...LADDER, '--out', folder], serve, { interruptAfter: 2 })
+  const { code, run } = await simulate(verb, ['--resume', folder], serve)
+  t.strictSame([cut.code, code, cut.run.found, run.found, prepared], [130, 0, 1, 1, 1])
+  const failing = {
+    ...sweep,
+    prepare: async () => {
+      throw new UsageError('not so')
+    },
+  }
+  const other = newFolder(t)
+  t.match(await simulate(failing, [...LADDER, '--out', other], serve), { code: 2, end: 'redline: not so' })
+  t.notOk(fs.existsSync(other))
+})
+
 t.test('a plan is made of the flags and the settings of the API', async (t) => {
   const verb = {
     ...sweep,

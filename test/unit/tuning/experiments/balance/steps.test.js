@@ -1,32 +1,26 @@
 import t from 'tap'
+import { balance } from '../../../../../tuning/experiments/balance/balance.js'
 import { processFigures, strategyFigures } from '../../../../../tuning/experiments/balance/figures.js'
 import { nextStep, partsOf, strategiesOf, trialsOf } from '../../../../../tuning/experiments/balance/steps.js'
-import { balanceText } from '../../../../../tuning/experiments/balance/tables.js'
-import { JUDGED, madeUp, PLAN, SIZE, trialsFor } from '../../../../support/made-up/balance.js'
+import { madeUp, PLAN, SIZE, textOf, trialsFor } from '../../../../support/made-up/balance.js'
 
 t.test('each strategy once in each block; a run that was cut off goes on with the same trial', async (t) => {
   const records = trialsFor(PLAN)
   t.strictSame(partsOf(PLAN), ['overhead', 'strategies', 'crowded', 'failing', 'processes'])
   for (const part of partsOf(PLAN)) {
     for (const block of [0, 1]) {
-      const cells = records
-        .filter(({ experiment }) => experiment.startsWith(`${part}/${block}/`))
-        .map(({ cell }) => cell)
-      t.strictSame(
-        cells.sort(),
-        strategiesOf(part, PLAN)
-          .map((strategy) => `${part}/${strategy}`)
-          .sort(),
-      )
+      const own = records.filter(({ at }) => at.phase === part && at.block === block)
+      t.ok(own.every(({ cell }) => cell.part === part))
+      t.strictSame(own.map(({ cell }) => cell.strategy).sort(), strategiesOf(part, PLAN).sort())
     }
   }
   for (const length of [0, 5, records.length - 1]) {
     t.match(nextStep(PLAN, records.slice(0, length)), {
-      experiment: records[length].experiment,
+      at: records[length].at,
       cell: records[length].cell,
     })
   }
-  const bare = trialsFor({ ...PLAN, haproxy: null }).map(({ cell }) => cell)
+  const bare = trialsFor({ ...PLAN, haproxy: null }).map(({ cell }) => `${cell.part}/${cell.strategy}`)
   t.notOk(bare.some((cell) => /haproxy|processes\/[12]/.test(cell)))
   t.ok(['strategies/adaptive', 'failing/round-robin', 'processes/direct'].every((cell) => bare.includes(cell)))
 })
@@ -40,29 +34,32 @@ t.test('a late generator or a failing trial does not count, and a full generator
   }))
   const failed = records.map((record) => ({ ...record, outcome: { verdict: 'fail' } }))
   t.strictSame([count(records), count(late), count(failed)], [6, 0, 0])
-  t.equal(strategyFigures(JUDGED, late).length, 0)
-  t.match(
-    balanceText({ plan: JUDGED }, late),
-    /48 of 48 trials were left out: requests failed in 0, the generator was late in 48/,
-  )
+  t.equal(strategyFigures(PLAN, late).length, 0)
+  t.match(textOf(PLAN, late), /48 of 48 trials were left out: requests failed in 0, the generator was late in 48/)
   const plan = { ...PLAN, parts: ['processes'] }
-  const loaded = (/** @type {(cell: string) => number} */ ratioOf) => {
+  const loaded = (/** @type {(strategy: string) => number} */ ratioOf) => {
     return trialsFor({ ...plan, sizes: { ...PLAN.sizes, processes: { ...SIZE, blocks: 6 } } }).map((record) => ({
       ...record,
       settings: {},
       target: { cores: '0' },
-      traffic: { goodput_rps: record.cell === 'processes/2' ? 1000 : 990, ok_latency_ms: { p50: 1 } },
-      probes: { api: {}, generator: { cpu_core_ratio: ratioOf(record.cell) } },
+      traffic: { goodput_rps: record.cell.strategy === '2' ? 1000 : 990, ok_latency_ms: { p50: 1 } },
+      probes: { api: {}, generator: { cpu_core_ratio: ratioOf(record.cell.strategy) } },
     }))
   }
   const limited = (/** @type {any[]} */ some) => processFigures(plan, some).map(({ is_limited }) => is_limited)
   t.strictSame(limited(loaded(() => 0.5)), [false, false, false])
-  t.strictSame(limited(loaded((cell) => (cell === 'processes/2' ? 0.95 : 0.5))), [false, false, true])
+  t.strictSame(limited(loaded((strategy) => (strategy === '2' ? 0.95 : 0.5))), [false, false, true])
   t.match(
-    balanceText(
-      { plan },
+    textOf(
+      plan,
       loaded(() => 0.95),
     ),
     /\| 2, behind HAProxy +\| .*\| the generator was the limit \|/,
   )
+})
+
+t.test('trials of older versions are at their places, too', async (t) => {
+  const { at, cell } = /** @type {any} */ (balance.older)
+  t.strictSame(at('crowded/3/1'), { phase: 'crowded', block: 3, position: 1 })
+  t.strictSame(cell('processes/2'), { part: 'processes', strategy: '2' })
 })

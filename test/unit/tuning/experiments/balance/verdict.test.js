@@ -7,7 +7,15 @@ import {
   shapeText,
 } from '../../../../../tuning/experiments/balance/verdict.js'
 import { NO_MEMORY } from '../../../../../tuning/experiments/balance/worlds.js'
-import { JUDGED, madeUp } from '../../../../support/made-up/balance.js'
+import { madeUp, PLAN } from '../../../../support/made-up/balance.js'
+
+/** @param {any[]} records */
+function against(records) {
+  const [strategies, crowded] = /** @type {const} */ (['strategies', 'crowded']).map((part) => {
+    return strategyFigures(PLAN, records, part)
+  })
+  return haproxyAgainstAdaptive(PLAN, records, strategies, crowded)
+}
 
 t.test('where HAProxy is better, where it is worse, and what the blocks cannot tell', async (t) => {
   const records = madeUp({
@@ -16,7 +24,7 @@ t.test('where HAProxy is better, where it is worse, and what the blocks cannot t
     'haproxy-leastconn': { p50: 150, errors: 100, leave_bins: 1 },
     'haproxy-retry': { p50: 100, errors: 1 },
   })
-  const { better, worse, even } = haproxyAgainstAdaptive(JUDGED, records)
+  const { better, worse, even } = against(records)
   t.ok(
     better.some((line) => /^p50 of haproxy-retry, uneven endpoints: 0\.\d\dx/.test(line)),
     better.join('\n'),
@@ -33,17 +41,14 @@ t.test('where HAProxy is better, where it is worse, and what the blocks cannot t
     even.some((line) => /^p50 of haproxy-leastconn, uneven endpoints/.test(line)),
     even.join('\n'),
   )
-  const few = haproxyAgainstAdaptive(
-    JUDGED,
-    records.filter(({ experiment }) => experiment.split('/')[1] < 3),
-  )
+  const few = against(records.filter(({ at }) => at.block < 3))
   t.strictSame([few.better, few.worse], [[], []], 'three blocks tell nothing')
 })
 
 t.test('the answer says whether the published shape is there', async (t) => {
   const sentenceOf = (/** @type {number} */ p50, /** @type {number} */ blocks) => {
     const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50, errors: 0 } }, blocks)
-    return answerSentences(strategyFigures(JUDGED, records), [], null)[0]
+    return answerSentences(strategyFigures(PLAN, records), [], null)[0]
   }
   t.match(sentenceOf(200, 6), /All four are lower, at 95 % each: the published shape\. .*ours are uneven by design/)
   t.match(sentenceOf(200, 3), /Too few blocks to tell any of it from chance\./)
@@ -67,7 +72,7 @@ t.test('what is not significant is not settled, and what is surely not lower is'
 t.test('a herd is named where adaptive is surely slower and its requests queued', async (t) => {
   const sentence = (/** @type {any} */ adaptive, blocks = 6) => {
     const records = madeUp({ 'round-robin': { p50: 300, errors: 0, queued: 3 }, adaptive }, blocks)
-    return answerSentences([], strategyFigures(JUDGED, records, 'crowded'), null)[0]
+    return answerSentences([], strategyFigures(PLAN, records, 'crowded'), null)[0]
   }
   t.match(
     sentence({ p50: 400, errors: 0, queued: 60 }),

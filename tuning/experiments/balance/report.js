@@ -1,0 +1,380 @@
+import { answer, code, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { ratioText } from '../../stats/effects.js'
+import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
+import { spread } from '../../stats/spread.js'
+import {
+  failingFigures,
+  overheadFigures,
+  PERCENTILES,
+  processFigures,
+  shareFigures,
+  strategyFigures,
+} from './figures.js'
+import { gainsOf, PUBLISHED, QUANTILES } from './gains.js'
+import { haproxyConfig } from './haproxy.js'
+import { partsOf, strategiesOf } from './steps.js'
+import {
+  answerSentences,
+  haproxyAgainstAdaptive,
+  isMostly,
+  longestAway_s,
+  longestStay_s,
+  problemOf,
+} from './verdict.js'
+
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Picture, Series, Xy } from '../../../load/report/picture.js'
+ * @import { Effect } from '../../stats/effects.js'
+ * @import { ShareFigures } from './figures.js'
+ * @import { Gains, Simulation } from './gains.js'
+ * @import { BalancePlan, Records } from './steps.js'
+ */
+
+/** @typedef {ReturnType<typeof analyse>} BalanceFindings */
+
+/** @param {BalancePlan} plan @param {Records} records @param {{ simulation?: Simulation | null }} run */
+export function analyse(plan, records, { simulation = null }) {
+  const strategies = strategyFigures(plan, records)
+  const crowded = strategyFigures(plan, records, 'crowded')
+  const sentences = answerSentences(strategies, crowded, simulation)
+  const figures = {
+    strategies,
+    crowded,
+    failing: failingFigures(plan, records),
+    overhead: overheadFigures(plan, records),
+    processes: processFigures(plan, records),
+    haproxy: haproxyAgainstAdaptive(plan, records, strategies, crowded),
+    simulation,
+  }
+  return {
+    problem: problemOf(plan, records),
+    kept: { answer: sentences.join(' '), ...figures },
+    ...figures,
+    plan,
+    sentences,
+    shares: shareFigures(plan, records),
+    leftOut: leftOut(records),
+  }
+}
+
+/** @param {BalanceFindings} findings @returns {Block[]} */
+export function report(findings) {
+  const { plan, sentences, simulation, shares, leftOut } = findings
+  const [first = 'Adaptive was not compared with round robin.', ...others] = sentences
+  const detail = { detail: true }
+  return [
+    answer(first),
+    ...(plan.haproxy_missing ? [paragraph(`HAProxy: ${plan.haproxy_missing}.`)] : []),
+    ...others.map((text) => paragraph(text)),
+    ...percentilePicture(findings, 'strategies', 'over uneven endpoints'),
+    ...percentilePicture(findings, 'crowded', 'over the same endpoints, crowded'),
+    ...strategyBlocks(findings, 'strategies'),
+    ...strategyBlocks(findings, 'crowded'),
+    ...shareBlocks(shares.filter(({ part }) => part === 'strategies')),
+    ...failingBlocks(findings),
+    ...overheadBlocks(findings),
+    ...haproxyBlocks(findings),
+    ...processBlocks(findings),
+    ...(simulation ? simulationBlocks(simulation) : []),
+    ...(leftOut.length > 0 ? [list(leftOut)] : []),
+    ...overTimeBlocks(findings),
+    ...(simulation ? [heading('Endpoints of the simulation', detail), list(worldLines(simulation), detail)] : []),
+    heading('Published', detail),
+    paragraph(publishedText(), detail),
+    ...(plan.haproxy ? configBlocks(plan) : []),
+    method(methodOf(plan)),
+  ]
+}
+
+/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @returns {Block[]} */
+export function strategyBlocks(findings, part) {
+  const rows = findings[part].map(({ strategy, latency_ms, to_reference, saved_ms, error_ratio, trials }) => [
+    strategy,
+    ...PERCENTILES.map((name) => milliseconds(latency_ms[name])),
+    to_reference ? ratioText(to_reference.p50) : '1',
+    to_reference ? ratioText(to_reference.p95) : '1',
+    to_reference && Number.isFinite(saved_ms) ? `${saved_ms.toFixed(0)} ms` : NONE,
+    tenthPercent(error_ratio),
+    String(trials),
+  ])
+  const head = ['strategy', ...PERCENTILES, 'p50 by round robin', 'p95', 'saved per request', 'errors met', 'trials']
+  const title = part === 'strategies' ? 'Over uneven endpoints' : 'The same endpoints, crowded'
+  return titled(`**${title}**: latency of the successes at ${findings.plan.sizes[part].rate_rps}/s.`, head, rows)
+}
+
+/** A table below a line; nothing without rows. @param {string} about @param {string[]} head @param {string[][]} rows @returns {Block[]} */
+function titled(about, head, rows) {
+  return rows.length > 0 ? [paragraph(about), table(head, rows)] : []
+}
+
+/** Which endpoint got how many of the requests, in all. @param {ShareFigures[]} shares @returns {Block[]} */
+function shareBlocks(shares) {
+  const names = shares[0]?.names ?? []
+  const rows = names.map((name, i) => [name, ...shares.map(({ whole }) => wholePercent(whole[i]))])
+  return titled('**Share of the requests per endpoint**', ['endpoint', ...shares.map(({ strategy }) => strategy)], rows)
+}
+
+/** @param {BalanceFindings} findings @returns {Block[]} */
+export function failingBlocks({ plan, failing }) {
+  const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
+    const left = back_s.filter((_, i) => leave_s[i] !== null)
+    return [
+      strategy,
+      timesText(leave_s, longestStay_s(plan), 'stays'),
+      timesText(left, longestAway_s(plan), 'stays away'),
+      count(Math.round(errors_at_endpoint)),
+      tenthPercent(error_ratio),
+      milliseconds(p50_ms),
+    ]
+  })
+  const { from_s, to_s } = plan.fails.failing
+  const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503, at once, and so does its health check.`
+  return titled(
+    about,
+    ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50'],
+    rows,
+  )
+}
+
+/** @param {(number | null)[]} times_s null: longer than could be seen @param {number} longest_s @param {string} never */
+function timesText(times_s, longest_s, never) {
+  if (times_s.length === 0) return 'never left'
+  const longer = times_s.filter((s) => s === null).length
+  const seen_s = times_s.map((s) => s ?? longest_s)
+  const rest = `> ${longest_s.toFixed(1)} s`
+  const share = `${longer} of ${times_s.length} trials`
+  if (isMostly(seen_s, longest_s)) return `${never} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
+  return `${spread(seen_s, 1)} s${longer > 0 ? ` (${rest} in ${share})` : ''}`
+}
+
+/** @param {BalanceFindings} findings @returns {Block[]} */
+export function overheadBlocks({ plan, overhead }) {
+  const rows = overhead.map(({ strategy, p50_ms, added_ms, cpu_us }) => [
+    strategy,
+    milliseconds(p50_ms),
+    added_ms && added_ms.pairs > 0 ? addedText(added_ms) : NONE,
+    cpu_us === null || Number.isNaN(cpu_us) ? NONE : `${cpu_us.toFixed(0)} us`,
+  ])
+  const about = `**What the balancer itself adds**, before one endpoint that answers at once, at ${plan.sizes.overhead.rate_rps}/s (published: about ${PUBLISHED.overhead_ms} ms).`
+  return titled(about, ['way', 'p50', 'added to p50', 'CPU per request'], rows)
+}
+
+/** @param {{ estimate: number, low: number, high: number }} added_ms */
+function addedText({ estimate, low, high }) {
+  const interval = Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : 'too few pairs'
+  return `${estimate.toFixed(2)} ms [${interval}]`
+}
+
+/** @param {BalanceFindings} findings @returns {Block[]} */
+function haproxyBlocks({ plan, haproxy }) {
+  const { better, worse, even } = haproxy
+  const compared = better.length + worse.length + even.length
+  if (!plan.haproxy || compared === 0) return []
+  const lists = Object.entries({
+    'Better than adaptive': better,
+    Worse: worse,
+    'No difference that the blocks can tell': even,
+  })
+  return [
+    paragraph('**Where HAProxy is the better choice**'),
+    ...lists.flatMap(([title, lines]) => (lines.length > 0 ? [paragraph(`${title}:`), list(lines)] : [])),
+    paragraph(
+      `Of these ${compared} comparisons each is made at 95 %, and none is corrected for the others: where there is no difference at all, about one in twenty is listed as better or worse by chance.`,
+    ),
+    paragraph(
+      'Not measured here: HAProxy speaks TLS and HTTP/2, is reloaded without a loss, and checks the health of an endpoint without a client that asks.',
+    ),
+  ]
+}
+
+/** What a further core brings. @param {BalanceFindings} findings @returns {Block[]} */
+export function processBlocks({ processes }) {
+  const rows = processes.map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
+    strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
+    cores || NONE,
+    `${count(Math.round(goodput_rps))}/s`,
+    milliseconds(p50_ms),
+    toOneText(to_one, is_limited),
+  ])
+  const about =
+    '**What one core more brings**: the API in so many processes, closed loop. Postgres, HAProxy and the generator run on what is left, or share: where the machine has no core to spare, a further process has to take it from them.'
+  return titled(about, ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy'], rows)
+}
+
+/** @param {Effect | null} to_one @param {boolean} isLimited */
+function toOneText(to_one, isLimited) {
+  if (to_one === null) return '1'
+  return isLimited ? GENERATOR_LIMIT : ratioText(to_one)
+}
+
+/** What the simulation gained, and what was published. @param {Simulation} simulation @returns {Block[]} */
+function simulationBlocks({ worlds, few }) {
+  const rows = worlds.map(({ world, workers, round_robin, adaptive, gains }) => [
+    `${world}, ${workers} under way`,
+    ...pairTexts(round_robin, adaptive, gains),
+    `${(round_robin.mean_ms - adaptive.mean_ms).toFixed(0)} ms`,
+    `${tenthPercent(round_robin.error_ratio)} -> ${tenthPercent(adaptive.error_ratio)}`,
+  ])
+  const { round_robin, adaptive } = PUBLISHED
+  const published = ['published', ...pairTexts(round_robin, adaptive, gainsOf(round_robin, adaptive)), NONE, NONE]
+  const half = QUANTILES.map((name, i) => {
+    const { p25, p75 } = few.half_of_draws[name]
+    return `${PERCENTILES[i]} ${p25.toFixed(2)}x to ${p75.toFixed(2)}x`
+  })
+  return [
+    ...titled(
+      '**Simulated, beside what was published**: round robin -> adaptive, and the ratio of the two.',
+      ['endpoints', ...PERCENTILES, 'saved per request', 'errors'],
+      [published, ...rows],
+    ),
+    paragraph(
+      `Published round robin rests on ${few.samples} samples. Of ${count(few.draws)} sets of as many, drawn from a distribution through the published quantiles and compared with it, half put the ratios at ${half.join(', ')}.`,
+    ),
+  ]
+}
+
+/** @param {Gains} slow_ms @param {Gains} fast_ms @param {Gains} gains */
+function pairTexts(slow_ms, fast_ms, gains) {
+  return QUANTILES.map((name) => {
+    return `${milliseconds(slow_ms[name])} -> ${milliseconds(fast_ms[name])}, ${gains[name].toFixed(2)}x`
+  })
+}
+
+/** The shares over the time of a trial, a table for each strategy. @param {BalanceFindings} findings @returns {Block[]} */
+function overTimeBlocks({ plan, shares }) {
+  return /** @type {const} */ (['strategies', 'crowded', 'failing']).flatMap((part) => {
+    const { duration_s } = plan.sizes[part]
+    const { from_s, to_s } = plan.fails[part]
+    const own = shares.filter((one) => one.part === part)
+    if (own.length === 0) return []
+    const pictures =
+      part === 'failing'
+        ? failingPicture(plan, own)
+        : part === 'strategies'
+          ? own.map((one) => sharesPicture(plan, one))
+          : []
+    return [
+      heading(`Shares over time: ${part}`, { detail: true }),
+      ...pictures.map(drawn),
+      paragraph(`In all blocks together; the endpoint that fails does so from second ${from_s} to ${to_s}.`, {
+        detail: true,
+      }),
+      ...own.map(({ strategy, names, columns }) => {
+        const starts = columns[0].map((_, i) => `from ${((i * duration_s) / columns[0].length).toFixed(1)} s`)
+        const rows = names.map((name, i) => [name, ...columns[i].map(wholePercent)])
+        return table([strategy, ...starts], rows, { detail: true })
+      }),
+    ]
+  })
+}
+
+/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @param {string} where @returns {Block[]} */
+function percentilePicture(findings, part, where) {
+  if (findings[part].length === 0) return []
+  const series = findings[part].map(({ strategy, latency_ms }) => {
+    const values = PERCENTILES.map((name) => (Number.isFinite(latency_ms[name]) ? { value: latency_ms[name] } : null))
+    return { name: strategy, values }
+  })
+  return [
+    drawn({
+      name: `percentiles-${part}`,
+      title: `Latency ${where}`,
+      about: `Percentiles of the successes at ${findings.plan.sizes[part].rate_rps}/s, medians of the blocks.`,
+      form: { kind: 'dots', x: { title: 'latency', unit: 'ms', min: 0 }, labels: [...PERCENTILES], series },
+    }),
+  ]
+}
+
+/** @param {BalancePlan} plan @param {ShareFigures} shares @returns {Picture} */
+function sharesPicture(plan, { strategy, names, points }) {
+  const { duration_s } = plan.sizes.strategies
+  const curves = names.map((name, i) => curve(name, points[i], duration_s))
+  return {
+    name: `shares-${strategy}`,
+    title: `Shares over time: ${strategy}`,
+    about: 'The share of the requests that each endpoint got, in all blocks together.',
+    form: overTime(plan, 'strategies', curves, 'one fails'),
+  }
+}
+
+/** @param {BalancePlan} plan @param {ShareFigures[]} shares @returns {Picture[]} */
+function failingPicture(plan, shares) {
+  const { duration_s } = plan.sizes.failing
+  const curves = shares.flatMap(({ strategy, names, points }) => {
+    const own = points[names.indexOf('failing')]
+    return own ? curve(strategy, own, duration_s) : []
+  })
+  if (curves.length === 0) return []
+  return [
+    {
+      name: 'shares-failing',
+      title: 'The endpoint that fails, over time',
+      about: 'The share of the requests that it got under each strategy, in all blocks together.',
+      form: overTime(plan, 'failing', curves, 'it fails'),
+    },
+  ]
+}
+
+/** @param {string} name @param {number[]} shares in slices of a trial @param {number} duration_s @returns {Series} */
+function curve(name, shares, duration_s) {
+  const middle_s = (/** @type {number} */ slice) => ((slice + 0.5) * duration_s) / shares.length
+  return { name, points: shares.map((share, slice) => [middle_s(slice), share]), as: 'line' }
+}
+
+/** @param {BalancePlan} plan @param {'strategies' | 'failing'} part @param {Series[]} series @param {string} label @returns {Xy} */
+function overTime({ sizes, fails }, part, series, label) {
+  const { from_s, to_s } = fails[part]
+  return {
+    kind: 'xy',
+    x: { title: 'seconds', unit: 's', max: sizes[part].duration_s },
+    y: { title: 'share of the requests', unit: 'share' },
+    series,
+    marks: to_s > from_s ? [{ axis: 'x', from: from_s, to: to_s, label }] : [],
+  }
+}
+
+/** @param {Simulation} simulation */
+function worldLines({ worlds }) {
+  return [...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]
+}
+
+function publishedText() {
+  const { title, author, setting, samples, parameters, overhead_ms, round_robin, adaptive } = PUBLISHED
+  const gains = gainsOf(round_robin, adaptive)
+  const texts = QUANTILES.map((name, i) => {
+    return `${PERCENTILES[i]} ${adaptive[name]} of ${round_robin[name]} ms (${gains[name].toFixed(2)}x)`
+  })
+  return `"${title}" (${author}): ${setting} (${count(samples)}). Adaptive of round robin: ${texts.join(', ')}; priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
+}
+
+/** @param {BalancePlan} plan @returns {Block[]} */
+function configBlocks({ endpoints, haproxy_version }) {
+  const servers = Array.from({ length: endpoints }, (_, i) => ({ name: `endpoint-${i + 1}`, port: 8001 + i }))
+  const config = haproxyConfig({ port: 8000, servers, health: '/health', balance: 'leastconn', retries: true })
+  return [
+    heading('What HAProxy ran with', { folded: true, detail: true }),
+    paragraph(
+      `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn is without redispatch and retries, haproxy-random the same with \`balance random(2)\`. Before API processes servers are not watched.`,
+      { detail: true },
+    ),
+    code(config),
+  ]
+}
+
+/** @param {BalancePlan} plan */
+function methodOf(plan) {
+  const { sizes, parameters, slots, mix } = plan
+  const blocks = partsOf(plan).map((part) => {
+    return `${part}: ${sizes[part].blocks} x ${strategiesOf(part, plan).length} trials of ${sizes[part].duration_s} s`
+  })
+  return [
+    `Blocks, in each every strategy once in an order that is drawn (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
+    'Percentiles are of the successes: an error that comes at once is no fast answer.',
+    `Endpoints are servers in one process; a cached answer takes 50 to 120 ms, a cold one 250 to 600 ms, as published. Each works on ${slots} requests at once, the others wait. They count their requests in every tenth of a second.`,
+    'Left: from then on, as long as it fails, an endpoint gets less than a fifth of an even share in any half second (at once: it was not in use); back: in the half second that begins then it gets half of one.',
+    `Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. It has no health checks and asks nobody twice, as published.`,
+    'Proxy, HAProxy and endpoints are processes of their own on loopback, connections are kept, HAProxy has one thread.',
+  ]
+}
