@@ -38,6 +38,19 @@ export const list = (items, options) => ({ kind: 'list', items, ...options })
 /** @param {string[]} head @param {string[][]} rows @param {Pick<Table, 'name' | 'align' | 'detail' | 'brief'>} [options] @returns {Table} */
 export const table = (head, rows, options) => ({ kind: 'table', head, rows, ...options })
 
+/**
+ * A table below a line that says what is in it; nothing without rows.
+ *
+ * @param {string} about
+ * @param {string[]} head
+ * @param {string[][]} rows
+ * @param {Parameters<typeof table>[2]} [options]
+ * @returns {Block[]}
+ */
+export function titled(about, head, rows, options) {
+  return rows.length > 0 ? [paragraph(about), table(head, rows, options)] : []
+}
+
 /** @param {Picture} picture @returns {Drawn} */
 export const drawn = (picture) => ({ kind: 'picture', picture })
 

@@ -1,5 +1,5 @@
-import { answer, code, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
-import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { answer, code, drawn, heading, list, method, paragraph, titled } from '../../../load/report/blocks.js'
+import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread } from '../../stats/spread.js'
@@ -13,6 +13,7 @@ import {
 } from './figures.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './gains.js'
 import { haproxyConfig } from './haproxy.js'
+import { overTimeBlocks, shareBlocks } from './share-blocks.js'
 import { partsOf, strategiesOf } from './steps.js'
 import {
   answerSentences,
@@ -25,9 +26,7 @@ import {
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture, Series, Xy } from '../../../load/report/picture.js'
  * @import { Effect } from '../../stats/effects.js'
- * @import { ShareFigures } from './figures.js'
  * @import { Gains, Simulation } from './gains.js'
  * @import { BalancePlan, Records } from './steps.js'
  */
@@ -72,14 +71,14 @@ export function report(findings) {
     ...percentilePicture(findings, 'crowded', 'over the same endpoints, crowded'),
     ...strategyBlocks(findings, 'strategies'),
     ...strategyBlocks(findings, 'crowded'),
-    ...shareBlocks(shares.filter(({ part }) => part === 'strategies')),
+    ...shareBlocks(shares),
     ...failingBlocks(findings),
     ...overheadBlocks(findings),
     ...haproxyBlocks(findings),
     ...processBlocks(findings),
     ...(simulation ? simulationBlocks(simulation) : []),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
-    ...overTimeBlocks(findings),
+    ...overTimeBlocks(plan, shares),
     ...(simulation ? [heading('Endpoints of the simulation', detail), list(worldLines(simulation), detail)] : []),
     heading('Published', detail),
     paragraph(publishedText(), detail),
@@ -102,18 +101,6 @@ export function strategyBlocks(findings, part) {
   const head = ['strategy', ...PERCENTILES, 'p50 by round robin', 'p95', 'saved per request', 'errors met', 'trials']
   const title = part === 'strategies' ? 'Over uneven endpoints' : 'The same endpoints, crowded'
   return titled(`**${title}**: latency of the successes at ${findings.plan.sizes[part].rate_rps}/s.`, head, rows)
-}
-
-/** A table below a line; nothing without rows. @param {string} about @param {string[]} head @param {string[][]} rows @returns {Block[]} */
-function titled(about, head, rows) {
-  return rows.length > 0 ? [paragraph(about), table(head, rows)] : []
-}
-
-/** Which endpoint got how many of the requests, in all. @param {ShareFigures[]} shares @returns {Block[]} */
-function shareBlocks(shares) {
-  const names = shares[0]?.names ?? []
-  const rows = names.map((name, i) => [name, ...shares.map(({ whole }) => wholePercent(whole[i]))])
-  return titled('**Share of the requests per endpoint**', ['endpoint', ...shares.map(({ strategy }) => strategy)], rows)
 }
 
 /** @param {BalanceFindings} findings @returns {Block[]} */
@@ -242,34 +229,6 @@ function pairTexts(slow_ms, fast_ms, gains) {
   })
 }
 
-/** The shares over the time of a trial, a table for each strategy. @param {BalanceFindings} findings @returns {Block[]} */
-function overTimeBlocks({ plan, shares }) {
-  return /** @type {const} */ (['strategies', 'crowded', 'failing']).flatMap((part) => {
-    const { duration_s } = plan.sizes[part]
-    const { from_s, to_s } = plan.fails[part]
-    const own = shares.filter((one) => one.part === part)
-    if (own.length === 0) return []
-    const pictures =
-      part === 'failing'
-        ? failingPicture(plan, own)
-        : part === 'strategies'
-          ? own.map((one) => sharesPicture(plan, one))
-          : []
-    return [
-      heading(`Shares over time: ${part}`, { detail: true }),
-      ...pictures.map(drawn),
-      paragraph(`In all blocks together; the endpoint that fails does so from second ${from_s} to ${to_s}.`, {
-        detail: true,
-      }),
-      ...own.map(({ strategy, names, columns }) => {
-        const starts = columns[0].map((_, i) => `from ${((i * duration_s) / columns[0].length).toFixed(1)} s`)
-        const rows = names.map((name, i) => [name, ...columns[i].map(wholePercent)])
-        return table([strategy, ...starts], rows, { detail: true })
-      }),
-    ]
-  })
-}
-
 /** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @param {string} where @returns {Block[]} */
 function percentilePicture(findings, part, where) {
   if (findings[part].length === 0) return []
@@ -285,54 +244,6 @@ function percentilePicture(findings, part, where) {
       form: { kind: 'dots', x: { title: 'latency', unit: 'ms', min: 0 }, labels: [...PERCENTILES], series },
     }),
   ]
-}
-
-/** @param {BalancePlan} plan @param {ShareFigures} shares @returns {Picture} */
-function sharesPicture(plan, { strategy, names, points }) {
-  const { duration_s } = plan.sizes.strategies
-  const curves = names.map((name, i) => curve(name, points[i], duration_s))
-  return {
-    name: `shares-${strategy}`,
-    title: `Shares over time: ${strategy}`,
-    about: 'The share of the requests that each endpoint got, in all blocks together.',
-    form: overTime(plan, 'strategies', curves, 'one fails'),
-  }
-}
-
-/** @param {BalancePlan} plan @param {ShareFigures[]} shares @returns {Picture[]} */
-function failingPicture(plan, shares) {
-  const { duration_s } = plan.sizes.failing
-  const curves = shares.flatMap(({ strategy, names, points }) => {
-    const own = points[names.indexOf('failing')]
-    return own ? curve(strategy, own, duration_s) : []
-  })
-  if (curves.length === 0) return []
-  return [
-    {
-      name: 'shares-failing',
-      title: 'The endpoint that fails, over time',
-      about: 'The share of the requests that it got under each strategy, in all blocks together.',
-      form: overTime(plan, 'failing', curves, 'it fails'),
-    },
-  ]
-}
-
-/** @param {string} name @param {number[]} shares in slices of a trial @param {number} duration_s @returns {Series} */
-function curve(name, shares, duration_s) {
-  const middle_s = (/** @type {number} */ slice) => ((slice + 0.5) * duration_s) / shares.length
-  return { name, points: shares.map((share, slice) => [middle_s(slice), share]), as: 'line' }
-}
-
-/** @param {BalancePlan} plan @param {'strategies' | 'failing'} part @param {Series[]} series @param {string} label @returns {Xy} */
-function overTime({ sizes, fails }, part, series, label) {
-  const { from_s, to_s } = fails[part]
-  return {
-    kind: 'xy',
-    x: { title: 'seconds', unit: 's', max: sizes[part].duration_s },
-    y: { title: 'share of the requests', unit: 'share' },
-    series,
-    marks: to_s > from_s ? [{ axis: 'x', from: from_s, to: to_s, label }] : [],
-  }
 }
 
 /** @param {Simulation} simulation */
