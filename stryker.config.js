@@ -6,7 +6,7 @@
  */
 export default {
   mutate: [
-    'load/capacity/*.js',
+    'load/capacity/{confidence,isotonic,levels,of-records,rates,score,search}.js',
     'load/verdict/judge.js',
     'load/verdict/limit.js',
     'load/verdict/detectors/*.js',
@@ -23,9 +23,12 @@ export default {
   testRunner: 'tap',
   tap: {
     testFiles: [
-      'test/unit/load/**/{isotonic,search,of-records,judge,limit,detectors,recorder,schedule,pacing}.test.js',
+      'test/unit/load/capacity/{isotonic,search,of-records}.test.js',
+      'test/unit/load/verdict/{judge,limit,detectors}.test.js',
+      'test/unit/load/generators/drivers/{recorder,pacing}.test.js',
       'test/unit/api/{admission,gate,insert,statements}.test.js',
-      'test/unit/tuning/{ranks,effects,design,compare/usl,ablate/costs,balance/digest}.test.js',
+      'test/unit/tuning/stats/{ranks,effects,design,usl}.test.js',
+      'test/unit/tuning/experiments/{ablate/costs,balance/digest}.test.js',
     ],
     forceBail: true,
   },

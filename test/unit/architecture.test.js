@@ -47,6 +47,50 @@ t.test('the settings of the API are data: they import nothing, and hold no funct
   t.strictSame(structuredClone(exported), exported)
 })
 
+/** The rooms of a folder, the lowest layer first: a room imports from those before it, and from itself. */
+const LAYERS = {
+  load: ['command', 'system', 'report', 'probes', 'generators', 'targets', 'verdict', 'capacity', 'run', 'verbs'],
+  tuning: ['stats', 'knobs', 'experiments', 'workshop', 'pages'],
+}
+
+/** Rooms that hold no code. */
+const DATA = { load: [], tuning: ['ec2', 'evidence', 'published'] }
+
+for (const [folder, rooms] of Object.entries(LAYERS)) {
+  t.test(`${folder}/ has at most ten rooms, and none imports from a layer above its own`, async (t) => {
+    const entries = fs.readdirSync(folder, { withFileTypes: true })
+    const found = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    t.strictSame(found.sort(), [...rooms, ...DATA[/** @type {'load' | 'tuning'} */ (folder)]].sort())
+    t.ok(found.length <= 10)
+    const upwards = sources(folder).flatMap((file) => {
+      const own = rooms.indexOf(file.split(path.sep)[1])
+      return own === -1
+        ? []
+        : roomsOf(file, folder).flatMap((room) => (rooms.indexOf(room) > own ? `${file}: ${room}` : []))
+    })
+    t.strictSame(upwards, [])
+  })
+}
+
+t.test('no experiment imports another', async (t) => {
+  const files = sources('tuning/experiments')
+  t.ok(files.length > 50)
+  const others = files.flatMap((file) => {
+    const own = file.split(path.sep)[2]
+    const targets = imports(file).map((name) => path.normalize(path.join(path.dirname(file), name)).split(path.sep))
+    return targets.flatMap(([, room, verb]) => (room === 'experiments' && verb !== own ? `${file}: ${verb}` : []))
+  })
+  t.strictSame(others, [])
+})
+
+/** The rooms of its folder from which a file imports code; a type is no code. @param {string} file @param {string} folder */
+function roomsOf(file, folder) {
+  const code = fs.readFileSync(file, 'utf8').replace(/\/\*\*[\s\S]*?\*\//g, '')
+  const names = [...code.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, name]) => name)
+  const targets = names.map((name) => path.normalize(path.join(path.dirname(file), name)).split(path.sep))
+  return targets.flatMap(([top, room]) => (top === folder ? room : []))
+}
+
 t.test('one module of the API speaks to pg, and one reads the environment', async (t) => {
   const importers = sources('api').filter((file) => imports(file).includes('pg'))
   t.strictSame(importers, ['api/connections.js'])
