@@ -3,7 +3,7 @@ import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { main } from '../../load/run/shell.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
-import { reportOn } from '../../tuning/experiments/report/report.js'
+import { reportOn } from '../../tuning/pages/report/report.js'
 import { VERBS } from '../../tuning/verbs.js'
 import { createShell } from './shell.js'
 
