@@ -14,7 +14,7 @@ import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, pageName } from '../workshop/pages.js'
 import { evidence } from './evidence.js'
 import { answerBlock } from './front.js'
-import { arithmeticText, pgbouncerTable } from './more-cores.js'
+import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
@@ -75,11 +75,8 @@ const PAGES = {
   },
   'tuning/SCALING.md': {
     processes: { run: 'balance', of: [({ findings }) => processBlocks(findings)], below: 'settings' },
-    pgbouncer: {
-      of: [({ findings, run, records }) => pgbouncerTable(findings, run.not_applied, records)],
-      below: 'settings',
-    },
-    arithmetic: () => arithmeticText(['sweep-batched', 'sweep-single'].map(evidence)),
+    pgbouncer: { of: [pgbouncerBlocks], below: 'settings' },
+    arithmetic: () => markdownOf(arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence))),
   },
   'tuning/PLAYBOOK.md': {
     verdicts: { run: 'playbook', of: ['answer'] },

@@ -1,16 +1,15 @@
+import { list, paragraph, table } from '../../load/report/blocks.js'
 import { cellName, count, milliseconds, NONE, percent } from '../../load/report/format.js'
 import { ratioText } from '../stats/effects.js'
-import { table } from '../stats/spread.js'
 
 /**
+ * @import { Block } from '../../load/report/blocks.js'
  * @import { NotAppliedCell } from '../../load/run/experiment.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
  * @import { TuneFindings } from '../experiments/tune/findings.js'
+ * @import { Evidence } from './evidence.js'
  */
 
-/** @typedef {TrialRecord[]} Records */
-
-/** So many processes of the API. */
+/** Numbers of processes of the API. */
 const STEPS = [1, 2, 4, 8]
 
 /** Connections that Postgres keeps for its superusers (superuser_reserved_connections), since version 7.3. */
@@ -19,12 +18,10 @@ const RESERVED = 3
 /**
  * PgBouncer's pool against the API's, from a run of `tune --preset pgbouncer`.
  *
- * @param {Pick<TuneFindings, 'cells' | 'anchor'>} findings
- * @param {NotAppliedCell[]} notApplied
- * @param {Records} records
- * @returns {string}
+ * @param {{ findings: Pick<TuneFindings, 'cells' | 'anchor'> } & Pick<Evidence, 'run' | 'records'>} evidence
+ * @returns {Block[]}
  */
-export function pgbouncerTable({ cells, anchor }, notApplied, records) {
+export function pgbouncerBlocks({ findings: { cells, anchor }, run, records }) {
   const rows = cells.map(({ cell, is_anchor, is_measured, success_ratio, ok_p99_ms, goodput_rps, ratios, cpu_us }) => {
     const { INSERT_MODE, POOL_MAX, PGBOUNCER_POOL } = cell
     const settings = [INSERT_MODE, POOL_MAX, PGBOUNCER_POOL === 0 ? 'none' : PGBOUNCER_POOL].map(String)
@@ -38,31 +35,28 @@ export function pgbouncerTable({ cells, anchor }, notApplied, records) {
       Number.isNaN(cpu_us) ? NONE : cpu_us.toFixed(1),
     ]
   })
-  const [of1, of15] = ['at 1x', 'at 1.5x']
-  const head = [
-    'INSERT_MODE',
-    'POOL_MAX',
-    "PgBouncer's pool",
-    `success ${of1}`,
-    `p99 of the successes ${of1}`,
-    `durable rows ${of15}`,
-    'by the first line',
-    'CPU us of the API each, at 0.5x',
-  ]
+  const head = ['INSERT_MODE', 'POOL_MAX', "PgBouncer's pool", 'success at 1x', 'p99 of the successes at 1x']
+  const others = ['durable rows at 1.5x', 'by the first line', 'CPU us of the API each, at 0.5x']
   const version = records.find(({ settings }) => settings.PGBOUNCER)?.settings.PGBOUNCER ?? 'none'
   const about = `PgBouncer ${version} in transaction mode, a database ${anchor.DB_DELAY_MS} ms away, one API process. Offered: shares of what the first line takes.`
-  const reasons = notApplied.map(({ cell, because }) => `- Not applied: ${cellName(cell)}: ${because}`)
-  return [about, table(head, rows), reasons.join('\n')].filter(Boolean).join('\n\n')
+  const reasons = run.not_applied.map((/** @type {NotAppliedCell} */ { cell, because }) => {
+    return `Not applied: ${cellName(cell)}: ${because}`
+  })
+  return [paragraph(about), table([...head, ...others], rows), ...(reasons.length > 0 ? [list(reasons)] : [])]
 }
 
-/** What a multiple of a measured capacity would take, if nothing but cores counted. @param {{ run: any, records: Records }[]} sweeps */
-export function arithmeticText(sweeps) {
-  const tables = sweeps.map(({ run, records }) => arithmeticTable(run, records))
-  return [...tables, poolsThatFit(sweeps[0].records)].join('\n\n')
+/**
+ * What a multiple of each measured capacity would take, if nothing but cores counted, and how many pools a Postgres has room for.
+ *
+ * @param {Pick<Evidence, 'run' | 'records'>[]} sweeps
+ * @returns {Block[]}
+ */
+export function arithmeticBlocks(sweeps) {
+  return [...sweeps.flatMap(arithmetic), paragraph(poolsThatFit(sweeps[0]))]
 }
 
-/** @param {{ capacity: { low_rps: number } }} run of a sweep @param {Records} records */
-export function arithmeticTable({ capacity }, records) {
+/** @param {Pick<Evidence, 'run' | 'records'>} sweep */
+function arithmetic({ run: { capacity }, records }) {
   const passed = records.filter(({ outcome, load }) => {
     return outcome.verdict === 'pass' && load.loop === 'open' && Number(load.rate_rps) <= capacity.low_rps
   })
@@ -78,11 +72,11 @@ export function arithmeticTable({ capacity }, records) {
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
   const about = `Arithmetic, not a measurement: what one process took with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times a number.`
-  return [about, table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)].join('\n\n')
+  return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }
 
-/** How many pools one Postgres has room for. @param {Records} records of a sweep */
-function poolsThatFit([first]) {
+/** @param {Pick<Evidence, 'records'>} sweep */
+function poolsThatFit({ records: [first] }) {
   const max = Number(first.probes.postgres.connections_max)
   const most = Math.floor((max - RESERVED) / Number(first.settings.POOL_MAX))
   return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements (BATCH_SLOTS).`

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { cellName } from '../../../../load/report/format.js'
+import { markdownOf } from '../../../../load/report/markdown.js'
 import { analyseMatrix } from '../../../../tuning/experiments/tune/findings.js'
 import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
 import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
 import { asksForTls, pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
-import { arithmeticTable, pgbouncerTable } from '../../../../tuning/pages/more-cores.js'
+import { arithmeticBlocks, pgbouncerBlocks } from '../../../../tuning/pages/more-cores.js'
 
 /** @import { Cell } from '../../../../load/run/experiment.js' */
 
@@ -90,8 +91,8 @@ t.test('the tables', async (t) => {
     .slice(0, 2)
     .flatMap((cell, i) => ['below', 'at', 'above'].map((kind) => trial(cell, kind, 1000 / (i + 1))))
   const findings = analyseMatrix(/** @type {any} */ (plan), /** @type {any} */ (records))
-  const notApplied = [{ cell: cells[2], because: 'no PgBouncer' }]
-  const text = pgbouncerTable(findings, notApplied, /** @type {any} */ (records))
+  const run = { not_applied: [{ cell: cells[2], because: 'no PgBouncer' }] }
+  const text = markdownOf(pgbouncerBlocks(/** @type {any} */ ({ findings, run, records })))
   t.match(text, /PgBouncer 1.18.0 in transaction mode, a database 5 ms away/)
   t.match(text, /single +\| +20 +\| +none +\| +50.00 % +\| +12.0 ms +\| +1,000\/s +\| +1 \| +70.0/)
   t.match(text, /single +\| +20 +\| +4 +\|.*500\/s.*0.50x/)
@@ -99,10 +100,8 @@ t.test('the tables', async (t) => {
 
   const swept = JSON.parse(readFileSync('tuning/evidence/sweep-batched/run.json', 'utf8'))
   const lines = readFileSync('tuning/evidence/sweep-batched/trials.ndjson', 'utf8').trim().split('\n')
-  const arithmetic = arithmeticTable(
-    swept,
-    lines.map((line) => JSON.parse(line)),
-  )
+  const sweep = { run: swept, records: lines.map((line) => JSON.parse(line)) }
+  const arithmetic = markdownOf(arithmeticBlocks([sweep]))
   t.match(arithmetic, /^Arithmetic, not a measurement/)
   const [one, two] = [...arithmetic.matchAll(/^\| *([\d,]+)\/s/gm)].map(([, rate]) => Number(rate.replaceAll(',', '')))
   t.equal(two, 2 * one)
