@@ -111,13 +111,13 @@ export function verbOf(experiment) {
       )
       const { plan, results, run } = begun
       for (const text of warnings) io.progress.note(`warning: ${text}`)
-      if (size) io.progress.note(size(plan))
       const environment = withDatabase(io.environment, begun.databaseUrl)
       const about = { results, run, runId: run.run_id }
       const prepared = await prepare?.(plan, about, { ...io, environment }).catch((error) => {
         results.releaseUnused()
         throw error
       })
+      if (size) io.progress.note(size(plan))
       const ended = await runExperiment({ experiment, ...begun, run: { ...run, ...prepared } }, io)
       return { ...ended, folder: results.folder, json }
     },

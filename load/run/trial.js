@@ -47,7 +47,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   let probes
   let calm = /** @type {Calm} */ (async () => {})
   try {
-    if (target.disturb) calm = await target.disturb(generator, at ?? experiment, plan.trial)
+    if (target.disturb) calm = await target.disturb(generator, at ?? experiment, plan.trial, signal)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     await orDied(target, generator.ready(plan.duration_s))

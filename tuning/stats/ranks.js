@@ -17,6 +17,21 @@ export function typical(values, confidence) {
 }
 
 /**
+ * What one thing is to another, typically: from the ratios of their figures in each block that has both.
+ *
+ * @param {Map<number, number>} reference by block
+ * @param {Map<number, number>} other
+ * @param {number} confidence such as 0.95
+ * @returns {{ ratio: number, low: number, high: number, pairs: number, tied: boolean }} ratio: NaN without pairs; high:
+ *   infinite where there are too few; tied: the interval holds 1
+ */
+export function pairedRatio(reference, other, confidence) {
+  const logs = [...reference].map(([block, figure]) => Math.log(Number(other.get(block)) / figure))
+  const { estimate, low, high, pairs } = typical(logs.filter(Number.isFinite), confidence)
+  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied: low <= 0 && high >= 0 }
+}
+
+/**
  * By how much the values of one sample typically exceed those of another, which are no pairs: the Hodges-Lehmann estimate
  * (the median of all differences), and the interval that belongs to the test of Wilcoxon, Mann and Whitney (the same book,
  * 4.2 and 4.3).

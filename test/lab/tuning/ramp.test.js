@@ -61,9 +61,10 @@ t.test('ramp: the local API with background writes; the mix is read from its fil
   const short = ['--max-workers', '4', '--driver', 'client', '--blocks', '1', '--duration', '300ms', '--quick']
   const { out, run, trials } = await smoke(t, 'ramp', ['--a', settings, ...load, ...short], { databaseUrl: url })
   t.match(run.ramp.series[0], { blocks: 0, furthest: { workers: 4 } })
-  t.strictSame(trials.map(({ experiment }) => experiment).sort(), [
-    ...['ramp/0/a:client:all/4', 'ramp/0/a:client:without/4', 'screen/create', 'screen/describe'],
-  ])
+  t.strictSame(
+    trials.map(({ at: { phase, variant, entry }, load }) => `${phase} ${variant ?? entry} ${load.connections}`).sort(),
+    [...['climb all 4', 'climb without 4', 'screen create 4', 'screen describe 4']],
+  )
   for (const { settings, traffic, beside, probes } of trials) {
     t.match(
       { settings, traffic },

@@ -179,7 +179,7 @@ const CASES = [
     name: 'ramp: two of A do the work of one B, which reaches the ceiling at twice the workers',
     verb: ramp,
     argv: [...SIDES, '--quick', '--latency-ceiling', '30ms'],
-    serve: createService(({ cell }) => ({ capacity_rps: cell === 'a' ? 2000 : 4000, noise: 0.02 })),
+    serve: createService(({ cell }) => ({ capacity_rps: cell.side === 'a' ? 2000 : 4000, noise: 0.02 })),
     pictures: ['latency', 'rate'],
     holds: (t, { run }) => {
       const { series, work } = run.ramp

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createUserMix } from '../../../load/generators/mix.js'
 import { runTrial } from '../../../load/run/trial.js'
 import { openUrl } from '../../../load/targets/index.js'
 import { withBackground } from '../../../tuning/experiments/ramp/background.js'
@@ -17,11 +18,10 @@ t.test('the writes beside a trial end with it, and are numbered as it is', async
     emails.push(JSON.parse(Buffer.concat(await req.toArray()).toString()).email)
     res.writeHead(201, { 'Content-Length': 0 }).end()
   })
-  const plan = { ...PLAN, background_rps: 100, duration_s: 60, timeout_s: 5 }
-  const mix = { name: 'create-user', method: 'POST', headers: [], body_base64: null, seed: 7 }
+  const plan = { ...PLAN, background_rps: 100, duration_s: 60, timeout_s: 5, mix: createUserMix(7) }
   for (const trial of [3, 4]) {
-    const { disturb } = withBackground(openUrl(url), plan, /** @type {any} */ (mix), new AbortController().signal)
-    const calm = await disturb?.({ pid: 0 }, 'ramp/0/a:client:all/8', trial)
+    const { disturb } = withBackground(openUrl(url), plan)
+    const calm = await disturb?.({ pid: 0 }, { phase: 'climb' }, trial, new AbortController().signal)
     const beside = await calm?.()
     t.ok(beside && beside.planned > 0 && beside.planned < 1000 && beside.ok === beside.planned, JSON.stringify(beside))
   }

@@ -1,12 +1,15 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { generatorShare, isFullShare } from '../../stats/generator-share.js'
-import { median, typical } from '../../stats/ranks.js'
+import { median, pairedRatio } from '../../stats/ranks.js'
 import { GAIN, isRefused, refuses, SIDES, trialsOf, WORKERS } from './design.js'
 
 /** @import { ComparePlan, Name, Records } from './design.js' */
 
 /** Of the whole answer: each of its tests gets its share (Bonferroni), so that two equals are tied in 19 of 20 runs. */
 const ERROR_RATE = 0.05
+
+/** Figures that are no measure of a service are not compared. @type {Map<number, number>} */
+const NONE = new Map()
 
 /**
  * What B is to A, by one figure.
@@ -118,7 +121,7 @@ function latencyDifference(workers, records, confidence) {
   const [a, b] = trials.map(({ own }) => {
     return new Map(own.map(({ at, traffic }) => [at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN]))
   })
-  const found = difference(refused.length > 0 ? [] : logsOf(a, b), confidence)
+  const found = pairedRatio(refused.length > 0 ? NONE : a, b, confidence)
   // A full generator adds the same latency to both sides. A difference in spite of it is real; a tie may be due to it.
   const isTie = found.tied && Number.isFinite(found.high)
   const bounded = isTie && full.length > 0 ? [`the generator was the limit of ${full.join(' and ')}`] : []
@@ -133,23 +136,6 @@ function maximumDifference(records, confidence) {
     return bound ? [`${side.toUpperCase()}: ${bound}`] : []
   })
   const [a, b] = maxima.map((own) => new Map(own.map(({ block, rps }) => [block, rps])))
-  const found = difference(bounded.length > 0 ? [] : logsOf(a, b), confidence)
+  const found = pairedRatio(bounded.length > 0 ? NONE : a, b, confidence)
   return { ...found, about: 'maximum rate', better: 'more', refused: [], bounded }
-}
-
-/** @param {number[]} logs @param {number} confidence */
-function difference(logs, confidence) {
-  if (logs.length === 0) return { ratio: Number.NaN, low: 0, high: Number.POSITIVE_INFINITY, pairs: 0, tied: true }
-  const { estimate, low, high, pairs } = typical(logs, confidence)
-  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied: low <= 0 && high >= 0 }
-}
-
-/**
- * The logarithm of B's figure divided by A's, in each block that has both.
- *
- * @param {Map<number, number>} a by block
- * @param {Map<number, number>} b
- */
-function logsOf(a, b) {
-  return [...a].map(([block, figure]) => Math.log(Number(b.get(block)) / figure)).filter(Number.isFinite)
 }

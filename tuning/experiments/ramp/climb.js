@@ -1,5 +1,9 @@
 /**
- * One number of workers, and what came of it.
+ * @import { RampPlan, Records } from './design.js'
+ */
+
+/**
+ * One number of workers, and its result.
  *
  * @typedef {object} Rung
  * @property {number} workers
@@ -11,12 +15,26 @@
  * @property {number} start workers
  * @property {number} most
  * @property {number} growth factor from one rung to the next, until one is over
- * @property {number} [multiple] workers from here on are multiples of it: 1 unless told otherwise
- * @property {number} close rungs below and above the ceiling no further apart than this factor are close enough
+ * @property {number} [multiple] workers from here on are multiples of it (default 1)
+ * @property {number} close the climb ends when the rungs below and above the ceiling are no further apart than this factor
+ *
+ * @typedef {object} Crossing where a climb met the ceiling
+ * @property {number} workers
+ * @property {number} rps
+ * @property {boolean} by_errors requests failed before the latency was at the ceiling; the rung below counts
  */
 
+/** @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials valid @returns {Rung[]} */
+export function rungsOf({ ceiling_ms }, trials) {
+  return trials.map(({ load, traffic, outcome }) => {
+    const mean_ms = traffic.latency_ms?.mean ?? Number.POSITIVE_INFINITY
+    const over = mean_ms > ceiling_ms || outcome.verdict === 'fail'
+    return { workers: load.connections, rps: traffic.goodput_rps, mean_ms, over }
+  })
+}
+
 /**
- * The next number of workers: more and more until the latency is above the ceiling (or less and less, where the first one
+ * The next number of workers: more and more until the latency is above the ceiling (or fewer and fewer, where the first rung
  * was), then between the two around it. Pure.
  *
  * @param {Rung[]} rungs
@@ -50,19 +68,22 @@ export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 })
  *
  * @param {Rung[]} rungs
  * @param {number} ceiling_ms
- * @returns {{ workers: number, rps: number, by_errors: boolean } | null} by_errors: the one below counts; null: not every rung was below the ceiling, nor every one above
+ * @returns {Crossing & { below: Rung, above: Rung } | null} null: every rung was below the ceiling, or every one above
  */
 export function crossingOf(rungs, ceiling_ms) {
   const { below, above } = aroundCeiling(rungs)
   if (!below || !above) return null
+  const isKnown = above.mean_ms > ceiling_ms && Number.isFinite(above.mean_ms) && above.rps > 0
+  if (!isKnown) return { workers: below.workers, rps: below.rps, by_errors: true, below, above }
   const share = Math.log(ceiling_ms / below.mean_ms) / Math.log(above.mean_ms / below.mean_ms)
-  const known = above.mean_ms > ceiling_ms && Number.isFinite(above.mean_ms) && above.rps > 0
-  if (!known) return { workers: below.workers, rps: below.rps, by_errors: true }
-  return {
-    workers: below.workers * (above.workers / below.workers) ** share,
-    rps: below.rps * (above.rps / below.rps) ** share,
-    by_errors: false,
-  }
+  const between = (/** @type {'workers' | 'rps'} */ name) => below[name] * (above[name] / below[name]) ** share
+  return { workers: between('workers'), rps: between('rps'), by_errors: false, below, above }
+}
+
+/** The same of the trials of one climb. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials valid */
+export function crossingIn(plan, trials) {
+  const crossing = crossingOf(rungsOf(plan, trials), plan.ceiling_ms)
+  return crossing && crossing.rps > 0 ? crossing : null
 }
 
 /** The lowest rung that is over, and the highest below it that is not. @param {Rung[]} rungs */

@@ -4,7 +4,7 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 /**
  * @import { Driver } from '../../../load/generators/drivers/index.js'
  * @import { Side } from '../../knobs/sides.js'
- * @import { RampPlan } from './steps.js'
+ * @import { RampPlan } from './design.js'
  */
 
 const names = Object.keys(DRIVERS).filter((name) => DRIVERS[name].loop === 'closed')

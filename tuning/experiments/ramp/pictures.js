@@ -1,29 +1,25 @@
-import { median } from '../../stats/ranks.js'
-import { findingsOf } from './findings.js'
-import { nameOf, sentencesOf } from './sentences.js'
-import { seriesOf, trialsOf } from './steps.js'
-
 /**
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { RampPlan, Records } from './steps.js'
+ * @import { RampFindings } from './findings.js'
+ * @import { TableRung } from './rungs.js'
  */
 
-/**
- * What a ramp looks like: latency and rate against workers, with the ceiling.
- *
- * @param {any} run
- * @param {Records} records
- * @returns {Picture[]}
- */
-export function rampPictures({ plan }, records) {
-  const x = { title: 'workers', unit: /** @type {const} */ ('number'), log: true }
-  const latency = linesOf(plan, records, ({ traffic }) => traffic.latency_ms?.mean)
-  const rate = linesOf(plan, records, ({ traffic }) => traffic.goodput_rps)
-  const met = findingsOf(plan, records).series.flatMap(({ workers, key }) => {
-    const at = Number.isFinite(workers) ? Math.round(workers) : null
-    return at === null ? [] : [{ axis: /** @type {const} */ ('x'), at, label: key.split(':')[0].toUpperCase() }]
-  })
+/** Latency and rate against workers, with the ceiling. @param {RampFindings} findings @returns {Picture[]} */
+export function rampPictures({ plan, series }) {
+  const lines = (/** @type {(rung: TableRung) => number} */ value) =>
+    series
+      .map(({ name, rungs }) => {
+        const points = rungs.map((rung) => /** @type {[number, number]} */ ([rung.workers, value(rung)]))
+        return { name, points: points.filter(([, y]) => Number.isFinite(y)), as: /** @type {const} */ ('both') }
+      })
+      .filter(({ points }) => points.length > 0)
+  const latency = lines(({ mean_ms }) => mean_ms)
   if (latency.length === 0) return []
+  const x = { title: 'workers', unit: /** @type {const} */ ('number'), log: true }
+  const met = series.flatMap(({ found: { workers, side } }) => {
+    const mark = { axis: /** @type {const} */ ('x'), at: Math.round(workers), label: side.toUpperCase() }
+    return Number.isFinite(workers) ? [mark] : []
+  })
   return [
     {
       name: 'latency',
@@ -43,28 +39,12 @@ export function rampPictures({ plan }, records) {
       title: 'Rate against workers',
       about:
         'Successes per second of each rung, medians of the blocks: where the line is flat, more workers only wait.',
-      form: { kind: 'xy', x, y: { title: 'successes per second', unit: 'rate' }, series: rate },
+      form: {
+        kind: 'xy',
+        x,
+        y: { title: 'successes per second', unit: 'rate' },
+        series: lines(({ rps }) => rps),
+      },
     },
   ]
-}
-
-/** @param {any} run @param {Records} records */
-export function rampSentence({ plan, problem }, records) {
-  const [first, second] = sentencesOf(plan, findingsOf(plan, records))
-  const found = plan.sides.b && second ? `${first} ${second}` : first
-  return `${problem ? `No trustworthy answer: ${problem}. ` : ''}${found ?? ''}`
-}
-
-/** @param {RampPlan} plan @param {Records} records @param {(record: Records[number]) => number | undefined} value */
-function linesOf(plan, records, value) {
-  return seriesOf(plan).flatMap((series) => {
-    const trials = trialsOf(records, series.key)
-    const workers = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
-    const points = workers.flatMap((number) => {
-      const own = trials.filter(({ load }) => load.connections === number)
-      const y = median(own.map((record) => value(record) ?? Number.NaN))
-      return Number.isFinite(y) ? [/** @type {[number, number]} */ ([number, y])] : []
-    })
-    return points.length === 0 ? [] : [{ name: nameOf(plan, series), points, as: /** @type {const} */ ('both') }]
-  })
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { agreementSentence, agreementsOf, waitingShare } from '../../../../../tuning/experiments/ramp/agreement.js'
+import { markdownOf } from '../../../../../load/report/markdown.js'
 import {
   costPerMillion,
   costRatio,
@@ -8,18 +8,19 @@ import {
   replacement,
   STORAGE,
 } from '../../../../../tuning/experiments/ramp/cost.js'
-import { findingsOf } from '../../../../../tuning/experiments/ramp/findings.js'
-import { PUBLISHED, publishedCost } from '../../../../../tuning/experiments/ramp/published.js'
-import { sentencesOf } from '../../../../../tuning/experiments/ramp/sentences.js'
-import { rampReport } from '../../../../../tuning/experiments/ramp/tables.js'
+import { PUBLISHED, publishedCost, rampReport } from '../../../../../tuning/experiments/ramp/report.js'
+import { waitingShare } from '../../../../../tuning/experiments/ramp/rungs.js'
+import { agreementSentence } from '../../../../../tuning/experiments/ramp/sentences.js'
 import { generatorShare } from '../../../../../tuning/stats/generator-share.js'
-import { PLAN, price, runOf, service } from './services.js'
+import { findingsOf, PLAN, price, runOf, service, textOf } from './services.js'
 
 t.test('without noise the ratio is exact: eight of 50/s do the work of one of 400/s', async (t) => {
   const records = runOf(PLAN, { a: service(50, 20), b: service(400, 20) }, { noise: 0 })
-  const { work, series } = findingsOf(PLAN, records)
+  const { work, series } = findingsOf(PLAN, records).kept.ramp
   t.strictSame(
-    series.map(({ rps, workers }) => [rps.estimate, workers].map((value) => Number(value.toFixed(6)))),
+    series.map((/** @type {any} */ { rps, workers }) =>
+      [rps.estimate, workers].map((value) => Number(value.toFixed(6))),
+    ),
     [
       [50, 10],
       [400, 80],
@@ -34,7 +35,7 @@ t.test('without noise the ratio is exact: eight of 50/s do the work of one of 40
 t.test('with noise the interval of the ratio holds the true value', async (t) => {
   const found = Array.from({ length: 16 }, (_, seed) => {
     const plan = { ...PLAN, mix: { ...PLAN.mix, seed } }
-    return findingsOf(plan, runOf(plan, { a: service(200, 20), b: service(400, 20) }))
+    return findingsOf(plan, runOf(plan, { a: service(200, 20), b: service(400, 20) })).kept.ramp
   })
   const errors = found.map(({ work }) => Math.abs(Math.log(Number(work?.ratio) / 2)))
   t.ok(Math.max(...errors) < Math.log(1.1), `${Math.max(...errors)}`)
@@ -50,17 +51,17 @@ t.test('what is not reached is said, and nothing is made of it', async (t) => {
   const plan = { ...PLAN, blocks: 2, most_workers: 50, prices: { a: price(1), b: price(1) } }
   const records = runOf(plan, { a: service(1e6, 1), b: service(100, 1) })
   const findings = findingsOf(plan, records)
-  const text = sentencesOf(plan, findings).join('\n')
+  const text = textOf(findings)
   t.match(text, /A \(http:\/\/a\/\): ceiling of 200 ms not reached with 50 workers, the most allowed \(--max-workers\)/)
   t.match(text, /is not known: A lacks the ceiling/)
   t.match(findings.cost, { a: null, b_to_a: null })
   t.ok(findings.cost.b)
-  const slow = sentencesOf(plan, findingsOf(plan, runOf(plan, { a: service(1e6, 500), b: service(100, 1) })))
-  t.match(slow[0], /even 1 worker had to wait longer/)
+  const slow = findingsOf(plan, runOf(plan, { a: service(1e6, 500), b: service(100, 1) }))
+  t.match(textOf(slow), /even 1 worker had to wait longer/)
   const refusing = (/** @type {any} */ load) => ({ ...service(1000, 1)(load), fails: load.connections > 20 })
   t.match(
-    sentencesOf(plan, findingsOf(plan, runOf(plan, { a: refusing, b: refusing })))[0],
-    /A .* fails requests from somewhere between 16 and 2\d workers on, .* with at least/,
+    textOf(findingsOf(plan, runOf(plan, { a: refusing, b: refusing }))),
+    /^A .* fails requests from somewhere between 16 and 2\d workers on, .* with at least/,
   )
 })
 
@@ -76,7 +77,7 @@ t.test('of a rate that is a lower bound no ratio and no cost is made', async (t)
     const findings = findingsOf(plan, runOf(plan, { a: service(200, 20), b }))
     t.match(findings, { work: null, cost: { b: null, b_to_a: null } })
     t.ok(findings.cost.a)
-    const text = sentencesOf(plan, findings).join('\n')
+    const text = textOf(findings)
     t.match(text, why)
     t.match(text, /^B .*with at least [34]\d\d /m)
     t.notMatch(text, /of A do the work of one B at the ceiling/)
@@ -86,16 +87,13 @@ t.test('of a rate that is a lower bound no ratio and no cost is made', async (t)
 t.test('of a ceiling that less than half of the blocks met no figure is made', async (t) => {
   /** @type {(lost: number) => any} */
   const found = (lost) => {
-    const invalid = (/** @type {any} */ { experiment }) => {
-      const [, block, key] = experiment.split('/')
-      return key.startsWith('a:') && Number(block) < lost
-    }
+    const invalid = (/** @type {any} */ { at, cell }) => cell.side === 'a' && at.block < lost
     const findings = findingsOf(PLAN, runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid }))
-    return { findings, text: sentencesOf(PLAN, findings).join('\n') }
+    return { findings, text: textOf(findings) }
   }
   t.match(found(2).text, /^A .* passes a mean latency of 200 ms at .*\(met in 6 of 8 blocks\)\.$/m)
   const { findings, text } = found(5)
-  t.match(findings.series[0], { blocks: 0, met: 3, tried: 8, workers: Number.NaN })
+  t.match(findings.kept.ramp.series[0], { blocks: 0, met: 3, tried: 8, workers: Number.NaN })
   t.match(text, /^A .*: a mean latency of 200 ms was met in 3 of 8 blocks only, of which no figure is made\.$/m)
   t.match(text, /is not known: A lacks the ceiling/)
   t.equal(findings.work.pairs, 0)
@@ -103,16 +101,16 @@ t.test('of a ceiling that less than half of the blocks met no figure is made', a
 
 t.test('without a block that both sides met there is no ratio', async (t) => {
   const plan = { ...PLAN, blocks: 2 }
-  const invalid = (/** @type {any} */ { experiment }) => /^ramp\/0\/a:|^ramp\/1\/b:/.test(experiment)
+  const invalid = (/** @type {any} */ { at, cell }) => at.block === (cell.side === 'a' ? 0 : 1)
   const findings = findingsOf(plan, runOf(plan, { a: service(200, 20), b: service(400, 20) }, { invalid }))
-  t.match(sentencesOf(plan, findings).join('\n'), /is not known: no block has both\./)
+  t.match(textOf(findings), /is not known: no block has both\./)
 })
 
 t.test('what B costs for the same work is a verdict only with an interval', async (t) => {
   const text = (/** @type {number} */ blocks) => {
     const plan = { ...PLAN, blocks, prices: { a: price(0.192), b: price(0.312) } }
     const records = runOf(plan, { a: service(200, 20), b: service(400, 20) }, { noise: 0.01 })
-    return sentencesOf(plan, findingsOf(plan, records)).join('\n')
+    return textOf(findingsOf(plan, records))
   }
   t.match(text(8), /The same work on B costs 0\.8\d \[0\.\d\d–0\.\d\d\]x of what it costs on A: cheaper\./)
   t.match(text(3), /The same work on B costs 0\.8\dx of what it costs on A \(too few blocks for an interval\)\./)
@@ -120,13 +118,13 @@ t.test('what B costs for the same work is a verdict only with an interval', asyn
 
 t.test('an invalid trial is repeated twice at most; its climb then ends, and the others go on', async (t) => {
   const once = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid: (_, number) => number === 3 })
-  t.equal(once[3].experiment, once[4].experiment)
-  t.equal(findingsOf(PLAN, once).series[0].blocks, 8)
-  const bad = (/** @type {any} */ step) => step.experiment.startsWith('ramp/0/a:')
+  t.strictSame([once[3].at, once[3].load], [once[4].at, once[4].load])
+  t.equal(findingsOf(PLAN, once).kept.ramp.series[0].blocks, 8)
+  const bad = (/** @type {any} */ { at, cell }) => at.block === 0 && cell.side === 'a'
   const lost = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid: bad })
   t.equal(lost.filter(bad).length, 3)
   t.strictSame(
-    findingsOf(PLAN, lost).series.map(({ blocks }) => blocks),
+    findingsOf(PLAN, lost).kept.ramp.series.map((/** @type {any} */ { blocks }) => blocks),
     [7, 8],
   )
 })
@@ -135,7 +133,7 @@ t.test('two drivers agree, or it is said why they do not', async (t) => {
   const plan = { ...PLAN, sides: { a: { url: 'http://a/' } }, drivers: ['autocannon', 'wrk'] }
   const check = (/** @type {any} */ other, blocks = 8) => {
     const records = runOf({ ...plan, blocks }, { 'a:autocannon': service(400, 20), 'a:wrk': other })
-    const [agreement] = agreementsOf(plan, records, findingsOf(plan, records))
+    const [agreement] = findingsOf(plan, records).agreements
     return agreementSentence(agreement)
   }
   t.match(
@@ -190,11 +188,10 @@ t.test("the lab's own disks and memory are those of a side only where it is here
   const report = (/** @type {Record<string, string>} */ kinds) => {
     const records = runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { noise: 0 }).map((record) => {
       const { cell, traffic, probes } = record
-      const bytes = traffic.completed * (cell === 'a' ? 1000 : 3000)
-      return { ...record, target: { kind: kinds[cell] }, probes: { ...probes, kernel: kernel(bytes) } }
+      const bytes = traffic.completed * (cell.side === 'a' ? 1000 : 3000)
+      return { ...record, target: { kind: kinds[cell.side] }, probes: { ...probes, kernel: kernel(bytes) } }
     })
-    const run = { plan: PLAN, argv: [], run_id: 'x', started_at: '', machine: {}, versions: {} }
-    return rampReport(run, records)
+    return markdownOf(rampReport(findingsOf(PLAN, records)))
   }
   const here = report({ a: 'local', b: 'local' })
   t.match(here, /\| disk, B to A.*\| +3\.00x \|/, 'by request, though B answered twice as many')

@@ -1,4 +1,5 @@
-import { nextStep } from '../../../../../tuning/experiments/ramp/steps.js'
+import { ramp } from '../../../../../tuning/experiments/ramp/ramp.js'
+import { answerSentences, furtherSentences } from '../../../../../tuning/experiments/ramp/sentences.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
 
@@ -31,7 +32,8 @@ export const service = (/** @type {number} */ capacity_rps, /** @type {number} *
  * @param {{ noise?: number, invalid?: (step: any, number: number) => boolean }} [options]
  */
 export function runOf(plan, services, { noise = 0.03, invalid = () => false } = {}) {
-  const answersOf = (/** @type {any} */ { cell, load }) => (services[`${cell}:${load.driver}`] ?? services[cell])(load)
+  const answersOf = (/** @type {any} */ { cell, load }) =>
+    (services[`${cell.side}:${load.driver}`] ?? services[cell.side])(load)
   /** @type {Serve} */
   const serve = (step, trial) => {
     const { fails, generator, waits = 1, ...truth } = answersOf(step)
@@ -44,10 +46,20 @@ export function runOf(plan, services, { noise = 0.03, invalid = () => false } = 
       ? { ...record, outcome: { verdict: 'invalid', because: 'so planned' } }
       : record
   }
-  return recordsOf(plan, nextStep, serve, { change })
+  return recordsOf(plan, ramp.design, serve, { change })
 }
 
 /** @param {number} per_hour @param {number} [storage_gb] */
 export function price(per_hour, storage_gb = 0) {
   return { per_hour, storage_gb, per_gb_month: 0.1 }
+}
+
+/** @param {any} plan @param {any[]} records @returns {any} */
+export function findingsOf(plan, records) {
+  return ramp.analyse(plan, records, {})
+}
+
+/** All sentences of a report, a line each. @param {any} findings */
+export function textOf(findings) {
+  return [...answerSentences(findings), ...furtherSentences(findings)].join('\n')
 }

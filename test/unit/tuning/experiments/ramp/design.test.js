@@ -1,11 +1,10 @@
 import t from 'tap'
 import { UsageError } from '../../../../../load/command/flags.js'
 import { aroundCeiling, crossingOf, nextWorkers } from '../../../../../tuning/experiments/ramp/climb.js'
+import { design, seriesOf } from '../../../../../tuning/experiments/ramp/design.js'
 import { chosenDrivers, presentDrivers } from '../../../../../tuning/experiments/ramp/drivers.js'
-import { findingsOf } from '../../../../../tuning/experiments/ramp/findings.js'
-import { sentencesOf } from '../../../../../tuning/experiments/ramp/sentences.js'
-import { nextStep, seriesOf } from '../../../../../tuning/experiments/ramp/steps.js'
-import { PLAN, runOf, service } from './services.js'
+import { ramp } from '../../../../../tuning/experiments/ramp/ramp.js'
+import { findingsOf, PLAN, runOf, service, textOf } from './services.js'
 
 t.test('workers rise until the ceiling is passed, then close in on it', async (t) => {
   const climb = { start: 8, most: 1000, growth: 2, close: 1.5 }
@@ -80,10 +79,10 @@ t.test('wrk has workers for all cores alike', async (t) => {
 t.test('a run that was cut off goes on with the same trial', async (t) => {
   const records = runOf(PLAN, { a: service(200, 20), b: service(400, 20) })
   for (const length of [0, 1, 7, 33, records.length - 1]) {
-    const { experiment, cell } = records[length]
-    t.match(nextStep(PLAN, records.slice(0, length)), { experiment, cell })
+    const { at, cell } = records[length]
+    t.match(design(PLAN, records.slice(0, length)), { at, cell })
   }
-  const later = records.filter(({ experiment }) => !experiment.startsWith('ramp/0/'))
+  const later = records.filter(({ at }) => at.block > 0)
   t.ok(later.length / 14 <= 3, `${later.length} trials in 14 later climbs: they begin near the ceiling`)
 })
 
@@ -93,19 +92,20 @@ t.test('each request of a mix is screened alone; one is left out', async (t) => 
   const slowed = (/** @type {any} */ load) => service(load.mix?.entries.length === 1 ? 1000 : 100, 5)(load)
   const records = runOf(plan, { a: slowed, b: slowed })
   const screens = [0, 1, 2, 3].map((i) => {
-    const step = nextStep(plan, records.slice(0, i))
-    return [step?.experiment, step?.cell, step?.load.mix?.entries?.length]
+    const step = design(plan, records.slice(0, i))
+    return [step?.at?.phase, step?.at?.entry, step?.cell.side, step?.load.mix?.entries?.length]
   })
   t.strictSame(screens, [
-    ['screen/create', 'a', 1],
-    ['screen/estimate', 'a', 1],
-    ['screen/create', 'b', 1],
-    ['screen/estimate', 'b', 1],
+    ['screen', 'create', 'a', 1],
+    ['screen', 'estimate', 'a', 1],
+    ['screen', 'create', 'b', 1],
+    ['screen', 'estimate', 'b', 1],
   ])
   t.equal(seriesOf(plan).length, 4)
-  const [all, without] = findingsOf(plan, records).series
+  const findings = findingsOf(plan, records)
+  const [all, without] = findings.kept.ramp.series
   t.ok(without.rps.estimate > 8 * all.rps.estimate)
-  t.match(sentencesOf(plan, findingsOf(plan, records))[1], /^A, without estimate /)
+  t.match(textOf(findings), /^A, without estimate /m)
 })
 
 t.test('a driver whose tool is missing is named with what installs it, and the others go on', async (t) => {
@@ -126,4 +126,11 @@ t.test('a driver whose tool is missing is named with what installs it, and the o
   await t.rejects(present(['wrk']), { message: /apt-get install wrk/ })
   t.strictSame(chosenDrivers({ 'cross-check': true }, []), ['autocannon', 'wrk'])
   t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
+})
+
+t.test('a run of an older version, whose places and cells were text, is read', async (t) => {
+  const { at, cell } = /** @type {any} */ (ramp.older)
+  t.strictSame(at('ramp/3/a:wrk:without/16'), { phase: 'climb', block: 3, driver: 'wrk', variant: 'without' })
+  t.strictSame(at('screen/read/all'), { phase: 'screen', entry: 'read/all' })
+  t.strictSame(cell('b'), { side: 'b' })
 })

@@ -1,0 +1,166 @@
+import { isValid } from '../../../load/capacity/ladder.js'
+import { visitsOf } from '../../stats/design.js'
+import { crossingIn, nextWorkers, rungsOf } from './climb.js'
+
+/**
+ * @import { Entry } from '../../../load/generators/mix.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
+ * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Side } from '../../knobs/sides.js'
+ * @import { Price } from './cost.js'
+ */
+
+/** An invalid trial is repeated at most twice. */
+const MAX_INVALID = 3
+
+/** For a request alone: as many workers as the publication has connections. */
+const SCREEN_WORKERS = 16
+
+const START_WORKERS = 8
+
+/** Only for the estimate of the time left: starting a generator, and the rungs of a climb that begins near the ceiling. */
+const START_S = 0.8
+const LONGER_START_S = /** @type {Record<string, number>} */ ({ locust: 2 })
+const LATER_RUNGS = 2.3
+
+/**
+ * @typedef {'a' | 'b'} Name
+ * @typedef {'all' | 'without'} Variant
+ * @typedef {TrialRecord[]} Records
+ * @typedef {Plan & Ramp} RampPlan
+ *
+ * @typedef {object} Ramp
+ * @property {Partial<Record<Name, Side>>} sides
+ * @property {string[]} drivers the first one answers, the others check it
+ * @property {boolean} cross_checks with at least two drivers
+ * @property {Entry[] | null} without the mix without the entries to leave out; null: none is left out
+ * @property {string | null} left_out their names
+ * @property {number} ceiling_ms of the mean latency
+ * @property {number} most_workers
+ * @property {number} growth from one rung to the next in the first block
+ * @property {number} close how far apart the two rungs around the ceiling may be
+ * @property {number} blocks
+ * @property {number} [generator_cores] that the generator may use
+ * @property {number} background_rps 0: none
+ * @property {Partial<Record<Name, Price>>} prices
+ *
+ * @typedef {{ key: string, side: Name, driver: string, variant: Variant }} Series one climb in each block
+ */
+
+/**
+ * Each request type alone first. Then, in blocks, a climb on each side, by each driver, with and without what is to be left
+ * out, in random order: the first climb finds the ceiling, those of later blocks begin below it.
+ *
+ * @param {RampPlan} plan
+ * @param {Records} records
+ * @returns {Step | null}
+ */
+export function design(plan, records) {
+  const screen = screenStep(plan, records)
+  if (screen) return screen
+  const all = seriesOf(plan)
+  const visits = visitsOf({ cells: all.map(({ key }) => key), anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
+  for (const [i, { block, cell }] of visits.entries()) {
+    const series = /** @type {Series} */ (all.find(({ key }) => key === cell))
+    const workers = nextRung(plan, series, block, ofSeries(records, series))
+    if (workers === null) continue
+    const { side, driver, variant } = series
+    const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
+    const load = { ...loadOf(plan, driver, workers), ...mixOf(plan, variant) }
+    return { at: { phase: 'climb', block, driver, variant }, cell: { side }, left_s, load }
+  }
+  return null
+}
+
+/** @param {Pick<RampPlan, 'sides' | 'drivers' | 'without'>} plan @returns {Series[]} */
+export function seriesOf({ sides, drivers, without }) {
+  const names = /** @type {Name[]} */ (Object.keys(sides))
+  const variants = /** @type {Variant[]} */ (without ? ['all', 'without'] : ['all'])
+  return names.flatMap((side) =>
+    drivers.flatMap((driver) =>
+      variants.map((variant) => ({ key: `${side}:${driver}:${variant}`, side, driver, variant })),
+    ),
+  )
+}
+
+/** Seconds. @param {RampPlan} plan */
+export function durationOf(plan) {
+  const { drivers, sides, duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
+  const starts_s = drivers.map((driver) => START_S + (LONGER_START_S[driver] ?? 0))
+  const start_s = starts_s.reduce((sum, one_s) => sum + one_s, 0) / starts_s.length
+  const trial_s = warmup_s + duration_s + start_s
+  const first = Math.log(most_workers / START_WORKERS) / Math.log(growth) + 2
+  const climbs_s = seriesOf(plan).length * (trial_s + ceiling_ms / 1000) * (first + (blocks - 1) * LATER_RUNGS)
+  return climbs_s + screened(plan).length * Object.keys(sides).length * trial_s
+}
+
+/** @param {Records} records @param {Series} series */
+export function ofSeries(records, { side, driver, variant }) {
+  return records.filter(({ at, cell }) => {
+    return at.phase === 'climb' && cell.side === side && at.driver === driver && at.variant === variant
+  })
+}
+
+/** The requests that are measured alone: those of a mix of several. @param {Pick<RampPlan, 'mix'>} plan */
+export function screened({ mix }) {
+  const entries = mix.entries ?? []
+  return entries.length > 1 ? entries : []
+}
+
+/** @param {Records} records @param {Name} side @param {string} entry of the mix */
+export function screenTrials(records, side, entry) {
+  return records.filter(({ at, cell }) => at.phase === 'screen' && at.entry === entry && cell.side === side)
+}
+
+/** @param {RampPlan} plan @param {Records} records @returns {Step | null} */
+function screenStep(plan, records) {
+  for (const side of /** @type {Name[]} */ (Object.keys(plan.sides))) {
+    for (const entry of screened(plan)) {
+      if (isDone(screenTrials(records, side, entry.name))) continue
+      const mix = { ...plan.mix, name: entry.name, entries: [entry] }
+      const load = { ...loadOf(plan, plan.drivers[0], Math.min(SCREEN_WORKERS, plan.most_workers)), mix }
+      return { at: { phase: 'screen', entry: entry.name }, cell: { side }, left_s: durationOf(plan), load }
+    }
+  }
+  return null
+}
+
+/**
+ * @param {RampPlan} plan
+ * @param {Series} series
+ * @param {number} block
+ * @param {Records} records of the series
+ * @returns {number | null} workers; null: the climb of this block is over
+ */
+function nextRung(plan, { driver }, block, records) {
+  const own = records.filter(({ at }) => at.block === block)
+  const last = own.filter(({ load }) => load.connections === own.at(-1)?.load.connections)
+  if (last.length > 0 && !isDone(last)) return last[0].load.connections
+  // A rung without a valid trial ends its climb: beyond it, we would only guess.
+  if (last.length > 0 && !last.some(isValid)) return null
+  const { most_workers: most, growth, close, generator_cores = 1 } = plan
+  const blocks = Array.from({ length: block }, (_, earlier) => records.filter(({ at }) => at.block === earlier))
+  const known = blocks.map((trials) => crossingIn(plan, trials.filter(isValid))).find((crossing) => crossing !== null)
+  const start = known ? { start: known.below.workers, growth: close } : { start: START_WORKERS, growth }
+  // With any other number of workers, wrk leaves cores unused.
+  return nextWorkers(rungsOf(plan, own.filter(isValid)), {
+    ...start,
+    ...{ most, close, multiple: driver === 'wrk' ? generator_cores : 1 },
+  })
+}
+
+/** @param {RampPlan} plan @param {string} driver @param {number} connections */
+function loadOf({ warmup_s, duration_s }, driver, connections) {
+  const loop = /** @type {const} */ ('closed')
+  return { driver, loop, rate_rps: null, connections, warmup_s, duration_s }
+}
+
+/** The plan's own mix, unless entries are left out. @param {RampPlan} plan @param {Variant} variant */
+function mixOf({ mix, without: entries, left_out }, variant) {
+  return variant === 'all' || !entries ? {} : { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries } }
+}
+
+/** @param {Records} trials of one rung */
+function isDone(trials) {
+  return trials.length >= MAX_INVALID || trials.some(isValid)
+}
