@@ -19,50 +19,45 @@ const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
 const STOP_GRACE_MS = 2000
 const ANSWER_TIMEOUT_MS = 5000
 
-/** From this version on, it follows statements that have a name from one connection to another. */
+/** Since this version, named statements follow a client from one connection to another. */
 const PREPARES_SINCE = [1, 21]
 
 /** PgBouncer does not pass the URL's options on: without its search path the rows would go to another table. */
 const SEARCH_PATH = `
   SELECT 'SET search_path = ' || setting AS statement FROM pg_settings WHERE name = 'search_path' AND source = 'client'`
 
-/** More than any API that is put before it opens. */
+/** More than any API opens. */
 const MAX_CLIENTS = 2000
 
 /**
- * PgBouncer between whoever uses this place and its Postgres: in transaction mode, with so many connections of its own.
+ * PgBouncer in transaction mode between this place and its Postgres.
  *
  * @param {Place} place
- * @param {number} pool_size
+ * @param {number} pool_size connections to Postgres
  * @returns {Promise<Between>}
  * @throws {NotApplied} where there is no PgBouncer
  */
 export async function putPgbouncer(place, pool_size) {
-  if (place.host)
+  const { databaseUrl, env, logFile, host } = place
+  if (host) {
     throw new NotApplied('PgBouncer is started beside the lab, on loopback: expected the API there, too, got --ssh')
+  }
   const { program, version } = findPgbouncer()
   const folder = makeScratch('pgbouncer')
   try {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
-    const hasOptions = new URL(place.databaseUrl).searchParams.has('options')
-    const [session] = hasOptions ? await ask(place.databaseUrl, SEARCH_PATH) : []
+    const hasOptions = new URL(databaseUrl).searchParams.has('options')
+    const [session] = hasOptions ? await ask(databaseUrl, SEARCH_PATH) : []
     const { service, ports } = await onFreePorts(1, async ([port]) => {
-      const files = writeFiles(folder, {
-        databaseUrl: place.databaseUrl,
-        env: place.env,
-        port,
-        pool_size,
-        version,
-        session,
-      })
+      const files = writeFiles(folder, { databaseUrl, env, port, pool_size, version, session })
       // The folder stays ours, so that the next run may remove it if we are killed; its user may pass through.
       if (user) chmodSync(folder, 0o711)
       if (user) for (const file of files) chownSync(file, user.uid, user.gid)
       return startService('PgBouncer', leashed([program, files[0]], { signal: 'KILL', user }), {
         cores: null,
-        env: place.env,
-        logFile: place.logFile,
+        env,
+        logFile,
         isReady: () => isListening(port),
         stopGrace_ms: STOP_GRACE_MS,
       })
@@ -71,21 +66,19 @@ export async function putPgbouncer(place, pool_size) {
       await service.stop()
       rmSync(folder, { recursive: true, force: true })
     }
-    const databaseUrl = through(place.databaseUrl, ports[0])
-    await ask(databaseUrl, 'SELECT').catch(async (error) => {
+    const throughIt = through(databaseUrl, ports[0])
+    await ask(throughIt, 'SELECT').catch(async (error) => {
       await service.stop()
-      throw new Error(
-        `expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${place.logFile}`,
-      )
+      throw new Error(`expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${logFile}`)
     })
-    return { place: { ...place, databaseUrl }, settings: { PGBOUNCER: version }, end }
+    return { place: { ...place, databaseUrl: throughIt }, settings: { PGBOUNCER: version }, end }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
 }
 
-/** As it says itself. @param {string} databaseUrl that goes through it @returns {Promise<string>} */
+/** As PgBouncer reports it. @param {string} databaseUrl that goes through it @returns {Promise<string>} */
 export async function poolSizeOf(databaseUrl) {
   const url = new URL(databaseUrl)
   url.pathname = '/pgbouncer'
@@ -138,8 +131,8 @@ function writeFiles(folder, { databaseUrl, env, ...options }) {
 }
 
 /**
- * What a session asks for when it begins does not reach Postgres: such parameters are let pass and do nothing, or nobody who
- * sends them would get in. PgBouncer sets the search path itself, on each connection that it opens. Pure.
+ * Startup parameters of a session are accepted and ignored, since PgBouncer would refuse whoever sends them. It sets the search path
+ * itself, on each connection that it opens. Pure.
  *
  * @param {object} options
  * @param {{ host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }} options.server
@@ -171,13 +164,13 @@ export function pgbouncerConfig({ server, folder, port, pool_size, version, sess
     'log_connections = 0',
     'log_disconnections = 0',
     ...(prepares ? ['max_prepared_statements = 200'] : []),
-    ...(server.isVerified ? ['server_tls_sslmode = verify-full'] : ['server_tls_sslmode = disable']),
+    `server_tls_sslmode = ${server.isVerified ? 'verify-full' : 'disable'}`,
     ...(server.hasCa ? [`server_tls_ca_file = ${folder}/ca.pem`] : []),
   ]
   return `${lines.join('\n')}\n`
 }
 
-/** As pg sees it, which looks into the environment, too. @param {string} databaseUrl @param {NodeJS.ProcessEnv} env */
+/** Whether pg would use TLS, for which it also looks into the environment. @param {string} databaseUrl @param {NodeJS.ProcessEnv} env */
 export function asksForTls(databaseUrl, env) {
   return (new URL(databaseUrl).searchParams.get('sslmode') ?? env.PGSSLMODE) === 'verify-full'
 }
@@ -192,7 +185,7 @@ function through(databaseUrl, port) {
   return url.href
 }
 
-/** As its file of users has it. @param {string} text */
+/** A value in PgBouncer's file of users. @param {string} text */
 function quoted(text) {
   return `"${text.replaceAll('"', '""')}"`
 }

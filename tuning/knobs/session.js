@@ -1,11 +1,6 @@
 import pg from 'pg'
 
-/**
- * A session that makes a fault in Postgres. The fault goes with it, so that nothing is left when we are killed.
- *
- * @param {string} databaseUrl
- * @returns {Promise<pg.Client>}
- */
+/** A session that plants a fault in Postgres. The fault ends with it, so that nothing is left when we are killed. @param {string} databaseUrl */
 export async function openSession(databaseUrl) {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'redline-fault' })
   // A lost connection makes the next query fail, which is where somebody waits for it.

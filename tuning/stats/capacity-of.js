@@ -10,7 +10,7 @@ import { isSameCell } from '../../load/report/format.js'
 /**
  * The search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
  *
- * @param {string} of tells apart several searches of the same cell; becomes `at.of`
+ * @param {string} of `at.of` of the search: a cell may be searched more than once
  * @param {Cell} cell
  * @param {Plan} plan
  * @param {TrialRecord[]} records
@@ -26,15 +26,7 @@ export function capacityOf(of, cell, plan, records) {
   return answerOf(plan, ownOf(of, cell, records))
 }
 
-/**
- * The rate up to which a cell meets the SLO, without what else `capacityOf` finds.
- *
- * @param {string} of
- * @param {Cell} cell
- * @param {Plan} plan
- * @param {TrialRecord[]} records
- * @returns {number | null}
- */
+/** The rate up to which a cell meets the SLO. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
 export function lowestOf(of, cell, plan, records) {
   return foundSoFar(plan, ownOf(of, cell, records))?.low_rps ?? null
 }

@@ -8,7 +8,7 @@ import { typical } from './ranks.js'
  * @import { Factor } from './design.js'
  */
 
-/** Of every interval. One in twenty of those around nothing at all misses it. */
+/** Of every interval: one in twenty around no effect misses it. */
 export const CONFIDENCE = 0.95
 
 /** Two-sided, of the normal distribution, at the same confidence. */
@@ -108,15 +108,10 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
     one.levels.slice(1).flatMap((a) =>
       other.levels.slice(1).map((b) => {
         const both = observedAt(observedAt(observations, one.name, a), other.name, b)
+        const [noOne, noOther] = [{ [one.name]: one.levels[0] }, { [other.name]: other.levels[0] }]
         const differences = both.flatMap(({ block, cell }) => {
-          const [withoutThis, withoutThat] = [{ [one.name]: one.levels[0] }, { [other.name]: other.levels[0] }]
-          const [withBoth, withoutOne, withoutOther, withNone] = [
-            {},
-            withoutThis,
-            withoutThat,
-            { ...withoutThis, ...withoutThat },
-          ].map((changed) => logs.get(keyOf(block, { ...cell, ...changed })) ?? Number.NaN)
-          const difference = withBoth - withoutOne - withoutOther + withNone
+          const logAt = (/** @type {Cell} */ changed) => logs.get(keyOf(block, { ...cell, ...changed })) ?? Number.NaN
+          const difference = logAt({}) - logAt(noOne) - logAt(noOther) + logAt({ ...noOne, ...noOther })
           return Number.isFinite(difference) ? [difference] : []
         })
         // Of two differences.

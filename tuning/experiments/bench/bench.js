@@ -1,9 +1,8 @@
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { oncePerPlan } from '../../stats/design.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
-import { spreadOf } from '../../stats/picture-values.js'
-import { median } from '../../stats/ranks.js'
+import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
 import { CONTENDERS, openContender } from './contenders.js'
 import { benchReport } from './report.js'
 
@@ -11,6 +10,7 @@ import { benchReport } from './report.js'
  * @import { Experiment, Plan, StepLoad } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Visit } from '../../stats/matrix.js'
+ * @import { Column } from './columns.js'
  * @import { Contender } from './contenders.js'
  */
 
@@ -21,10 +21,7 @@ const NAMES = CONTENDERS.map(({ name }) => name)
 
 /** Each visit: a closed loop to saturation, open loops at two rates that are the same for all, and at half of what it took. */
 const KINDS = ['saturation', 'low', 'high', 'half']
-const SATURATION_CONNECTIONS = 128
 const OPEN_CONNECTIONS = 64
-const LOW_RATE_RPS = 2000
-const HIGH_RATE_RPS = 20_000
 
 /** A contender is offered the high rate if its closed loop took this much more. */
 const HIGH_RATE_MARGIN = 1.1
@@ -44,11 +41,7 @@ export const bench = {
   name: 'bench',
   about: 'what does an insert cost here, and elsewhere?',
   flags: {
-    repeats: {
-      value: 'N',
-      about: `blocks, each with every server once (default ${DEFAULTS.repeats})`,
-      ...wholeNumber(1, 100),
-    },
+    repeats: numberFlag(`blocks, each with every server once (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
     only: {
       value: 'A,B,C',
@@ -59,11 +52,7 @@ export const bench = {
       },
       expected: `some of ${NAMES.join(',')}`,
     },
-    seed: {
-      value: 'N',
-      about: `of the order and of the users (default ${DEFAULTS.seed})`,
-      ...wholeNumber(0, 2 ** 32 - 1),
-    },
+    seed: seedFlag(`of the order and of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run bench                     about 15 minutes
   npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`,
@@ -124,81 +113,46 @@ function loadOfKind(kind, { duration_s }, took_rps) {
   return { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
 }
 
-/** @param {BenchPlan} plan @param {TrialRecord[]} records */
+/**
+ * Values of all blocks, by server and column.
+ *
+ * @typedef {ReturnType<typeof analyse>} BenchFindings
+ * @typedef {BenchFindings['servers'][number]} Server
+ *
+ * @param {BenchPlan} plan
+ * @param {TrialRecord[]} records
+ */
 function analyse(plan, records) {
-  const closed = trialsAt(records, { kind: 'saturation' })
   const wanted = plan.repeats * plan.contenders.length
-  const missing = wanted - closed.length
-  const met = CONTENDERS.filter(({ name }) => trialsAt(records).some(({ cell }) => cell?.contender === name))
+  const missing = wanted - trialsAt(records, { kind: 'saturation' }).length
+  const met = CONTENDERS.filter(({ name }) => of(records, name).length > 0)
   return {
     problem: missing > 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
     repeats: plan.repeats,
-    connections: SATURATION_CONNECTIONS,
-    low_rps: LOW_RATE_RPS,
-    high_rps: HIGH_RATE_RPS,
-    servers: met.map((contender) => serverOf(contender, records)),
+    servers: met.map(({ name, kind, about }) => ({
+      name,
+      about,
+      stores: kind !== 'floor',
+      is_generator_full: of(records, name, 'saturation').some(({ probes }) => {
+        return Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO
+      }),
+      values: COLUMNS.map((column) => valuesOf(column, records, name)),
+    })),
   }
 }
 
-/**
- * What was measured of one server: values of all blocks; ratios are those within a block.
- *
- * @typedef {ReturnType<typeof serverOf>} Server
- * @typedef {ReturnType<typeof analyse>} BenchFindings
- *
- * @param {Contender} contender
- * @param {TrialRecord[]} records
- */
-function serverOf({ name, kind, about }, records) {
-  const of = (/** @type {string} */ contender, /** @type {string} */ load) => {
-    return trialsAt(records, { kind: load }).filter(({ cell }) => cell?.contender === contender)
-  }
-  const [closed, low, high, half] = KINDS.map((load) => of(name, load))
-  const ratiosTo = (/** @type {string} */ other, /** @type {string} */ load, /** @type {Value} */ value) => {
-    return ratios(of(name, load), of(other, load), value)
-  }
-  return {
-    name,
-    about,
-    stores: kind !== 'floor',
-    is_generator_full: closed.some(({ probes }) => Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO),
-    closed: {
-      inserts_rps: closed.map(goodput),
-      inserts: spreadOf(closed.map(goodput)),
-      inserts_of_batched: ratiosTo('batched', 'saturation', goodput),
-      cpu_us: closed.map(cpu),
-      cpu: spreadOf(closed.map(cpu)),
-      cpu_of_no_op: ratiosTo('no-op', 'saturation', cpu),
-      cpu_of_batched: ratiosTo('batched', 'saturation', cpu),
-      core_ratio: median(closed.map(({ probes }) => Number(probes.api.cpu_core_ratio))),
-    },
-    low: {
-      p50_ms: median(low.map(p50)),
-      cpu_us: low.map(cpu),
-      cpu_of_no_op: ratiosTo('no-op', 'low', cpu),
-      cpu_of_batched: ratiosTo('batched', 'low', cpu),
-    },
-    high: { cpu_us: high.map(cpu), cpu_of_no_op: ratiosTo('no-op', 'high', cpu) },
-    half: {
-      rate_rps: median(half.map(({ load }) => Number(load.rate_rps))),
-      p50_ms: median(half.map(p50)),
-      p99_ms: median(half.map(p99)),
-    },
-  }
+/** @param {TrialRecord[]} records @param {string} contender @param {string} [kind] */
+function of(records, contender, kind) {
+  return trialsAt(records, kind ? { kind } : {}).filter(({ cell }) => cell?.contender === contender)
 }
 
-/** @typedef {(record: TrialRecord) => number} Value */
+/** @param {Column} column @param {TrialRecord[]} records @param {string} name of a contender @returns {number[]} */
+function valuesOf({ kind, value, by }, records, name) {
+  const own = of(records, name, kind)
+  return by ? ratios(own, of(records, by, kind), value) : own.map(value)
+}
 
-/** @type {Value} */
-const goodput = ({ traffic }) => traffic.goodput_rps
-/** @type {Value} */
-const cpu = ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN
-/** @type {Value} */
-const p50 = ({ traffic }) => traffic.latency_ms?.p50 ?? Number.NaN
-/** @type {Value} */
-const p99 = ({ traffic }) => traffic.latency_ms?.p99 ?? Number.NaN
-
-/** Ratios of trials of the same block. @param {TrialRecord[]} own @param {TrialRecord[]} others @param {Value} value */
+/** Ratios of trials of the same block. @param {TrialRecord[]} own @param {TrialRecord[]} others @param {Column['value']} value */
 export function ratios(own, others, value) {
   return own.flatMap((record) => {
     const other = others.find(({ at }) => at.block === record.at.block)

@@ -1,4 +1,4 @@
-import { wholeNumber } from '../../../load/command/flags.js'
+import { numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { cellName } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openCell } from '../../knobs/open-cell.js'
@@ -36,16 +36,8 @@ export const playbook = {
       parse: (text) => (IDS.includes(text) ? text : undefined),
       expected: `one of ${IDS.join(', ')}`,
     },
-    blocks: {
-      value: 'N',
-      about: `each cell so often (default ${DEFAULTS.blocks}, the least for an interval)`,
-      ...wholeNumber(1, 100),
-    },
-    seed: {
-      value: 'N',
-      about: `of the order and the users (default ${DEFAULTS.seed})`,
-      ...wholeNumber(0, 2 ** 32 - 1),
-    },
+    blocks: numberFlag(`each cell so often (default ${DEFAULTS.blocks}, the least for an interval)`, 1, 100),
+    seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run playbook                  about 30 minutes: every claim again
   npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it

@@ -1,4 +1,4 @@
-import { durationFlag, oneOf, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, oneOf, seedFlag, UsageError } from '../../../load/command/flags.js'
 import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
@@ -77,18 +77,17 @@ export const tune = {
       about: 'every combination of these levels instead; the first is the reference; more than once',
       multiple: true,
     },
-    blocks: { value: 'N', about: 'passes over all cells (default: enough for an interval)', ...wholeNumber(1, 100) },
+    blocks: numberFlag('passes over all cells (default: enough for an interval)', 1, 100),
     capacity: {
+      ...numberFlag(
+        'what the rates are shares of (default: the capacity of the first cell, searched for)',
+        1,
+        1_000_000,
+      ),
       value: 'RPS',
-      about: 'what the rates are shares of (default: the capacity of the first cell, searched for)',
-      ...wholeNumber(1, 1_000_000),
     },
     duration: durationFlag('of each trial (default 2s, 1s in quick)'),
-    seed: {
-      value: 'N',
-      about: `of the order and the users (default ${DEFAULTS.seed})`,
-      ...wholeNumber(0, 2 ** 32 - 1),
-    },
+    seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
     ...SSH_FLAGS,
   },
   examples: `  npm run tune                      about 6 minutes

@@ -1,0 +1,67 @@
+import { count, milliseconds, NONE, wholePercent } from '../../../load/report/format.js'
+import { median } from '../../stats/ranks.js'
+import { spread } from '../../stats/spread.js'
+
+/** @import { TrialRecord } from '../../../load/run/trial.js' */
+
+export const SATURATION_CONNECTIONS = 128
+export const LOW_RATE_RPS = 2000
+export const HIGH_RATE_RPS = 20_000
+
+/**
+ * A column of one of the tables.
+ *
+ * @typedef {object} Column
+ * @property {string} table
+ * @property {string} head
+ * @property {string} kind of the trials
+ * @property {(record: TrialRecord) => number} value
+ * @property {string} [by] the values are ratios to this contender, within a block
+ * @property {(values: number[]) => string} text
+ */
+
+/** @type {Column['value']} */
+const inserts = ({ traffic }) => traffic.goodput_rps
+/** @type {Column['value']} */
+const cpu = ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN
+/** @type {Column['value']} */
+const p50 = ({ traffic }) => traffic.latency_ms?.p50 ?? Number.NaN
+/** @type {Column['value']} */
+const p99 = ({ traffic }) => traffic.latency_ms?.p99 ?? Number.NaN
+
+/** @param {number} digits */
+const spreadTo = (digits) => (/** @type {number[]} */ values) => spread(values, digits)
+/** @param {number[]} values */
+const latency = (values) => milliseconds(median(values))
+/** @param {number[]} values */
+const rate = (values) => (values.length === 0 ? NONE : `${count(Math.round(median(values)))}/s`)
+
+const CLOSED = { table: 'closed', kind: 'saturation' }
+const LOW = { table: 'rates', kind: 'low' }
+const HIGH = { table: 'rates', kind: 'high' }
+const HALF = { table: 'half', kind: 'half' }
+const AT_HIGH = `at ${count(HIGH_RATE_RPS)}/s`
+
+/** The first column of the tables is the server. @type {Column[]} */
+export const COLUMNS = [
+  { ...CLOSED, head: 'inserts/s', value: inserts, text: spreadTo(0) },
+  { ...CLOSED, head: 'of batched', value: inserts, by: 'batched', text: spreadTo(2) },
+  { ...CLOSED, head: 'CPU us each', value: cpu, text: spreadTo(1) },
+  { ...CLOSED, head: 'x no-op', value: cpu, by: 'no-op', text: spreadTo(2) },
+  { ...CLOSED, head: 'CPU of batched', value: cpu, by: 'batched', text: spreadTo(2) },
+  {
+    ...CLOSED,
+    head: 'core',
+    value: ({ probes }) => Number(probes.api.cpu_core_ratio),
+    text: (values) => wholePercent(median(values)),
+  },
+  { ...LOW, head: 'p50', value: p50, text: latency },
+  { ...LOW, head: 'CPU us each', value: cpu, text: spreadTo(0) },
+  { ...LOW, head: 'x no-op', value: cpu, by: 'no-op', text: spreadTo(2) },
+  { ...LOW, head: 'of batched', value: cpu, by: 'batched', text: spreadTo(2) },
+  { ...HIGH, head: `${AT_HIGH}: CPU us each`, value: cpu, text: spreadTo(1) },
+  { ...HIGH, head: `${AT_HIGH}: x no-op`, value: cpu, by: 'no-op', text: spreadTo(2) },
+  { ...HALF, head: 'offered', value: ({ load }) => Number(load.rate_rps), text: rate },
+  { ...HALF, head: 'p50', value: p50, text: latency },
+  { ...HALF, head: 'p99', value: p99, text: latency },
+]
