@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { SETTINGS } from '../../api/settings.js'
-import { list, paragraph } from '../../load/report/blocks.js'
+import { list, paragraph, table } from '../../load/report/blocks.js'
 import { markdownOf } from '../../load/report/markdown.js'
 import { conditionsOf, settingsText } from '../../load/run/conditions.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
@@ -13,7 +13,7 @@ import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, pageName } from '../workshop/pages.js'
 import { evidence } from './evidence.js'
-import { answerBlock } from './front.js'
+import { answerBlocks } from './front.js'
 import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
 
 /**
@@ -30,11 +30,11 @@ import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
  * @property {(string | Part)[]} of the report: `answer`, or the name of a table; or made from the run
  * @property {'conditions' | 'settings' | 'id' | 'nothing'} [below] by default the conditions of the run; settings: they too
  *
- * @typedef {(evidence: Evidence, folder: string) => Block[] | string} Part
+ * @typedef {(evidence: Evidence, folder: string) => Block[]} Part
  */
 
 /** @type {Part} */
-const EVERY_TRIAL = (_, folder) => `[Every trial of it](evidence/${folder}/report.md).`
+const EVERY_TRIAL = (_, folder) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
 
 /** All of a report but its answer, pictures and method. @type {Part} */
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
@@ -45,9 +45,9 @@ const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL
 /** @type {Quote} */
 const LOADS = { of: ['loads'], below: 'settings' }
 
-/** Each page, and what stands in it between `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => string)>>} */
+/** Each page, and what stands in it between `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
-  'README.md': { answer: answerBlock, settings: settingsTable },
+  'README.md': { answer: answerBlocks, settings: () => [settingsTable()] },
   'tuning/README.md': {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,
@@ -62,13 +62,10 @@ const PAGES = {
     },
     balance: {
       of: [
-        ({ findings }) => [
-          ...findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
-          ...strategyBlocks(findings, 'strategies'),
-          ...failingBlocks(findings),
-          ...overheadBlocks(findings),
-        ],
-        () => '[All of it](evidence/balance/report.md).',
+        ({ findings }) => findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
+        ({ findings }) => strategyBlocks(findings, 'strategies'),
+        ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings)],
+        () => [paragraph('[All of it](evidence/balance/report.md).')],
       ],
       below: 'settings',
     },
@@ -76,7 +73,7 @@ const PAGES = {
   'tuning/SCALING.md': {
     processes: { run: 'balance', of: [({ findings }) => processBlocks(findings)], below: 'settings' },
     pgbouncer: { of: [pgbouncerBlocks], below: 'settings' },
-    arithmetic: () => markdownOf(arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence))),
+    arithmetic: () => arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence)),
   },
   'tuning/PLAYBOOK.md': {
     verdicts: { run: 'playbook', of: ['answer'] },
@@ -84,7 +81,7 @@ const PAGES = {
     article: { of: [FIGURES] },
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },
-  'tuning/workshop/TEACHER.md': { exercises: exercisesTable },
+  'tuning/workshop/TEACHER.md': { exercises: () => [exercisesTable()] },
 }
 
 /**
@@ -96,7 +93,7 @@ const PAGES = {
 export function pages() {
   const quoting = Object.entries(PAGES).map(([name, blocks]) => {
     const file = inRepository(name)
-    const texts = Object.entries(blocks).map(([block, quote]) => [block, textOf(block, quote)])
+    const texts = Object.entries(blocks).map(([block, quote]) => [block, markdownOf(quoted(block, quote))])
     return [file, texts.reduce((page, [block, text]) => withBlock(page, block, text), readFileSync(file, 'utf8'))]
   })
   const exercises = EXERCISES.map((exercise, i) => {
@@ -116,14 +113,13 @@ function claimsOf(chapter) {
   return { run: 'playbook', of: [({ findings }) => [claimsTable(findings.results.filter(isIn))]], below: 'id' }
 }
 
-/** @param {string} block @param {Quote | (() => string)} quote @returns {string} markdown */
-function textOf(block, quote) {
+/** @param {string} block @param {Quote | (() => Block[])} quote */
+function quoted(block, quote) {
   if (typeof quote === 'function') return quote()
   const { run: folder = block, of, below = 'conditions' } = quote
   const found = evidence(folder)
   const parts = of.map((part) => (typeof part === 'string' ? [named(found.report, part)] : part(found, folder)))
-  const texts = parts.map((part) => (typeof part === 'string' ? part : markdownOf(part)))
-  return [...texts, ...belowOf(found, below).map((one) => markdownOf([one]))].join('\n\n')
+  return [...parts.flat(), ...belowOf(found, below)]
 }
 
 /** @param {Block[]} report @param {string} name */
@@ -154,9 +150,9 @@ ${settings.join('')}`
 
 function settingsTable() {
   const rows = Object.entries(SETTINGS).map(([name, { default: byDefault, expected, about }]) => {
-    return `| \`${name}\` | ${byDefault === undefined ? '' : `\`${byDefault}\``} | ${expected} | ${about} |`
+    return [`\`${name}\``, byDefault === undefined ? '' : `\`${byDefault}\``, expected, about]
   })
-  return ['| setting | default | value | what it is |', '| --- | --- | --- | --- |', ...rows].join('\n')
+  return table(['setting', 'default', 'value', 'what it is'], rows, { align: ['l', 'l', 'l', 'l'] })
 }
 
 /** Puts text between `<!-- name -->` and `<!-- /name -->`. @param {string} page @param {string} name @param {string} text */

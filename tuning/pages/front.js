@@ -1,6 +1,5 @@
 import { list, paragraph, table } from '../../load/report/blocks.js'
 import { milliseconds, ratesText } from '../../load/report/format.js'
-import { markdownOf } from '../../load/report/markdown.js'
 import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear, LOW_CONFIDENCE, nearCapacity } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
@@ -11,20 +10,19 @@ import { evidence } from './evidence.js'
 /** @typedef {ReturnType<typeof evidence>} Sweep */
 
 /** What README begins with: how much one core takes, and why; the same with a statement per request; the picture. */
-export function answerBlock() {
+export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
     `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms, and what stops it: ${isText(batched)}.**`,
     `A request costs ${costText(batched)} of its CPU.`,
     `With a statement per request the same API takes ${ratesText(single.run.capacity)}, and what stops it: ${isText(single)}.`,
   ].join(' ')
-  const report = [
+  return [
     paragraph(sentence),
     figuresTable(batched, single),
     paragraph(pictureText('sweep-batched', batched)),
     list(conditionsOf(batched.run)),
   ]
-  return markdownOf(report)
 }
 
 /** @param {Sweep} batched @param {Sweep} single */

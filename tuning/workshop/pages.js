@@ -1,5 +1,5 @@
 import { table } from '../../load/report/blocks.js'
-import { markdownOf, tableMarkdown } from '../../load/report/markdown.js'
+import { markdownOf } from '../../load/report/markdown.js'
 import { questionBlocks } from './exercise.js'
 import { EXERCISES } from './exercises/index.js'
 
@@ -50,7 +50,7 @@ export function exercisesTable() {
     `${exercise.minutes} min`,
     exercise.lesson,
   ])
-  return tableMarkdown(table(['exercise', 'takes', 'what it is for'], rows))
+  return table(['exercise', 'takes', 'what it is for'], rows)
 }
 
 /** @param {Question} question */
