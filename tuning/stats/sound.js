@@ -57,6 +57,3 @@ export function leftOut(records) {
     `Warning: ${failed + late} of ${records.length} trials were left out: requests failed in ${failed}, the generator was late in ${late}.`,
   ]
 }
-
-/** The same as markdown. @param {Parameters<typeof leftOut>[0]} records */
-export const leftOutText = (records) => leftOut(records).map((text) => `- ${text}`)

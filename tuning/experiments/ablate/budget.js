@@ -134,12 +134,7 @@ export function speedUp(records, consumer, variant) {
   return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, isLimited }
 }
 
-/**
- * The rounds of all trials by turns.
- *
- * @param {Records} records
- * @returns {{ cell: string, turn: Turn }[][]}
- */
+/** The rounds of all trials by turns. @param {Records} records @returns {{ cell: string, turn: Turn }[][]} */
 export function roundsOf(records) {
   return takenByTurns(records).flatMap(({ probes }) => {
     const { cells, rounds } = probes.target

@@ -169,11 +169,7 @@ function socketIn(folder) {
 /** How a connection ends that sshd takes, and may not forward. */
 const CUT = ['ECONNRESET', 'EPIPE']
 
-/**
- * @param {string} file
- * @param {Orders | null} orders null: those that are in force stay
- * @returns {Promise<InForce>}
- */
+/** @param {string} file @param {Orders | null} orders null: those that are in force stay @returns {Promise<InForce>} */
 async function order(file, orders) {
   const connection = net.connect(file).setEncoding('utf8')
   await once(connection, 'connect')

@@ -33,12 +33,7 @@ export function verdictOf({ cost }, { whole }) {
   return cost.high < relevant_us ? 'not worth changing' : 'not settled'
 }
 
-/**
- * Which stage is worth changing and which is not, in a sentence.
- *
- * @param {Budget} budget
- * @param {Currency} currency
- */
+/** Which stage is worth changing and which is not, in a sentence. @param {Budget} budget @param {Currency} currency */
 export function conclusionOf(budget, { title }) {
   const { whole, lines, rest } = budget
   if (Number.isNaN(whole.estimate)) return `${title}: nothing was measured.`
@@ -82,11 +77,7 @@ function unsoundText(record) {
   return isSound(record) ? 'no round came to its end' : whyUnsound(record)
 }
 
-/**
- * @param {AblatePlan} plan
- * @param {Record<string, Budget>} budgets by currency
- * @param {SpeedUp[]} speeds
- */
+/** @param {AblatePlan} plan @param {Record<string, Budget>} budgets by currency @param {SpeedUp[]} speeds */
 export function conclusionsOf(plan, budgets, speeds) {
   const sentences = currenciesOf(plan).map(([name, currency]) => conclusionOf(budgets[name], currency))
   return [...sentences, ...publishedVerdict(speeds)]

@@ -112,12 +112,7 @@ export function leaving({ probes }) {
   return leavingOf(probes.target, probes.target.names.indexOf('failing'))
 }
 
-/**
- * What processes bring.
- *
- * @param {BalancePlan} plan
- * @param {Records} records
- */
+/** What processes bring. @param {BalancePlan} plan @param {Records} records */
 export function processFigures(plan, records) {
   const goodput = (/** @type {Records[number]} */ { traffic }) => traffic.goodput_rps
   const observations = observationsOf('processes', records, goodput)

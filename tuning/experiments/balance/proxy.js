@@ -1,9 +1,11 @@
 import http from 'node:http'
 import { pipeline } from 'node:stream'
-import { choose, createState, observe } from './adaptive.js'
-import { Latencies } from './digest.js'
+import { BALANCERS } from './balancers.js'
 
-/** @import { Parameters } from './adaptive.js' */
+/**
+ * @import { Parameters } from './adaptive.js'
+ * @import { Strategy } from './balancers.js'
+ */
 
 /**
  * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies stream through in both
@@ -12,7 +14,7 @@ import { Latencies } from './digest.js'
  * @type {ProxyOptions}
  *
  * @typedef {object} ProxyOptions
- * @property {'round-robin' | 'adaptive'} strategy
+ * @property {Strategy} strategy
  * @property {{ name: string, port: number }[]} endpoints
  * @property {Parameters} parameters
  * @property {number} port
@@ -30,31 +32,26 @@ const HOP_BY_HOP = new Set([
 ])
 
 const agent = new http.Agent({ keepAlive: true, scheduling: 'fifo' })
-let state = createState(endpoints.length)
-/** A digest for each method. @type {Map<string, Latencies>} */
-let latencies = new Map()
-let turn = 0
+const fresh = () => BALANCERS[strategy](endpoints.length, parameters)
+let balancer = fresh()
 
 http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, forward).listen(port, '127.0.0.1')
 http
   .createServer((req, res) => {
-    if (req.method === 'POST' && req.url === '/reset') {
-      state = createState(endpoints.length)
-      latencies = new Map()
-    }
-    res.end(JSON.stringify({ strategy, parameters, state }))
+    if (req.method === 'POST' && req.url === '/reset') balancer = fresh()
+    res.end(JSON.stringify({ strategy, parameters, state: balancer.state() }))
   })
   .listen(adminPort, '127.0.0.1')
 
 /** @param {http.IncomingMessage} req @param {http.ServerResponse} res */
 function forward(req, res) {
-  const endpoint = chosen()
+  const endpoint = balancer.choose()
   const { name, port } = endpoints[endpoint]
   const began_ms = performance.now()
   let told = false
   const tell = (/** @type {number} */ status) => {
     const latency_ms = performance.now() - began_ms
-    if (!told) observed({ endpoint, latency_ms, status }, req.method ?? 'GET')
+    if (!told) balancer.answered({ endpoint, latency_ms, status }, req.method)
     told = true
     return { 'X-Selected-Route': name, 'X-Response-Latency-Milliseconds': String(Math.round(latency_ms)) }
   }
@@ -79,22 +76,6 @@ function forward(req, res) {
   })
   if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) upstream.end()
   else pipeline(req, upstream, () => {})
-}
-
-/** The endpoint of the next request. */
-function chosen() {
-  if (strategy === 'round-robin') return turn++ % endpoints.length
-  const next = choose(state, parameters)
-  state = next.state
-  return next.endpoint
-}
-
-/** @param {{ endpoint: number, latency_ms: number, status: number }} answer @param {string} method */
-function observed(answer, method) {
-  if (strategy === 'round-robin') return
-  const own = latencies.get(method) ?? new Latencies()
-  latencies.set(method, own)
-  state = observe(state, answer, own.add(answer.latency_ms), parameters)
 }
 
 /** @param {http.IncomingHttpHeaders} headers */

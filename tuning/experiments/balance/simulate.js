@@ -1,24 +1,15 @@
 import { seededRandom } from '../../../load/system/random.js'
-import { choose, createState, observe } from './adaptive.js'
-import { Latencies } from './digest.js'
+import { BALANCERS } from './balancers.js'
 import { answerOf } from './endpoints.js'
 
 /**
  * @import { Parameters } from './adaptive.js'
+ * @import { Strategy } from './balancers.js'
  * @import { World } from './worlds.js'
  */
 
 /** Between two pauses. */
 const ANSWERS = 5000
-
-/** @param {Options} options @returns {Simulated} */
-export function simulate(options) {
-  const steps = simulation(options)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
-}
 
 /**
  * A balancer in front of endpoints that are made up, with a clock that is made up: so many workers, each of which asks
@@ -34,8 +25,6 @@ export function simulate(options) {
  * @property {number} workers requests under way at once
  * @property {Parameters} parameters
  * @property {number} seed
- *
- * @typedef {'round-robin' | 'adaptive'} Strategy
  *
  * @typedef {object} Simulated
  * @property {number} p25_ms of the successes, as the others
@@ -87,37 +76,6 @@ export function quantilesOf(latencies_ms) {
   const mean_ms = latencies_ms.reduce((sum, ms) => sum + ms, 0) / latencies_ms.length
   return { p25_ms: at(0.25), p50_ms: at(0.5), p75_ms: at(0.75), p95_ms: at(0.95), mean_ms }
 }
-
-/** @type {Record<Strategy, (endpoints: number, parameters: Parameters) => Balancer>} */
-export const BALANCERS = {
-  'round-robin': (endpoints) => {
-    let next = 0
-    return {
-      choose: () => next++ % endpoints,
-      answered: () => {},
-    }
-  },
-  adaptive: (endpoints, parameters) => {
-    const latencies = new Latencies()
-    let state = createState(endpoints)
-    return {
-      choose: () => {
-        const chosen = choose(state, parameters)
-        state = chosen.state
-        return chosen.endpoint
-      },
-      answered: (answer) => {
-        state = observe(state, answer, latencies.add(answer.latency_ms), parameters)
-      },
-    }
-  },
-}
-
-/**
- * @typedef {object} Balancer
- * @property {() => number} choose the endpoint of the next request
- * @property {(answer: { endpoint: number, latency_ms: number, status: number }) => void} answered
- */
 
 /** The one that is answered next. @param {(UnderWay | null)[]} underWay */
 function nextOf(underWay) {

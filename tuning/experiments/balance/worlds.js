@@ -27,11 +27,7 @@ const SPELL_S = 60
 const WARM_RATIO = 0.9
 const CHILLED_RATIO = 0.1
 
-/**
- * @param {number} count
- * @param {Slow} slow
- * @returns {World[]}
- */
+/** @param {number} count @param {Slow} slow @returns {World[]} */
 export function worlds(count, slow) {
   const uneven = unevenEndpoints(count, slow)
   return [

@@ -1,5 +1,5 @@
 import { burn, isAway, requestEnded } from './orders.js'
-import { original } from './original.js'
+import { original } from './redirect.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 

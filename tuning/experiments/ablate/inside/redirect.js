@@ -1,5 +1,6 @@
-/** Where the API imports these, it gets ours, which import its own. */
 const API = new URL('../../../../api/', import.meta.url).href
+
+/** Where the API imports these, it gets ours, which import its own. */
 const REPLACED = /** @type {Record<string, Record<string, string>>} */ ({
   [`${API}service.js`]: { './app.js': 'app.js', './users.js': 'app.js' },
   [`${API}app.js`]: { './http.js': 'http.js' },
@@ -16,4 +17,9 @@ const REPLACED = /** @type {Record<string, Record<string, string>>} */ ({
 export function resolve(specifier, context, next) {
   const file = REPLACED[context.parentURL ?? '']?.[specifier]
   return file ? { url: new URL(file, import.meta.url).href, shortCircuit: true } : next(specifier, context)
+}
+
+/** A module of the API itself. @param {string} file @returns {Promise<any>} */
+export function original(file) {
+  return import(new URL(file, API).href)
 }

@@ -8,10 +8,19 @@ import {
   publishedAt,
   QUANTILES,
 } from '../../../../../tuning/experiments/balance/gains.js'
-import { simulate } from '../../../../../tuning/experiments/balance/simulate.js'
+import { simulation } from '../../../../../tuning/experiments/balance/simulate.js'
 import { worlds } from '../../../../../tuning/experiments/balance/worlds.js'
 
 const P = PUBLISHED_PARAMETERS
+
+/** A simulation from its start to its end. @param {Parameters<typeof simulation>[0]} options */
+function simulate(options) {
+  const steps = simulation(options)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
 
 t.test('simulated, the published shape is there where endpoints differ for longer than an answer', async (t) => {
   const options = { samples: 3000, workers: 1, parameters: P, seed: 1 }
