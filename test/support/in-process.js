@@ -1,3 +1,4 @@
+import { markdownOf } from '../../load/report/markdown.js'
 import { openBench } from '../../load/run/bench.js'
 import { main } from '../../load/run/shell.js'
 import { runTrial } from '../../load/run/trial.js'
@@ -40,7 +41,8 @@ export async function runHere(argv, { verbs = { sweep, doctor }, env = {}, lab =
     lab: {
       openBench: openUnpinned,
       spoilers: async () => [],
-      writeReport: async () => {},
+      writeReport: async (folder, title, blocks) =>
+        folder.writeText('report.md', `# ${title}\n\n${markdownOf(blocks)}\n`),
       writePages: async () => {},
       ...lab,
     },
