@@ -51,25 +51,6 @@ export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
 }
 
 /**
- * The trials of each place in a design.
- *
- * @template {{ experiment: string }} T
- * @param {T[]} trials
- * @param {(experiment: string) => string} [placeOf] by default the experiment itself
- */
-export function byExperiment(trials, placeOf = (experiment) => experiment) {
-  /** @type {Map<string, T[]>} */
-  const places = new Map()
-  for (const trial of trials) {
-    const place = placeOf(trial.experiment)
-    const own = places.get(place)
-    if (own) own.push(trial)
-    else places.set(place, [trial])
-  }
-  return places
-}
-
-/**
  * What an open-loop ladder says about the capacity: the highest rate that passed below the lowest that failed, and that
  * lowest. A rate that passes above one that failed was luck.
  *

@@ -6,10 +6,13 @@
 
 const SHOWN = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_MS', 'PASSWORD_STORAGE', 'NOFILE']
 
-/** The settings that matter most, as they were read back from the first process. @param {Pick<TrialRecord, 'settings'>[]} records */
-export function settingsText([first]) {
-  const set = SHOWN.filter((name) => first?.settings[name] !== undefined)
-  return set.length > 0 && `Settings, read back: ${set.map((name) => `${name}=${first.settings[name]}`).join(', ')}.`
+/** The settings that matter most, as they were read back. @param {Pick<TrialRecord, 'settings'>[]} records */
+export function settingsText(records) {
+  const set = SHOWN.flatMap((name) => {
+    const values = [...new Set(records.map(({ settings }) => settings[name]))].filter((value) => value !== undefined)
+    return values.length > 0 ? [`${name}=${values.join(' or ')}`] : []
+  })
+  return set.length > 0 && `Settings, read back: ${set.join(', ')}.`
 }
 
 /**

@@ -9,9 +9,7 @@ import { histogramOf, percentileOf, samplesOf } from './samples.js'
 import { answerSentence } from './sentences.js'
 
 /**
- * @import { Law } from '../../stats/usl.js'
  * @import { ComparePlan, Name, Records } from './design.js'
- * @import { Difference } from './differences.js'
  */
 
 export const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
@@ -19,43 +17,16 @@ export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 const HISTOGRAM_BUCKETS = 11
 
 /**
- * @typedef {object} CompareFindings
- * @property {string | null} problem
- * @property {Record<string, any>} kept
- * @property {ComparePlan} plan
- * @property {Difference[]} differences
- * @property {SideFindings[]} sides A, then B
- * @property {Histogram[]} histograms by concurrency
+ * Figures are medians of the blocks; NaN where nothing was measured.
  *
- * @typedef {object} SideFindings medians of the blocks; NaN: nothing was measured
- * @property {string} name
- * @property {string} label
- * @property {Level[]} levels by concurrency
- * @property {{ workers: number, rps: number, refused_ratio: number }[]} rungs of the ladders
- * @property {{ rps: number, because: string } | null} bound why the maximum is only a lower bound
- * @property {Refusal | null} refusal null: it refused nothing
- * @property {Law | null} law null: too few levels without refusals and with an idle generator
- * @property {number} most_workers of the trials that the law was fitted to
- * @property {Record<string, number>} answers by status or error
- *
- * @typedef {object} Level
- * @property {number} workers
- * @property {number} rps
- * @property {number} mean_ms
- * @property {(number | undefined)[]} percentiles_ms
- * @property {number} samples
- * @property {number[]} phases_ms
- *
- * @typedef {object} Refusal
- * @property {boolean} searched whether the rate was searched for
- * @property {{ low_rps: number | null, high_rps: number | null } | null} capacity the rate from which on requests fail
- * @property {string | null} failure their most frequent answer in the search
- *
- * @typedef {{ workers: number, from_ms: number[], shares: number[][] }} Histogram from_ms: of each bucket; none: too few
- *   samples; shares: of the samples of A and of B
+ * @typedef {ReturnType<typeof findingsOf>} CompareFindings
+ * @typedef {CompareFindings['sides'][number]} SideFindings
+ * @typedef {SideFindings['levels'][number]} Level
+ * @typedef {CompareFindings['histograms'][number]} Histogram
+ * @typedef {ReturnType<typeof refusalOf>} Refusal
  */
 
-/** @param {ComparePlan} plan @param {Records} records @returns {CompareFindings} */
+/** @param {ComparePlan} plan @param {Records} records */
 export function findingsOf(plan, records) {
   const differences = differencesOf(plan, records)
   return {
@@ -68,7 +39,7 @@ export function findingsOf(plan, records) {
   }
 }
 
-/** @param {ComparePlan} plan @param {Records} records @param {Name} side @returns {SideFindings} */
+/** @param {ComparePlan} plan @param {Records} records @param {Name} side */
 function sideFindings(plan, records, side) {
   const maxima = maximaOf(records, side)
   const because = boundOf(maxima)
@@ -90,7 +61,7 @@ function sideFindings(plan, records, side) {
   }
 }
 
-/** @param {number} workers @param {Records} trials @returns {Level} */
+/** @param {number} workers @param {Records} trials */
 function levelOf(workers, trials) {
   const samples = samplesOf(trials)
   const phase = (/** @type {string} */ name) => {
@@ -116,7 +87,7 @@ function rungsOf(trials) {
   })
 }
 
-/** @param {ComparePlan} plan @param {Records} records @param {Name} side @returns {Refusal} */
+/** From which rate on a side fails requests, and how. @param {ComparePlan} plan @param {Records} records @param {Name} side */
 function refusalOf(plan, records, side) {
   if (plan.mix.entries) return { searched: false, capacity: null, failure: null }
   const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), records)
@@ -140,7 +111,7 @@ function answersOf(records) {
   return answers
 }
 
-/** @param {Records} records @param {number} workers @returns {Histogram} */
+/** Shares of the samples of A and of B in each bucket; no bucket: too few samples. @param {Records} records @param {number} workers */
 function histogramAt(records, workers) {
   const samples = SIDES.map((side) => samplesOf(trialsOf(records, side, 'latency', workers)))
   const ends_ms = samples.flatMap((own) => [

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
-import { count, figure, milliseconds, NONE } from '../../../load/report/format.js'
+import { count, figure, milliseconds, NONE, tenthPercent } from '../../../load/report/format.js'
 import { predictedRate } from '../../stats/usl.js'
 import { isBetter, isKnown, reasonsOf } from './differences.js'
 import { PERCENTILES, PHASES } from './findings.js'
@@ -100,7 +100,7 @@ function rungTable(sides) {
     String(workers),
     ...sides.flatMap(({ rungs }) => {
       const rung = rungs.find((one) => one.workers === workers)
-      return rung ? [figure(rung.rps), `${(rung.refused_ratio * 100).toFixed(1)} %`] : [NONE, NONE]
+      return rung ? [figure(rung.rps), tenthPercent(rung.refused_ratio)] : [NONE, NONE]
     }),
   ])
   return table(['workers', ...sides.flatMap(({ name }) => [`${name}: successes/s`, 'refused'])], rows)
@@ -128,7 +128,7 @@ function histogramBlock({ workers, from_ms, shares }) {
   if (from_ms.length === 0) return paragraph(`Too few samples at ${workers} workers.`, DETAIL)
   const rows = from_ms.map((start_ms, i) => [
     `${milliseconds(start_ms)}${i === from_ms.length - 1 ? ' and more' : ''}`,
-    ...shares.map((own) => `${'#'.repeat(Math.round(own[i] * 40))} ${(own[i] * 100).toFixed(1)} %`),
+    ...shares.map((own) => `${'#'.repeat(Math.round(own[i] * 40))} ${tenthPercent(own[i])}`),
   ])
   return table([`${workers} workers, from`, 'A', 'B'], rows, DETAIL)
 }

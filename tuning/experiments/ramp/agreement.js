@@ -1,5 +1,6 @@
 import { count, wholePercent } from '../../../load/report/format.js'
 import { median } from '../../stats/ranks.js'
+import { sidesOf } from './design.js'
 import { waitingShare } from './rungs.js'
 import { isFull, ratioTo, wholeMixOf } from './series.js'
 
@@ -31,7 +32,7 @@ const WAITING_RATIO = 0.9
  * @property {string[]} why
  */
 export function agreementsOf({ sides, drivers: [reference, ...others] }, climbed) {
-  return /** @type {Name[]} */ (Object.keys(sides)).flatMap((side) =>
+  return sidesOf({ sides }).flatMap((side) =>
     others.map((driver) => {
       const [own, first] = [driver, reference].map((name) => /** @type {Climbed} */ (wholeMixOf(climbed, side, name)))
       const effect = ratioTo(first, own)

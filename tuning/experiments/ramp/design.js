@@ -74,13 +74,17 @@ export function design(plan, records) {
 
 /** @param {Pick<RampPlan, 'sides' | 'drivers' | 'without'>} plan @returns {Series[]} */
 export function seriesOf({ sides, drivers, without }) {
-  const names = /** @type {Name[]} */ (Object.keys(sides))
   const variants = /** @type {Variant[]} */ (without ? ['all', 'without'] : ['all'])
-  return names.flatMap((side) =>
+  return sidesOf({ sides }).flatMap((side) =>
     drivers.flatMap((driver) =>
       variants.map((variant) => ({ key: `${side}:${driver}:${variant}`, side, driver, variant })),
     ),
   )
+}
+
+/** @param {Pick<RampPlan, 'sides'>} plan */
+export function sidesOf({ sides }) {
+  return /** @type {Name[]} */ (Object.keys(sides))
 }
 
 /** Seconds. @param {RampPlan} plan */
@@ -114,7 +118,7 @@ export function screenTrials(records, side, entry) {
 
 /** @param {RampPlan} plan @param {Records} records @returns {Step | null} */
 function screenStep(plan, records) {
-  for (const side of /** @type {Name[]} */ (Object.keys(plan.sides))) {
+  for (const side of sidesOf(plan)) {
     for (const entry of screened(plan)) {
       if (isDone(screenTrials(records, side, entry.name))) continue
       const mix = { ...plan.mix, name: entry.name, entries: [entry] }

@@ -10,50 +10,28 @@ import { boundOf, climbedOf, isFull, nameOf, ratioTo, wholeMixOf } from './serie
 
 /**
  * @import { Effect } from '../../stats/effects.js'
- * @import { Agreement } from './agreement.js'
- * @import { Interval } from './cost.js'
  * @import { Name, RampPlan, Records } from './design.js'
- * @import { Screen, Without } from './mix.js'
- * @import { Resource, TableRung } from './rungs.js'
- * @import { Climbed, Found } from './series.js'
+ * @import { Climbed } from './series.js'
  */
 
 /** Of the background's writes: fewer were not the load that was asked for. */
 const KEPT_RATIO = 0.95
 
 /**
- * @typedef {object} RampFindings
- * @property {string | null} problem
- * @property {Record<string, any>} kept
- * @property {RampPlan} plan
- * @property {SeriesShown[]} series
- * @property {Effect | null} work of one B, in As; null where there is no B, or a rate is only a lower bound
- * @property {string[]} bounded why the rate of a side is a lower bound; no ratio and no cost is derived from it
- * @property {Record<'a' | 'b' | 'b_to_a', Interval | null>} cost of a million requests at the ceiling; b_to_a: what the same
- *   work costs on B, as a share of what it costs on A
- * @property {number | null} kept_ratio of the background's writes that succeeded; null: none
- * @property {Agreement[]} agreements
- * @property {Resource[]} resources that were seen
- * @property {Screen[]} screens
- * @property {Without | null} without
- * @property {Record<string, string>} drivers with their versions
- * @property {string[]} missing why drivers are left out
- *
- * @typedef {{ found: Found, name: string, label: string, rungs: TableRung[], at_ceiling: { cpu_core_ratio: number, disk_bytes: number } }} SeriesShown
- *   disk_bytes: read and written for a request
-
+ * @typedef {ReturnType<typeof findingsOf>} RampFindings
+ * @typedef {RampFindings['series'][number]} SeriesShown
  */
 
 /**
  * @param {RampPlan} plan
  * @param {Records} records
- * @param {{ drivers?: Record<string, string>, missing?: string[] }} run
- * @returns {RampFindings}
+ * @param {{ drivers?: Record<string, string>, missing?: string[] }} run drivers with their versions, and why others are missing
  */
 export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
   const climbed = seriesOf(plan).map((one) => climbedOf(plan, one, ofSeries(records, one)))
   const [a, b] = /** @type {const} */ (['a', 'b']).map((side) => wholeMixOf(climbed, side, plan.drivers[0]))
   const bounded = [a, b].flatMap((one) => (one ? boundOf(one.found) : []))
+  // How many As do the work of one B: null where there is no B, or a rate is only a lower bound.
   const work = a && b && bounded.length === 0 ? ratioTo(a, b) : null
   const found = {
     work,

@@ -1,7 +1,7 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../stats/ranks.js'
 import { rungsOf } from './climb.js'
-import { ofSeries, screened, screenTrials } from './design.js'
+import { ofSeries, screened, screenTrials, sidesOf } from './design.js'
 
 /**
  * @import { ByEntry } from '../../../load/generators/drivers/tally.js'
@@ -9,16 +9,11 @@ import { ofSeries, screened, screenTrials } from './design.js'
  */
 
 /**
- * @typedef {{ side: Name, entry: string, trial: Records[number] | undefined }} Screen a request of the mix alone
- *
- * @typedef {object} Without what leaving out entries did to the others
- * @property {string} left_out
- * @property {boolean} told whether the driver tells requests apart
- * @property {{ side: Name, workers: number, entry: string, rps: number[], mean_ms: number[] }[]} rows with all entries, and
- *   without those left out
+ * @typedef {ReturnType<typeof screensOf>[number]} Screen
+ * @typedef {NonNullable<ReturnType<typeof withoutOf>>} Without
  */
 
-/** @param {RampPlan} plan @param {Records} records @returns {Screen[]} none where there is one kind of request only */
+/** Each request of the mix alone; none where there is only one. @param {RampPlan} plan @param {Records} records */
 export function screensOf(plan, records) {
   return sidesOf(plan).flatMap((side) =>
     screened(plan).map(({ name }) => {
@@ -28,17 +23,18 @@ export function screensOf(plan, records) {
 }
 
 /**
- * Compares at the highest number of workers below the ceiling that has trials both with and without the entries.
+ * What leaving out entries did to the others, at the highest number of workers below the ceiling that has trials both with
+ * and without them; null: nothing was left out.
  *
  * @param {RampPlan} plan
  * @param {Records} records
- * @returns {Without | null} null: nothing was left out
  */
 export function withoutOf(plan, records) {
   if (!plan.without) return null
   const own = records.filter(({ load }) => load.driver === plan.drivers[0])
   return {
     left_out: String(plan.left_out),
+    // Not every driver tells requests apart.
     told: own.length === 0 || own.some(({ traffic }) => traffic.by_entry),
     rows: sidesOf(plan).flatMap((side) => rowsOf(plan, records, side)),
   }
@@ -67,9 +63,4 @@ function rowsOf(plan, records, side) {
     const mean_ms = of(({ latency_ms }) => latency_ms?.mean ?? Number.NaN)
     return Number.isNaN(rps[0]) ? [] : [{ side, workers, entry, rps, mean_ms }]
   })
-}
-
-/** @param {RampPlan} plan */
-function sidesOf({ sides }) {
-  return /** @type {Name[]} */ (Object.keys(sides))
 }

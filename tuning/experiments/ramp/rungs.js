@@ -5,17 +5,7 @@ import { rungsOf } from './climb.js'
 
 /**
  * @typedef {{ name: string, unit: 'ratio' | 'bytes' | 'bytes_per_s', value: (record: any) => number | undefined }} Resource
- *
- * @typedef {object} TableRung medians of the trials with the same number of workers
- * @property {number} workers
- * @property {number} trials
- * @property {number} rps
- * @property {number} mean_ms
- * @property {number} p99_ms
- * @property {number} success_ratio
- * @property {number} waiting_ratio
- * @property {boolean} over most of them were over
- * @property {number[]} resources
+ * @typedef {ReturnType<typeof tableRungs>[number]} TableRung
  */
 
 /** What was used meanwhile. The disks and the memory that we see are the lab's, so they count only where the side runs here. @type {Resource[]} */
@@ -39,7 +29,7 @@ export function resourcesOf(records) {
   return RESOURCES.filter(({ value }) => records.some((record) => Number.isFinite(value(record))))
 }
 
-/** @param {RampPlan} plan @param {Records} trials valid, of one series @param {Resource[]} resources @returns {TableRung[]} */
+/** Medians of the trials with the same number of workers. @param {RampPlan} plan @param {Records} trials valid, of one series @param {Resource[]} resources */
 export function tableRungs(plan, trials, resources) {
   const numbers = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
   return numbers.map((workers) => {
