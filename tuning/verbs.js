@@ -2,13 +2,31 @@ import { ablate } from './experiments/ablate/ablate.js'
 import { balance } from './experiments/balance/balance.js'
 import { bench } from './experiments/bench/bench.js'
 import { compare } from './experiments/compare/compare.js'
+import { crashTest } from './experiments/crash-test/crash-test.js'
 import { faults } from './experiments/faults/faults.js'
+import { generators } from './experiments/generators/generators.js'
 import { overload } from './experiments/overload/overload.js'
 import { playbook } from './experiments/playbook/playbook.js'
 import { ramp } from './experiments/ramp/ramp.js'
+import { simulate } from './experiments/simulate/simulate.js'
 import { soak } from './experiments/soak/soak.js'
 import { tune } from './experiments/tune/tune.js'
 import { workshop } from './workshop/workshop.js'
 
 /** Everything here that measures. */
-export const VERBS = { ablate, balance, bench, compare, faults, overload, playbook, ramp, soak, tune, workshop }
+export const VERBS = {
+  ablate,
+  balance,
+  bench,
+  compare,
+  'crash-test': crashTest,
+  faults,
+  generators,
+  overload,
+  playbook,
+  ramp,
+  simulate,
+  soak,
+  tune,
+  workshop,
+}

@@ -26,10 +26,20 @@ export function conditionsOf({ machine, target_machine, versions, database, star
       ? [`${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
       : []),
     `${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
-    `Node ${versions.node}, Postgres ${versions.postgres ?? 'not ours'}, Redline ${versions.redline_commit ?? 'without git'}, ${versions.driver}`,
+    versionsText(versions),
     ...(database ? [databaseText(database)] : []),
     `${started_at} to ${finished_at ?? '(not finished)'}`,
   ]
+}
+
+/** What did not take part is left out. @param {Run['versions']} versions */
+function versionsText({ node, postgres, redline_commit, driver }) {
+  return [
+    `Node ${node}`,
+    ...(postgres === undefined ? [] : [`Postgres ${postgres ?? 'not ours'}`]),
+    `Redline ${redline_commit ?? 'without git'}`,
+    ...(driver ? [driver] : []),
+  ].join(', ')
 }
 
 /** @param {{ kind: string, schema: string } & Durability} database */

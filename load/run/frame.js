@@ -14,10 +14,10 @@ import { conditionsOf, settingsText } from './conditions.js'
  * Every report: what the verb found, preceded by the problem, all warnings and what could not be applied, and followed by
  * every trial, the method, the command and the machine.
  *
- * @param {Experiment} experiment
+ * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: of npm, by default the verb
  * @param {Findings} findings
  * @param {Run} run
- * @param {TrialRecord[]} records
+ * @param {TrialRecord[] | null} records null: the verb measures without trials
  * @returns {Block[]}
  */
 export function framed(experiment, findings, run, records) {
@@ -25,28 +25,37 @@ export function framed(experiment, findings, run, records) {
   const found = own.flatMap((block) => (block.kind === 'answer' ? block.text : []))
   const methods = own.flatMap((block) => (block.kind === 'method' ? block.items : []))
   const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
-  const notes = notesOf(run)
-  const seconds = secondsPicture(records)
-  const detail = { detail: true }
+  const notes = notesOf(run, records !== null)
   return [
     answer([...problem, ...found].join(' ')),
     ...(notes.length > 0 ? [list(notes)] : []),
     ...own.filter(({ kind }) => kind !== 'answer' && kind !== 'method'),
-    ...(seconds ? [heading('Second by second', detail), drawn(seconds)] : []),
-    heading(`Every trial (${records.length})`, { folded: true, ...detail }),
-    { ...trialTable(records), ...detail },
-    list(reasonsOf(records), detail),
-    heading('How it was measured', { folded: true, ...detail }),
-    list([...methods, ...methodOf(run, records)], detail),
-    heading('Where', { folded: true, ...detail }),
-    list(conditionsOf(run), detail),
+    ...(records ? trialBlocks(records) : []),
+    heading('How it was measured', { folded: true, ...DETAIL }),
+    list([...methods, ...(records ? methodOf(run, records) : []), commandOf(run, experiment.script)], DETAIL),
+    heading('Where', { folded: true, ...DETAIL }),
+    list(conditionsOf(run), DETAIL),
   ]
 }
 
-/** What a reader has to know first. @param {Run} run */
-function notesOf({ interrupted, warnings = [], not_applied = [] }) {
+const DETAIL = { detail: true }
+
+/** @param {TrialRecord[]} records @returns {Block[]} */
+function trialBlocks(records) {
+  const seconds = secondsPicture(records)
   return [
-    ...(interrupted ? ['The run was interrupted; `--resume` with its folder continues it.'] : []),
+    ...(seconds ? [heading('Second by second', DETAIL), drawn(seconds)] : []),
+    heading(`Every trial (${records.length})`, { folded: true, ...DETAIL }),
+    { ...trialTable(records), ...DETAIL },
+    list(reasonsOf(records), DETAIL),
+  ]
+}
+
+/** What a reader has to know first. @param {Run} run @param {boolean} isResumable */
+function notesOf({ interrupted, warnings = [], not_applied = [] }, isResumable) {
+  const rest = isResumable ? '`--resume` with its folder continues it' : 'this is what it had measured by then'
+  return [
+    ...(interrupted ? [`The run was interrupted; ${rest}.`] : []),
     ...warnings.map((text) => `Warning: ${text}.`),
     ...not_applied.map(({ cell, because }) => `${cellName(cell)} could not be applied: ${because}.`),
   ]
@@ -64,7 +73,7 @@ function reasonsOf(records) {
 
 /** @param {Run} run @param {TrialRecord[]} records @returns {string[]} */
 function methodOf(run, records) {
-  const { plan, pinning, target_machine, verb, argv } = run
+  const { plan, pinning, target_machine } = run
   const lengths = [...new Set(records.map(({ load }) => load.duration_s))].sort((a, b) => a - b)
   const times = lengths.length > 1 ? `${lengths[0]} to ${lengths.at(-1)}` : (lengths[0] ?? plan.duration_s)
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
@@ -82,8 +91,13 @@ function methodOf(run, records) {
       ? [`The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`]
       : []),
     ...hostLines(run, records),
-    `Command: \`npm run ${[verb, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${plan.mix ? `, seed ${plan.mix.seed}` : ''}.`,
   ]
+}
+
+/** @param {Run} run @param {string} [script] */
+function commandOf({ verb, argv, plan }, script = verb) {
+  const seed = plan.mix ? `, seed ${plan.mix.seed}` : ''
+  return `Command: \`npm run ${[script, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${seed}.`
 }
 
 /** @param {TrialRecord[]} records */

@@ -5,6 +5,7 @@ import { RemoteError, ServiceEnded } from '../command/errors.js'
 import { helpText, UsageError } from '../command/flags.js'
 import { terminalText } from '../report/old/terminal.js'
 import { terminalOf } from '../report/terminal.js'
+import { MEASUREMENT_FLAGS, runMeasurement } from './measurement.js'
 import { openRun, RUN_FLAGS } from './open-run.js'
 import { createProgress } from './progress.js'
 import { runExperiment } from './runner.js'
@@ -12,7 +13,9 @@ import { runExperiment } from './runner.js'
 /**
  * @import { Report } from '../report/old/write.js'
  * @import { Block } from '../report/blocks.js'
+ * @import { Flag } from '../command/flags.js'
  * @import { Experiment } from './experiment.js'
+ * @import { Measurement } from './measurement.js'
  * @import { Io, Lab } from './runner.js'
  * @import { TrialRecord } from './trial.js'
  */
@@ -34,6 +37,7 @@ import { runExperiment } from './runner.js'
  * @property {Block[]} [blocks] the same of an experiment
  * @property {string | null} folder null: nothing was kept
  * @property {boolean} json
+ * @property {boolean} [isResumable] whether an interrupted run can be continued (default true)
  */
 
 const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
@@ -61,11 +65,13 @@ export async function main(verbs, [name, ...argv], shell = {}) {
   const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
   const named = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
   if (!named) {
-    const known = Object.entries(verbs).map(([verbName, { about }]) => `  npm run ${verbName}   ${about}\n`)
+    const known = Object.entries(verbs).map(
+      ([verbName, verb]) => `  npm run ${scriptOf(verbName, verb)}   ${verb.about}\n`,
+    )
     stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
     return EXIT.usage
   }
-  const verb = 'design' in named ? verbOf(named) : named
+  const verb = 'run' in named ? named : verbOf(named)
   if (argv.includes('--help') || argv.includes('-h')) {
     stdout.write(verb.help)
     return EXIT.answered
@@ -89,53 +95,65 @@ export async function main(verbs, [name, ...argv], shell = {}) {
 }
 
 /**
- * The command line of an experiment.
+ * The command line of an experiment or a measurement.
  *
- * @param {Experiment} experiment
+ * @param {Experiment | Measurement} experiment
  * @returns {Verb}
  */
 export function verbOf(experiment) {
-  const { name, about, details, examples, plan: planOf, check, size, prepare } = experiment
-  const flags = { ...experiment.flags, ...RUN_FLAGS }
+  const { name, about, details, examples } = experiment
+  const flags = { ...experiment.flags, ...('measure' in experiment ? MEASUREMENT_FLAGS : RUN_FLAGS) }
   const title = about[0].toUpperCase() + about.slice(1)
   return {
     about,
-    help: helpText([`npm run ${name} -- [flags]`, title, ...(details ? [details] : [])].join('\n\n'), flags, examples),
-    async run(argv, io) {
-      const { json, warnings, ...begun } = openRun(
-        name,
-        flags,
-        argv,
-        (given) => planOf(given, io.environment.settings),
-        check,
-      )
-      const { plan, results, run } = begun
-      for (const text of warnings) io.progress.note(`warning: ${text}`)
-      const environment = withDatabase(io.environment, begun.databaseUrl)
-      const about = { results, run, runId: run.run_id }
-      const prepared = await prepare?.(plan, about, { ...io, environment }).catch((error) => {
-        results.releaseUnused()
-        throw error
-      })
-      if (size) io.progress.note(size(plan))
-      const ended = await runExperiment({ experiment, ...begun, run: { ...run, ...prepared } }, io)
-      return { ...ended, folder: results.folder, json }
-    },
+    help: helpText(
+      [`npm run ${scriptOf(name, experiment)} -- [flags]`, title, ...(details ? [details] : [])].join('\n\n'),
+      flags,
+      examples,
+    ),
+    run: (argv, io) =>
+      'measure' in experiment ? runMeasurement(experiment, flags, argv, io) : runTrials(experiment, flags, argv, io),
   }
 }
 
-/** @typedef {Experiment | Verb} AnyVerb */
+/** The npm script of a verb. @param {string} name @param {AnyVerb} verb */
+function scriptOf(name, verb) {
+  return ('measure' in verb && verb.script) || name
+}
+
+/** @param {Experiment} experiment @param {Record<string, Flag>} flags @param {string[]} argv @param {Io} io @returns {Promise<Ended>} */
+async function runTrials(experiment, flags, argv, io) {
+  const { name, plan: planOf, check, size, prepare } = experiment
+  const planned = (/** @type {Record<string, any>} */ given) => planOf(given, io.environment.settings)
+  const { json, warnings, ...begun } = openRun(name, flags, argv, planned, check)
+  const { plan, results, run } = begun
+  for (const text of warnings) io.progress.note(`warning: ${text}`)
+  const environment = withDatabase(io.environment, begun.databaseUrl)
+  const opening = { results, run, runId: run.run_id }
+  const prepared = await prepare?.(plan, opening, { ...io, environment }).catch((error) => {
+    results.releaseUnused()
+    throw error
+  })
+  if (size) io.progress.note(size(plan))
+  const ended = await runExperiment({ experiment, ...begun, run: { ...run, ...prepared } }, io)
+  return { ...ended, folder: results.folder, json }
+}
+
+/** @typedef {Experiment | Measurement | Verb} AnyVerb */
 
 /** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
-function print({ run, records, text, blocks, folder, json }, { stdout, stderr }) {
+function print({ run, records, text, blocks, folder, json, isResumable = true }, { stdout, stderr }) {
   if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
   else if (folder === null) stdout.write(`\n${blocks ? terminalOf(blocks) : text}\n`)
-  else if (records.length > 0 || !run.interrupted)
+  else if (records.length > 0 || !run.interrupted || !isResumable)
     stdout.write(
       `\n${blocks ? terminalOf(blocks) : terminalText(String(text))}\n\n${folder}/report.md\n${folder}/report.html\n`,
     )
   if (run.interrupted) {
-    stderr.write(`interrupted; go on with: npm run ${run.verb} -- --resume ${folder}\n`)
+    const rest = isResumable
+      ? `go on with: npm run ${run.verb} -- --resume ${folder}`
+      : `what it measured is in ${folder}`
+    stderr.write(`interrupted; ${rest}\n`)
     return EXIT.interrupted
   }
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)

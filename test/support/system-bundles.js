@@ -5,7 +5,16 @@
  */
 export const SYSTEM_BUNDLES = {
   api: filesIn('test/system/api', ['fuzz', 'idempotency', 'ids', 'insert', 'lifetime', 'requests']),
-  load: filesIn('test/system/load', ['ports', 'response', 'results', 'secrets', 'ssh-nofile', 'ssh-parts', 'sweep']),
+  load: filesIn('test/system/load', [
+    'measurement',
+    'ports',
+    'response',
+    'results',
+    'secrets',
+    'ssh-nofile',
+    'ssh-parts',
+    'sweep',
+  ]),
   tuning: filesIn('test/system/tuning', [
     ...['ablate', 'balance', 'bench', 'compare', 'knobs', 'pgbouncer', 'programs', 'ramp', 'verb-balance'],
   ]),

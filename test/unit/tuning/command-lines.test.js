@@ -17,6 +17,12 @@ const WRONG = {
     [['--preset', 'quick', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
     [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
   ],
+  'crash-test': [[['--rounds', '0'], /--rounds: expected a whole number from 1 to 10000, got "0"/]],
+  generators: [
+    [['--rounds', 'none'], /--rounds: expected .*, got "none"/],
+    [['--resume', 'results'], /--help lists what is known/],
+  ],
+  simulate: [[['--runs', 'none'], /--runs: expected .*, got "none"/]],
   playbook: [[['--claim', 'nothing'], /--claim: expected one of .* got "nothing"/]],
   faults: [[['--only', 'gremlins'], /--only: expected some of spinning-handler,.* got "gremlins"/]],
 }
@@ -33,3 +39,13 @@ for (const [verb, wrong] of Object.entries(WRONG)) {
     }
   })
 }
+
+t.test('a verb is listed, and explained, by its npm script', async (t) => {
+  const [unknown, help] = [createShell(), createShell()]
+  t.equal(await main(VERBS, ['nothing'], unknown), 2)
+  for (const name of ['crash-test', 'bench:generators', 'simulate', 'soak']) {
+    t.match(unknown.said.stderr, new RegExp(`^  npm run ${name}   \\S`, 'm'), name)
+  }
+  t.equal(await main(VERBS, ['generators', '--help'], help), 0)
+  t.match(help.said.stdout, /^npm run bench:generators -- \[flags\]\n/)
+})

@@ -5,10 +5,11 @@ import { checkCase } from '../../support/simulated/check.js'
 
 const { bench, faults, overload, playbook, ramp, soak } = VERBS
 
-t.test('every verb that measures has a case', async (t) => {
+t.test('every verb that runs trials has a case', async (t) => {
   const { workshop, ...others } = VERBS
-  t.ok(Object.keys(others).length >= 10)
-  for (const [name, verb] of Object.entries(others)) t.ok(casesOf([verb]).length > 0, name)
+  const withTrials = Object.entries(others).filter(([, verb]) => !('measure' in verb))
+  t.ok(withTrials.length >= 10)
+  for (const [name, verb] of withTrials) t.ok(casesOf([verb]).length > 0, name)
 })
 
 for (const one of casesOf([bench, faults, overload, playbook, ramp, soak])) {

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { openLocal } from '../../../load/targets/index.js'
 import { applySchema } from '../../../sql/database.js'
@@ -19,6 +20,7 @@ const MAX_DELAY_MS = 300
 
 /** For a service that does not come back. */
 const WAIT_TIMEOUT_MS = 60_000
+const POLL_MS = 5
 
 /** What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew. */
 export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ restartApi: boolean }>>} */ ({
@@ -56,50 +58,57 @@ export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ resta
  * @param {string[]} [options.blows] names; default all
  * @param {() => Promise<Embedded>} [options.startPostgres]
  * @param {NodeJS.ProcessEnv} options.env settings of the API
- * @param {(result: Round) => void} options.onRound
- * @returns {Promise<Round[]>}
+ * @param {AbortSignal} options.signal ends it within a second
+ * @returns {AsyncGenerator<Round>} one after each blow
  *
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
  */
-export async function runRounds({ rounds, blows = Object.keys(BLOWS), startPostgres = startEmbedded, env, onRound }) {
+export async function* runRounds({ rounds, blows = Object.keys(BLOWS), startPostgres = startEmbedded, env, signal }) {
   const folder = makeScratch('crash')
   const embedded = await startPostgres()
-  await applySchema(embedded.url)
   const openApi = () =>
     openLocal({ databaseUrl: embedded.url, cores: null, env, logFile: path.join(folder, 'api.log') })
-  const bench = { embedded, target: await openApi() }
-  /** @type {Round[]} */
-  const results = []
+  /** @type {Target | undefined} */
+  let target
+  /** @type {ReturnType<typeof startClient> | undefined} */
+  let client
+  const stopLoad = () => void client?.stop()
+  signal.addEventListener('abort', stopLoad)
   try {
+    await applySchema(embedded.url)
+    target = await openApi()
     for (let round = 0; round < rounds; round++) {
       for (const blow of blows) {
         await query(embedded.url, 'TRUNCATE users')
-        const client = startClient(bench.target.url, `round-${round}`)
-        await until('the API to acknowledge', () => client.acknowledged() >= MIN_ACKNOWLEDGED)
-        await pause(Math.random() * MAX_DELAY_MS)
-        const { restartApi } = await BLOWS[blow](bench)
-        if (!restartApi) await untilServed(client)
+        client = startClient(target.url, `round-${round}`)
+        await untilAcknowledged(client, signal)
+        await pause(Math.random() * MAX_DELAY_MS, undefined, { signal })
+        const { restartApi } = await BLOWS[blow]({ embedded, target })
+        // The service has to come back by itself: it acknowledges again.
+        if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()
-        if (restartApi) bench.target = await openApi()
-        await until('Postgres to answer', () => isUp(embedded.url))
+        if (restartApi) target = await openApi()
+        await until('Postgres to answer', () => isUp(embedded.url), signal)
         const rows = await query(embedded.url, 'SELECT id::text, email FROM users')
-        const result = { blow, ...checkLedger(ledger, rows) }
-        results.push(result)
-        onRound(result)
+        yield { blow, ...checkLedger(ledger, rows) }
+        signal.throwIfAborted()
       }
     }
-    return results
   } finally {
-    await bench.target.stop()
+    signal.removeEventListener('abort', stopLoad)
+    // Without the API, no request of the client is left waiting.
+    const stopped = client?.stop()
+    await target?.stop()
+    await stopped
     await embedded.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** The service came back by itself: it acknowledges again. @param {ReturnType<typeof startClient>} client */
-async function untilServed(client) {
-  const before = client.acknowledged()
-  await until('the API to acknowledge again', () => client.acknowledged() >= before + MIN_ACKNOWLEDGED)
+/** @param {ReturnType<typeof startClient>} client @param {AbortSignal} signal */
+async function untilAcknowledged(client, signal) {
+  const wanted = client.acknowledged() + MIN_ACKNOWLEDGED
+  await until('the API to acknowledge', () => client.acknowledged() >= wanted, signal)
 }
 
 /** @param {string} url */
@@ -122,14 +131,9 @@ async function query(url, text) {
   }
 }
 
-/** @param {string} what @param {() => boolean | Promise<boolean>} isSo */
-async function until(what, isSo) {
-  for (const until_ms = Date.now() + WAIT_TIMEOUT_MS; !(await isSo()); await pause(5)) {
+/** @param {string} what @param {() => boolean | Promise<boolean>} isSo @param {AbortSignal} signal */
+async function until(what, isSo, signal) {
+  for (const until_ms = Date.now() + WAIT_TIMEOUT_MS; !(await isSo()); await pause(POLL_MS, undefined, { signal })) {
     if (Date.now() > until_ms) throw new Error(`expected ${what} within ${WAIT_TIMEOUT_MS / 1000} s`)
   }
-}
-
-/** @param {number} ms */
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

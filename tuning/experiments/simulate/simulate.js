@@ -1,71 +1,94 @@
-import { markdownTable } from 'markdown-table'
-import { helpText, parseFlags, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { setImmediate as turn } from 'node:timers/promises'
+import { wholeNumber } from '../../../load/command/flags.js'
+import { answer, list, table } from '../../../load/report/blocks.js'
+import { count, NONE } from '../../../load/report/format.js'
 import { CURVES } from './curves.js'
-import { simulate, summarize } from './runs.js'
+import { simulate as searchesOf, summarize } from './runs.js'
+
+/** @import { Measurement } from '../../../load/run/measurement.js' */
+
+const DEFAULTS = { runs: 1000, seed: 1 }
+
+/** Searches between two looks at Ctrl-C: well below a second. */
+const AT_ONCE = 20
 
 /**
- * `npm run simulate`: how good is the search for the capacity? Searches synthetic services whose capacity is known, and
- * prints how often the interval holds it.
+ * How good is the search for the capacity? Searches synthetic services whose capacity is known, and counts how often the
+ * interval holds it.
+ *
+ * @type {Measurement}
  */
-
-const FLAGS = {
-  runs: { value: 'N', about: 'searches of each kind of service (default 1000)', ...wholeNumber(1, 1_000_000) },
-  seed: { value: 'N', about: 'the same seed gives the same table (default 1)', ...wholeNumber(0, 2 ** 31) },
-  help: { value: '', about: 'this text' },
+export const simulate = {
+  name: 'simulate',
+  about: 'how good is the search for the capacity?',
+  details: 'Searches synthetic services whose capacity is known, and counts how often the interval holds it.',
+  flags: {
+    runs: {
+      value: 'N',
+      about: `searches of each kind of service (default ${DEFAULTS.runs})`,
+      ...wholeNumber(1, 1_000_000),
+    },
+    seed: {
+      value: 'N',
+      about: `the same seed gives the same table (default ${DEFAULTS.seed})`,
+      ...wholeNumber(0, 2 ** 31),
+    },
+  },
+  examples: '  npm run simulate -- --runs 5000',
+  plan: (given) => ({ ...DEFAULTS, ...given }),
+  async *measure({ runs, seed }, { signal, progress }) {
+    const services = Object.keys(CURVES)
+    for (const [i, service] of services.entries()) {
+      progress.note(`${i + 1} of ${services.length}: ${service}`)
+      const found = []
+      for (let done = 0; done < runs; done += AT_ONCE) {
+        found.push(...searchesOf(service, { runs: Math.min(AT_ONCE, runs - done), seed: seed + done }))
+        await turn()
+        signal.throwIfAborted()
+      }
+      yield { service, ...summarize(found) }
+    }
+  },
+  analyse: (plan, rows) => ({ problem: null, plan, rows }),
+  report({ plan: { runs, seed }, rows }) {
+    const inside = rows.map((/** @type {Summary} */ row) => row.inside).filter(Number.isFinite)
+    const [least, most] = [percent(Math.min(...inside)), percent(Math.max(...inside))]
+    return [
+      answer(`The interval holds the capacity in ${least} to ${most} of the searches, depending on the service.`),
+      table(HEAD, rows.map(cellsOf), { name: 'services' }),
+      list([...SERVICES, ...NOTES, `${count(runs)} searches each, seed ${seed}`]),
+    ]
+  },
 }
 
 const HEAD = ['service', 'inside', '± 5 %', 'stated', 'bias', 'p5–p95', 'trials', 'p95', 'time', 'no answer']
 
-const NOTES = `- inside: the capacity lies in the interval; ± 5 %: or no more than that beside it; stated: mean confidence
-- bias, p5–p95: middle of the interval / capacity; where there is only a lower bound, that / what the generator can do
-- trials, p95: until the search ends; time: mean, with 1.2 s beside each trial`
+const SERVICES = Object.entries(CURVES).map(([name, { about }]) => `${name}: ${about}`)
 
-try {
-  const { runs = 1000, seed = 1, help } = parseFlags(FLAGS, process.argv.slice(2))
-  process.stdout.write(
-    help ? usage() : `${table({ runs, seed })}\n\n${about()}\n${NOTES}\n- ${runs} searches each, seed ${seed}\n`,
-  )
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  process.stderr.write(`redline: ${error.message}\n`)
-  process.exitCode = 2
-}
+const NOTES = [
+  'inside: the capacity lies in the interval; ± 5 %: or no more than that beside it; stated: mean confidence',
+  'bias, p5–p95: middle of the interval / capacity; where there is only a lower bound, that / what the generator can do',
+  'trials, p95: until the search ends; time: mean, with 1.2 s beside each trial',
+]
 
-function usage() {
-  return helpText(
-    'npm run simulate -- [flags]\n\nHow good is the search?',
-    FLAGS,
-    '  npm run simulate -- --runs 5000\n',
-  )
-}
+/** @typedef {{ service: string } & ReturnType<typeof summarize>} Summary */
 
-/** @param {{ runs: number, seed: number }} options */
-function table(options) {
-  const rows = Object.keys(CURVES).map((name) => {
-    const found = summarize(simulate(name, options))
-    return [
-      name,
-      percent(found.inside),
-      percent(found.near),
-      percent(found.confidence),
-      `${found.bias < 0 ? '' : '+'}${percent(found.bias)}`,
-      `${found.p5.toFixed(2)}–${found.p95.toFixed(2)}`,
-      String(found.trials),
-      String(found.trials_p95),
-      `${Math.round(found.time_s)} s`,
-      percent(found.unanswered),
-    ]
-  })
-  return markdownTable([HEAD, ...rows], { align: ['l', ...HEAD.slice(1).map(() => 'r')] })
-}
-
-function about() {
-  return Object.entries(CURVES)
-    .map(([name, curve]) => `- ${name}: ${curve.about}`)
-    .join('\n')
+/** @param {Summary} row */
+function cellsOf(row) {
+  const isAnswered = row.unanswered < 1
+  return [
+    row.service,
+    ...[row.inside, row.near, row.confidence].map(percent),
+    `${row.bias >= 0 && isAnswered ? '+' : ''}${percent(row.bias)}`,
+    isAnswered ? `${row.p5.toFixed(2)}–${row.p95.toFixed(2)}` : NONE,
+    String(row.trials),
+    String(row.trials_p95),
+    `${Math.round(row.time_s)} s`,
+    percent(row.unanswered),
+  ]
 }
 
 /** @param {number} ratio */
 function percent(ratio) {
-  return `${(ratio * 100).toFixed(1)} %`
+  return Number.isFinite(ratio) ? `${(ratio * 100).toFixed(1)} %` : NONE
 }

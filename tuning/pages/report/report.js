@@ -17,6 +17,7 @@ import { besideBlocks } from './tables.js'
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Report } from '../../../load/report/old/write.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Measurement } from '../../../load/run/measurement.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { AnyVerb, Ended, Verb } from '../../../load/run/shell.js'
  */
@@ -92,15 +93,19 @@ function sourcesOf(folders, verbs) {
     if (!experiment && !(/** @type {any} */ (verbs[verb])?.report)) {
       throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${verb}`)
     }
-    const run = { warnings: [], ...results.readRun(experiment?.older) }
-    return { name: String.fromCharCode(65 + i), folder, run, records: results.readTrials(experiment?.older) }
+    if (experiment && 'measure' in experiment && folders.length > 1) {
+      throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
+    }
+    const older = experiment && 'older' in experiment ? experiment.older : undefined
+    const run = { warnings: [], ...results.readRun(older) }
+    return { name: String.fromCharCode(65 + i), folder, run, records: results.readTrials(older) }
   })
 }
 
-/** By which the runs of a verb are shown. @param {Record<string, AnyVerb>} verbs @param {string} name @returns {Experiment | undefined} */
+/** By which the runs of a verb are shown. @param {Record<string, AnyVerb>} verbs @param {string} name @returns {Experiment | Measurement | undefined} */
 function experimentOf(verbs, name) {
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
-  return verb && ('design' in verb ? verb : verb.experiment)
+  return verb && ('run' in verb ? verb.experiment : verb)
 }
 
 /** @param {Source} source @param {Record<string, any>} given @param {Record<string, AnyVerb>} verbs */
@@ -110,7 +115,10 @@ async function again({ folder, run, records }, { out, json }, verbs) {
   const results = out === undefined ? new Results(folder) : outside(out, [folder])
   const experiment = experimentOf(verbs, run.verb)
   if (experiment) {
-    const blocks = framed(experiment, experiment.analyse(run.plan, records, run), run, records)
+    const blocks =
+      'measure' in experiment
+        ? framed(experiment, experiment.analyse(run.plan, run.rows), run, null)
+        : framed(experiment, experiment.analyse(run.plan, records, run), run, records)
     await writeReport(results, titleOf(run), blocks)
     return ended({ runs: [run] }, blocks.slice(0, 1), results.folder, json)
   }

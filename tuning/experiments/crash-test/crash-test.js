@@ -1,0 +1,66 @@
+import { wholeNumber } from '../../../load/command/flags.js'
+import { answer, table } from '../../../load/report/blocks.js'
+import { count } from '../../../load/report/format.js'
+import { BLOWS, runRounds } from './rounds.js'
+
+/**
+ * @import { Measurement } from '../../../load/run/measurement.js'
+ * @import { Round } from './rounds.js'
+ */
+
+const NAMES = Object.keys(BLOWS)
+const WRONG = /** @type {const} */ (['lost', 'doubled', 'invented'])
+
+/** Is anything acknowledged ever lost, whichever process dies? @type {Measurement} */
+export const crashTest = {
+  name: 'crash-test',
+  about: 'is anything acknowledged ever lost?',
+  flags: {
+    rounds: { value: 'N', about: 'number of times each process is killed (default 50)', ...wholeNumber(1, 10_000) },
+  },
+  examples: `  npm run crash-test                       about 10 minutes
+  INSERT_MODE=prepared npm run crash-test -- --rounds 5`,
+  plan: ({ rounds = 50 }) => ({ rounds }),
+  async *measure({ rounds }, { signal, progress, environment }) {
+    let done = 0
+    for await (const round of runRounds({ rounds, env: environment.forApi, signal })) {
+      const wrong = WRONG.map((kind) => `${round[kind].length} ${kind}`).join(', ')
+      progress.note(
+        `${++done} of ${rounds * NAMES.length}: ${round.blow}: ${round.acknowledged} acknowledged, ${wrong}`,
+      )
+      yield round
+    }
+  },
+  analyse(_, /** @type {Round[]} */ rows) {
+    const totals = totalsOf(rows)
+    const isWrong = WRONG.some((kind) => totals[kind] > 0)
+    const problem = isWrong
+      ? `expected nothing lost, doubled or invented, got ${WRONG.map((kind) => `${totals[kind]} ${kind}`).join(', ')}`
+      : null
+    const blows = NAMES.map((blow) => ({ blow, ...totalsOf(rows.filter((row) => row.blow === blow)) }))
+    return { problem, totals, blows }
+  },
+  report: ({ totals, blows }) => [
+    answer(
+      `Of ${count(totals.acknowledged)} acknowledged rows in ${totals.times} crashes, ${count(totals.lost)} were lost and ${count(totals.doubled)} doubled; ${count(totals.invented)} were invented.`,
+    ),
+    table(
+      ['blow', 'times', 'acknowledged', 'unknown', ...WRONG],
+      blows.map((/** @type {any} */ { blow, ...counts }) => [blow, ...Object.values(counts).map(count)]),
+      { name: 'blows' },
+    ),
+  ],
+}
+
+/** @param {Round[]} rounds */
+function totalsOf(rounds) {
+  const sum = (/** @type {(round: Round) => number} */ of) => rounds.reduce((total, round) => total + of(round), 0)
+  return {
+    times: rounds.length,
+    acknowledged: sum(({ acknowledged }) => acknowledged),
+    unknown: sum(({ unknown }) => unknown),
+    lost: sum(({ lost }) => lost.length),
+    doubled: sum(({ doubled }) => doubled.length),
+    invented: sum(({ invented }) => invented.length),
+  }
+}
