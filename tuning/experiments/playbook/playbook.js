@@ -1,5 +1,5 @@
 import { numberFlag, seedFlag } from '../../../load/command/flags.js'
-import { cellName } from '../../../load/report/format.js'
+import { isSameCell } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { NO_NOISE, observationsOf, ratioOf, verdictOf } from '../../stats/effects.js'
@@ -103,7 +103,7 @@ export function resultOf({ experiment, measure, expect, least_ratio, ...claim },
   const observations = observationsOf(trials, MEASURES[measure].value)
   const effect = ratioOf(observations, other, reference, NO_NOISE)
   const medianOf = (/** @type {Cell} */ cell) => {
-    return median(observations.filter((one) => cellName(one.cell) === cellName(cell)).map(({ value }) => value))
+    return median(observations.filter((one) => isSameCell(one.cell, cell)).map(({ value }) => value))
   }
   return {
     ...claim,
@@ -128,7 +128,7 @@ function difference(cell, other) {
  * @param {TrialRecord[]} records
  */
 function poolOf(experiment, cell, records) {
-  const own = trialsAt(records, { experiment }).filter((record) => cellName(record.cell) === cellName(cell))
+  const own = trialsAt(records, { experiment }).filter((record) => isSameCell(record.cell, cell))
   if (own.length === 0) return []
   const held_ms = median(own.map(({ probes }) => probes.api.statement_mean_ms ?? Number.NaN))
   const goodput_rps = median(own.map(({ traffic }) => traffic.goodput_rps))

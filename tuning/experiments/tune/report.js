@@ -20,7 +20,10 @@ const STRONGEST = 5
 /** A factor of this, for the better or the worse, has the deepest color. */
 const DEEPEST_RATIO = 2
 
-export const ENV_FILE = 'recommended.env'
+/** 1, 2 and 3 */
+const WORDS = new Intl.ListFormat('en-GB')
+
+const ENV_FILE = 'recommended.env'
 
 /** @param {TuneFindings} findings @returns {Block[]} */
 export function matrixReport(findings) {
@@ -158,9 +161,13 @@ export function effectSentence({ name, levels }, found, better) {
   const few = found.filter((effect) => !Number.isFinite(effect.high))
   const others = found.filter((effect) => !effect.tied)
   const parts = [
-    ...(tied.length > 0 ? [`${words([levels[0], ...tied.map(({ level }) => level)])} are tied`] : []),
+    ...(tied.length > 0
+      ? [`${WORDS.format([levels[0], ...tied.map(({ level }) => level)].map(String))} are tied`]
+      : []),
     ...others.map((effect) => `${effect.level} is ${ratioText(effect)} of ${levels[0]} (${verdictOf(effect, better)})`),
-    ...(few.length > 0 ? [`too few pairs to say anything about ${words(few.map(({ level }) => level))}`] : []),
+    ...(few.length > 0
+      ? [`too few pairs to say anything about ${WORDS.format(few.map(({ level }) => String(level)))}`]
+      : []),
   ]
   return `${name}: ${parts.join('; ') || 'nothing was measured'}`
 }
@@ -225,7 +232,7 @@ function effectsPicture({ name, title, better, effects }) {
 
 /** @param {TuneFindings} findings */
 function methodLines({ anchor, blocks, capacity_rps, searched }) {
-  const shares = words(Object.values(OFFERED).map((share) => `${share}x`))
+  const shares = WORDS.format(Object.values(OFFERED).map((share) => `${share}x`))
   const basis = searched
     ? `the anchor's capacity (${capacityText(searched)})`
     : `${count(Number(capacity_rps))}/s, as it was asked for`
@@ -236,11 +243,6 @@ function methodLines({ anchor, blocks, capacity_rps, searched }) {
     `No cell can get more through than is offered: a goodput of ${OFFERED.above}x the anchor's capacity is a lower bound. The capacity of the finalists is searched for.`,
     'Invalid trials are repeated once, and never counted.',
   ]
-}
-
-/** "1, 2 and 3" @param {(string | number)[]} all */
-function words(all) {
-  return all.length > 1 ? `${all.slice(0, -1).join(', ')} and ${all.at(-1)}` : String(all[0])
 }
 
 /** The recommended settings as a file, for the results folder. @param {TuneFindings} findings @param {Run} run */

@@ -40,7 +40,7 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 const MATRIX = {
   plan: matrixPlan,
   size: (/** @type {TunePlan} */ plan) => {
-    return `${plan.cells.length} cells in ${plan.blocks} blocks: ${minutes(durationOf(plan) + ANCHOR_S)}`
+    return `${plan.cells.length} cells in ${plan.blocks} blocks: about ${Math.ceil((durationOf(plan) + ANCHOR_S) / 60)} min`
   },
   design: designMatrix,
   analyse: analyseMatrix,
@@ -52,7 +52,7 @@ const MATRIX = {
 const ROWS = {
   plan: articlePlan,
   size: (/** @type {ArticlePlan} */ plan) => {
-    return `8 rows by two generators in ${plan.blocks} blocks: ${minutes(articleDuration(plan))}`
+    return `8 rows by two generators in ${plan.blocks} blocks: about ${Math.ceil(articleDuration(plan) / 60)} min`
   },
   design: designArticle,
   analyse: analyseArticle,
@@ -155,12 +155,6 @@ function distinct(knobs) {
   const twice = knobs.find(({ name }, i) => knobs.findIndex((other) => other.name === name) !== i)
   if (twice) throw new UsageError(`--knob: expected each knob once, got ${twice.name} twice`)
   return knobs
-}
-
-/** @param {number} seconds */
-function minutes(seconds) {
-  const number = Math.max(1, Math.round(seconds / 60))
-  return `about ${number} ${number === 1 ? 'minute' : 'minutes'}`
 }
 
 /** `block/0/3/above`, `row/0/3/1:paced`, `anchor/search` or `peak` @param {string} experiment @returns {At} */
