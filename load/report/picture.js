@@ -7,7 +7,6 @@ import { count, NONE } from './format.js'
  * @property {string} name of its file: capacity -> capacity.svg
  * @property {string} title
  * @property {string} about what is to be seen, in a sentence
- * @property {string} [under] the heading of report.md below which it stands; without one, it stands before the first table
  * @property {Xy | Dots | Heat} form
  * @property {Table} [table] its figures, where they are more than anybody would read point by point
  *

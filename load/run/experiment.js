@@ -37,7 +37,6 @@
  * @property {(plan: any, records: TrialRecord[], run: any) => Findings} analyse called once, when no trial is left: plain data
  * @property {(findings: any) => Block[]} report the answer first, then what supports it
  * @property {(findings: any, run: Run) => Record<string, string>} [files] further files of the results folder, by name
- * @property {any} [old] the report of a verb that writes markdown
  * @property {Older} [older] how records of older versions are read
  *
  * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why there is no
@@ -78,8 +77,7 @@
  * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
  * @typedef {object} Step the next trial
- * @property {At} [at]
- * @property {string} [experiment] the verb's name, unless told otherwise
+ * @property {At} at
  * @property {any} cell null where there is one target only
  * @property {number} left_s expected time of this trial and those that will follow
  * @property {string} [about] what it is for, for somebody who watches

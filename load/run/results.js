@@ -138,11 +138,6 @@ export class Results {
     fs.appendFileSync(this.file('trials.ndjson'), `${JSON.stringify(record)}\n`, { flush: true })
   }
 
-  /** @param {string} markdown */
-  writeReport(markdown) {
-    this.writeText('report.md', markdown)
-  }
-
   /**
    * In one step: no reader ever finds half a file, and where somebody has put a link, the link is replaced and not what it
    * leads to.

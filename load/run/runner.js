@@ -4,9 +4,7 @@ import { NotApplied, ServiceEnded } from '../command/errors.js'
 import { UsageError } from '../command/flags.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
 import { cellName } from '../report/format.js'
-import { writePages } from '../report/old/write.js'
 import { writeReport } from '../report/write.js'
-
 import { openApi, openUrl } from '../targets/index.js'
 import { relaxed } from '../verdict/relax.js'
 import { spoilers } from '../verdict/spoilers.js'
@@ -43,7 +41,6 @@ const LAB = {
   ) => open(cell, place, plan),
   runTrial,
   writeReport,
-  writePages,
   now: () => new Date(),
   pause: (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) =>
     pause(ms, /** @type {void} */ (undefined), { signal }),
@@ -54,7 +51,7 @@ const LAB = {
  *
  * @param {Begun & { experiment: Experiment }} begun
  * @param {Io} io
- * @returns {Promise<{ run: Run, records: TrialRecord[], blocks?: Block[] }>} also when it was interrupted (run.interrupted) or broke
+ * @returns {Promise<{ run: Run, records: TrialRecord[], blocks: Block[] }>} also when it was interrupted (run.interrupted) or broke
  *   off (run.problem); what was measured is in the folder either way
  *
  * @typedef {object} Begun
@@ -91,7 +88,6 @@ export async function runExperiment({ experiment, run, plan, results, databaseUr
   results.writeRun(state)
   const files = experiment.files?.(findings, state) ?? {}
   for (const [name, text] of Object.entries(files)) results.writeText(name, text)
-  if (experiment.old) return writeOld(experiment.old, { results, state, records, lab, note: io.progress.note })
   const blocks = framed(experiment, findings, state, records)
   // What was measured is not lost to a picture that cannot be drawn.
   await lab.writeReport(results, titleOf(state), blocks).catch((error) => {
@@ -101,15 +97,6 @@ export async function runExperiment({ experiment, run, plan, results, databaseUr
 }
 
 const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, limit: null, problem: null }
-
-/** @param {any} old @param {any} state */
-async function writeOld(old, { results, state, records, lab, note }) {
-  results.writeText('report.md', old.markdown(state, records))
-  await lab.writePages(results, old, state, records).catch((/** @type {Error} */ error) => {
-    note(`report.html could not be written: ${error.message}`)
-  })
-  return { run: state, records }
-}
 
 /**
  * @param {Begun & { experiment: Experiment, state: any, records: TrialRecord[] }} begun state: run.json, kept up to date
@@ -158,7 +145,7 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
         database: target.countsRows ? bench.database : null,
         slo: plan.slo,
         runId: state.run_id,
-        experiment: step.experiment ?? experiment.name,
+        experiment: experiment.name,
         at: step.at,
         cell: step.cell,
       }

@@ -3,7 +3,6 @@ import { removeLeftovers } from '../../sql/scratch.js'
 import { readEnvironment, withDatabase } from '../command/environment.js'
 import { RemoteError, ServiceEnded } from '../command/errors.js'
 import { helpText, UsageError } from '../command/flags.js'
-import { terminalText } from '../report/old/terminal.js'
 import { terminalOf } from '../report/terminal.js'
 import { MEASUREMENT_FLAGS, runMeasurement } from './measurement.js'
 import { openRun, RUN_FLAGS } from './open-run.js'
@@ -11,7 +10,6 @@ import { createProgress } from './progress.js'
 import { runExperiment } from './runner.js'
 
 /**
- * @import { Report } from '../report/old/write.js'
  * @import { Block } from '../report/blocks.js'
  * @import { Flag } from '../command/flags.js'
  * @import { Experiment } from './experiment.js'
@@ -27,14 +25,13 @@ import { runExperiment } from './runner.js'
  * @property {string} about one line
  * @property {string} help
  * @property {(argv: string[], io: Io) => Promise<Ended>} run
- * @property {Report} [report] how its results are shown; none: it keeps none
- * @property {Experiment} [experiment] by which its results are shown
+ * @property {Experiment} [experiment] by which the results that it keeps are shown
  *
  * @typedef {object} Ended
  * @property {any} run run.json
  * @property {TrialRecord[]} records
  * @property {string} [text] for the terminal
- * @property {Block[]} [blocks] the same of an experiment
+ * @property {Block[]} [blocks] the same, where it is a report
  * @property {string | null} folder null: nothing was kept
  * @property {boolean} json
  * @property {boolean} [isResumable] whether an interrupted run can be continued (default true)
@@ -143,12 +140,11 @@ async function runTrials(experiment, flags, argv, io) {
 
 /** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
 function print({ run, records, text, blocks, folder, json, isResumable = true }, { stdout, stderr }) {
+  const shown = blocks ? terminalOf(blocks) : text
   if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
-  else if (folder === null) stdout.write(`\n${blocks ? terminalOf(blocks) : text}\n`)
+  else if (folder === null) stdout.write(`\n${shown}\n`)
   else if (records.length > 0 || !run.interrupted || !isResumable)
-    stdout.write(
-      `\n${blocks ? terminalOf(blocks) : terminalText(String(text))}\n\n${folder}/report.md\n${folder}/report.html\n`,
-    )
+    stdout.write(`\n${shown}\n\n${folder}/report.md\n${folder}/report.html\n`)
   if (run.interrupted) {
     const rest = isResumable
       ? `go on with: npm run ${run.verb} -- --resume ${folder}`

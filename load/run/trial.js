@@ -29,7 +29,7 @@ import { limitOf } from '../verdict/limit.js'
  * @param {Slo} setup.slo
  * @param {string} setup.runId
  * @param {string} setup.experiment the verb
- * @param {At} [setup.at] the trial's place in its design
+ * @param {At} setup.at the trial's place in its design
  * @param {any} setup.cell
  * @param {TrialPlan} plan
  * @param {AbortSignal} signal
@@ -47,7 +47,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   let probes
   let calm = /** @type {Calm} */ (async () => {})
   try {
-    if (target.disturb) calm = await target.disturb(generator, at ?? experiment, plan.trial, signal)
+    if (target.disturb) calm = await target.disturb(generator, at, plan.trial, signal)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     await orDied(target, generator.ready(plan.duration_s))
@@ -78,7 +78,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       trial: plan.trial,
       started_at,
       experiment,
-      at: /** @type {any} */ (at),
+      at,
       cell,
       settings: target.settings,
       target: { kind: target.kind, url: target.shownUrl ?? target.url, pid: target.pid, cores: target.cores },

@@ -43,7 +43,6 @@ export async function runHere(argv, { verbs = { sweep, doctor }, env = {}, lab =
       spoilers: async () => [],
       writeReport: async (folder, title, blocks) =>
         folder.writeText('report.md', `# ${title}\n\n${markdownOf(blocks)}\n`),
-      writePages: async () => {},
       ...lab,
     },
     ...given,

@@ -1,4 +1,3 @@
-import { markdownTable } from 'markdown-table'
 import { decimal, NONE } from '../../load/report/format.js'
 import { median } from './ranks.js'
 
@@ -6,14 +5,7 @@ import { median } from './ranks.js'
 export function spread(values, digits) {
   const known = values.filter((value) => Number.isFinite(value))
   if (known.length === 0) return NONE
-  const text = (/** @type {number} */ value) => {
-    return decimal(value, digits)
-  }
+  const text = (/** @type {number} */ value) => decimal(value, digits)
   const [least, most] = [Math.min(...known), Math.max(...known)]
   return known.length === 1 ? text(least) : `${text(median(known))} [${text(least)}–${text(most)}]`
-}
-
-/** Names to the left, figures to the right. @param {string[]} head @param {string[][]} rows */
-export function table(head, rows) {
-  return markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] })
 }

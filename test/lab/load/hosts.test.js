@@ -62,7 +62,7 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   const ready = (/** @type {string[]} */ names, driver = 'vegeta', file = config) =>
     prepareHosts({ driver, hosts: names, config: file, signal, note: () => {} })
   const trial = (/** @type {any} */ places, slo_ms = 2000, /** @type {any} */ load = {}, abort = signal) => {
-    const setup = { target: openUrl(server.url), database: null, runId: 'test', experiment: 'test', cell: null }
+    const setup = { target: openUrl(server.url), database: null, runId: 'test', experiment: 'test', at: {}, cell: null }
     const plan = { ...LOAD, load_hosts: places, ssh_config: config, ...load }
     return runTrial({ ...setup, slo: { p99_ms: slo_ms, success_ratio: 1 } }, plan, abort, () => {})
   }

@@ -93,11 +93,6 @@ export function createLab(serve, options = {}) {
       const pictures = blocks.flatMap((block) => (block.kind === 'picture' ? block.picture.name : []))
       log.pictures = pictures.filter((name) => name !== 'seconds')
     },
-    writePages: async (results, report, run, records) => {
-      results.writeReport(report.markdown(run, records))
-      log.sentence = report.sentence(run, records)
-      log.pictures = report.pictures(run, records).map(({ name }) => name)
-    },
 
     openTarget: async (_open, cell) => {
       log.opened.push(cell)

@@ -31,7 +31,7 @@ import { limitOf } from '../../../load/verdict/limit.js'
  * @property {any} [target] findings of a probe of the target's own
  *
  * @typedef {import('../../../load/run/trial.js').TrialRecord} TrialRecord
- * @typedef {Pick<import('../../../load/run/experiment.js').Step, 'experiment' | 'at' | 'cell' | 'load'>} Step
+ * @typedef {Pick<import('../../../load/run/experiment.js').Step, 'at' | 'cell' | 'load'> & { experiment?: string }} Step
  *
  * @typedef {object} About what a step does not say about its trial
  * @property {string} run_id

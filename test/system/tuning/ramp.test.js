@@ -50,7 +50,7 @@ t.test('a disturbance that fails to end leaves no generator', async (t) => {
   }
   const mix = { name: 'create-user', method: 'POST', headers: [], body_base64: null, seed: 7 }
   const trial = /** @type {any} */ ({ ...plan, mix, timeout_s: 5 })
-  const running = runTrial({ ...setup, cell: null }, trial, new AbortController().signal, () => {})
+  const running = runTrial({ ...setup, at: {}, cell: null }, trial, new AbortController().signal, () => {})
   await t.rejects(running, { message: 'it does not end' })
   t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })

@@ -1,7 +1,6 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { ratesText } from '../../../load/report/format.js'
-import { markdownOf, sectionsOf } from '../../../load/report/old/sections.js'
 import { kneeOf } from '../../../load/verbs/sweep/pictures.js'
 import { capacityRatio } from '../../../tuning/pages/report/figures.js'
 import { shift } from '../../../tuning/stats/ranks.js'
@@ -187,19 +186,6 @@ t.test('the knee is the last rate at which what is offered gets through', async 
   t.equal(kneeOf([at(200, 199), at(200, 100), at(200, 198), at(300, 200)]), 200, 'by the typical trial of a rate')
   t.equal(kneeOf([at(100, 100), at(200, 200)]), null, 'none was met')
   t.equal(kneeOf([at(100, 50), at(200, 60)]), null, 'or all were beyond it')
-})
-
-t.test('a report keeps its words, and has its pictures where they belong', async (t) => {
-  const picture = (/** @type {string} */ name, /** @type {string} */ under) =>
-    /** @type {any} */ ({ name, title: `T ${name}`, about: 'as [x] is', under })
-  const markdown =
-    '# Title\n\nAnswer.\n\n**A table**:\n\n| a |\n| - |\n| 1 |\n\n## Cells\n\nWords.\n\n## Where\n\n- here\n'
-  const report = sectionsOf(markdown, [picture('one', ''), picture('two', 'Cells'), picture('three', '')])
-  t.equal(
-    markdownOf(report),
-    '# Title\n\nAnswer.\n\n![T one: as  x  is](one.svg)\n\n![T three: as  x  is](three.svg)\n\n**A table**:\n\n| a |\n| - |\n| 1 |\n\n## Cells\n\n![T two: as  x  is](two.svg)\n\nWords.\n\n## Where\n\n- here\n',
-  )
-  t.equal(markdownOf(sectionsOf(markdown, [])), markdown)
 })
 
 /** @param {string} markdown */

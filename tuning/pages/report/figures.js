@@ -23,9 +23,6 @@ export const MEASURES = {
 
 const NEAR = 'near its capacity'
 
-/** Searches try rates of their own in each run. */
-const SEARCHES = /^(anchor|final|limit|relax)/
-
 /** Fields of a place that tell its repetitions apart. */
 const REPETITION = ['block', 'position']
 
@@ -112,17 +109,16 @@ function groupsOf(verb, records) {
   /** @type {Map<string, TrialRecord[]>} */
   const groups = new Map()
   for (const record of records) {
-    const place = placeOf(record)
-    if (!isValid(record) || (verb !== 'sweep' && SEARCHES.test(place))) continue
-    const key = groupOf(verb === 'sweep' ? '' : place, record)
+    // The rates of a search differ in each run.
+    if (!isValid(record) || record.at.of !== undefined) continue
+    const key = groupOf(verb === 'sweep' ? '' : placeOf(record), record)
     groups.set(key, [...(groups.get(key) ?? []), record])
   }
   return groups
 }
 
 /** A trial's place in its design, without its repetition. @param {TrialRecord} record */
-function placeOf({ at, experiment }) {
-  if (!at) return experiment.replace(/\/\d+(?=\/|$)/g, '')
+function placeOf({ at }) {
   const names = Object.keys(at).filter((name) => !REPETITION.includes(name))
   return names.map((name) => at[name]).join('/')
 }

@@ -1,8 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { helpText, parseOperands, UsageError } from '../../../load/command/flags.js'
-import { answer } from '../../../load/report/blocks.js'
-import { writePages } from '../../../load/report/old/write.js'
 import { writeReport } from '../../../load/report/write.js'
 import { refuseForeign } from '../../../load/run/folder.js'
 import { framed } from '../../../load/run/frame.js'
@@ -15,7 +13,6 @@ import { besideBlocks } from './tables.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Report } from '../../../load/report/old/write.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Measurement } from '../../../load/run/measurement.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
@@ -60,7 +57,7 @@ export function reportOn(verbs) {
       const { given, operands } = parseOperands(FLAGS, argv)
       if (given.class !== undefined) return ofClass(given, operands)
       const sources = sourcesOf(operands, verbs)
-      if (sources.length === 1) return again(sources[0], given, verbs)
+      if (sources.length === 1) return again(sources[0], given)
       const verb = sources[0].run.verb
       const other = sources.find(({ run }) => run.verb !== verb)
       if (other) throw new UsageError(`report: expected runs of one verb, got a ${verb} and a ${other.run.verb}`)
@@ -76,6 +73,7 @@ export function reportOn(verbs) {
 /**
  * @typedef {object} Source a run that was read
  * @property {string} name A, B, …
+ * @property {Experiment | Measurement} experiment by which it is shown
  * @property {string} folder
  * @property {any} run
  * @property {TrialRecord[]} records
@@ -90,15 +88,15 @@ function sourcesOf(folders, verbs) {
     const results = Results.read(folder)
     const { verb } = results.readRun()
     const experiment = experimentOf(verbs, verb)
-    if (!experiment && !(/** @type {any} */ (verbs[verb])?.report)) {
+    if (!experiment) {
       throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${verb}`)
     }
-    if (experiment && 'measure' in experiment && folders.length > 1) {
+    if ('measure' in experiment && folders.length > 1) {
       throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
     }
-    const older = experiment && 'older' in experiment ? experiment.older : undefined
+    const older = 'older' in experiment ? experiment.older : undefined
     const run = { warnings: [], ...results.readRun(older) }
-    return { name: String.fromCharCode(65 + i), folder, run, records: results.readTrials(older) }
+    return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials(older) }
   })
 }
 
@@ -108,23 +106,17 @@ function experimentOf(verbs, name) {
   return verb && ('run' in verb ? verb.experiment : verb)
 }
 
-/** @param {Source} source @param {Record<string, any>} given @param {Record<string, AnyVerb>} verbs */
-async function again({ folder, run, records }, { out, json }, verbs) {
+/** @param {Source} source @param {Record<string, any>} given */
+async function again({ experiment, folder, run, records }, { out, json }) {
   if (!run.machine)
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
   const results = out === undefined ? new Results(folder) : outside(out, [folder])
-  const experiment = experimentOf(verbs, run.verb)
-  if (experiment) {
-    const blocks =
-      'measure' in experiment
-        ? framed(experiment, experiment.analyse(run.plan, run.rows), run, null)
-        : framed(experiment, experiment.analyse(run.plan, records, run), run, records)
-    await writeReport(results, titleOf(run), blocks)
-    return ended({ runs: [run] }, blocks.slice(0, 1), results.folder, json)
-  }
-  const report = /** @type {Report} */ (/** @type {any} */ (verbs[run.verb]).report)
-  await writePages(results, report, run, records)
-  return ended({ runs: [run] }, [answer(report.sentence(run, records))], results.folder, json)
+  const blocks =
+    'measure' in experiment
+      ? framed(experiment, experiment.analyse(run.plan, run.rows), run, null)
+      : framed(experiment, experiment.analyse(run.plan, records, run), run, records)
+  await writeReport(results, titleOf(run), blocks)
+  return ended({ runs: [run] }, blocks.slice(0, 1), results.folder, json)
 }
 
 /** @param {Source[]} sources @param {string | null} difference of machines @param {Record<string, any>} given */

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { terminalText } from '../../../../load/report/old/terminal.js'
 import { createProgress } from '../../../../load/run/progress.js'
 import { screenOf } from '../../../../load/run/screen.js'
 
@@ -63,25 +62,4 @@ t.test('the view is no wider than the terminal, and its bar is full at the end',
   t.match(lines[0], /^█{24} trial 1 of about 1, 0 s left/)
   t.match(lines[2], /x…$/)
   t.match(screenOf({ ...shown, done_s: 0, passed_s: 0, left_s: 125 }, 60)[0], /^░{24} .* 2 min 5 s left/)
-})
-
-t.test('a text fits the terminal, and nothing of it is lost', async (t) => {
-  const words = (/** @type {string} */ text) => text.split(/[\s|]+/).filter((word) => !/^:?-*:?$/.test(word))
-  const wide = `| name | ${Array.from({ length: 14 }, (_, i) => `column ${i}`).join(' | ')} |
-| :--- | ${Array(14).fill('---:').join(' | ')} |
-| first | ${Array.from({ length: 14 }, (_, i) => `${1000 + i} ms`).join(' | ')} |`
-  const prose = `| stage | why |\n| :-- | :-- |\n| one | ${'some words '.repeat(30).trim()} |`
-  const list = `- ${'a long sentence '.repeat(20).trim()}\n\n  - ${'deeper '.repeat(30).trim()}`
-  const text = [wide, prose, list].join('\n\n')
-  for (const columns of [60, 100]) {
-    const shown = terminalText(text, columns)
-    for (const line of shown.split('\n')) t.ok(line.length <= columns, line)
-    t.strictSame([...new Set(words(shown))].sort(), [...new Set(words(text))].sort())
-    t.match(shown, /\n {2}a? ?(long|sentence)/, 'below its own dash')
-    t.notMatch(shown, /\d +\|\n\|[ |]+ms/, 'a number keeps its unit')
-  }
-  const file = `/tmp/${'folder/'.repeat(12)}api.log`
-  t.match(terminalText(`- its own words are in ${file}; look there`, 60), file, 'a path stays in one piece')
-  t.match(terminalText(wide, 60), /\n\n\| name +\|.*\n\| :-+ \|.*\n\| first/, 'the first column stands in each part')
-  t.equal(terminalText('| a |\n| - |\n| b |', 60), '| a |\n| - |\n| b |', 'what fits stays as it is')
 })

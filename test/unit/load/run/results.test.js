@@ -101,7 +101,7 @@ t.test('what a link in a results folder leads to is not written to', async (t) =
       message: /^--resume: expected a run's own files in .*, got the symbolic link trials.ndjson$/,
     },
   )
-  new Results(path.join(folder, 'other')).writeReport('ours')
+  new Results(path.join(folder, 'other')).writeText('report.md', 'ours')
   t.equal(fs.readFileSync(path.join(folder, 'mine'), 'utf8'), 'mine')
   t.equal(fs.readFileSync(path.join(folder, 'other', 'report.md'), 'utf8'), 'ours')
 })
