@@ -26,8 +26,7 @@
  *   settings: plain data, kept in run.json
  * @property {(plan: any) => void} [check] throws UsageError where this plan cannot be run here
  * @property {(plan: any) => string} [size] how much work it is, in a line
- * @property {(plan: any, begun: { results: Results, run: any, runId: string }, io: Io) => Promise<object | void>} [prepare] before the first trial; run.json keeps what it
- *   returns, and `analyse` finds it in `run`
+ * @property {Prepare} [prepare] before the first trial; run.json keeps what it returns, and `analyse` finds it in `run`
  * @property {(plan: any, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
  *   done; a run that was cut off goes on by calling it again
  * @property {(cell: Cell | null, place: Place, plan: any) => Promise<Target>} [open] the target of a cell, which stays open while
@@ -48,6 +47,7 @@
  * @property {(cell: string) => Cell | null} [cell] by default, settings as `cellOf` reads them
  * @property {(plan: any) => any} [plan]
  *
+ * @typedef {(plan: any, begun: { results: Results, run: any, runId: string }, io: Io) => Promise<object | void>} Prepare
  * @typedef {Record<string, any>} At a trial's place in its design: phase, block, rung, side, …
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ cell: any, because: string }} NotAppliedCell

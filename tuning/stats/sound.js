@@ -1,3 +1,4 @@
+import { isValid } from '../../load/capacity/ladder.js'
 import { generatorCpu } from '../../load/verdict/detectors/generator.js'
 import { median } from './ranks.js'
 
@@ -16,6 +17,11 @@ const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 export function isLate({ probes }) {
   const { lateness_ms } = probes.generator
   return Boolean(lateness_ms) && (lateness_ms.p50 > MAX_LATENESS_MS.p50 || lateness_ms.p95 > MAX_LATENESS_MS.p95)
+}
+
+/** Whether a trial need not be repeated. @param {Pick<TrialRecord, 'probes' | 'outcome'>} record */
+export function isTimely(record) {
+  return isValid(record) && !isLate(record)
 }
 
 /**

@@ -53,7 +53,7 @@ export function madeUp(strategies, blocks = 6) {
       const probes = { generator: {}, target, api: { cpu_us_per_request: p50 * noise } }
       return ['strategies', 'crowded', 'failing', 'overhead'].map((part) => {
         return /** @type {any} */ ({
-          at: { phase: part, block, position: 0 },
+          at: { phase: 'block', part, block, position: 0 },
           cell: { part, strategy },
           traffic,
           probes,

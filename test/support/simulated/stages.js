@@ -1,14 +1,13 @@
 import { normal } from '../../../load/system/random.js'
 import {
   BY_TURNS,
+  orderOf,
   PLANTED,
   REQUESTS_PER_TURN,
   STAGE_NAMES,
   turnsOf,
   variantsOf,
-  WHOLE,
 } from '../../../tuning/experiments/ablate/stages.js'
-import { visitsOf } from '../../../tuning/stats/design.js'
 import { randomOf } from './service.js'
 
 /**
@@ -40,7 +39,7 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
   const cells = turnsOf(plan).map(({ name }) => name)
   const costs_us = new Map(variantsOf(plan).map(({ name, without }) => [name, costOf(without)]))
   const cost_us = (/** @type {string} */ name) => Number(costs_us.get(name))
-  const turns = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: 0 }).length
+  const turns = orderOf(turnsOf(plan), 0).length
 
   return (step, { trial }) => {
     const random = randomOf(seed, trial)
@@ -53,11 +52,11 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
     // The round that is on when the trial begins does not count; a tenth of a turn's requests come before it.
     const length = Math.floor((step.load.duration_s * plan.rate_rps) / (turns * REQUESTS_PER_TURN * 1.1)) - 1
     const rounds = Array.from({ length: Math.max(0, length) }, (_, round) => {
-      const order = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + round })
+      const order = orderOf(turnsOf(plan), seed + round)
       const spell = drawn(drift)
-      return order.map(({ cell }) => {
-        const us = cost_us(cell) * spell * drawn(noise)
-        return [cells.indexOf(cell), us, 2 * us]
+      return order.map((cell) => {
+        const us = cost_us(cells[cell]) * spell * drawn(noise)
+        return [cell, us, 2 * us]
       })
     })
     return { ...seenOf(step, SUM_US), target: { cells, rounds } }

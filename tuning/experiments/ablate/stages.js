@@ -1,3 +1,5 @@
+import { visitsOf } from '../../stats/design.js'
+
 /**
  * The stages of `POST /user`, in the order in which the budget takes them away: the commit before the statement that it
  * belongs to, and what is taken away last is what remains of the answer.
@@ -61,4 +63,16 @@ export function turnsOf(plan) {
   return variantsOf(plan).flatMap((variant) => {
     return variant.name === nameOf([PLANTED]) ? Array(PLANTED_VISITS).fill(variant) : variant
   })
+}
+
+/**
+ * The order of a round by turns, the whole at its start, in its middle and at its end.
+ *
+ * @param {Variant[]} variants the whole first
+ * @param {number} seed
+ * @returns {number[]} places in the list
+ */
+export function orderOf(variants, seed) {
+  const cells = variants.map((_, i) => i)
+  return visitsOf({ cells, anchor: 0, blocks: 1, seed }).map(({ cell }) => cell)
 }

@@ -1,7 +1,8 @@
+import { isSettled } from '../../../load/capacity/ladder.js'
 import { isSameCell } from '../../../load/report/format.js'
-import { oncePerPlan, visitsOf } from '../../stats/design.js'
-import { isLate, isSound } from '../../stats/sound.js'
-import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
+import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
+import { isSound, isTimely } from '../../stats/sound.js'
+import { BY_TURNS, orderOf, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
 
 /**
  * @import { At, NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
@@ -21,7 +22,6 @@ export const CONSUMERS = {
 }
 
 export const CONNECTIONS = 32
-const MAX_INVALID = 2
 const WARMUP_S = 0.1
 
 /** A trial's processes begin and end, and its rows are counted. */
@@ -62,10 +62,10 @@ const BEFORE_TURN_RATIO = 0.1
  * @returns {Step | null}
  */
 export function nextStep(plan, records, notApplied = []) {
-  const done = doneIn(records)
+  const done = groupBy(records, ({ at }) => keyOf(at))
   const trials = trialsOf(plan)
   const isOut = (/** @type {Step['cell']} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
-  const next = trials.findIndex(({ key, cell }) => !done.has(key) && !isOut(cell))
+  const next = trials.findIndex(({ key, cell }) => !isOut(cell) && !isSettled(done.get(key) ?? [], isTimely))
   if (next === -1) return null
   const { key, ...step } = trials[next]
   return { ...step, left_s: sumOf(trials.slice(next)) }
@@ -109,12 +109,8 @@ export function olderPlace(experiment) {
 const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
   const [first] = plan.consumers
   const closed = closedLoopsOf(plan)
-  const blocks = visitsOf({
-    cells: variantsOf({ ...plan, slow_us: {} }).map(({ name }) => name),
-    anchor: WHOLE,
-    blocks: plan.blocks,
-    seed: plan.mix.seed,
-  })
+  const variants = variantsOf({ ...plan, slow_us: {} })
+  const blocks = visitsOf({ cells: variants, anchor: variants[0], blocks: plan.blocks, seed: plan.mix.seed })
   const trials = [
     trial(plan, { phase: 'first', before: 'turns', consumer: first }, BY_TURNS, { warmup_s: FIRST_WARMUP_S }),
     ...turnTrialsOf(plan).map((duration_s, position) => {
@@ -124,7 +120,7 @@ const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
       return trial(plan, { phase: 'first', before: 'blocks', consumer }, WHOLE, { warmup_s: OTHER_WARMUP_S })
     }),
     ...blocks.flatMap(({ block, position, cell }) => {
-      return closed.map((consumer) => trial(plan, { phase: 'blocks', consumer, block, position }, cell))
+      return closed.map((consumer) => trial(plan, { phase: 'blocks', consumer, block, position }, cell.name))
     }),
   ]
   return trials.map((one) => ({ ...one, key: keyOf(one.at) }))
@@ -140,25 +136,12 @@ function trial({ rate_rps, duration_s }, at, variant, times) {
 
 /** @param {AblatePlan} plan @returns {number[]} seconds of each */
 function turnTrialsOf({ rate_rps, rounds, ...plan }) {
-  const cells = turnsOf(plan).map(({ name }) => name)
-  const visits = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: 0 }).length
+  const visits = orderOf(turnsOf(plan), 0).length
   const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps
   const fitting = Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(TURNS_S / round_s)))
   // The one that is on when it begins does not count.
   const duration_s = Number(((fitting + 1) * round_s).toFixed(3))
   return Array(Math.ceil(rounds / fitting)).fill(duration_s)
-}
-
-/** The places that have a trial that tells something, or are given up. @param {Records} records */
-function doneIn(records) {
-  /** @type {Map<string, number>} */
-  const tries = new Map()
-  for (const record of records) {
-    const key = keyOf(record.at)
-    const weight = record.outcome.verdict === 'invalid' || isLate(record) ? 1 : MAX_INVALID
-    tries.set(key, (tries.get(key) ?? 0) + weight)
-  }
-  return new Set([...tries].flatMap(([key, count]) => (count >= MAX_INVALID ? key : [])))
 }
 
 /** @param {At} at */

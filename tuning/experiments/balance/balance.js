@@ -31,8 +31,8 @@ export const balance = {
   older: {
     verb: 'balance',
     at: (experiment) => {
-      const [phase, block, position] = experiment.split('/')
-      return { phase, block: Number(block), position: Number(position) }
+      const [part, block, position] = experiment.split('/')
+      return { phase: 'block', part, block: Number(block), position: Number(position) }
     },
     cell: (name) => {
       const [part, strategy] = name.split('/')

@@ -1,14 +1,12 @@
-import { visitsOf } from '../../stats/design.js'
-import { isLate, isSound } from '../../stats/sound.js'
+import { matrixVisits, nextTrial } from '../../stats/matrix.js'
+import { isSound, isTimely } from '../../stats/sound.js'
 
 /**
- * @import { At, Plan, Step } from '../../../load/run/experiment.js'
+ * @import { Plan, Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Parameters } from './adaptive.js'
  * @import { Slow } from './endpoints.js'
  */
-
-const MAX_INVALID = 2
 
 /** For the bar: from the end of a trial to the load of the next one. */
 const START_S = 1
@@ -74,30 +72,34 @@ export function strategiesOf(part, { haproxy, processes }) {
  * @returns {Step | null}
  */
 export function nextStep(plan, records) {
-  const measured = partsOf(plan)
-  for (const [i, part] of measured.entries()) {
-    const visits = visitsIn(part, plan)
-    for (const [j, { block, position, cell: strategy }] of visits.entries()) {
-      const at = { phase: part, block, position }
-      if (isDone(at, records)) continue
-      const later_s = measured.slice(i + 1).reduce((sum, other) => sum + durationOfPart(other, plan), 0)
-      const left_s = later_s + (durationOfPart(part, plan) * (visits.length - j)) / visits.length
-      return { at, cell: { part, strategy }, left_s, load: loadOf(part, plan) }
+  const parts = partsOf(plan)
+  for (const [i, part] of parts.entries()) {
+    const matrix = {
+      visits: visitsIn(part, plan),
+      loadOf: () => loadOf(part, plan),
+      visit_s: visitTime_s(part, plan),
+      later_s: durationOf({ ...plan, parts: parts.slice(i + 1) }),
+      counts: isTimely,
     }
+    const next = nextTrial(matrix, trialsIn(part, records), [])
+    if (next) return next
   }
   return null
 }
 
 /** Seconds, without the simulation. @param {BalancePlan} plan */
 export function durationOf(plan) {
-  return partsOf(plan).reduce((sum, part) => sum + durationOfPart(part, plan), 0)
+  return partsOf(plan).reduce((sum, part) => sum + visitsIn(part, plan).length * visitTime_s(part, plan), 0)
 }
 
 /** Sound trials. @param {Records} records @param {MeasuredPart} part @param {string} strategy */
 export function trialsOf(records, part, strategy) {
-  return records.filter((record) => {
-    return record.cell.part === part && record.cell.strategy === strategy && isSound(record)
-  })
+  return trialsIn(part, records).filter((record) => record.cell.strategy === strategy && isSound(record))
+}
+
+/** @param {MeasuredPart} part @param {Records} records */
+function trialsIn(part, records) {
+  return records.filter(({ cell }) => cell.part === part)
 }
 
 /** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan @returns {MeasuredPart[]} */
@@ -107,14 +109,13 @@ export function partsOf({ parts }) {
 
 /** @param {MeasuredPart} part @param {BalancePlan} plan */
 function visitsIn(part, plan) {
-  const { blocks } = plan.sizes[part]
-  return visitsOf({ cells: strategiesOf(part, plan), anchor: null, blocks, seed: plan.mix.seed })
+  const units = strategiesOf(part, plan).map((strategy) => ({ cell: { part, strategy }, at: { part } }))
+  return matrixVisits({ units, blocks: plan.sizes[part].blocks, seed: plan.mix.seed })
 }
 
 /** @param {MeasuredPart} part @param {BalancePlan} plan */
-function durationOfPart(part, plan) {
-  const { warmup_s, duration_s } = plan.sizes[part]
-  return visitsIn(part, plan).length * (warmup_s + duration_s + START_S)
+function visitTime_s(part, { sizes }) {
+  return sizes[part].warmup_s + sizes[part].duration_s + START_S
 }
 
 /** @param {MeasuredPart} part @param {BalancePlan} plan @returns {Step['load']} */
@@ -127,10 +128,4 @@ function loadOf(part, { sizes, mix }) {
   const connections = part === 'overhead' ? OVERHEAD_CONNECTIONS : OPEN_CONNECTIONS
   const asking = { name: 'get', method: 'GET', headers: [], body_base64: '', seed: mix.seed }
   return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s, duration_s, mix: asking }
-}
-
-/** @param {At} at @param {Records} records */
-function isDone({ phase, block, position }, records) {
-  const own = records.filter(({ at }) => at.phase === phase && at.block === block && at.position === position)
-  return own.length >= MAX_INVALID || own.some((record) => record.outcome.verdict !== 'invalid' && !isLate(record))
 }

@@ -1,5 +1,4 @@
-import { visitsOf } from '../../../stats/design.js'
-import { WHOLE } from '../stages.js'
+import { orderOf } from '../stages.js'
 
 /** @import { Variant } from '../stages.js' */
 
@@ -20,7 +19,6 @@ import { WHOLE } from '../stages.js'
  * @param {(without: string[]) => Promise<unknown>} change takes stages away; resolves when nothing is as it was before
  */
 export function takeTurns({ variants, requests, seed }, change) {
-  const cells = variants.map(({ name }) => name)
   /** @type {Turn[][]} whole ones */
   const rounds = []
   /** Places in the list, of the round that is on. @type {number[]} */
@@ -83,8 +81,7 @@ export function takeTurns({ variants, requests, seed }, change) {
     if (round.length === order.length) {
       if (round.length > 0) rounds.push(round)
       round = []
-      const visits = visitsOf({ cells, anchor: WHOLE, blocks: 1, seed: seed + rounds.length })
-      order = visits.map(({ cell }) => cells.indexOf(cell))
+      order = orderOf(variants, seed + rounds.length)
     }
     start = null
     turn++

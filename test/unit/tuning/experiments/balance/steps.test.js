@@ -9,7 +9,7 @@ t.test('each strategy once in each block; a run that was cut off goes on with th
   t.strictSame(partsOf(PLAN), ['overhead', 'strategies', 'crowded', 'failing', 'processes'])
   for (const part of partsOf(PLAN)) {
     for (const block of [0, 1]) {
-      const own = records.filter(({ at }) => at.phase === part && at.block === block)
+      const own = records.filter(({ at }) => at.part === part && at.block === block)
       t.ok(own.every(({ cell }) => cell.part === part))
       t.strictSame(own.map(({ cell }) => cell.strategy).sort(), strategiesOf(part, PLAN).sort())
     }
@@ -60,6 +60,6 @@ t.test('a late generator or a failing trial does not count, and a full generator
 
 t.test('trials of older versions are at their places, too', async (t) => {
   const { at, cell } = /** @type {any} */ (balance.older)
-  t.strictSame(at('crowded/3/1'), { phase: 'crowded', block: 3, position: 1 })
+  t.strictSame(at('crowded/3/1'), { phase: 'block', part: 'crowded', block: 3, position: 1 })
   t.strictSame(cell('processes/2'), { part: 'processes', strategy: '2' })
 })
