@@ -43,11 +43,12 @@ const DETAIL = { detail: true }
 /** @param {TrialRecord[]} records @returns {Block[]} */
 function trialBlocks(records) {
   const seconds = secondsPicture(records)
+  const reasons = reasonsOf(records)
   return [
     ...(seconds ? [heading('Second by second', DETAIL), drawn(seconds)] : []),
     heading(`Every trial (${records.length})`, { folded: true, ...DETAIL }),
     { ...trialTable(records), ...DETAIL },
-    list(reasonsOf(records), DETAIL),
+    ...(reasons.length > 0 ? [list(reasons, DETAIL)] : []),
   ]
 }
 
