@@ -7,11 +7,7 @@ import { isValid } from './ladder.js'
 import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
 import { intervalOf, nextTrial, searchProblem } from './search.js'
 
-/**
- * @import { Cell, NotAppliedCell, Plan, Step } from '../run/experiment.js'
- * @import { TrialRecord } from '../run/trial.js'
- * @import { Limit } from '../verdict/limit.js'
- */
+/** @import { Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
 /**
  * The closed loop that gives a first guess: autocannon, but for what it cannot do.

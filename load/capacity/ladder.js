@@ -1,4 +1,4 @@
-/** @import { TrialRecord } from '../run/trial.js' */
+/** @import { TrialRecord } from '../report/record.js' */
 
 /** So many invalid trials of one rung are enough to give it up. */
 const MAX_INVALID = 3

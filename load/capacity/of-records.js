@@ -3,9 +3,8 @@ import { scoreOf } from './score.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /**
- * @import { Plan } from '../run/experiment.js'
- * @import { TrialRecord } from '../run/trial.js'
  * @import { NextTrial } from './search.js'
+ * @import { Plan, TrialRecord } from '../report/record.js'
  */
 
 /** @typedef {TrialRecord[]} Records */

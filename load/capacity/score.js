@@ -1,7 +1,4 @@
-/**
- * @import { TrialTraffic } from '../run/trial.js'
- * @import { Slo } from '../verdict/judge.js'
- */
+/** @import { Slo, TrialTraffic } from '../report/record.js' */
 
 /** Beyond a factor of 20 it makes no difference how far off the SLO a trial is. */
 const MAX_SCORE = 3

@@ -1,8 +1,6 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from './errors.js'
 
-export { UsageError }
-
 const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 60_000 })
 
 /**

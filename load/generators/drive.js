@@ -6,7 +6,7 @@ import { DRIVERS } from './drivers/index.js'
 
 /**
  * @import { Load } from './drivers/index.js'
- * @import { Traffic } from './drivers/recorder.js'
+ * @import { Traffic } from '../report/record.js'
  */
 
 const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))

@@ -3,7 +3,7 @@ import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { KNOWN_BLANKS, parseTemplate } from './template.js'
 
-/** @import { Entry } from './mix.js' */
+/** @import { Entry } from '../report/record.js' */
 
 const MAX_BYTES = 1 << 20
 const MAX_ENTRIES = 1000

@@ -9,7 +9,7 @@ import { readMixFile } from './mix-file.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
- * @import { MixPlan, Source } from './mix.js'
+ * @import { MixPlan, Source } from '../report/record.js'
  */
 
 export const MAX_SEED = 2 ** 32 - 1

@@ -1,7 +1,10 @@
 import { randomAt } from '../system/random.js'
 import { drawsOf, fillTemplate, parseTemplate } from './template.js'
 
-/** @import { Part } from './template.js' */
+/**
+ * @import { Part } from './template.js'
+ * @import { Entry, Header, MixPlan } from '../report/record.js'
+ */
 
 /** @type {Header} */
 export const JSON_TYPE = ['Content-Type', 'application/json']
@@ -23,28 +26,6 @@ export const JSON_TYPE = ['Content-Type', 'application/json']
  * @property {string | null} path null: that of the target's URL
  * @property {Header[]} headers
  * @property {string | Buffer} body
- *
- * @typedef {[name: string, value: string]} Header
- */
-
-/**
- * @typedef {object} MixPlan plain data, so that it can cross to the generator's process
- * @property {string} method
- * @property {Header[]} headers
- * @property {string | null} body_base64 the same body for every request; null: a new user each
- * @property {string} name
- * @property {number} seed
- * @property {Entry[]} [entries] requests to choose from, instead of the one above
- * @property {Source} [source] file that the body or the entries come from
- *
- * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string }} Source
- *
- * @typedef {object} Entry
- * @property {string} name
- * @property {string} method
- * @property {string} path a template, see template.js
- * @property {string} body a template, empty for none
- * @property {number} weight its share of the requests is this share of all weights
  */
 
 /** A new user with each request: what the API is for. @param {number} seed @returns {MixPlan} */

@@ -1,4 +1,4 @@
-/** @import { Cell } from '../run/experiment.js' */
+/** @import { Cell } from './record.js' */
 
 export const NONE = '–'
 

@@ -3,8 +3,8 @@ import { valueText } from './picture.js'
 import { VERDICTS } from './verdicts.js'
 
 /**
- * @import { TrialRecord } from '../run/trial.js'
  * @import { Picture } from './picture.js'
+ * @import { TrialRecord } from './record.js'
  */
 
 /**

@@ -2,8 +2,8 @@ import { table } from './blocks.js'
 import { cellName, count, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
 
 /**
- * @import { TrialRecord } from '../run/trial.js'
  * @import { Table } from './blocks.js'
+ * @import { TrialRecord } from './record.js'
  */
 
 /**

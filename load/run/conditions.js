@@ -1,7 +1,6 @@
 /**
  * @import { Durability } from '../../sql/durability.js'
- * @import { Run } from './experiment.js'
- * @import { TrialRecord } from './trial.js'
+ * @import { Run, TrialRecord } from '../report/record.js'
  */
 
 const SHOWN = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_MS', 'PASSWORD_STORAGE', 'NOFILE']

@@ -1,15 +1,13 @@
 /**
  * @import { Flag } from '../command/flags.js'
  * @import { LoadHost } from '../generators/hosts/prepare.js'
- * @import { MixPlan } from '../generators/mix.js'
  * @import { Block } from '../report/blocks.js'
  * @import { SshPlan } from '../system/ssh/plan.js'
  * @import { Target } from '../targets/index.js'
- * @import { Slo } from '../verdict/judge.js'
- * @import { Place } from './bench.js'
+ * @import { Place } from './site.js'
  * @import { Results } from './results.js'
  * @import { Io } from './runner.js'
- * @import { TrialRecord } from './trial.js'
+ * @import { At, Cell, MixPlan, NotAppliedCell, Run, Slo, Step, TrialRecord } from '../report/record.js'
  */
 
 /**
@@ -48,76 +46,8 @@
  * @property {(plan: any) => any} [plan]
  *
  * @typedef {(plan: any, begun: { results: Results, run: any, runId: string }, io: Io) => Promise<object | void>} Prepare
- * @typedef {Record<string, any>} At a trial's place in its design: phase, block, rung, side, …
- * @typedef {Record<string, string | number>} Cell settings by name
- * @typedef {{ cell: any, because: string }} NotAppliedCell
- */
-
-/**
- * @typedef {object} Plan what a run is about; plain data, kept in run.json so that --resume can tell whether it is the same
- * @property {string | null} url null: the API, which we start
- * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
- * @property {SshPlan | null} [ssh] the host on which it is started; by default this one
- * @property {string | null} metrics_url of a service behind a URL
- * @property {string} driver
- * @property {number[] | null} rates_rps null: the capacity is searched for
- * @property {number[]} connections
- * @property {boolean} fresh_connections a connection for each request
- * @property {boolean} unbounded vegeta with its own defaults
- * @property {boolean} searches for the capacity, instead of the loads that were asked for
- * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
- * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
- * @property {MixPlan} mix
- * @property {Slo} slo
- * @property {number} warmup_s
- * @property {number} duration_s
- * @property {number} timeout_s
- * @property {string[]} [load_hosts] where the load comes from, instead of this machine
- * @property {string | null} [ssh_config] on the way to them
- * @property {string[]} [local_addresses] of this machine that connections come from, in turn
- *
- * @typedef {object} Step the next trial
- * @property {At} at
- * @property {any} cell null where there is one target only
- * @property {number} left_s expected time of this trial and those that will follow
- * @property {string} [about] what it is for, for somebody who watches
- * @property {StepLoad} load
- *
- * @typedef {object} StepLoad
- * @property {string} driver
- * @property {'open' | 'closed'} loop
- * @property {number | null} rate_rps
- * @property {number} connections
- * @property {number} warmup_s
- * @property {number} duration_s
- * @property {boolean} [fresh_connections]
- * @property {boolean} [unbounded]
- * @property {number} [per_worker_rps]
- * @property {number | null} [nofile]
- * @property {MixPlan} [mix] the plan's, unless told otherwise
  */
 
 /**
  * run.json.
- *
- * @typedef {object} Run
- * @property {string} run_id
- * @property {string} verb
- * @property {string[]} argv
- * @property {string} started_at
- * @property {string | null} finished_at
- * @property {any} plan
- * @property {boolean} interrupted
- * @property {any} machine
- * @property {any} [target_machine]
- * @property {LoadHost[]} [load_hosts]
- * @property {any} versions
- * @property {any} database
- * @property {Slo} slo
- * @property {string} pinning
- * @property {string[]} warnings
- * @property {NotAppliedCell[]} not_applied
- * @property {string | null} problem
- * @property {any} [capacity]
- * @property {any} [limit]
  */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 import { textOf } from '../system/machine.js'
 
 /**

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 import { isLock } from './folder-lock.js'
 
 const SHOWN = 3

@@ -6,8 +6,8 @@ import { conditionsOf, settingsText } from './conditions.js'
 
 /**
  * @import { Block } from '../report/blocks.js'
- * @import { Experiment, Findings, Run } from './experiment.js'
- * @import { TrialRecord } from './trial.js'
+ * @import { Experiment, Findings } from './experiment.js'
+ * @import { Run, TrialRecord } from '../report/record.js'
  */
 
 /**

@@ -1,10 +1,10 @@
 import { keptUrl } from '../command/credentials.js'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 import { exposedFiles, resolveText, resolveUrl } from '../command/references.js'
 import { readMixFile } from '../generators/mix-file.js'
 import { bodyOf, sourceOf } from '../generators/mix-flags.js'
 
-/** @import { Entry, Header, MixPlan, Source } from '../generators/mix.js' */
+/** @import { Entry, Header, MixPlan, Source } from '../report/record.js' */
 
 /**
  * A plan that can be run: the secrets that it refers to are in it, and the bodies that a kept plan lacks. It must not be

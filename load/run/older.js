@@ -1,4 +1,7 @@
-/** @import { Cell, Older } from './experiment.js' */
+/**
+ * @import { Older } from './experiment.js'
+ * @import { Cell } from '../report/record.js'
+ */
 
 /**
  * A record as today's versions write it: in older ones, a trial's place in its design was one string, and so was its cell. Pure.

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { keptPlan, lacksCredentials } from '../command/credentials.js'
-import { parseFlags, shownArguments, UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
+import { parseFlags, shownArguments } from '../command/flags.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { livePlan, secretWarnings } from './live-plan.js'
 import { beginRun, resumeRun } from './results.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
- * @import { MixPlan } from '../generators/mix.js'
  * @import { Results } from './results.js'
+ * @import { MixPlan } from '../report/record.js'
  */
 
 /** What every verb takes that keeps what it measures. @satisfies {Record<string, Flag>} */

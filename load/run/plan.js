@@ -1,4 +1,5 @@
-import { duration, oneOf, UsageError, wholeNumber, wholeNumbers } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
+import { duration, oneOf, wholeNumber, wholeNumbers } from '../command/flags.js'
 import { httpUrl, URL_FLAG } from '../command/url-flag.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
@@ -9,7 +10,7 @@ import { sshPlanOf } from '../system/ssh/plan.js'
 /**
  * @import { Flag } from '../command/flags.js'
  * @import { Driver } from '../generators/drivers/index.js'
- * @import { Plan } from './experiment.js'
+ * @import { Plan } from '../report/record.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }

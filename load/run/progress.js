@@ -3,10 +3,10 @@ import { cellName, count, offered } from '../report/format.js'
 import { screenOf } from './screen.js'
 
 /**
- * @import { Cell } from './experiment.js'
  * @import { Shown } from './screen.js'
- * @import { TrialPlan, TrialRecord } from './trial.js'
+ * @import { TrialPlan } from './trial.js'
  * @import { Output } from './shell.js'
+ * @import { Cell, TrialRecord } from '../report/record.js'
  */
 
 /** What passes between two trials: processes begin and end, and rows are counted. */

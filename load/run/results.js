@@ -1,13 +1,13 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 import { refuseForeign, refuseLinks } from './folder.js'
 import { holdFolder, releaseFolder } from './folder-lock.js'
 import { currentRecord, currentRun } from './older.js'
 
 /**
  * @import { Older } from './experiment.js'
- * @import { TrialRecord } from './trial.js'
+ * @import { TrialRecord } from '../report/record.js'
  */
 
 /** Says that a folder is taken, until the run has something to say. */

@@ -1,26 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { withDatabase } from '../command/environment.js'
-import { NotApplied, ServiceEnded } from '../command/errors.js'
-import { UsageError } from '../command/flags.js'
+import { NotApplied, ServiceEnded, UsageError } from '../command/errors.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
 import { cellName } from '../report/format.js'
 import { writeReport } from '../report/write.js'
 import { openApi, openUrl } from '../targets/index.js'
 import { relaxed } from '../verdict/relax.js'
 import { spoilers } from '../verdict/spoilers.js'
-import { describeRun, openBench, pinningText } from './bench.js'
 import { framed } from './frame.js'
+import { describeRun, openSite, pinningText } from './site.js'
 import { runTrial } from './trial.js'
 
 /**
  * @import { Environment } from '../command/environment.js'
  * @import { Block } from '../report/blocks.js'
  * @import { Target } from '../targets/index.js'
- * @import { Place } from './bench.js'
- * @import { Cell, Experiment, Plan, Run } from './experiment.js'
+ * @import { Place } from './site.js'
+ * @import { Experiment } from './experiment.js'
  * @import { Progress } from './progress.js'
  * @import { Results } from './results.js'
- * @import { TrialRecord } from './trial.js'
+ * @import { Cell, Plan, Run, TrialRecord } from '../report/record.js'
  */
 
 /**
@@ -30,7 +29,7 @@ import { runTrial } from './trial.js'
  */
 const LAB = {
   openOrigin,
-  openBench,
+  openSite,
   describeRun,
   spoilers,
   openTarget: (
@@ -108,12 +107,12 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
   const { design, open = openPlanned } = experiment
   const origin = await lab.openOrigin(plan, { signal, progress })
   const opening = { signal, progress, environment: withDatabase(environment, databaseUrl), runId: run.run_id }
-  const bench = await lab.openBench(plan, results, opening)
+  const site = await lab.openSite(plan, results, opening)
   let opened = /** @type {Opened | null} */ (null)
   let noisy = 0
   try {
-    Object.assign(state, await lab.describeRun(plan, bench), { load_hosts: origin.hosts })
-    for (const text of bench.database?.warnings ?? []) progress.note(`warning: ${text}`)
+    Object.assign(state, await lab.describeRun(plan, site), { load_hosts: origin.hosts })
+    for (const text of site.database?.warnings ?? []) progress.note(`warning: ${text}`)
     // A resumed run keeps the warnings found when it began.
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
     for (let step = design(plan, records, state.not_applied); step; step = design(plan, records, state.not_applied)) {
@@ -122,7 +121,7 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
         await opened?.target.stop()
         opened = null
         const { cell } = step
-        const target = await lab.openTarget(open, cell, bench.place, plan).catch((error) => {
+        const target = await lab.openTarget(open, cell, site.place, plan).catch((error) => {
           if (!(error instanceof NotApplied) || signal.aborted) throw error
           state.not_applied.push({ cell, because: error.message })
         })
@@ -130,8 +129,8 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
         opened = { cell, target }
         refuseOtherConditions(run, state, records, opened)
         if (!state.pinning) {
-          state.pinning = experiment.pinning?.(plan) ?? pinningText(plan, bench, target)
-          state.warnings.push(...(await lab.spoilers(step, plan, { ...bench, origin }, target, { signal, progress })))
+          state.pinning = experiment.pinning?.(plan) ?? pinningText(plan, site, target)
+          state.warnings.push(...(await lab.spoilers(step, plan, { ...site, origin }, target, { signal, progress })))
         }
         results.writeRun(state)
       }
@@ -142,7 +141,7 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
       const { target } = opened
       const setup = {
         target,
-        database: target.countsRows ? bench.database : null,
+        database: target.countsRows ? site.database : null,
         slo: plan.slo,
         runId: state.run_id,
         experiment: experiment.name,
@@ -160,8 +159,8 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
   } finally {
     progress.stop()
     await opened?.target.stop()
-    await experiment.close?.(bench.place)
-    await bench.close()
+    await experiment.close?.(site.place)
+    await site.close()
   }
 }
 

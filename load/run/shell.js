@@ -1,8 +1,8 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { readEnvironment, withDatabase } from '../command/environment.js'
-import { RemoteError, ServiceEnded } from '../command/errors.js'
-import { helpText, UsageError } from '../command/flags.js'
+import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
+import { helpText } from '../command/flags.js'
 import { terminalOf } from '../report/terminal.js'
 import { MEASUREMENT_FLAGS, runMeasurement } from './measurement.js'
 import { openRun, RUN_FLAGS } from './open-run.js'
@@ -15,7 +15,7 @@ import { runExperiment } from './runner.js'
  * @import { Experiment } from './experiment.js'
  * @import { Measurement } from './measurement.js'
  * @import { Io, Lab } from './runner.js'
- * @import { TrialRecord } from './trial.js'
+ * @import { TrialRecord } from '../report/record.js'
  */
 
 /**

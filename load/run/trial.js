@@ -8,16 +8,12 @@ import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
 
 /**
- * @import { At } from './experiment.js'
  * @import { Database } from '../../sql/database.js'
  * @import { Generator } from '../generators/drive.js'
- * @import { Traffic } from '../generators/drivers/recorder.js'
  * @import { LoadHost } from '../generators/hosts/prepare.js'
- * @import { MixPlan } from '../generators/mix.js'
  * @import { Findings } from '../probes/index.js'
- * @import { Beside, Calm, Target } from '../targets/index.js'
- * @import { Outcome, Slo } from '../verdict/judge.js'
- * @import { Limit } from '../verdict/limit.js'
+ * @import { Calm, Target } from '../targets/index.js'
+ * @import { At, Beside, Limit, MixPlan, Outcome, Slo, Traffic, TrialRecord } from '../report/record.js'
  */
 
 /**
@@ -117,24 +113,6 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
  * @property {LoadHost[]} [load_hosts] where it comes from, instead of this machine
  * @property {string | null} [ssh_config] on the way to them
  * @property {string[]} [local_addresses] of this machine that connections come from, in turn
- *
- * @typedef {Omit<Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
- *
- * @typedef {object} TrialRecord one line of trials.ndjson
- * @property {string} run_id
- * @property {number} trial
- * @property {string} started_at
- * @property {string} experiment the verb
- * @property {At} at its place in the design
- * @property {any} cell settings by name; null where there is one target only
- * @property {Record<string, string | number | null>} settings
- * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
- * @property {ReturnType<typeof describeLoad>} load
- * @property {TrialTraffic} traffic
- * @property {Findings} probes
- * @property {Beside} [beside] what else was done to the target meanwhile
- * @property {Outcome} outcome
- * @property {Limit} limit
  */
 
 /** @param {TrialPlan} plan */

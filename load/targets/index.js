@@ -4,6 +4,7 @@ import { openSsh } from './ssh.js'
 /**
  * @import { Probe } from '../probes/index.js'
  * @import { Host } from '../system/ssh/host.js'
+ * @import { Beside } from '../report/record.js'
  */
 
 /**
@@ -30,7 +31,6 @@ import { openSsh } from './ssh.js'
  * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
  *
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did
- * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'

@@ -1,6 +1,7 @@
 import { SETTINGS } from '../../api/settings.js'
 import { DatabaseError, lookAtDatabase } from '../../sql/database.js'
-import { helpText, parseFlags, UsageError, wholeNumber } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
+import { helpText, parseFlags, wholeNumber } from '../command/flags.js'
 import { describeMachine, planCores } from '../system/machine.js'
 import { pinSelf } from '../system/processes.js'
 import { runPreflight } from '../verdict/preflight/run.js'

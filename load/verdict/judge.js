@@ -1,7 +1,7 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
 import { generatorCpu, hostBehind, machineNoise } from './detectors/generator.js'
 
-/** @import { TrialRecord, TrialTraffic } from '../run/trial.js' */
+/** @import { Outcome, Slo, TrialRecord, TrialTraffic } from '../report/record.js' */
 
 /**
  * Judges a trial. Pure.
@@ -43,13 +43,6 @@ export function judge(trial, slo) {
   if (excuse) return { verdict: 'invalid', because: `${excuse.text} (${failure})`, blame: excuse.blame }
   return { verdict: 'fail', because: failure }
 }
-
-/**
- * @typedef {object} Outcome
- * @property {'pass' | 'fail' | 'invalid'} verdict
- * @property {string} because
- * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
- */
 
 /** @param {TrialTraffic} traffic @param {Slo} slo @returns {string | null} */
 function failureOf(traffic, slo) {
@@ -109,8 +102,6 @@ const REQUEST_TIMEOUT = '408'
 
 /** Times the lateness that is allowed. */
 const AGED_REACH = 100
-
-/** @typedef {{ p99_ms: number, success_ratio: number }} Slo */
 
 /**
  * Every 201 is a row. A request without an answer, or whose answer says that its outcome is unknown (504), may or may not

@@ -1,9 +1,6 @@
 import { DETECTORS } from './detectors/index.js'
 
-/**
- * @import { TrialRecord } from '../run/trial.js'
- * @import { Slo } from './judge.js'
- */
+/** @import { Limit, Slo, TrialRecord } from '../report/record.js' */
 
 /** What makes a trial invalid where it could explain what went wrong. */
 const EXCUSES = ['generator-cpu', 'machine-noise']
@@ -59,15 +56,6 @@ function limitWith(resource, evidence, runnerUp) {
   const { resource: runner_up = null, evidence: runner_up_evidence = [] } = runnerUp ?? {}
   return { resource, evidence, runner_up, runner_up_evidence, confirmed: null }
 }
-
-/**
- * @typedef {object} Limit
- * @property {string} resource
- * @property {string[]} evidence sentences with their figures
- * @property {string | null} runner_up what else was at its limit, or nearest to it
- * @property {string[]} runner_up_evidence
- * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
- */
 
 /**
  * The limit of a run: that of the trials that failed, nearest above the capacity first, by their majority.

@@ -1,9 +1,8 @@
 import { SETTINGS } from '../../api/settings.js'
 
 /**
- * @import { Place } from '../run/bench.js'
- * @import { Cell } from '../run/experiment.js'
- * @import { TrialRecord } from '../run/trial.js'
+ * @import { Place } from '../run/site.js'
+ * @import { Cell, TrialRecord } from '../report/record.js'
  */
 
 /**

@@ -21,7 +21,7 @@ const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
  *
  * @param {{ load: { connections: number, rate_rps: number | null } }} step the first
  * @param {Plan} plan
- * @param {Bench} bench
+ * @param {Site} bench
  * @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
@@ -36,7 +36,7 @@ const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
  * @property {number} timeout_s
  * @property {string[]} [local_addresses]
  *
- * @typedef {object} Bench
+ * @typedef {object} Site
  * @property {Look | null} database
  * @property {{ api: string, others: string } | null} cores
  * @property {Host | null} host on which the API runs; null: this one, or one that we do not know

@@ -1,6 +1,6 @@
 import { markdownOf } from '../../load/report/markdown.js'
-import { openBench } from '../../load/run/bench.js'
 import { main } from '../../load/run/shell.js'
+import { openSite } from '../../load/run/site.js'
 import { runTrial } from '../../load/run/trial.js'
 import { doctor } from '../../load/verbs/doctor.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
@@ -12,8 +12,8 @@ import { createShell } from './shell.js'
  * @import { AnyVerb } from '../../load/run/shell.js'
  */
 
-/** A bench without pinning, which would move the test itself to another core. @type {Lab['openBench']} */
-const openUnpinned = (plan, results, opening) => openBench(plan, results, opening, () => null)
+/** A bench without pinning, which would move the test itself to another core. @type {Lab['openSite']} */
+const openUnpinned = (plan, results, opening) => openSite(plan, results, opening, () => null)
 
 /**
  * A trial whose generator is in this process, for tests in which neither its rate nor its process matters.
@@ -39,7 +39,7 @@ export async function runHere(argv, { verbs = { sweep, doctor }, env = {}, lab =
   const shell = createShell({
     env: { ...process.env, DATABASE_URL: undefined, ...env },
     lab: {
-      openBench: openUnpinned,
+      openSite: openUnpinned,
       spoilers: async () => [],
       writeReport: async (folder, title, blocks) =>
         folder.writeText('report.md', `# ${title}\n\n${markdownOf(blocks)}\n`),

@@ -4,7 +4,7 @@ import { DRIVERS } from '../../load/generators/drivers/index.js'
 /**
  * @import { Generator } from '../../load/generators/drive.js'
  * @import { Load } from '../../load/generators/drivers/index.js'
- * @import { Entry } from '../../load/generators/mix.js'
+ * @import { Entry } from '../../load/report/record.js'
  */
 
 /**

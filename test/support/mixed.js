@@ -1,7 +1,7 @@
 import { createMix } from '../../load/generators/mix.js'
 import { httpServer } from './servers.js'
 
-/** @import { Entry } from '../../load/generators/mix.js' */
+/** @import { Entry } from '../../load/report/record.js' */
 
 /** A mix in which each request shows whether it was sent as it should be. @type {Entry[]} */
 export const ENTRIES = [

@@ -1,5 +1,6 @@
 import { SETTINGS } from '../../api/settings.js'
-import { oneOf, UsageError, wholeNumber } from '../../load/command/flags.js'
+import { UsageError } from '../../load/command/errors.js'
+import { oneOf, wholeNumber } from '../../load/command/flags.js'
 import { nofileOf } from '../../load/system/machine.js'
 import { NODE_FLAGS } from '../../load/targets/index.js'
 import { semiSpaceOf } from './means.js'

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { NotApplied } from '../../load/command/errors.js'
-import { UsageError } from '../../load/command/flags.js'
+import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { nodeOf } from '../../load/system/node-versions.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
@@ -8,7 +7,7 @@ import { openSession } from './session.js'
 
 /**
  * @import { Client } from 'pg'
- * @import { Place } from '../../load/run/bench.js'
+ * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
  * @import { Level } from './knobs.js'
  */

@@ -1,14 +1,13 @@
-import { NotApplied, ServiceEnded } from '../../load/command/errors.js'
-import { UsageError } from '../../load/command/flags.js'
+import { NotApplied, ServiceEnded, UsageError } from '../../load/command/errors.js'
 import { openApi } from '../../load/targets/index.js'
 import { KNOBS } from './knobs.js'
 import { MEANS } from './means.js'
 
 /**
- * @import { Place } from '../../load/run/bench.js'
- * @import { Cell } from '../../load/run/experiment.js'
+ * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
  * @import { GeneratorPart, Means } from './means.js'
+ * @import { Cell } from '../../load/report/record.js'
  */
 
 /**

@@ -10,7 +10,7 @@ import { makeScratch } from '../../sql/scratch.js'
 import { isListening, onFreePorts } from './on-free-ports.js'
 
 /**
- * @import { Place } from '../../load/run/bench.js'
+ * @import { Place } from '../../load/run/site.js'
  * @import { Between } from './means.js'
  */
 

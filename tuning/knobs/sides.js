@@ -1,14 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
-import { NotApplied } from '../../load/command/errors.js'
-import { UsageError } from '../../load/command/flags.js'
+import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { httpUrl, URL_FLAG } from '../../load/command/url-flag.js'
 import { openUrl } from '../../load/targets/index.js'
 import { KNOBS } from './knobs.js'
 import { openCell } from './open-cell.js'
 
 /**
- * @import { Place } from '../../load/run/bench.js'
+ * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
  */
 

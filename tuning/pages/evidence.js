@@ -5,7 +5,7 @@ import { VERBS } from '../verbs.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
+ * @import { TrialRecord } from '../../load/report/record.js'
  */
 
 const EVIDENCE = new URL('../evidence/', import.meta.url)

@@ -4,9 +4,9 @@ import { ratioText } from '../stats/effects.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
- * @import { NotAppliedCell } from '../../load/run/experiment.js'
  * @import { TuneFindings } from '../experiments/tune/findings.js'
  * @import { Evidence } from './evidence.js'
+ * @import { NotAppliedCell } from '../../load/report/record.js'
  */
 
 /** Numbers of processes of the API. */

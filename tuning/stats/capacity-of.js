@@ -2,10 +2,7 @@ import { answerOf, nextStep } from '../../load/capacity/capacity.js'
 import { foundSoFar } from '../../load/capacity/of-records.js'
 import { isSameCell } from '../../load/report/format.js'
 
-/**
- * @import { Cell, Plan, Step } from '../../load/run/experiment.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
- */
+/** @import { Cell, Plan, Step, TrialRecord } from '../../load/report/record.js' */
 
 /**
  * The search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.

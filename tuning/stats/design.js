@@ -1,6 +1,6 @@
 import { seededRandom } from '../../load/system/random.js'
 
-/** @import { Cell } from '../../load/run/experiment.js' */
+/** @import { Cell } from '../../load/report/record.js' */
 
 /** @typedef {{ name: string, levels: (string | number)[] }} Factor a knob with the levels that are compared, the reference first */
 

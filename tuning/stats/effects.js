@@ -3,9 +3,8 @@ import { groupBy } from './design.js'
 import { typical } from './ranks.js'
 
 /**
- * @import { Cell } from '../../load/run/experiment.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
  * @import { Factor } from './design.js'
+ * @import { Cell, TrialRecord } from '../../load/report/record.js'
  */
 
 /** Of every interval: one in twenty around no effect misses it. */

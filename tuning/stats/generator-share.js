@@ -1,6 +1,6 @@
 import { expandCores } from '../../load/system/machine.js'
 
-/** @import { TrialRecord } from '../../load/run/trial.js' */
+/** @import { TrialRecord } from '../../load/report/record.js' */
 
 /** Of the cores that a generator can use: beyond it, its own time is part of what was measured. */
 const FULL = 0.9

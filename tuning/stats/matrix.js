@@ -2,10 +2,7 @@ import { isSettled, isValid } from '../../load/capacity/ladder.js'
 import { cellName } from '../../load/report/format.js'
 import { groupBy, visitsOf } from './design.js'
 
-/**
- * @import { At, Cell, NotAppliedCell, Step, StepLoad } from '../../load/run/experiment.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
- */
+/** @import { At, Cell, NotAppliedCell, Step, StepLoad, TrialRecord } from '../../load/report/record.js' */
 
 /** `at.phase` of a matrix's trials. */
 const BLOCK = 'block'

@@ -2,7 +2,7 @@ import { isValid } from '../../load/capacity/ladder.js'
 import { generatorCpu } from '../../load/verdict/detectors/generator.js'
 import { median } from './ranks.js'
 
-/** @import { TrialRecord } from '../../load/run/trial.js' */
+/** @import { TrialRecord } from '../../load/report/record.js' */
 
 /**
  * Node's timers resolve 1 ms, so an open loop is up to half of one late in the median, and alike in all that is compared.

@@ -4,9 +4,9 @@ import { crowd } from '../experiments/faults/neighbours.js'
 import { openCell } from '../knobs/open-cell.js'
 
 /**
- * @import { Place } from '../../load/run/bench.js'
- * @import { Cell } from '../../load/run/experiment.js'
+ * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
+ * @import { Cell } from '../../load/report/record.js'
  */
 
 /** What the exercises set besides the knobs of `npm run tune`. */

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { capacityOf } from '../../load/capacity/ladder.js'
-import { UsageError } from '../../load/command/flags.js'
+import { UsageError } from '../../load/command/errors.js'
 import { answer, paragraph, table } from '../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'

@@ -3,8 +3,8 @@ import { count, milliseconds, NONE, offered, percent, wholePercent } from '../..
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
  * @import { Comparison, Exercise, Found, Outcome } from './exercise.js'
+ * @import { TrialRecord } from '../../load/report/record.js'
  */
 
 /**

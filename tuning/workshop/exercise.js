@@ -3,9 +3,8 @@ import { KNOBS } from '../knobs/knobs.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
- * @import { Cell, Step } from '../../load/run/experiment.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
  * @import { Column } from './evidence.js'
+ * @import { Cell, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 /**

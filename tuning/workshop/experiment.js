@@ -12,10 +12,10 @@ import { evidenceOf } from './evidence.js'
 import { EXERCISES } from './exercises/index.js'
 
 /**
- * @import { Experiment, NotAppliedCell, Plan, Step } from '../../load/run/experiment.js'
+ * @import { Experiment } from '../../load/run/experiment.js'
  * @import { Io } from '../../load/run/runner.js'
- * @import { TrialRecord } from '../../load/run/trial.js'
  * @import { Exercise, Facts, Found, Measurement } from './exercise.js'
+ * @import { NotAppliedCell, Plan, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 const SLO = { p99_ms: 100, success_ratio: 1 }

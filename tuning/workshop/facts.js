@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import os from 'node:os'
-import { UsageError } from '../../load/command/flags.js'
+import { UsageError } from '../../load/command/errors.js'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { planCores } from '../../load/system/machine.js'
 

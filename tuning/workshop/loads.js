@@ -1,6 +1,6 @@
 /**
- * @import { Cell } from '../../load/run/experiment.js'
  * @import { Found, Measurement } from './exercise.js'
+ * @import { Cell } from '../../load/report/record.js'
  */
 
 /** What the measurements of the exercises have in common. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { helpText, parseFlags, UsageError, wholeNumber } from '../../load/command/flags.js'
+import { UsageError } from '../../load/command/errors.js'
+import { helpText, parseFlags, wholeNumber } from '../../load/command/flags.js'
 import { table } from '../../load/report/blocks.js'
 import { terminalOf } from '../../load/report/terminal.js'
 import { startChild } from '../../load/system/processes.js'

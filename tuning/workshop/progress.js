@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { UsageError } from '../../load/command/flags.js'
+import { UsageError } from '../../load/command/errors.js'
 import { refuseForeign } from '../../load/run/folder.js'
 import { EXERCISES } from './exercises/index.js'
 

@@ -9,7 +9,7 @@ import { countClosedLoop } from './tally.js'
 /**
  * @import { Request } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
- * @import { Distribution, Traffic } from './recorder.js'
+ * @import { Distribution, Traffic } from '../../report/record.js'
  */
 
 /** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */

@@ -1,4 +1,7 @@
-/** @import { Header, Mix, Request } from '../mix.js' */
+/**
+ * @import { Mix, Request } from '../mix.js'
+ * @import { Header } from '../../report/record.js'
+ */
 
 /**
  * The head of a request, ending in its empty line.

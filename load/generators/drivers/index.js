@@ -7,9 +7,8 @@ import { wrk } from './wrk.js'
 
 /**
  * @import { LoadHost } from '../hosts/prepare.js'
- * @import { MixPlan } from '../mix.js'
- * @import { Traffic } from './recorder.js'
  * @import { Asked } from './refuse.js'
+ * @import { MixPlan, Traffic } from '../../report/record.js'
  */
 
 /**

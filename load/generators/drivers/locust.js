@@ -19,8 +19,8 @@ import { distributionOf, totalOf } from './tally.js'
  * @import { Driver, Load } from './index.js'
  * @import { Running } from './locust/workers.js'
  * @import { Counted } from './tally.js'
- * @import { HostTraffic } from './vegeta/hits.js'
  * @import { Readable } from 'node:stream'
+ * @import { HostTraffic } from '../../report/record.js'
  */
 
 const LOCUSTFILE = new URL('locust/locustfile.py', import.meta.url)

@@ -4,7 +4,7 @@ import { Recorder } from './recorder.js'
 /**
  * @import { Connection, Done } from './connection.js'
  * @import { Load, Phase } from './index.js'
- * @import { Traffic } from './recorder.js'
+ * @import { Traffic } from '../../report/record.js'
  */
 
 /** Node's timers resolve 1 ms; answers pump too, so at high rates it is finer. */

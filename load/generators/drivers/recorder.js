@@ -1,7 +1,4 @@
-/**
- * @import { ByEntry } from './tally.js'
- * @import { HostTraffic } from './vegeta/hits.js'
- */
+/** @import { ByEntry, Distribution, HostTraffic, Traffic } from '../../report/record.js' */
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
@@ -123,29 +120,6 @@ export function trafficOf({ planned, sent, run_s, status, errors, ...measured })
     ...measured,
   }
 }
-
-/**
- * @typedef {object} Traffic
- * @property {number} planned
- * @property {number} sent
- * @property {number} completed
- * @property {number} achieved_rps
- * @property {number} goodput_rps
- * @property {number} success_ratio
- * @property {Record<string, number>} status
- * @property {Record<string, number>} errors
- * @property {Distribution | null} latency_ms of every request that was answered or timed out
- * @property {Distribution | null} ok_latency_ms of the successes alone
- * @property {Distribution | null} lateness_ms null where the loop has no schedule
- * @property {Distribution | null} queued_ms part of the latency that passed before the sending
- * @property {{ completed: number, ok: number }[]} per_second
- * @property {number} [threads] of a program that sends by several threads or processes
- * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
- * @property {HostTraffic[]} [hosts] where the load came from several
- * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
- *
- * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
- */
 
 /** Values for a percentile that somebody only looks at. */
 const ENOUGH = 1000

@@ -1,9 +1,8 @@
 import { Recorder, Samples } from './recorder.js'
 
 /**
- * @import { MixPlan } from '../mix.js'
  * @import { Load, Phase } from './index.js'
- * @import { Distribution, Traffic } from './recorder.js'
+ * @import { ByEntry, Distribution, MixPlan, Traffic } from '../../report/record.js'
  */
 
 /**
@@ -38,8 +37,6 @@ export async function countClosedLoop({ mix }, { duration_s, signal, onCounts, o
  *
  * @param {Pick<MixPlan, 'entries'>} mix
  * @returns {{ answer: (name: string, status: number, latency_ms: number) => void, summary: () => { by_entry?: ByEntry } }}
- *
- * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
  */
 function countByEntry({ entries }) {
   if (!entries) return { answer: () => {}, summary: () => ({}) }

@@ -3,8 +3,8 @@ import { RESOURCES } from '../../verdict/resources.js'
 
 /**
  * @import { Item } from '../../report/blocks.js'
- * @import { TrialRecord } from '../../run/trial.js'
  * @import { SweepFindings } from './sweep.js'
+ * @import { TrialRecord } from '../../report/record.js'
  */
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */

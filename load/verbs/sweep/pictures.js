@@ -3,8 +3,8 @@ import { VERDICTS } from '../../report/verdicts.js'
 
 /**
  * @import { Axis, Mark, Picture } from '../../report/picture.js'
- * @import { TrialRecord } from '../../run/trial.js'
  * @import { SweepFindings } from './sweep.js'
+ * @import { TrialRecord } from '../../report/record.js'
  */
 
 /** @typedef {TrialRecord[]} Records @typedef {[number, number][]} Points */

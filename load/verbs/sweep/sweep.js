@@ -10,9 +10,8 @@ import { sweepItems, sweepSentence } from './answer.js'
 import { sweepPictures } from './pictures.js'
 
 /**
- * @import { Experiment, Plan, Step } from '../../run/experiment.js'
- * @import { TrialRecord } from '../../run/trial.js'
- * @import { Limit } from '../../verdict/limit.js'
+ * @import { Experiment } from '../../run/experiment.js'
+ * @import { Limit, Plan, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**

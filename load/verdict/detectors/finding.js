@@ -1,8 +1,8 @@
 import { count } from '../../report/format.js'
 
 /**
- * @import { Slo } from '../judge.js'
  * @import { limitOf } from '../limit.js'
+ * @import { Slo } from '../../report/record.js'
  */
 
 /**

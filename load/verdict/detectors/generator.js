@@ -4,8 +4,8 @@ import { CORE_FULL_RATIO, NOTHING, percent } from './finding.js'
 import { slowestHost } from './hosts.js'
 
 /**
- * @import { Slo } from '../judge.js'
  * @import { Detect, Finding, Trial } from './finding.js'
+ * @import { Slo } from '../../report/record.js'
  */
 
 /** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */

@@ -2,8 +2,8 @@ import { count, milliseconds } from '../../report/format.js'
 import { CORE_FULL_RATIO, NOTHING, percent } from './finding.js'
 
 /**
- * @import { HostTraffic } from '../../generators/drivers/vegeta/hits.js'
  * @import { Finding, Trial } from './finding.js'
+ * @import { HostTraffic } from '../../report/record.js'
  */
 
 /** A host that begins later than this, and than this share of the trial, was not there for a part of the load. */

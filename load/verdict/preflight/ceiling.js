@@ -7,9 +7,9 @@ import { startChild } from '../../system/processes.js'
 import { NODE_FLAGS } from '../../targets/index.js'
 
 /**
- * @import { Traffic } from '../../generators/drivers/recorder.js'
  * @import { ProcessUse } from '../../probes/process.js'
  * @import { Readable } from 'node:stream'
+ * @import { Traffic } from '../../report/record.js'
  */
 
 const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))

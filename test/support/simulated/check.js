@@ -23,7 +23,7 @@ export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, hold
     t.strictSame(uncut.log.pictures, pictures)
     t.ok(uncut.log.sentence.length > 20, uncut.log.sentence)
     t.notOk(/NaN|undefined|Infinity/.test(uncut.log.sentence + uncut.stdout), 'no figure that is none')
-    t.strictSame(uncut.log, { ...uncut.log, open: 0, benches: 0 }, 'nothing is left open')
+    t.strictSame(uncut.log, { ...uncut.log, open: 0, sites: 0 }, 'nothing is left open')
     t.strictSame(
       records.map(({ trial }) => trial),
       records.map((_, i) => i + 1),
@@ -42,7 +42,7 @@ export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, hold
         t.equal(differs(found.records, records.slice(0, at)), null)
         t.equal(found.run.interrupted, true)
         t.ok(fs.existsSync(path.join(cut, 'report.md')))
-        t.strictSame(found.log, { ...found.log, open: 0, benches: 0 })
+        t.strictSame(found.log, { ...found.log, open: 0, sites: 0 })
         before = at
       }
       const last = await simulate(verb, ['--resume', cut], serve, { lab })

@@ -4,11 +4,11 @@ import { cellOf } from '../../../load/run/older.js'
 import { API_DEFAULTS, recordOf } from './record.js'
 
 /**
- * @import { Plan } from '../../../load/run/experiment.js'
  * @import { Lab } from '../../../load/run/runner.js'
  * @import { TrialPlan } from '../../../load/run/trial.js'
  * @import { Seen, TrialRecord } from './record.js'
  * @import { Serve } from './service.js'
+ * @import { Plan } from '../../../load/report/record.js'
  */
 
 /** When the next trial of a run would have begun, had no answer been late. @param {TrialRecord[]} records */
@@ -41,7 +41,7 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
  * @typedef {object} LabLog
  * @property {any[]} opened cells
  * @property {number} open targets
- * @property {number} benches open
+ * @property {number} sites open
  * @property {number[]} pauses_ms
  * @property {string} sentence of the report
  * @property {string[]} pictures
@@ -51,7 +51,7 @@ export function createLab(serve, options = {}) {
   const log = {
     opened: /** @type {any[]} */ ([]),
     open: 0,
-    benches: 0,
+    sites: 0,
     pauses_ms: /** @type {number[]} */ ([]),
     sentence: '',
     pictures: /** @type {string[]} */ ([]),
@@ -69,9 +69,9 @@ export function createLab(serve, options = {}) {
       signal.throwIfAborted()
     },
     openOrigin: async () => ({ hosts: [], of: () => ({}) }),
-    openBench: async (plan, results) => {
+    openSite: async (plan, results) => {
       isOurs = plan.url === null
-      log.benches++
+      log.sites++
       const cores = isOurs ? { api: '0', others: '1' } : null
       const place = {
         databaseUrl: '',
@@ -80,7 +80,7 @@ export function createLab(serve, options = {}) {
         env: {},
         logFile: results.file('api.log'),
       }
-      const close = async () => void log.benches--
+      const close = async () => void log.sites--
       const database = /** @type {any} */ (isOurs ? { kind: 'embedded', warnings: [] } : null)
       return { database, cores, place, host: null, close }
     },

@@ -5,7 +5,7 @@ import { limitOf } from '../../../load/verdict/limit.js'
 
 /**
  * @import { Target } from '../../../load/targets/index.js'
- * @import { Slo } from '../../../load/verdict/judge.js'
+ * @import { Slo } from '../../../load/report/record.js'
  */
 
 /**
@@ -30,8 +30,8 @@ import { limitOf } from '../../../load/verdict/limit.js'
  * @property {Record<string, any>} [kernel]
  * @property {any} [target] findings of a probe of the target's own
  *
- * @typedef {import('../../../load/run/trial.js').TrialRecord} TrialRecord
- * @typedef {Pick<import('../../../load/run/experiment.js').Step, 'at' | 'cell' | 'load'> & { experiment?: string }} Step
+ * @typedef {import('../../../load/report/record.js').TrialRecord} TrialRecord
+ * @typedef {Pick<import('../../../load/report/record.js').Step, 'at' | 'cell' | 'load'> & { experiment?: string }} Step
  *
  * @typedef {object} About what a step does not say about its trial
  * @property {string} run_id

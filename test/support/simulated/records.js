@@ -1,9 +1,9 @@
 import { recordOf } from './record.js'
 
 /**
- * @import { Step } from '../../../load/run/experiment.js'
  * @import { TrialRecord } from './record.js'
  * @import { Serve } from './service.js'
+ * @import { Step } from '../../../load/report/record.js'
  */
 
 /** A run that does not end is a mistake in its design. */

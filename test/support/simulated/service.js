@@ -1,8 +1,8 @@
 import { normal, seededRandom } from '../../../load/system/random.js'
 
 /**
- * @import { Slo } from '../../../load/verdict/judge.js'
  * @import { Service } from '../../../tuning/experiments/simulate/curves.js'
+ * @import { Slo } from '../../../load/report/record.js'
  */
 
 /**

@@ -16,7 +16,7 @@ t.test('--database-url embedded means the embedded Postgres although .env names 
   /** @type {GivenDatabase | undefined} */
   let opened
   const lab = {
-    openBench: async (/** @type {any} */ _plan, /** @type {any} */ _results, /** @type {any} */ { environment }) => {
+    openSite: async (/** @type {any} */ _plan, /** @type {any} */ _results, /** @type {any} */ { environment }) => {
       opened = environment.database
       throw Object.assign(new Error('seen'), { code: 'ESEEN' })
     },

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { UsageError } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
 import { openSide } from '../../../tuning/knobs/sides.js'
 import { temporaryFolder } from '../../support/lab.js'
 

@@ -52,7 +52,7 @@ for (const { name, verb, argv, lab } of casesOf([bench, compare, faults, overloa
         `seed ${seed}: ${code}, ${end}`,
       )
       t.ok(records.length <= MOST_TRIALS, `seed ${seed}: ${records.length} trials`)
-      t.strictSame([log.open, log.benches], [0, 0])
+      t.strictSame([log.open, log.sites], [0, 0])
     }
   })
 }

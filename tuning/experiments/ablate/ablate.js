@@ -1,4 +1,5 @@
-import { durationFlag, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { analyse, report } from './report.js'

@@ -14,12 +14,12 @@ import { conclusionsOf, intervalText, problemOf, RELEVANT_RATIO, speedsOf, verdi
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { NotAppliedCell } from '../../../load/run/experiment.js'
  * @import { Noise } from '../../stats/effects.js'
  * @import { Budget } from './budget.js'
  * @import { Statistics } from './statistics.js'
  * @import { AblatePlan, Records } from './steps.js'
  * @import { SpeedUp } from './verdict.js'
+ * @import { NotAppliedCell } from '../../../load/report/record.js'
  */
 
 /** Of the time; beyond it, others had the core of the API. */

@@ -4,10 +4,7 @@ import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
 import { isSound, isTimely } from '../../stats/sound.js'
 import { BY_TURNS, orderOf, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
 
-/**
- * @import { At, NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
- */
+/** @import { At, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js' */
 
 /**
  * What takes the answers: at a rate that all can serve, so that a request costs what it costs; as fast as it goes, by a

@@ -6,9 +6,9 @@ import { BY_TURNS, nameOf, STAGE_NAMES } from './stages.js'
 import { closedLoopsOf } from './steps.js'
 
 /**
- * @import { NotAppliedCell } from '../../../load/run/experiment.js'
  * @import { Budget, Currency, Figure, Line } from './budget.js'
  * @import { AblatePlan, Records } from './steps.js'
+ * @import { NotAppliedCell } from '../../../load/report/record.js'
  */
 
 /** Of the whole: what costs less is not worth anybody's work. */

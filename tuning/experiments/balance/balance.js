@@ -1,4 +1,4 @@
-import { refuseUnnamed } from '../../../load/run/bench.js'
+import { refuseUnnamed } from '../../../load/run/site.js'
 import { simulateAll } from './gains.js'
 import { coresFor, openStrategy, pinningText } from './open.js'
 import { FLAGS, planOf } from './plan.js'

@@ -11,7 +11,7 @@ import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
 import { haproxyConfig } from './haproxy.js'
 
 /**
- * @import { Place } from '../../../load/run/bench.js'
+ * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { BalanceCell, BalancePlan } from './steps.js'
  */

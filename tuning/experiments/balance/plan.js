@@ -1,4 +1,5 @@
-import { duration, durationFlag, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { duration, durationFlag, wholeNumber } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
 import { PUBLISHED_PARAMETERS } from './adaptive.js'

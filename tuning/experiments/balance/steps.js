@@ -2,10 +2,9 @@ import { matrixVisits, nextTrial } from '../../stats/matrix.js'
 import { isSound, isTimely } from '../../stats/sound.js'
 
 /**
- * @import { Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Parameters } from './adaptive.js'
  * @import { Slow } from './endpoints.js'
+ * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** For the bar: from the end of a trial to the load of the next one. */

@@ -7,11 +7,11 @@ import { CONTENDERS, openContender } from './contenders.js'
 import { benchReport } from './report.js'
 
 /**
- * @import { Experiment, Plan, StepLoad } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Visit } from '../../stats/matrix.js'
  * @import { Column } from './columns.js'
  * @import { Contender } from './contenders.js'
+ * @import { Plan, StepLoad, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** @type {Record<string, any>} */

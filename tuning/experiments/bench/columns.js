@@ -2,7 +2,7 @@ import { count, milliseconds, NONE, wholePercent } from '../../../load/report/fo
 import { median } from '../../stats/ranks.js'
 import { spread } from '../../stats/spread.js'
 
-/** @import { TrialRecord } from '../../../load/run/trial.js' */
+/** @import { TrialRecord } from '../../../load/report/record.js' */
 
 export const SATURATION_CONNECTIONS = 128
 export const LOW_RATE_RPS = 2000

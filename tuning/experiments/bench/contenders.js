@@ -5,7 +5,7 @@ import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
 import { isListening, onFreePorts } from '../../knobs/on-free-ports.js'
 
 /**
- * @import { Place } from '../../../load/run/bench.js'
+ * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
  */
 

@@ -1,4 +1,5 @@
-import { durationFlag, UsageError, wholeNumber, wholeNumbers } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { durationFlag, wholeNumber, wholeNumbers } from '../../../load/command/flags.js'
 import { MAX_SEED, MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
@@ -7,8 +8,9 @@ import { findingsOf } from './findings.js'
 import { compareReport } from './report.js'
 
 /**
- * @import { At, Experiment } from '../../../load/run/experiment.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { ComparePlan, Name } from './design.js'
+ * @import { At } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }

@@ -3,9 +3,8 @@ import { capacityStep } from '../../stats/capacity-of.js'
 import { oncePerPlan, visitsOf } from '../../stats/design.js'
 
 /**
- * @import { Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Side } from '../../knobs/sides.js'
+ * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** A ladder of workers, each limited to a rate of its own, ends with the rung that brings less than GAIN. */

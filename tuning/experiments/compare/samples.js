@@ -1,6 +1,6 @@
 import { middleOf } from '../../../load/generators/drivers/client.js'
 
-/** @import { TrialRecord } from '../../../load/run/trial.js' */
+/** @import { TrialRecord } from '../../../load/report/record.js' */
 
 /** A percentile needs this many samples beyond it. */
 const BEYOND = 10

@@ -1,9 +1,10 @@
 import { nextRung } from '../../../load/capacity/ladder.js'
-import { durationFlag, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
-import { refuseUnnamed } from '../../../load/run/bench.js'
 import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { refuseUnnamed } from '../../../load/run/site.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
 import { analyse, plantedTrial, report, trialsOf } from './findings.js'
@@ -12,8 +13,8 @@ import { namespaceProblem, runInside } from './namespace.js'
 import { openFaulty } from './target.js'
 
 /**
- * @import { Experiment, Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** @type {Record<string, any>} */

@@ -6,9 +6,7 @@ import { FAULTS, faultNamed, notchOf } from './index.js'
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { Cell } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
- * @import { Limit } from '../../../load/verdict/limit.js'
+ * @import { Cell, Limit, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** Maximum number of trials of a fault that something else made invalid. */

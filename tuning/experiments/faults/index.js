@@ -1,7 +1,7 @@
 import { crowdApi, squeezeGenerator } from './neighbours.js'
 import { holdLock, takeConnections, trigger } from './postgres.js'
 
-/** @import { Cell } from '../../../load/run/experiment.js' */
+/** @import { Cell } from '../../../load/report/record.js' */
 
 /**
  * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. At the load

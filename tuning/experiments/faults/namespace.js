@@ -9,7 +9,7 @@ import { makeScratch } from '../../../sql/scratch.js'
 
 /**
  * @import { Io } from '../../../load/run/runner.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 const CLI = fileURLToPath(new URL('../../cli.js', import.meta.url))

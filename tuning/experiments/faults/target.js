@@ -7,9 +7,9 @@ import { relaxed } from '../../../load/verdict/relax.js'
 import { faultNamed, notchOf } from './index.js'
 
 /**
- * @import { Place } from '../../../load/run/bench.js'
- * @import { Cell } from '../../../load/run/experiment.js'
+ * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
+ * @import { Cell } from '../../../load/report/record.js'
  */
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))

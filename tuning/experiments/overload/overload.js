@@ -5,8 +5,8 @@ import { count, milliseconds, NONE, offered, wholePercent } from '../../../load/
 import { localPlan } from '../../../load/run/plan.js'
 
 /**
- * @import { At, Experiment, Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { At, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }

@@ -1,7 +1,7 @@
 /**
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Claim as Expectation } from '../../stats/effects.js'
  * @import { EXPERIMENTS } from './experiments.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 /**

@@ -5,9 +5,8 @@ import { matrixVisits, nextTrial, peakOf } from '../../stats/matrix.js'
 import { EXPERIMENTS } from './experiments.js'
 
 /**
- * @import { Cell, NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { TwoCells } from './experiments.js'
+ * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 const WARMUP_S = 2

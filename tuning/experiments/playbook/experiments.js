@@ -1,4 +1,4 @@
-/** @import { Cell } from '../../../load/run/experiment.js' */
+/** @import { Cell } from '../../../load/report/record.js' */
 
 /**
  * Two cells under the same load, the reference first.

@@ -10,10 +10,10 @@ import { cellsOf, countsIn, design, durationOf } from './design.js'
 import { playbookReport } from './report.js'
 
 /**
- * @import { Cell, Experiment } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Claim } from './claims.js'
  * @import { PlaybookPlan } from './design.js'
+ * @import { Cell, TrialRecord } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { blocks: 6, seed: 1 }

@@ -3,11 +3,9 @@ import { visitsOf } from '../../stats/design.js'
 import { crossingIn, nextWorkers, rungsOf } from './climb.js'
 
 /**
- * @import { Entry } from '../../../load/generators/mix.js'
- * @import { Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Side } from '../../knobs/sides.js'
  * @import { Price } from './cost.js'
+ * @import { Entry, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** An invalid trial is repeated at most twice. */

@@ -1,4 +1,4 @@
-import { UsageError } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 
 /**

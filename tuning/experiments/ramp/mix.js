@@ -4,8 +4,8 @@ import { rungsOf } from './climb.js'
 import { ofSeries, screened, screenTrials, sidesOf } from './design.js'
 
 /**
- * @import { ByEntry } from '../../../load/generators/drivers/tally.js'
  * @import { Name, RampPlan, Records } from './design.js'
+ * @import { ByEntry } from '../../../load/report/record.js'
  */
 
 /**

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { durationFlag, UsageError, wholeNumber } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
 import { HOSTS_FLAGS, originOf } from '../../../load/generators/hosts/flags.js'
 import { MAX_SEED, MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { livePlan } from '../../../load/run/live-plan.js'

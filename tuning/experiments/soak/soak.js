@@ -6,8 +6,8 @@ import { localPlan } from '../../../load/run/plan.js'
 
 /**
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { Experiment, Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }

@@ -6,10 +6,9 @@ import { matrixVisits, nextTrial } from '../../stats/matrix.js'
 import { recommendationOf } from './responses.js'
 
 /**
- * @import { Cell, NotAppliedCell, Plan, Step } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { Matrix } from '../../stats/matrix.js'
+ * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** What each cell is offered in each block, as shares of the anchor's capacity. */

@@ -8,10 +8,10 @@ import { anchorCapacity, finalistsOf } from './design.js'
 import { measured, RESPONSES, recommendationOf } from './responses.js'
 
 /**
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Effect } from '../../stats/effects.js'
  * @import { TunePlan } from './design.js'
  * @import { Choice, Response } from './responses.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 /** Share of what was offered that counts as all of it: the rest is lost at the end of the trial. */

@@ -2,8 +2,8 @@ import { KNOBS } from '../../knobs/knobs.js'
 import { factorial, oneAtATime } from '../../stats/design.js'
 
 /**
- * @import { Cell } from '../../../load/run/experiment.js'
  * @import { Factor } from '../../stats/design.js'
+ * @import { Cell } from '../../../load/report/record.js'
  */
 
 /** @typedef {{ knobs: Factor[], cells: Cell[], blocks: number, duration_ms: number, precision_ratio?: number }} Preset */

@@ -8,10 +8,10 @@ import { OFFERED } from './design.js'
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { Cell, Run } from '../../../load/run/experiment.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { Effect, Noise } from '../../stats/effects.js'
  * @import { CellFindings, ResponseFindings, TuneFindings } from './findings.js'
+ * @import { Cell, Run } from '../../../load/report/record.js'
  */
 
 /** Interactions in the report. */

@@ -3,10 +3,9 @@ import { mainEffects, noiseOf, observationsOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 
 /**
- * @import { Cell } from '../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Effect } from '../../stats/effects.js'
  * @import { TunePlan } from './design.js'
+ * @import { Cell, TrialRecord } from '../../../load/report/record.js'
  */
 
 /**

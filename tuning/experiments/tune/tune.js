@@ -1,4 +1,5 @@
-import { durationFlag, numberFlag, oneOf, seedFlag, UsageError } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { durationFlag, numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
 import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
@@ -12,10 +13,11 @@ import { matrixOf, PRESETS } from './presets.js'
 import { matrixFiles, matrixReport } from './report.js'
 
 /**
- * @import { At, Cell, Experiment } from '../../../load/run/experiment.js'
+ * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { ArticlePlan } from './article/article.js'
  * @import { TunePlan } from './design.js'
+ * @import { At, Cell } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { preset: 'quick', seed: 1 }

@@ -5,8 +5,8 @@ import { CONFIDENCE } from '../../stats/effects.js'
 import { median, shift } from '../../stats/ranks.js'
 
 /**
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Source } from './report.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 /**

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { helpText, parseOperands, UsageError } from '../../../load/command/flags.js'
+import { UsageError } from '../../../load/command/errors.js'
+import { helpText, parseOperands } from '../../../load/command/flags.js'
 import { writeReport } from '../../../load/report/write.js'
 import { refuseForeign } from '../../../load/run/folder.js'
 import { framed } from '../../../load/run/frame.js'
@@ -15,8 +16,8 @@ import { besideBlocks } from './tables.js'
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Measurement } from '../../../load/run/measurement.js'
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { AnyVerb, Ended, Verb } from '../../../load/run/shell.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 /** Each has a mark and a line of its own in the pictures. */

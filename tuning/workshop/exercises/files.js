@@ -4,8 +4,8 @@ import { choice, number } from '../exercise.js'
 import { closed, goodput, offered, rounded } from '../loads.js'
 
 /**
- * @import { Cell } from '../../../load/run/experiment.js'
  * @import { Exercise, Found } from '../exercise.js'
+ * @import { Cell } from '../../../load/report/record.js'
  */
 
 const SERVICE = { INSERT_MODE: 'batched' }

@@ -4,8 +4,8 @@ import { choice, number } from '../exercise.js'
 import { closed, goodput, times } from '../loads.js'
 
 /**
- * @import { Cell } from '../../../load/run/experiment.js'
  * @import { Exercise, Facts } from '../exercise.js'
+ * @import { Cell } from '../../../load/report/record.js'
  */
 
 /** Nobody is refused: sixteen who wait for a hash would be too many at once. */

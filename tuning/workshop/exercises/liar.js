@@ -5,8 +5,8 @@ import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, rounded } from '../loads.js'
 
 /**
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Exercise, Found } from '../exercise.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 const SERVICE = { INSERT_MODE: 'batched' }

@@ -4,8 +4,8 @@ import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
 
 /**
- * @import { TrialRecord } from '../../../load/run/trial.js'
  * @import { Exercise } from '../exercise.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 const SERVICE = { ...FAR, ...PATIENT }

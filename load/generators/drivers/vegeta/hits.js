@@ -8,9 +8,9 @@ import { shareOf } from './attack.js'
 
 /**
  * @import { Load } from '../index.js'
- * @import { Distribution, Traffic } from '../recorder.js'
  * @import { Part, Ran } from './attack.js'
  * @import { Readable } from 'node:stream'
+ * @import { Distribution, HostTraffic, Traffic } from '../../../report/record.js'
  */
 
 /** timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq: what `vegeta encode -to csv` writes. */
@@ -137,21 +137,6 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
     cores: part.host?.cores ?? null,
   }
 }
-
-/**
- * @typedef {object} HostTraffic what one of several hosts did of a load
- * @property {string} host
- * @property {number} [planned]
- * @property {number} sent
- * @property {number} completed
- * @property {Record<string, number>} errors
- * @property {Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
- * @property {number | null} start_ms from the word to begin to the beginning, by its own clock; null: not told
- * @property {number | null} [word_ms] from our word to begin until the host's that it has it came back, by our clock
- * @property {number | null} cpu_s of the generator there; null: not seen
- * @property {number | null} cpu_core_ratio
- * @property {number | null} cores that it can use there
- */
 
 /**
  * Both are times of one host. vegeta's first request is due an interval after it began.

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { UsageError } from '../../../../load/command/flags.js'
+import { UsageError } from '../../../../load/command/errors.js'
 import { Results } from '../../../../load/run/results.js'
 import { caught } from '../../../support/caught.js'
 import { reportOf } from '../../../support/pages.js'

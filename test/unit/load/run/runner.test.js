@@ -1,8 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { NotApplied, ServiceEnded } from '../../../../load/command/errors.js'
-import { UsageError } from '../../../../load/command/flags.js'
+import { NotApplied, ServiceEnded, UsageError } from '../../../../load/command/errors.js'
 import { Results } from '../../../../load/run/results.js'
 import { sweep } from '../../../../load/verbs/sweep/sweep.js'
 import { tune } from '../../../../tuning/experiments/tune/tune.js'
@@ -49,7 +48,7 @@ for (const [what, error, message] of DEATHS) {
       t.match(found.end, /^redline: no trustworthy answer: the run broke off: /)
       t.match(found.end, message)
       t.equal(found.records.length, at - 1)
-      t.strictSame([found.run.interrupted, found.log.open, found.log.benches], [false, 0, 0])
+      t.strictSame([found.run.interrupted, found.log.open, found.log.sites], [false, 0, 0])
       await goesOn(t, folder)
     })
   }
@@ -70,7 +69,7 @@ for (const [what, error, code, message] of REFUSALS) {
     const found = await simulate(sweep, [...LADDER, '--out', folder], serve, { lab: { onOpen } })
     t.equal(found.code, code)
     t.match(found.end, message)
-    t.strictSame([found.log.open, found.log.benches], [0, 0])
+    t.strictSame([found.log.open, found.log.sites], [0, 0])
     t.notOk(fs.existsSync(folder))
     t.equal((await simulate(sweep, [...LADDER, '--out', folder], serve)).code, 0)
   })
@@ -84,7 +83,7 @@ t.test('Ctrl-C while the target opens: exit 130, and nothing is left', async (t)
   }
   const { code, log } = await simulate(sweep, [...LADDER, '--out', folder], serve, { lab: { onOpen } })
   t.equal(code, 130)
-  t.equal(log.benches, 0)
+  t.equal(log.sites, 0)
   t.notOk(fs.existsSync(folder))
 })
 
@@ -96,7 +95,7 @@ t.test('what a verb keeps open for further cells is closed before the bench, als
     const folder = newFolder(t)
     const { log } = await simulate(verb, [...LADDER, '--out', folder], serve, { interruptAfter })
     t.strictSame(closed, [path.join(folder, 'api.log')])
-    t.equal(log.benches, 0)
+    t.equal(log.sites, 0)
   }
 })
 

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { RemoteError, ServiceEnded } from '../../../../load/command/errors.js'
-import { UsageError } from '../../../../load/command/flags.js'
+import { RemoteError, ServiceEnded, UsageError } from '../../../../load/command/errors.js'
 import { main } from '../../../../load/run/shell.js'
 import { DatabaseError } from '../../../../sql/database.js'
 import { createShell } from '../../../support/shell.js'

@@ -8,7 +8,7 @@ import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
 import { asksForTls, pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
 import { arithmeticBlocks, pgbouncerBlocks } from '../../../../tuning/pages/more-cores.js'
 
-/** @import { Cell } from '../../../../load/run/experiment.js' */
+/** @import { Cell } from '../../../../load/report/record.js' */
 
 t.test('every level that is offered is one that the knob accepts', async (t) => {
   const offered = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { pinningText } from '../../../../load/run/bench.js'
+import { pinningText } from '../../../../load/run/site.js'
 import { compare } from '../../../../tuning/experiments/compare/compare.js'
 import { ignoredSetting, sideFlag } from '../../../../tuning/knobs/sides.js'
 import { caught } from '../../../support/caught.js'

@@ -3,7 +3,7 @@ import { normal, seededRandom } from '../../../../load/system/random.js'
 import { factorial, visitsOf } from '../../../../tuning/stats/design.js'
 import { interactions, mainEffects, noiseOf, ratioText } from '../../../../tuning/stats/effects.js'
 
-/** @import { Cell } from '../../../../load/run/experiment.js' */
+/** @import { Cell } from '../../../../load/report/record.js' */
 
 const POOL = { name: 'POOL_MAX', levels: [20, 5, 40] }
 const MODE = { name: 'INSERT_MODE', levels: ['batched', 'single'] }

@@ -9,10 +9,7 @@ import { median } from '../../../stats/ranks.js'
 import { lastReason } from '../findings.js'
 import { conclusionsOf } from './conclusions.js'
 
-/**
- * @import { Cell, NotAppliedCell, Plan, Step } from '../../../../load/run/experiment.js'
- * @import { TrialRecord } from '../../../../load/run/trial.js'
- */
+/** @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../../load/report/record.js' */
 
 /** The figures as they were published; our own transcription. @type {{ capacity_rps: number, rows: Published[] }} */
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.json', import.meta.url), 'utf8'))

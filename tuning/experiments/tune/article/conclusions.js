@@ -3,9 +3,9 @@ import { NO_NOISE, ratioOf, ratioText, verdictOf } from '../../../stats/effects.
 import { median } from '../../../stats/ranks.js'
 
 /**
- * @import { TrialRecord } from '../../../../load/run/trial.js'
  * @import { Claim, Verdict } from '../../../stats/effects.js'
  * @import { Generator } from './article.js'
+ * @import { TrialRecord } from '../../../../load/report/record.js'
  */
 
 /** The p99 up to which the service sustains a rate. */

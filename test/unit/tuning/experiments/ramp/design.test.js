@@ -1,5 +1,5 @@
 import t from 'tap'
-import { UsageError } from '../../../../../load/command/flags.js'
+import { UsageError } from '../../../../../load/command/errors.js'
 import { aroundCeiling, crossingOf, nextWorkers } from '../../../../../tuning/experiments/ramp/climb.js'
 import { design, seriesOf } from '../../../../../tuning/experiments/ramp/design.js'
 import { chosenDrivers, presentDrivers } from '../../../../../tuning/experiments/ramp/drivers.js'

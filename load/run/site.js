@@ -1,7 +1,7 @@
 import { LAB_SCHEMA } from '../../sql/address.js'
 import { openDatabase } from '../../sql/database.js'
 import { settingsOf } from '../command/environment.js'
-import { UsageError } from '../command/flags.js'
+import { UsageError } from '../command/errors.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { emailPatterns } from '../generators/mix.js'
 import { describeMachine, planCores, redlineCommit } from '../system/machine.js'
@@ -25,12 +25,12 @@ import { openHost } from '../system/ssh/host.js'
  * @param {Results} results
  * @param {Opening} io
  * @param {() => Cores | null} [takeCores]
- * @returns {Promise<Bench>}
+ * @returns {Promise<Site>}
  * @throws {UsageError} the database is not named as one that may be emptied
  *
  * @typedef {Io & { runId: string }} Opening
  */
-export async function openBench(plan, results, { signal, progress, environment, runId }, takeCores = pinToCores) {
+export async function openSite(plan, results, { signal, progress, environment, runId }, takeCores = pinToCores) {
   const logFile = results.file('api.log')
   if (plan.url) {
     const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
@@ -60,7 +60,7 @@ function pinToCores() {
  * @param {string} logFile
  * @param {() => ReturnType<typeof openDatabase>} open
  * @param {Io} io
- * @returns {Promise<Bench>}
+ * @returns {Promise<Site>}
  */
 async function openThere(plan, logFile, open, { signal, progress, environment }) {
   if (!environment.database.url) {
@@ -105,7 +105,7 @@ function coresOf(cores) {
 }
 
 /**
- * @typedef {object} Bench
+ * @typedef {object} Site
  * @property {Database | null} database
  * @property {Cores | null} cores of this machine; null: nothing is pinned here
  * @property {Place} place
@@ -115,10 +115,10 @@ function coresOf(cores) {
  * @typedef {{ api: string, others: string }} Cores
  * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place
  *   where a target is to run
- * @typedef {import('./experiment.js').Plan} Plan
+ * @typedef {import('../report/record.js').Plan} Plan
  */
 
-/** @param {Plan} plan @param {Bench} bench */
+/** @param {Plan} plan @param {Site} bench */
 export async function describeRun(plan, { database, cores, host }) {
   const driver = DRIVERS[plan.driver]
   const warnings = [...(database?.warnings ?? [])]
@@ -152,7 +152,7 @@ export async function describeRun(plan, { database, cores, host }) {
  * The same whichever of a service of ours and one behind a URL is opened first.
  *
  * @param {Pick<Plan, 'url'>} plan
- * @param {Pick<Bench, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
+ * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
  * @param {Pick<Target, 'cores'>} target
  */
 export function pinningText(plan, { database, cores, host }, target) {

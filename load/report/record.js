@@ -1,0 +1,168 @@
+/** @import { SshPlan } from '../system/ssh/plan.js' */
+
+/**
+ * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
+ *
+ * @typedef {object} TrialRecord one line of trials.ndjson
+ * @property {string} run_id
+ * @property {number} trial number within the run, from 1
+ * @property {string} started_at
+ * @property {string} experiment the verb
+ * @property {At} at its place in the design
+ * @property {any} cell settings by name; null where there is one target only
+ * @property {Record<string, string | number | null>} settings read back from the running process
+ * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
+ * @property {TrialLoad} load
+ * @property {TrialTraffic} traffic
+ * @property {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} probes kernel: of the machine on which
+ *   the target runs; here: of ours, where that is another; target: what only this kind of target can tell
+ * @property {Beside} [beside] what else was done to the target meanwhile
+ * @property {Outcome} outcome
+ * @property {Limit} limit
+ *
+ * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
+ * @typedef {Record<string, string | number>} Cell settings by name
+ * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
+ *
+ * @typedef {object} Outcome
+ * @property {'pass' | 'fail' | 'invalid'} verdict
+ * @property {string} because
+ * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
+ *
+ * @typedef {{ p99_ms: number, success_ratio: number }} Slo
+ *
+ * @typedef {object} Limit
+ * @property {string} resource
+ * @property {string[]} evidence sentences with their figures
+ * @property {string | null} runner_up what else was at its limit, or nearest to it
+ * @property {string[]} runner_up_evidence
+ * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
+ */
+
+/**
+ * @typedef {object} StepLoad what is put on a target
+ * @property {string} driver
+ * @property {'open' | 'closed'} loop
+ * @property {number | null} rate_rps null: a closed loop, as fast as it goes
+ * @property {number} connections
+ * @property {number} warmup_s
+ * @property {number} duration_s
+ * @property {boolean} [fresh_connections] a connection for each request
+ * @property {boolean} [unbounded] vegeta with its own defaults
+ * @property {number} [per_worker_rps] client: so many requests per second and worker at most
+ * @property {number | null} [nofile] limit of open files of the generator
+ * @property {MixPlan} [mix] the plan's, unless told otherwise
+ *
+ * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
+ *
+ * @typedef {object} Traffic
+ * @property {number} planned
+ * @property {number} sent
+ * @property {number} completed
+ * @property {number} achieved_rps
+ * @property {number} goodput_rps
+ * @property {number} success_ratio
+ * @property {Record<string, number>} status
+ * @property {Record<string, number>} errors by the side that they belong to: client:ports, server:reset, …
+ * @property {Distribution | null} latency_ms of every request that was answered or timed out
+ * @property {Distribution | null} ok_latency_ms of the successes alone
+ * @property {Distribution | null} lateness_ms null where the loop has no schedule
+ * @property {Distribution | null} queued_ms part of the latency that passed before the sending
+ * @property {{ completed: number, ok: number }[]} per_second
+ * @property {number} [threads] of a program that sends by several threads or processes
+ * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
+ * @property {HostTraffic[]} [hosts] where the load came from several
+ * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
+ *
+ * @typedef {Omit<Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
+ * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
+ * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
+ *
+ * @typedef {object} HostTraffic what one of several hosts did of a load
+ * @property {string} host
+ * @property {number} [planned]
+ * @property {number} sent
+ * @property {number} completed
+ * @property {Record<string, number>} errors
+ * @property {Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
+ * @property {number | null} start_ms from the word to begin to the beginning, by its own clock; null: not told
+ * @property {number | null} [word_ms] from our word to begin until the host's that it has it came back, by our clock
+ * @property {number | null} cpu_s of the generator there; null: not seen
+ * @property {number | null} cpu_core_ratio
+ * @property {number | null} cores that it can use there
+ */
+
+/**
+ * @typedef {object} Run run.json
+ * @property {string} run_id
+ * @property {string} verb
+ * @property {string[]} argv
+ * @property {string} started_at
+ * @property {string | null} finished_at
+ * @property {any} plan
+ * @property {boolean} interrupted
+ * @property {any} machine
+ * @property {any} [target_machine] where the target ran, if not here
+ * @property {{ host: string, system: string, cores: number }[]} [load_hosts]
+ * @property {any} versions
+ * @property {any} database
+ * @property {Slo} slo
+ * @property {string} pinning which core did what
+ * @property {string[]} warnings
+ * @property {NotAppliedCell[]} not_applied
+ * @property {string | null} problem why there is no trustworthy answer
+ * @property {any} [capacity]
+ * @property {any} [limit]
+ *
+ * @typedef {{ cell: any, because: string }} NotAppliedCell
+ *
+ * @typedef {object} Plan what a run is about; plain data, so that --resume can tell whether it is the same
+ * @property {string | null} url null: the API, which we start
+ * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
+ * @property {SshPlan | null} [ssh] the host on which it is started; by default this one
+ * @property {string | null} metrics_url of a service behind a URL
+ * @property {string} driver
+ * @property {number[] | null} rates_rps null: the capacity is searched for
+ * @property {number[]} connections
+ * @property {boolean} fresh_connections a connection for each request
+ * @property {boolean} unbounded vegeta with its own defaults
+ * @property {boolean} searches for the capacity, instead of the loads that were asked for
+ * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
+ * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
+ * @property {MixPlan} mix
+ * @property {Slo} slo
+ * @property {number} warmup_s
+ * @property {number} duration_s
+ * @property {number} timeout_s
+ * @property {string[]} [load_hosts] where the load comes from, instead of this machine
+ * @property {string | null} [ssh_config] on the way to them
+ * @property {string[]} [local_addresses] of this machine that connections come from, in turn
+ *
+ * @typedef {object} Step the next trial of a design
+ * @property {At} at
+ * @property {any} cell null where there is one target only
+ * @property {number} left_s expected time of this trial and those that will follow
+ * @property {string} [about] what it is for, for somebody who watches
+ * @property {StepLoad} load
+ */
+
+/**
+ * @typedef {object} MixPlan what is sent: plain data, so that it can cross to the generator's process
+ * @property {string} method
+ * @property {Header[]} headers
+ * @property {string | null} body_base64 the same body for every request; null: a new user each
+ * @property {string} name
+ * @property {number} seed
+ * @property {Entry[]} [entries] requests to choose from, instead of the one above
+ * @property {Source} [source] file that the body or the entries come from
+ *
+ * @typedef {[name: string, value: string]} Header
+ * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string }} Source
+ *
+ * @typedef {object} Entry
+ * @property {string} name
+ * @property {string} method
+ * @property {string} path a template, see template.js
+ * @property {string} body a template, empty for none
+ * @property {number} weight its share of the requests is this share of all weights
+ */
