@@ -1,7 +1,7 @@
 import { SETTINGS } from '../../api/settings.js'
 
 /**
- * @import { Place } from '../run/site.js'
+ * @import { Place } from '../targets/index.js'
  * @import { Cell, TrialRecord } from '../report/record.js'
  */
 
@@ -43,9 +43,10 @@ export function relaxedCell(resource, settings) {
 /**
  * The place of a target, with the limit relaxed that the cell names.
  *
- * @param {Place} place
+ * @template {Place & { allCores: string | null }} P
+ * @param {P} place
  * @param {Cell | null} cell null: as it is
- * @returns {Place}
+ * @returns {P}
  */
 export function relaxed(place, cell) {
   if (!cell) return place
