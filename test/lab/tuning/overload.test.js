@@ -8,10 +8,10 @@ t.test('overload: the peak, and what an interruption leaves', async (t) => {
   const flags = ['--duration', '1s', '--connections', '64']
   const { run, trials } = await smoke(t, 'overload', flags, { databaseUrl: url, isCutAgain: true })
   t.strictSame(
-    trials.map(({ experiment, load }) => [experiment, load.loop]),
+    trials.map(({ at, load }) => [at, load.loop]),
     [
-      ['peak', 'closed'],
-      ['0.5x/1', 'open'],
+      [{ phase: 'peak' }, 'closed'],
+      [{ phase: 'load', share: 0.5, position: 1 }, 'open'],
     ],
   )
   t.equal(trials[1].load.rate_rps, Math.round(0.5 * trials[0].traffic.goodput_rps))
