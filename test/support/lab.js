@@ -108,3 +108,14 @@ export function processesOf(folder) {
     }
   })
 }
+
+/** Whether a process is below this one: another run of the tests may be on beside it. @param {string} pid @returns {boolean} */
+export function isOurs(pid) {
+  if (Number(pid) === process.pid) return true
+  try {
+    const [, parent] = /^PPid:\s*(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return parent !== undefined && parent !== '0' && isOurs(parent)
+  } catch {
+    return false
+  }
+}

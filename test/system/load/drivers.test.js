@@ -31,7 +31,7 @@ eachDriver(
     const traffic = await loadHere(driver, url, { duration_s: 0.3, connections: 4, rate_rps: 20 })
     const elapsed_ms = performance.now() - start_ms
     const { latency_ms, completed } = traffic
-    t.ok(completed >= 4, `${completed} answers`)
+    t.ok(completed > 0, `${completed} answers`)
     t.strictSame(traffic.status, { 201: taken_ms.length })
     t.ok(latency_ms.min >= Math.min(...taken_ms) - ROUNDING_MS, `${latency_ms.min} ms`)
     t.ok(latency_ms.mean >= mean(taken_ms) - ROUNDING_MS, `${latency_ms.mean} ms, the server took ${mean(taken_ms)} ms`)
