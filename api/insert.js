@@ -53,8 +53,8 @@ const PATIENCE_MS = 1000
  * timer: an idle service stores a row at once, a busy one stores many for little more than the price of one.
  *
  * Up to `batchSlots` statements are in flight at once while each carries one row, since with few requests none should wait.
- * A statement that rows share goes alone: a second one beside it would take the few that wait, and the more rows share a
- * statement the less each costs.
+ * While a statement of several rows is in flight, no other is sent: it would carry only the few rows that wait by then, and the
+ * more rows share a statement, the less each one costs.
  *
  * @param {object} statements
  * @param {Insert} statements.insertOne

@@ -95,7 +95,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
 /** @typedef {ReturnType<typeof createUsers>} Users */
 
 /** @param {any} body @returns {{ email: string, password: string }} @throws {ApiError} invalid_user */
-export function validUser(body) {
+function validUser(body) {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw invalid('expected a JSON object with email and password')
   }

@@ -64,7 +64,8 @@ function print(byFile) {
 
 /** `load/generators/drivers/vegeta/x.js` belongs to `load/generators/drivers`, and `api/app.js` to `api`. @param {string} file */
 function folderOf(file) {
-  return path.dirname(file).split(path.sep).slice(0, 3).join('/')
+  const parts = path.dirname(file).split(path.sep)
+  return parts.slice(0, parts[0] === 'tuning' ? 4 : 3).join('/')
 }
 
 /** @param {string} folder @returns {Map<string, { lines: number, run: number }>} by file: lines with code, and those that ran */

@@ -118,7 +118,7 @@ function onlyEntry(plan, trial) {
 export const LAB_USER = 'user-lab'
 
 /**
- * LIKE patterns that tell a run's rows from others: the emails of the plan, of a load beside it, and of the lab itself.
+ * LIKE patterns that match the rows of a run and no others: the emails of its plan, of background load, and of the lab.
  *
  * @param {MixPlan} plan
  * @returns {string[] | null} null: it does not send users of ours

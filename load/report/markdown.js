@@ -5,7 +5,7 @@ import { alignOf } from './blocks.js'
 /** @import { Picture } from './picture.js' */
 
 /**
- * A report as markdown, its pictures as files beside it.
+ * A report as markdown; its pictures are separate files in the same folder.
  *
  * @param {Block[]} blocks
  * @returns {string}
@@ -40,7 +40,7 @@ function itemLines(item) {
 }
 
 /** @param {Table} table */
-export function tableMarkdown(table) {
+function tableMarkdown(table) {
   const rows = [table.head, ...table.rows].map((cells) => cells.map(cellText))
   return markdownTable(rows, { align: alignOf(table) })
 }

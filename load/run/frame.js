@@ -123,7 +123,7 @@ function loopLines(records) {
 }
 
 /** What each load host did, in all trials. @param {Pick<Run, 'load_hosts'>} run @param {TrialRecord[]} records */
-export function hostLines({ load_hosts = [] }, records) {
+function hostLines({ load_hosts = [] }, records) {
   return load_hosts.map(({ host, system, cores }) => {
     const own = records.flatMap(({ traffic }) => traffic.hosts?.filter((one) => one.host === host) ?? [])
     const sent = own.reduce((sum, one) => sum + one.sent, 0)

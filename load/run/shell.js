@@ -83,8 +83,8 @@ export async function main(verbs, [name, ...argv], shell = {}) {
     if (signal.aborted) return EXIT.interrupted
     const isUsers = error instanceof UsageError || error instanceof DatabaseError
     const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
-    // What the system refuses (a full disk, a folder that is gone) is said in its own words, and so is what another host, or
-    // the API, did; a stack is for our mistakes.
+    // Failures of the system (a full disk, a missing folder), of another host and of the API are reported by their message alone;
+    // a stack is for our own mistakes.
     const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
     stderr.write(`redline: ${isUsers || isOthers ? message : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
@@ -97,7 +97,7 @@ export async function main(verbs, [name, ...argv], shell = {}) {
  * @param {Experiment | Measurement} experiment
  * @returns {Verb}
  */
-export function verbOf(experiment) {
+function verbOf(experiment) {
   const { name, about, details, examples } = experiment
   const flags = { ...experiment.flags, ...('measure' in experiment ? MEASUREMENT_FLAGS : RUN_FLAGS) }
   const title = about[0].toUpperCase() + about.slice(1)

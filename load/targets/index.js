@@ -25,8 +25,8 @@ import { openSsh } from './ssh.js'
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
  * @property {() => Promise<void>} stop
- * @property {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} [disturb] for
- *   the length of a trial, whose place in the design and number it is told
+ * @property {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} [disturb] begins a
+ *   disturbance that lasts for one trial; at: the trial's place in the design; trial: its number
  * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
  * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
  *

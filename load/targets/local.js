@@ -118,7 +118,7 @@ async function readBack(adminUrl, pid) {
 }
 
 /**
- * The run's database is told by its URL alone. Empty variables mean nothing to pg, and hide those of a `.env` (api/config.js).
+ * The URL alone names the run's database. pg ignores empty variables, and they hide those of a `.env` (api/config.js).
  *
  * @param {NodeJS.ProcessEnv} env
  */

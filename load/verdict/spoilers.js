@@ -79,7 +79,7 @@ function numberOf(setting = null) {
  * @param {number} connections
  * @returns {(Host & { share_ratio: number })[]}
  */
-export function withShares(hosts, driver, connections) {
+function withShares(hosts, driver, connections) {
   const parts = driver === 'locust' ? workersOf(hosts, connections) : hosts.map(() => 1)
   const all = parts.reduce((sum, part) => sum + part, 0)
   return hosts.map((host, i) => ({ ...host, share_ratio: parts[i] / all }))

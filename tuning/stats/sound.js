@@ -14,7 +14,7 @@ const MAX_LATENESS_MS = /** @type {const} */ ({ p50: 1, p95: 20 })
 const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 
 /** Whether an open loop sent so late that it measured itself. @param {Pick<TrialRecord, 'probes'>} record */
-export function isLate({ probes }) {
+function isLate({ probes }) {
   const { lateness_ms } = probes.generator
   return Boolean(lateness_ms) && (lateness_ms.p50 > MAX_LATENESS_MS.p50 || lateness_ms.p95 > MAX_LATENESS_MS.p95)
 }

@@ -13,7 +13,7 @@ import { countClosedLoop } from './tally.js'
  */
 
 /** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
-export const BUCKETS_PER_DECADE = 100
+const BUCKETS_PER_DECADE = 100
 
 /** In the order in which they happen; the first three once per connection. */
 const PHASES = /** @type {const} */ (['dns', 'connect', 'tls', 'write', 'wait', 'read'])

@@ -46,8 +46,8 @@ const GREETING = 'in'
 const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
 
 /**
- * A script on another host that ends with the connection: over its stdin it is told words, one a line, and beats. When these
- * cease, since the connection, the network or we are gone, it kills its process group.
+ * A script on another host that ends with the connection. Its stdin carries commands, one per line, and heartbeats. When the
+ * heartbeats stop, because the connection, the network or this process is gone, it kills its process group.
  *
  * @param {string} host
  * @param {object} options

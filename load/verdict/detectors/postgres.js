@@ -85,6 +85,6 @@ export function postgresCpu(trial) {
 }
 
 /** Of the time that the host leaves to a core, the part in which it had something to do. @param {CoreShare} core */
-export function fullness({ busy_ratio, interrupts_ratio, steal_ratio }) {
+function fullness({ busy_ratio, interrupts_ratio, steal_ratio }) {
   return (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
 }

@@ -6,7 +6,7 @@ import { levelOf, unseen } from './finding.js'
 /** The API has one core to itself, all else needs another. */
 const CORES_NEEDED = 2
 
-/** A capacity is told to ±5 %: what takes more than that of the time spoils it. A tick of noise is no finding. */
+/** A capacity is measured to ±5 %, so anything that takes more CPU time than that spoils it; a single clock tick is ignored. */
 const MAX_STEAL_RATIO = { ok: 0.01, warn: 0.05 }
 const MAX_OTHERS_CORE_RATIO = { ok: 0.05, warn: 0.25 }
 

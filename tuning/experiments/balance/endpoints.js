@@ -13,11 +13,11 @@
  */
 
 /** As published: a cached call, and one that is not. */
-export const CACHED_MS = { from: 50, to: 120 }
+const CACHED_MS = { from: 50, to: 120 }
 export const COLD_MS = { from: 250, to: 600 }
 
 /** An error comes at once: to who counts only what is under way, such an endpoint looks like the fastest. */
-export const ERROR_MS = { from: 2, to: 5 }
+const ERROR_MS = { from: 2, to: 5 }
 const ERROR_RATIO = 0.2
 
 const MOSTLY_CACHED = 0.9

@@ -26,7 +26,7 @@ export function playbookReport({ results, blocks }) {
 }
 
 /** "27 claims: 25 reproduced, 2 undecided." @param {Result[]} results */
-export function verdictsText(results) {
+function verdictsText(results) {
   const parts = ['reproduced', 'refuted', 'undecided', 'not measured'].flatMap((kind) => {
     const number = results.filter(({ verdict }) => verdict === kind).length
     return number > 0 ? [`${number} ${kind}`] : []

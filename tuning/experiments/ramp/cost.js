@@ -1,5 +1,5 @@
 /** As the providers count: 365 days x 24 / 12. */
-export const HOURS_PER_MONTH = 730
+const HOURS_PER_MONTH = 730
 
 const SECONDS_PER_HOUR = 3600
 const MILLION = 1e6
