@@ -3,6 +3,15 @@
 /** The command line or the configuration is wrong. Exit code 2. */
 export class UsageError extends Error {}
 
+/** A run cannot be continued: what it was measured under has changed. */
+export class OtherConditions extends UsageError {
+  /** @param {string} because */
+  constructor(because) {
+    super(`--resume: ${because}`)
+    this.because = because
+  }
+}
+
 /** A cell's settings could not be applied to a target. The run goes on without the cell, and says so. */
 export class NotApplied extends Error {}
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { withDatabase } from '../command/environment.js'
-import { NotApplied, ServiceEnded, UsageError } from '../command/errors.js'
+import { NotApplied, OtherConditions, ServiceEnded, UsageError } from '../command/errors.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
 import { cellName } from '../report/format.js'
 import { writeReport } from '../report/write.js'
@@ -228,7 +228,7 @@ function refuseOtherConditions(before, now, records, { cell, target }) {
   const is = { ...machinesOf(now), ...target.settings }
   const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
   if (!changed) return
-  throw new UsageError(`--resume: expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
+  throw new OtherConditions(`expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
 }
 
 /** @param {any} run */

@@ -44,10 +44,10 @@ const COLUMNS = {
  * @param {Found} found
  * @returns {Block[]}
  */
-export function evidenceOf({ rows, columns, notes }, { trials }) {
+export function evidenceOf({ rows, columns, notes = {} }, { trials }) {
   const measured = Object.entries(rows).filter(([, name]) => trials[name])
   const cells = measured.map(([row, name]) => [row, ...columns.map((column) => COLUMNS[column](trials[name]))])
-  const lines = notes && trials[notes.of] ? notes.lines(trials[notes.of]) : []
+  const lines = Object.entries(notes).flatMap(([name, linesOf]) => (trials[name] ? linesOf(trials[name]) : []))
   return [table(['', ...columns], cells), ...lines.map((text) => paragraph(text))]
 }
 
@@ -60,16 +60,15 @@ export function limitText({ limit, outcome }) {
 }
 
 /**
- * A guess against what was measured: right within a factor.
+ * A guess as a multiple of what was measured: right between two bounds.
  *
- * @param {number} said
- * @param {number} was
- * @param {number} factor
+ * @param {number} ratio
+ * @param {[number, number]} bounds
  * @param {string} text
  * @returns {Comparison}
  */
-export function guessed(said, was, factor, text) {
-  return { right: said / was > 1 / factor && said / was < factor, text }
+export function guessed(ratio, [least, most], text) {
+  return { right: ratio > least && ratio < most, text }
 }
 
 /** In percentage points. */

@@ -4,35 +4,32 @@ import { KNOBS } from '../knobs/knobs.js'
 /**
  * @import { Block } from '../../load/report/blocks.js'
  * @import { Column } from './evidence.js'
+ * @import { exerciseOf } from './prose.js'
  * @import { Cell, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 /**
- * An exercise: data and small pure functions. The player (player.js) knows the order of events and nothing of any
- * exercise; the pages (pages.js) are written from the same data.
+ * What an exercise measures and how it decides: data and small pure functions. Its prose is in a Markdown file (prose.js). The
+ * player (player.js) knows the order of events and nothing of any exercise; the pages (pages.js) are written from the same data.
  *
- * @typedef {object} Exercise
- * @property {string} id
- * @property {string} title
- * @property {number} minutes with thinking
- * @property {string} needs what of the exercises before it is used here; empty for the first
- * @property {string} lesson one sentence, for the teacher
- * @property {string[]} symptoms paragraphs; no spoiler in them
+ * @typedef {object} Rules
+ * @property {Record<string, number>} [constants] that the prose names in {braces}
  * @property {(facts: Facts) => string | null} [remark] what is different on this machine
  * @property {(facts: Facts) => Measurement[]} before what has to be known of this machine before anything is asked
  * @property {(found: Found) => Record<string, string>} figures what the questions name in {braces}, from the trials before
- * @property {Question} predict
+ * @property {Answering} predict
  * @property {(found: Found) => Measurement[]} first
  * @property {Record<string, string>} rows of the evidence: the name of a measurement by what its row is called
- * @property {Column[]} columns of the evidence
- * @property {{ of: string, lines: (trial: TrialRecord) => string[] }} [notes] paragraphs below it, about one measurement
+ * @property {Column[]} columns
+ * @property {Record<string, (trial: TrialRecord) => string[]>} [notes] paragraphs below it, by the measurement that they are about
  * @property {(found: Found) => Comparison} compare the guess with what was measured
- * @property {Question} turn which knob, and to what
- * @property {Question} [expect] the effect of that
+ * @property {Answering} turn which knob, and to what
+ * @property {Answering} [expect] the effect of that
  * @property {(found: Found) => Measurement[]} again with the knob turned
  * @property {(found: Found) => Comparison} [compareExpected]
  * @property {(found: Found) => Outcome} outcome decided by what was measured
- * @property {string[]} discussion paragraphs, for when it is solved
+ *
+ * @typedef {ReturnType<typeof exerciseOf>} Exercise
  *
  * @typedef {object} Facts of this machine
  * @property {boolean} pinned the service has a core for itself
@@ -42,8 +39,8 @@ import { KNOBS } from '../knobs/knobs.js'
  *
  * @typedef {object} Found all that is known so far
  * @property {Facts} facts
- * @property {Record<string, TrialRecord>} trials by the name of the measurement; of one that was taken more than once, the last
- * @property {Record<string, any>} answers by the name of the question; of several tries, the last
+ * @property {Record<string, TrialRecord>} trials by measurement; the last of several
+ * @property {Record<string, any>} answers by question; the last of several
  *
  * @typedef {object} Measurement
  * @property {string} name
@@ -51,12 +48,12 @@ import { KNOBS } from '../knobs/knobs.js'
  * @property {Step['load']} load
  * @property {boolean} countsAlways whatever the verdict: the disturbance is the subject, or only the rate matters
  *
- * @typedef {object} Question
- * @property {string} text `{name}` stands for a figure
+ * @typedef {object} Answering
  * @property {Kind} kind
- * @property {string[]} hints one after the other, each tells more
  * @property {(found: Found) => string} solution what somebody types who knows
  * @property {(found: Found) => string} [wrong] what somebody types who does not: understood, but no solution
+ *
+ * @typedef {Answering & { text: string, hints: string[] }} Question hints: one after the other, each tells more
  *
  * @typedef {object} Kind what may be answered
  * @property {(text: string, facts: Facts) => any} parse undefined: not as expected

@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
- * Lines of whoever sits there, or of a pipe.
+ * Lines typed by a person or coming from a pipe.
  *
  * @param {NodeJS.ReadStream} input
  * @param {NodeJS.WriteStream} output shows the prompt
@@ -9,20 +10,11 @@ import { createInterface } from 'node:readline'
  */
 export function createKeyboard(input, output, signal) {
   // Never in raw mode: the terminal itself edits the line, and Ctrl-C stays a signal while something is measured.
-  const reader = createInterface({ input, terminal: false })
+  const reader = createInterface({ input, terminal: false, signal })
+  const closed = once(reader, 'close')
   /** @type {string[]} */
-  let lines = []
-  let ended = false
-  let wake = () => {}
-  reader.on('line', (line) => {
-    lines.push(line)
-    wake()
-  })
-  reader.on('close', () => {
-    ended = true
-    wake()
-  })
-  signal.addEventListener('abort', () => wake())
+  const lines = []
+  reader.on('line', (line) => lines.push(line))
   return {
     /**
      * @returns {Promise<string | null>} null: there will be no more
@@ -30,17 +22,12 @@ export function createKeyboard(input, output, signal) {
      */
     async line() {
       // What was typed while something was measured answers no question; a script cannot wait for one.
-      if (input.isTTY) lines = []
+      if (input.isTTY) lines.length = 0
       output.write('> ')
-      while (lines.length === 0 && !ended) {
-        signal.throwIfAborted()
-        await new Promise((resolve) => {
-          wake = () => resolve(undefined)
-        })
-      }
+      if (lines.length === 0) await Promise.race([once(reader, 'line'), closed])
       signal.throwIfAborted()
       const line = lines.shift()
-      // What a terminal shows as it is typed.
+      // A terminal shows what is typed; a pipe does not.
       if (!input.isTTY) output.write(line === undefined ? '\n' : `${line}\n`)
       return line === undefined ? null : line.trim()
     },
@@ -51,5 +38,3 @@ export function createKeyboard(input, output, signal) {
     },
   }
 }
-
-/** @typedef {ReturnType<typeof createKeyboard>} Keyboard */

@@ -3,18 +3,12 @@
  * @import { Cell } from '../../load/report/record.js'
  */
 
-/** What the measurements of the exercises have in common. */
-const CLOSED = {
-  driver: 'autocannon',
-  loop: /** @type {const} */ ('closed'),
-  rate_rps: null,
-  warmup_s: 1,
-  duration_s: 3,
-}
-const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1, duration_s: 3 }
+const TIMES = { warmup_s: 1, duration_s: 3 }
+const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, ...TIMES }
+const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, ...TIMES }
 
 /**
- * Connections that each send when their answer has come. Only their rate matters, whatever the SLO says.
+ * A closed loop. Only its rate matters, whatever the SLO says.
  *
  * @param {string} name
  * @param {Cell} cell
@@ -27,7 +21,7 @@ export function closed(name, cell, connections, load = {}) {
 }
 
 /**
- * Requests on a schedule.
+ * An open loop.
  *
  * @param {string} name
  * @param {Cell} cell
@@ -39,7 +33,7 @@ export function offered(name, cell, rate_rps, { countsAlways = false, ...load } 
   return { name, cell, load: { ...OPEN, rate_rps, ...load }, countsAlways }
 }
 
-/** Two digits are enough for a rate that somebody is going to talk about. @param {number} rate_rps @returns {number} */
+/** Two digits are enough for a rate that somebody is going to talk about. @param {number} rate_rps */
 export function rounded(rate_rps) {
   return Math.max(1, Number(rate_rps.toPrecision(2)))
 }
@@ -54,16 +48,17 @@ export function times(found, name, base) {
   return goodput(found, name) / goodput(found, base)
 }
 
+/** A rate to offer: a multiple of the goodput of `peak`. @param {Found} found @param {number} factor */
+export function ofPeak(found, factor) {
+  return rounded(factor * goodput(found, 'peak'))
+}
+
 /** One statement for each row, and a database that is `5 ms` away: its capacity is about the same on every machine. */
 export const FAR = { INSERT_MODE: 'single', POOL_MAX: 4, DB_DELAY_MS: 5 }
 
-/**
- * Twice the capacity of FAR; half as much again where all processes share their cores, which twice would saturate.
- *
- * @param {Found} found with the trial `peak`, of FAR
- */
+/** Twice the peak of FAR; half as much again where all processes share their cores, which twice would saturate. @param {Found} found */
 export function moreThanPeak(found) {
-  return rounded((found.facts.pinned ? 2 : 1.5) * goodput(found, 'peak'))
+  return ofPeak(found, found.facts.pinned ? 2 : 1.5)
 }
 
 /** Nobody is refused for having waited, so that the waiting can be seen. */

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { styleText } from 'node:util'
 import { withDatabase } from '../../load/command/environment.js'
-import { UsageError } from '../../load/command/errors.js'
+import { OtherConditions, UsageError } from '../../load/command/errors.js'
 import { helpText, parseFlags, wholeNumber } from '../../load/command/flags.js'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
@@ -127,7 +127,9 @@ async function playOne({ folder, seed, exercise: wanted, solution, json }, io) {
     if (error instanceof Left) return { said: `Kept. ${command} goes on here.` }
     if (error instanceof Unmeasured) return { said: `Kept. ${command} tries again.`, problem: error.message }
     if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${command}\n`)
-    throw asked(error, command)
+    // Nobody typed a --resume.
+    if (!(error instanceof OtherConditions)) throw error
+    throw new UsageError(`${error.because}; ${command} --reset forgets it, so that it can begin anew`)
   } finally {
     keyboard?.close()
   }
@@ -159,13 +161,6 @@ function solver(say) {
 /** @param {number} number @param {string} folder */
 function commandOf(number, folder) {
   return `npm run workshop -- --exercise ${number}${folder === DEFAULTS.out ? '' : ` --out ${folder}`}`
-}
-
-/** Conditions that changed are no mistake of a --resume, which nobody typed. @param {unknown} error @param {string} command */
-function asked(error, command) {
-  if (!(error instanceof UsageError) || !error.message.startsWith('--resume: ')) return error
-  const message = error.message.replace('--resume: ', '')
-  return new UsageError(`${message}; ${command} --reset forgets it, so that it can begin anew`)
 }
 
 /** @param {string} folder */

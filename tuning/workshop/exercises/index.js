@@ -1,3 +1,4 @@
+import { exerciseOf } from '../prose.js'
 import { batching } from './batching.js'
 import { files } from './files.js'
 import { hash } from './hash.js'
@@ -9,11 +10,7 @@ import { neighbour } from './neighbour.js'
 import { overload } from './overload.js'
 import { timeout } from './timeout.js'
 
-/** @import { Exercise } from '../exercise.js' */
+/** In the order in which each needs the ones before; the prose of each is in the Markdown file of its name. */
+const RULES = { knee, loops, liar, little, timeout, files, batching, overload, hash, neighbour }
 
-/**
- * In the order in which each needs the ones before.
- *
- * @type {Exercise[]}
- */
-export const EXERCISES = [knee, loops, liar, little, timeout, files, batching, overload, hash, neighbour]
+export const EXERCISES = Object.entries(RULES).map(([id, rules]) => exerciseOf(id, rules))

@@ -2,9 +2,9 @@ import { capacityOf } from '../../../load/capacity/ladder.js'
 import { count, ratesText } from '../../../load/report/format.js'
 import { figure } from '../evidence.js'
 import { number } from '../exercise.js'
-import { closed, goodput, offered, rounded } from '../loads.js'
+import { closed, goodput, offered, ofPeak, rounded } from '../loads.js'
 
-/** @import { Exercise, Found } from '../exercise.js' */
+/** @import { Found, Rules } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'single' }
 
@@ -16,36 +16,19 @@ const PROMISES = ['promise', 'once more']
 /** A promise of less than this share of what held keeps half of the machine idle. */
 const TIMID = 0.5
 
-/** Beside the interval: it was measured once. */
+/** How far a guess may lie outside the interval, which was measured once. */
 const NEAR = 0.2
 
-/** @type {Exercise} */
+/** @type {Rules} */
 export const knee = {
-  id: 'knee',
-  title: 'Where does it bend?',
-  minutes: 6,
-  needs: '',
-  lesson:
-    'A service has no speed: it has a rate up to which it keeps its promise. Below, latency is flat; above, it is a queue.',
-  symptoms: [
-    'A service stores users. At night everybody is content. At noon some wait for seconds, and by two it is over. Nobody changed anything.',
-    'Its promise (the SLO): every answer a success, and p99 within 100 ms. 99 of 100 requests are answered in that time or less.',
-    'A colleague has measured: so many connections, each sends its next request as soon as it has an answer. She has the most that comes out of that. Is it the rate that can be promised?',
-  ],
   before: () => [closed('peak', SERVICE, 64)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
   predict: {
-    text: '64 connections, each waiting for its answer, got {peak}/s done. Now requests come on a schedule, as from people who do not wait for each other. Up to which rate is the promise kept?',
     kind: number('requests/s', 1, 1_000_000),
-    hints: [
-      'The 64 never ask for more than the service gives: while it is slow, they wait and do not ask.',
-      'People do. At exactly the peak rate nothing is left to make up for a stall, so a queue that forms never ends.',
-      'Say something below the peak: two thirds to nine tenths of it.',
-    ],
-    solution: (found) => String(rounded(0.9 * goodput(found, 'peak'))),
-    wrong: (found) => String(rounded(3 * goodput(found, 'peak'))),
+    solution: (found) => String(ofPeak(found, 0.9)),
+    wrong: (found) => String(ofPeak(found, 3)),
   },
-  first: (found) => LADDER.map((share, i) => offered(RUNGS[i], SERVICE, rounded(share * goodput(found, 'peak')))),
+  first: (found) => LADDER.map((share, i) => offered(RUNGS[i], SERVICE, ofPeak(found, share))),
   rows: Object.fromEntries(['peak', ...RUNGS, ...PROMISES].map((name) => [name, name])),
   columns: ['offered', 'goodput/s', 'p50', 'p99', 'API core', 'Postgres', 'outcome'],
   compare: (found) => {
@@ -57,12 +40,7 @@ export const knee = {
     return { right, text: `You said ${count(guess)}/s. Kept: ${rates}.` }
   },
   turn: {
-    text: 'Read the column p99 from top to bottom: where is the knee? Now promise: which rate shall this service be sold with? It is offered twice.',
     kind: number('requests/s', 1, 1_000_000),
-    hints: [
-      'The largest rate that passed is known to have passed once. Noise does not ask.',
-      'Stay below the largest rate that passed, by a quarter or so; not by half, somebody pays for the machine.',
-    ],
     solution: (found) => String(rounded(0.7 * Number(boundsOf(found).low_rps ?? 0.3 * goodput(found, 'peak')))),
     wrong: (found) => String(rounded(1.5 * Number(boundsOf(found).high_rps ?? 2 * goodput(found, 'peak')))),
   },
@@ -77,11 +55,6 @@ export const knee = {
     }
     return { solved: true, because: `${count(promised)}/s was kept twice` }
   },
-  discussion: [
-    'Below the knee the latency hardly knows the rate: each request finds the service nearly idle. Above it, every second leaves more requests behind than the one before, so p99 tells how long the load lasted, not how fast the service is.',
-    'Whoever offers more gets no more done. Compare goodput of the last two rates.',
-    'That is why a capacity is a rate with a promise beside it. `npm run sweep` finds it as an interval, with repeats.',
-  ],
 }
 
 /** @param {Found} found */
