@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { textOf } from '../system/machine.js'
+import { cpuThrottling } from './quota.js'
 
 /** USER_HZ: the unit of times in /proc/PID/stat (proc(5)), 100 on every Linux that Node runs on. */
 const TICKS_PER_S = 100
@@ -18,7 +19,7 @@ export function watchProcess(pid) {
     const now = pid === null ? null : readUse(pid)
     if (!before || !now) return null
     const wall_s = (performance.now() - started_ms) / 1000
-    const grown = (/** @type {'cpu_s' | 'threads_cpu_s' | 'main_s' | 'run_delay_s'} */ name) => {
+    const grown = (/** @type {'cpu_s' | 'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'throttled_s'} */ name) => {
       return difference(before[name], now[name])
     }
     const share = (/** @type {number | null} */ used_s) => (used_s === null ? null : used_s / wall_s)
@@ -29,6 +30,8 @@ export function watchProcess(pid) {
       cpu_core_ratio: cpu_s / wall_s,
       main_core_ratio: share(grown('main_s')),
       run_delay_ratio: share(grown('run_delay_s')),
+      quota_cores: now.quota_cores,
+      throttled_ratio: share(grown('throttled_s')),
       rss_bytes: now.rss_bytes,
       open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
     }
@@ -42,6 +45,8 @@ export function watchProcess(pid) {
  * @property {number} cpu_core_ratio
  * @property {number | null} main_core_ratio the main thread alone, where JavaScript runs
  * @property {number | null} run_delay_ratio share of the time in which the main thread could have run and got no core
+ * @property {number | null} quota_cores CPU time that its control groups may use per second; null: no quota
+ * @property {number | null} throttled_ratio share of the time in which that quota was used up, and it could not run
  * @property {number} rss_bytes
  * @property {number | null} open_files
  */
@@ -58,7 +63,9 @@ function readUse(pid) {
   // The main thread's id is that of the process.
   const [main_s = null, run_delay_s = null] = schedule(`/proc/${pid}`) ?? []
   const cpu_s = ticksOf(fields, 15) / TICKS_PER_S
-  return { cpu_s, threads_cpu_s: threadsCpu_s(pid), main_s, run_delay_s, rss_bytes: Number(fields[21]) * PAGE_BYTES }
+  const { quota_cores = null, throttled_s = null } = cpuThrottling(pid) ?? {}
+  const rss_bytes = Number(fields[21]) * PAGE_BYTES
+  return { cpu_s, threads_cpu_s: threadsCpu_s(pid), main_s, run_delay_s, quota_cores, throttled_s, rss_bytes }
 }
 
 /** Time on a core and time waiting for one (Documentation/scheduler/sched-stats.rst), in s. @param {string} folder */

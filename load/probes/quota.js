@@ -11,15 +11,51 @@ const ROOT = '/sys/fs/cgroup'
  * @returns {number | null} Infinity: no quota; null: it cannot be seen here
  */
 export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup')) {
+  const limited = limitedGroups(root, groups)
+  return limited && Math.min(Number.POSITIVE_INFINITY, ...limited.map(({ cores }) => cores))
+}
+
+/**
+ * The tightest CPU quota of a process, and for how long quotas have kept its control groups from running so far.
+ *
+ * @param {number} pid
+ * @param {string} [root]
+ * @param {string | null} [groups] /proc/PID/cgroup
+ * @returns {{ quota_cores: number, throttled_s: number } | null} null: no quota, or it cannot be seen here
+ */
+export function cpuThrottling(pid, root = ROOT, groups = textOf(`/proc/${pid}/cgroup`)) {
+  const limited = limitedGroups(root, groups) ?? []
+  if (limited.length === 0) return null
+  return {
+    quota_cores: Math.min(...limited.map(({ cores }) => cores)),
+    throttled_s: limited.reduce((sum, { folder }) => sum + throttledTime_s(textOf(`${folder}/cpu.stat`) ?? ''), 0),
+  }
+}
+
+/** Version 2 counts microseconds (Linux' cgroup-v2.rst), version 1 nanoseconds (sched-bwc.rst). @param {string} stat */
+function throttledTime_s(stat) {
+  const [, usec] = /^throttled_usec (\d+)$/m.exec(stat) ?? []
+  const [, ns] = /^throttled_time (\d+)$/m.exec(stat) ?? []
+  return usec ? Number(usec) / 1e6 : Number(ns ?? 0) / 1e9
+}
+
+/**
+ * The control groups with a CPU quota, of a process's own and those above it.
+ *
+ * @param {string} root
+ * @param {string | null} groups
+ * @returns {{ folder: string, cores: number }[] | null} null: none for CPU can be seen here
+ */
+function limitedGroups(root, groups) {
   const own = groups === null ? null : (versionTwo(root, groups) ?? versionOne(root, groups))
   if (own === null) return null
-  let least = Number.POSITIVE_INFINITY
+  const limited = []
   // A container may be told a path that only its host has: what is not there has no quota, and its own root is.
   for (let folder = own.folder; folder.startsWith(own.root); folder = path.dirname(folder)) {
     const [quota_us, period_us] = own.read(folder)
-    if (quota_us > 0) least = Math.min(least, quota_us / period_us)
+    if (quota_us > 0) limited.push({ folder, cores: quota_us / period_us })
   }
-  return least
+  return limited
 }
 
 /** cpu.max holds `100000 100000` or `max 100000` (Linux' cgroup-v2.rst). @param {string} root @param {string} groups */

@@ -9,7 +9,7 @@ import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
 import { analyse, plantedTrial, report, trialsOf } from './findings.js'
 import { FAULTS, faultNamed } from './index.js'
-import { namespaceProblem, runInside } from './namespace.js'
+import { runInside } from './namespace.js'
 import { openFaulty } from './target.js'
 
 /**
@@ -57,7 +57,7 @@ export const faults = {
   plan: planOf,
   async prepare(plan, { results, runId }, io) {
     refuseUnnamed(io.environment)
-    if (plan.skipped) io.progress.note(`skipped what needs a namespace: ${plan.skipped}`)
+    if (plan.skipped) io.progress.note(`skipped: ${plan.skipped}`)
     const names = plan.faults.filter((/** @type {string} */ name) => faultNamed(name).namespace && !plan.inside)
     if (names.length === 0 || results.readTrials().length > 0) return
     for (const record of await runInside(names, plan, io)) results.appendTrial({ ...record, run_id: runId })
@@ -86,8 +86,10 @@ function planOf(flags) {
   const names = NAMES.filter((name) => only.includes(name) && !(ssh && faultNamed(name).here))
   if (names.length === 0) throw new UsageError(`--only: expected faults that can be made on another host, got ${only}`)
   const inside = flags.inside === true
-  const skipped = !inside && names.some((name) => faultNamed(name).namespace) ? namespaceProblem() : null
-  const possible = names.filter((name) => skipped === null || !faultNamed(name).namespace)
+  const problems = inside ? [] : names.map((name) => ({ name, problem: faultNamed(name).problem?.() }))
+  const impossible = problems.filter(({ problem }) => problem)
+  const possible = names.filter((name) => !impossible.some((one) => one.name === name))
+  const skipped = impossible.map(({ name, problem }) => `${name}: ${problem}`).join('; ') || null
   return { ...plan, slo: SLO, warmup_s: WARMUP_S, repeats, faults: possible, inside, skipped }
 }
 

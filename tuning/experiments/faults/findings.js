@@ -87,7 +87,7 @@ export function report({ found, tried, right, skipped }) {
   }))
   return [
     answer(`${right} of ${tried} planted faults were named right.`),
-    ...(skipped ? [paragraph(`What needs a network namespace was skipped: ${skipped}.`)] : []),
+    ...(skipped ? [paragraph(`Skipped: ${skipped}.`)] : []),
     ...(found.length > 0 ? [drawn(namedPicture(found))] : []),
     namedTable(found),
     heading('What each was named for', { detail: true }),

@@ -1,5 +1,7 @@
+import { namespaceProblem } from './namespace.js'
 import { crowdApi, squeezeGenerator } from './neighbours.js'
 import { holdLock, takeConnections, trigger } from './postgres.js'
+import { quotaProblem, throttleApi } from './quota.js'
 
 /** @import { Cell } from '../../../load/report/record.js' */
 
@@ -19,6 +21,7 @@ import { holdLock, takeConnections, trigger } from './postgres.js'
  * @property {boolean} [namespace] API, Postgres and lab have to run in a network namespace of their own
  * @property {Plant} [plant]
  * @property {string} [proxy] in front of the API, in proxy.js
+ * @property {() => string | null} [problem] why it cannot be made on this machine; null: it can
  * @property {boolean} [here] it can be made, or seen, only where the API runs on this machine
  *
  * @typedef {object} FaultLoad
@@ -68,6 +71,15 @@ export const FAULTS = [
     nodeFlags: SMALL_HEAP,
     preload: 'small-heap',
     load: { rate_rps: 1400 },
+  },
+  {
+    name: 'cpu-quota',
+    resource: 'api-quota',
+    about: 'the control group of the API may use 5 ms of CPU in every 100 ms',
+    load: { rate_rps: 2000 },
+    plant: throttleApi,
+    problem: quotaProblem,
+    here: true,
   },
   {
     name: 'pool-of-one',
@@ -173,6 +185,7 @@ export const FAULTS = [
     about: '64 local ports, and the generator needs 200 connections',
     load: { rate_rps: 1000, connections: 200 },
     namespace: true,
+    problem: namespaceProblem,
     here: true,
   },
   {
