@@ -13,6 +13,11 @@ const MAY_SKIP = [
     reason: /device mapper/i,
   },
   {
+    feature: 'version 1 of control groups for CPU',
+    isMissing: () => !fs.existsSync('/sys/fs/cgroup/cpu/cpu.cfs_quota_us'),
+    reason: /control group/,
+  },
+  {
     feature: 'root',
     isMissing: () => process.getuid?.() !== 0 || process.env.REDLINE_CI_USER !== undefined,
     reason: /has to be root|as root/i,

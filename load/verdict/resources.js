@@ -16,6 +16,10 @@ export const RESOURCES = {
     is: "libuv's threads are all busy",
     turn: 'more cores for the service (and UV_THREADPOOL_SIZE), or a cheaper hash',
   },
+  'api-quota': {
+    is: "the service's control group has used up its CPU quota",
+    turn: 'the quota (cpu.max, `docker run --cpus`, a CPU limit of Kubernetes), or less work per request',
+  },
   'api-gc': {
     is: 'garbage collection takes the time of the service',
     turn: '--max-old-space-size, --max-semi-space-size, or what is kept',

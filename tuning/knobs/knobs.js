@@ -76,6 +76,15 @@ export const KNOBS = Object.freeze({
     by: 'session',
     advised: false,
   },
+  COMMIT_DELAY_US: {
+    ...whole(
+      [0, 200, 1000],
+      [0, 100_000],
+      'a commit waits so long for others to share its flush, where five are on their way',
+    ),
+    by: 'session',
+    advised: false,
+  },
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
   SEMI_SPACE_MB: {

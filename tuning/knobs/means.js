@@ -76,14 +76,14 @@ export const MEANS = {
     apply: (place, name, level) => {
       const url = new URL(place.databaseUrl)
       const options = url.searchParams.get('options')
-      const option = `-c ${name.toLowerCase()}=${level}`
+      const option = `-c ${parameterOf(name)}=${level}`
       url.searchParams.set('options', options ? `${options} ${option}` : option)
       return { ...place, databaseUrl: url.href }
     },
     readBack: async (_target, place, name) => {
-      const setting = name.toLowerCase()
-      const { rows } = await inSession(place.databaseUrl, (session) => session.query(`SHOW ${setting}`))
-      return rows[0][setting]
+      const parameter = parameterOf(name)
+      const { rows } = await inSession(place.databaseUrl, (session) => session.query(`SHOW ${parameter}`))
+      return rows[0][parameter]
     },
   },
 
@@ -146,6 +146,11 @@ function generatorPart(name, level) {
 /** The last of the same flags counts for Node. @param {string[]} words */
 export function semiSpaceOf(words) {
   return words.findLast((word) => word.startsWith(SEMI_SPACE))?.slice(SEMI_SPACE.length)
+}
+
+/** Postgres' parameter, whose name has no unit. @param {string} name of the knob */
+function parameterOf(name) {
+  return name.toLowerCase().replace(/_us$/, '')
 }
 
 /** What an insert of no rows takes beyond the way there, in milliseconds. @param {Client} session */

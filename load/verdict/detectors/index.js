@@ -2,7 +2,17 @@ import { count } from '../../report/format.js'
 import { ofErrors } from './finding.js'
 import { generatorConnections, generatorCpu, machineNoise } from './generator.js'
 import { ofWaits, postgresConnections, postgresCpu } from './postgres.js'
-import { apiBlocked, apiCpu, apiGc, apiThreadpool, maxConnections, nofile, poolSize, poolTimeout } from './service.js'
+import {
+  apiBlocked,
+  apiCpu,
+  apiGc,
+  apiQuota,
+  apiThreadpool,
+  maxConnections,
+  nofile,
+  poolSize,
+  poolTimeout,
+} from './service.js'
 import { acceptQueue, network, rateLimit } from './wire.js'
 
 /** @import { Detect } from './finding.js' */
@@ -34,6 +44,7 @@ export const DETECTORS = [
   { resource: 'generator-cpu', detect: generatorCpu },
   { resource: 'machine-noise', detect: machineNoise },
   { resource: 'rate-limit', detect: rateLimit },
+  { resource: 'api-quota', detect: apiQuota },
   { resource: 'nofile', detect: nofile },
   { resource: 'max-connections', detect: maxConnections },
   { resource: 'postgres-connections', detect: postgresConnections },

@@ -7,6 +7,9 @@ import { CORE_FULL_RATIO, ERROR_SHARE, NOTHING, percent } from './finding.js'
 /** Of the time, in garbage collection: more than an order above what this API needs when it is busy. */
 const GC_RATIO = 0.25
 
+/** Of the time: requests that come while a control group is throttled wait for its next period, so one in twenty is late. */
+const THROTTLED_RATIO = 0.05
+
 /** One piece of synchronous work that takes longer is felt by everybody who waits behind it. */
 const BLOCKED_MS = 10
 
@@ -42,6 +45,18 @@ export function maxConnections({ settings, traffic, probes }) {
     reach: 1 + dropped_connections / traffic.planned,
     evidence: [
       `${count(dropped_connections)} connections were closed, since MAX_CONNECTIONS is ${count(connections_max)}`,
+    ],
+  }
+}
+
+/** @type {Detect} */
+export function apiQuota({ probes }) {
+  const { quota_cores, throttled_ratio = 0 } = probes.api
+  if (!quota_cores) return NOTHING
+  return {
+    reach: throttled_ratio / THROTTLED_RATIO,
+    evidence: [
+      `the CPU quota of the service is ${Number(quota_cores.toFixed(2))} cores; it was used up, and the service stopped, ${percent(throttled_ratio)} of the time`,
     ],
   }
 }

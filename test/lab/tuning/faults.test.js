@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { namespaceProblem } from '../../../tuning/experiments/faults/namespace.js'
+import { quotaProblem } from '../../../tuning/experiments/faults/quota.js'
 import { rows } from '../../support/database.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
@@ -30,4 +31,16 @@ t.test('a fault that needs a network of its own gets one', { skip: namespaceProb
   t.match(stdout, /\| few-ports +\|.*generator-ports/)
   conserves(t, readTrials(out))
   t.match(readTrials(out)[0], { run_id: readRun(out).run_id, outcome: { verdict: 'invalid', blame: 'generator' } })
+})
+
+t.test('a CPU quota is planted, named and removed', { skip: quotaProblem() ?? false }, async (t) => {
+  const out = path.join(temporaryFolder(t), 'run')
+  const { code, stdout, stderr } = await startLab(['faults', '--only', 'cpu-quota', '--duration', '1s', '--out', out])
+    .ended
+  t.equal(code, 0, stderr)
+  t.match(stdout, '1 of 1 planted faults were named right.')
+  const [{ target, probes }] = readTrials(out)
+  t.equal(probes.api.quota_cores, 0.05)
+  t.ok(probes.api.throttled_ratio > 0.5, `throttled ${probes.api.throttled_ratio} of the time`)
+  t.throws(() => readdirSync(`/sys/fs/cgroup/cpu/redline-${target.pid}`), { code: 'ENOENT' })
 })

@@ -24,6 +24,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     SEMI_SPACE_MB: 8,
     DB_DELAY_MS: 20,
     SYNCHRONOUS_COMMIT: 'off',
+    COMMIT_DELAY_US: 200,
     NODE: Number(process.versions.node.split('.')[0]),
     CONNECTIONS: 'fresh',
   }
@@ -36,6 +37,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     SEMI_SPACE_MB: 8,
     DB_DELAY_MS: 20,
     SYNCHRONOUS_COMMIT: 'off',
+    COMMIT_DELAY_US: 200,
   })
   t.equal(NODE, levels.NODE)
   t.strictSame(loadOf(levels), { fresh_connections: true })

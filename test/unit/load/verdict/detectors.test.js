@@ -48,6 +48,7 @@ t.test('every resource is named once, those that explain the others first', asyn
       'generator-cpu',
       'machine-noise',
       'rate-limit',
+      'api-quota',
       'nofile',
       'max-connections',
       'postgres-connections',
@@ -461,6 +462,16 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       [spent(0)],
     ],
     ['a time that is not known', { probes: { api: { ...collecting, gc_ratio: undefined } } }, 0, []],
+  ])
+  const quota = { quota_cores: 0.5, throttled_ratio: 0.1 }
+  check(t, 'api-quota', [
+    [
+      'twice as much time as requests can bear',
+      { probes: { api: quota } },
+      2,
+      ['the CPU quota of the service is 0.5 cores; it was used up, and the service stopped, 10 % of the time'],
+    ],
+    ['no quota', { probes: { api: { cpu_core_ratio: 1 } } }, 0, []],
   ])
   const hashing = { hashing_mean: 8, cpu_core_ratio: 3, main_core_ratio: 0.5 }
   check(t, 'api-threadpool', [
