@@ -6,7 +6,7 @@
  */
 export default {
   mutate: [
-    'load/capacity/{confidence,isotonic,levels,of-records,rates,score,search}.js',
+    'load/capacity/{confidence,levels,of-records,rates,search}.js',
     'load/verdict/judge.js',
     'load/verdict/limit.js',
     'load/verdict/detectors/*.js',

@@ -3,17 +3,13 @@ import { sends } from '../generators/drivers/refuse.js'
 import { cellName, isSameCell } from '../report/format.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
-import { isValid } from './ladder.js'
+import { isSettled, isValid, MAX_INVALID } from './ladder.js'
 import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
 import { intervalOf, nextTrial, searchProblem } from './search.js'
 
 /** @import { Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
-/**
- * The closed loop that gives a first guess: autocannon, but for what it cannot do.
- *
- * @param {Pick<Plan, 'url' | 'mix'>} plan
- */
+/** The closed loop that gives a first guess: autocannon, but for what it cannot do. @param {Pick<Plan, 'url' | 'mix'>} plan */
 export function plateauDriver({ url, mix }) {
   return url?.startsWith('https:') || sends({ url: '', ...mix }, 'HEAD') ? 'client' : 'autocannon'
 }
@@ -27,9 +23,6 @@ const FIRST_WARMUP_S = 2
 
 /** A rung that brings less than this is the last: the gain is below the noise. */
 const PLATEAU_GAIN = 1.1
-
-/** So many invalid trials of one rung are enough to give it up. */
-const MAX_INVALID = 3
 
 /** Above the rate that failed, so that a capacity that moved is told from one that wandered. */
 const EDGE_SHARE = 1.1
@@ -47,22 +40,14 @@ const BETWEEN_TRIALS_S = 1
  * an open loop, and the edge once more with the accused limit relaxed. Pure.
  *
  * @param {Plan} plan
- * @param {Records} records
+ * @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
- * @returns {Step | null}
  */
 export function nextStep(plan, records, notApplied = []) {
   return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records, notApplied)
 }
 
-/** @typedef {TrialRecord[]} Records */
-
-/**
- * What the trials so far answer. Pure.
- *
- * @param {Plan} plan
- * @param {Records} records
- */
+/** What the trials so far answer. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
   return {
@@ -72,23 +57,16 @@ export function answerOf(plan, records) {
   }
 }
 
-/** @param {Plan} plan @param {Records} records @returns {Step | null} */
+/** @param {Plan} plan @param {TrialRecord[]} records */
 function plateauStep(plan, records) {
   const own = of(records, 'plateau')
   for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
     const trials = own.filter(({ load }) => load.connections === connections)
-    const valid = trials.find(({ outcome }) => outcome.verdict !== 'invalid')
-    if (!valid && trials.length < MAX_INVALID) {
+    if (!isSettled(trials, isValid, MAX_INVALID)) {
       const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
-      return step(plan, records, 'plateau', null, {
-        about: 'closed loops, for a first guess of what it takes',
-        driver: plateauDriver(plan),
-        loop: 'closed',
-        rate_rps: null,
-        connections,
-        warmup_s,
-        duration_s: PLATEAU_DURATION_S,
-      })
+      const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
+      const about = 'closed loops, for a first guess of what it takes'
+      return step(plan, records, 'plateau', null, about, { ...load, warmup_s, duration_s: PLATEAU_DURATION_S })
     }
     const before = plateauOf(own.filter(({ load }) => load.connections < connections))
     if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
@@ -96,21 +74,14 @@ function plateauStep(plan, records) {
   return null
 }
 
-/** @param {Plan} plan @param {Records} records @returns {Step | null} */
+/** @param {Plan} plan @param {TrialRecord[]} records */
 function searchStep(plan, records) {
   if (plateauOf(records) === 0) return null
   const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
-  return next && openStep(plan, records, 'search', null, { ...next, about: thoughtOf(plan, records, next) })
+  return next && openStep(plan, records, 'search', null, thoughtOf(plan, records, next), next)
 }
 
-/**
- * The edge as it is, then twice with the accused limit relaxed.
- *
- * @param {Plan} plan
- * @param {Records} records
- * @param {NotAppliedCell[]} notApplied
- * @returns {Step | null}
- */
+/** The edge as it is, then twice with the accused limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
 function relaxStep(plan, records, notApplied) {
   const edge_rps = edgeOf(plan, records)
   if (!plan.confirms || edge_rps === null) return null
@@ -125,24 +96,19 @@ function relaxStep(plan, records, notApplied) {
       const valid = trials.filter(isValid)
       if (valid.length >= wanted || trials.length - valid.length >= MAX_INVALID) continue
       const about = `does the capacity move with ${cellName(cell)}? ${place ? 'With it' : 'First without'}, at the rate that failed`
-      return openStep(plan, records, phase, place, { rate_rps: edge_rps, duration_s: plan.duration_s, about })
+      return openStep(plan, records, phase, place, about, { rate_rps: edge_rps, duration_s: plan.duration_s })
     }
     if (moved(own)) return null
   }
   return null
 }
 
-/**
- * Whom to accuse, with the cell in which that limit is relaxed: the limit, then its runner-up.
- *
- * @param {Plan} plan
- * @param {Records} records
- */
+/** Whom to accuse, with the cell in which that limit is relaxed: the limit, then its runner-up. @param {Plan} plan @param {TrialRecord[]} records */
 function accusations(plan, records) {
   const limit = searchedLimit(plan, records)
   // Those it had before anything was relaxed.
   const settings = of(records, 'search').at(-1)?.settings ?? {}
-  return [limit?.resource, limit?.runner_up ?? undefined].flatMap((resource, i) => {
+  return [limit?.resource, limit?.runner_up].flatMap((resource, i) => {
     const cell = relaxedCell(resource, settings)
     return cell ? [{ resource: String(resource), phase: ACCUSATIONS[i], cell }] : []
   })
@@ -152,7 +118,7 @@ function accusations(plan, records) {
  * The limit that was accused and, if it was relaxed, what came of that: confirmed, or its runner-up accused instead.
  *
  * @param {Plan} plan
- * @param {Records} records
+ * @param {TrialRecord[]} records
  * @returns {Limit | null}
  */
 function limitOf(plan, records) {
@@ -175,34 +141,24 @@ function limitOf(plan, records) {
   return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
 }
 
-/** What the search met above the capacity. @param {Plan} plan @param {Records} records */
+/** What the search met above the capacity. @param {Plan} plan @param {TrialRecord[]} records */
 function searchedLimit(plan, records) {
   return limitOfRun(of(records, 'search'), foundSoFar(plan, records)?.low_rps)
 }
 
 /** The runner-up in the place of the accused. @param {Limit} limit @returns {Limit} */
 function other({ resource, evidence, runner_up, runner_up_evidence, confirmed }) {
-  return {
-    resource: String(runner_up),
-    evidence: runner_up_evidence,
-    runner_up: resource,
-    runner_up_evidence: evidence,
-    confirmed,
-  }
+  const accused = { resource: String(runner_up), evidence: runner_up_evidence }
+  return { ...accused, runner_up: resource, runner_up_evidence: evidence, confirmed }
 }
 
-/** @param {Plan} plan @param {Records} records @returns {number | null} where the relaxed limit is tried */
+/** Where the relaxed limit is tried. @param {Plan} plan @param {TrialRecord[]} records */
 function edgeOf(plan, records) {
   const found = foundSoFar(plan, records)
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
 }
 
-/**
- * @param {Plan} plan
- * @param {Records} records
- * @param {ReturnType<typeof intervalOf>} found
- * @returns {string | null}
- */
+/** @param {Plan} plan @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found */
 function problemOf(plan, records, found) {
   if (plateauOf(records) === 0) {
     return `the closed loop that looks for the plateau found none: ${records.at(-1)?.outcome.because ?? 'no trial'}`
@@ -211,63 +167,41 @@ function problemOf(plan, records, found) {
   if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
     return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
   }
-  return searchProblem(trialsOf(records, plan), searchPlan(plan, records)) ?? boundProblem(trials, found)
-}
-
-/**
- * A search that ends at rates whose trials were all invalid has found what the generator or the machine could do.
- *
- * @param {Records} trials
- * @param {ReturnType<typeof intervalOf>} found
- */
-function boundProblem(trials, found) {
-  const low_rps = found?.low_rps ?? 0
-  const last = trials.findLast(({ outcome, load }) => outcome.verdict === 'invalid' && Number(load.rate_rps) > low_rps)
-  if (!found || found.high_rps !== null || !last) return null
-  return `above ${low_rps}/s no trial was valid, so this is a lower bound: ${last.outcome.because}`
+  const problem = searchProblem(trialsOf(records, plan), searchPlan(plan, records))
+  if (problem || !found || found.high_rps !== null) return problem
+  // A search that ends at rates whose trials were all invalid has found what the generator or the machine could do.
+  const low_rps = found.low_rps ?? 0
+  const last = trials.findLast((trial) => !isValid(trial) && Number(trial.load.rate_rps) > low_rps)
+  return last ? `above ${low_rps}/s no trial was valid, so this is a lower bound: ${last.outcome.because}` : null
 }
 
 /**
  * @param {Plan} plan
- * @param {Records} records
+ * @param {TrialRecord[]} records
  * @param {string} phase
  * @param {Cell | null} cell
- * @param {{ rate_rps: number, duration_s: number, about: string }} trial
+ * @param {string} about
+ * @param {{ rate_rps: number, duration_s: number }} trial
  */
-function openStep(plan, records, phase, cell, { rate_rps, duration_s, about }) {
+function openStep(plan, records, phase, cell, about, { rate_rps, duration_s }) {
   const { name: driver, loop } = DRIVERS[plan.driver]
-  const {
-    warmup_s,
-    fresh_connections,
-    unbounded,
-    connections: [connections],
-  } = plan
-  return step(plan, records, phase, cell, {
-    about,
-    driver,
-    loop,
-    rate_rps,
-    connections,
-    warmup_s,
-    duration_s,
-    fresh_connections,
-    unbounded,
-  })
+  const { warmup_s, fresh_connections, unbounded } = plan
+  const load = { driver, loop, rate_rps, connections: plan.connections[0], warmup_s, duration_s }
+  return step(plan, records, phase, cell, about, { ...load, fresh_connections, unbounded })
 }
 
 /**
  * @param {Plan} plan
- * @param {Records} records
+ * @param {TrialRecord[]} records
  * @param {string} phase
  * @param {Cell | null} cell
- * @param {Step['load'] & { about: string }} load
+ * @param {string} about
+ * @param {Step['load']} load
  * @returns {Step}
  */
-function step(plan, records, phase, cell, { about, ...load }) {
+function step(plan, records, phase, cell, about, load) {
   const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
-  const left_s =
-    phase === 'plateau' || phase === 'search'
-      ? trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
-      : load.warmup_s + load.duration_s
+  const search_s = trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
+  const left_s = ACCUSATIONS.includes(phase) ? load.warmup_s + load.duration_s : search_s
   return { at: { phase }, cell, left_s, about, load }
 }

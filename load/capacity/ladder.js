@@ -1,7 +1,7 @@
 /** @import { TrialRecord } from '../report/record.js' */
 
-/** So many invalid trials of one rung are enough to give it up. */
-const MAX_INVALID = 3
+/** So many invalid trials of one rung, or rate, are enough to give it up. */
+export const MAX_INVALID = 3
 
 /** A design of many places loses little with one of them, and would lose its balance in time by waiting for it. */
 const MAX_TRIES = 2
@@ -18,18 +18,16 @@ const MAX_TRIES = 2
  * @typedef {Pick<TrialRecord, 'load' | 'outcome'>} TrialOfRung
  */
 export function nextRung(rungs, trials) {
-  return (
-    unanswered(rungs, trials).find(
-      (rung) => trialsOf(rung, trials).filter((trial) => !isValid(trial)).length < MAX_INVALID,
-    ) ?? null
-  )
+  const invalid = trials.filter((trial) => !isValid(trial))
+  return unanswered(rungs, trials).find((rung) => trialsOf(rung, invalid).length < MAX_INVALID) ?? null
 }
 
 /** The rungs that have no valid trial, in order. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
 export function unanswered(rungs, trials) {
+  const valid = trials.filter(isValid)
   return rungs.filter((rung, i) => {
     const wanted = rungs.slice(0, i + 1).filter((other) => isSame(other, rung)).length
-    return trialsOf(rung, trials).filter(isValid).length < wanted
+    return trialsOf(rung, valid).length < wanted
   })
 }
 
@@ -61,12 +59,12 @@ export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
 export function capacityOf(trials) {
   const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
   if (valid.length === 0) return null
-  const ratesThat = (/** @type {string} */ verdict) => {
-    return valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
-  }
-  const lowestFail = Math.min(...ratesThat('fail'))
-  const highestPass = Math.max(...ratesThat('pass').filter((rate) => rate < lowestFail))
-  return { low_rps: finiteOrNull(highestPass), high_rps: finiteOrNull(lowestFail), trials: valid.length }
+  const rates = (/** @type {string} */ verdict) =>
+    valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
+  const lowestFail = Math.min(...rates('fail'))
+  const highestPass = Math.max(...rates('pass').filter((rate) => rate < lowestFail))
+  const [low_rps, high_rps] = [highestPass, lowestFail].map((rate) => (Number.isFinite(rate) ? rate : null))
+  return { low_rps, high_rps, trials: valid.length }
 }
 
 /** @param {Rung} rung @param {TrialOfRung[]} trials */
@@ -77,9 +75,4 @@ function trialsOf(rung, trials) {
 /** @param {Rung} a @param {Rung} b */
 function isSame(a, b) {
   return a.rate_rps === b.rate_rps && a.connections === b.connections
-}
-
-/** @param {number} value */
-function finiteOrNull(value) {
-  return Number.isFinite(value) ? value : null
 }

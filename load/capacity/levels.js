@@ -1,11 +1,10 @@
+import { MAX_INVALID } from './ladder.js'
+
 /** @import { SearchPlan, SearchTrial } from './search.js' */
 
 /** A lead of two decides about a rate (2-0, 3-1), or the majority of so many: best of 3, best of 5. */
 const LEAD = 2
 const MAX_VOTES = 5
-
-/** So many invalid trials of a rate are enough to give it up. */
-const MAX_INVALID = 3
 
 /** So many long trials have to fail before a rate that passed the short ones counts as failed. */
 const REFUTATIONS = 2
@@ -27,18 +26,25 @@ const MIN_REQUESTS = 3 * 459
  * @property {boolean} confirmed by a long trial, or by trials that are as long anyway
  */
 
-/**
- * The trials by rate, rising.
- *
- * @param {SearchTrial[]} trials
- * @param {SearchPlan} plan
- * @returns {Level[]}
- */
+/** The trials by rate, rising. @param {SearchTrial[]} trials @param {SearchPlan} plan @returns {Level[]} */
 export function levelsOf(trials, plan) {
   const rates = [...new Set(trials.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
   return rates.map((rate_rps) => {
     const own = trials.filter((trial) => trial.rate_rps === rate_rps)
-    return levelOf(rate_rps, own, plan)
+    const usual_s = usualDuration(rate_rps, plan)
+    const short = countsOf(own.filter(({ duration_s }) => duration_s <= usual_s))
+    const long = countsOf(own.filter(({ duration_s }) => duration_s > usual_s))
+    const lead = short.passes - short.fails
+    const votes = short.passes + short.fails
+    const decided = Math.abs(lead) >= LEAD || votes >= MAX_VOTES
+    const confirmed = long.passes > 0 || plan.confirm_s <= usual_s
+    const exhausted = short.invalids >= MAX_INVALID
+    const givenUp = (!decided && exhausted) || (!confirmed && long.invalids >= MAX_INVALID)
+    const level = { rate_rps, votes, decided, exhausted, givenUp, confirmed }
+    if (givenUp || votes === 0) return { ...level, verdict: 'unknown', score: Number.NaN }
+    const isRefuted = !confirmed && long.fails >= REFUTATIONS
+    if (isRefuted) return { ...level, decided: true, verdict: 'fail', score: median(long.scores) }
+    return { ...level, verdict: lead > 0 ? 'pass' : lead < 0 ? 'fail' : 'open', score: median(short.scores) }
   })
 }
 
@@ -47,7 +53,6 @@ export function levelsOf(trials, plan) {
  * given up below it.
  *
  * @param {Level[]} levels rising
- * @returns {{ low: Level | null, high: Level | null, ceiling: Level | null }}
  */
 export function boundsOf(levels) {
   const fail = levels.find(({ verdict }) => verdict === 'fail') ?? null
@@ -63,29 +68,6 @@ export function usualDuration(rate_rps, { duration_s, max_duration_s }) {
   return Math.min(max_duration_s, Math.max(duration_s, enough_s))
 }
 
-/**
- * @param {number} rate_rps
- * @param {SearchTrial[]} trials of this rate
- * @param {SearchPlan} plan
- * @returns {Level}
- */
-function levelOf(rate_rps, trials, plan) {
-  const usual_s = usualDuration(rate_rps, plan)
-  const short = countsOf(trials.filter(({ duration_s }) => duration_s <= usual_s))
-  const long = countsOf(trials.filter(({ duration_s }) => duration_s > usual_s))
-  const lead = short.passes - short.fails
-  const votes = short.passes + short.fails
-  const decided = Math.abs(lead) >= LEAD || votes >= MAX_VOTES
-  const confirmed = long.passes > 0 || plan.confirm_s <= usual_s
-  const exhausted = short.invalids >= MAX_INVALID
-  const givenUp = (!decided && exhausted) || (!confirmed && long.invalids >= MAX_INVALID)
-  const refuted = !confirmed && long.fails >= REFUTATIONS
-  const shared = { rate_rps, votes, exhausted, givenUp, confirmed }
-  if (givenUp || votes === 0) return { ...shared, verdict: 'unknown', decided, score: Number.NaN }
-  if (refuted) return { ...shared, verdict: 'fail', decided: true, score: median(long.scores) }
-  return { ...shared, verdict: lead > 0 ? 'pass' : lead < 0 ? 'fail' : 'open', decided, score: median(short.scores) }
-}
-
 /** @param {SearchTrial[]} trials */
 function countsOf(trials) {
   const count = (/** @type {string} */ wanted) => trials.filter(({ verdict }) => verdict === wanted).length
@@ -94,8 +76,8 @@ function countsOf(trials) {
 }
 
 /** @param {number[]} values at least one */
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b)
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b)
   const middle = (sorted.length - 1) / 2
   return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2
 }

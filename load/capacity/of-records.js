@@ -1,26 +1,32 @@
 import { ratesText } from '../report/format.js'
-import { scoreOf } from './score.js'
+import { isValid } from './ladder.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /**
  * @import { NextTrial } from './search.js'
- * @import { Plan, TrialRecord } from '../report/record.js'
+ * @import { Plan, Slo, TrialRecord, TrialTraffic } from '../report/record.js'
  */
-
-/** @typedef {TrialRecord[]} Records */
 
 /** The last word has the long trial: so many times as long as the others. */
 export const CONFIRM_TIMES = 4
 
-/** @param {Plan} plan @param {Records} records */
-export function searchPlan(plan, records) {
-  const max_duration_s = Math.max(plan.duration_s, SEARCH_DEFAULTS.max_duration_s)
-  const confirm_s = CONFIRM_TIMES * plan.duration_s
-  const { duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio } = plan
+/** Beyond a factor of 20 it makes no difference how far off the SLO a trial is. */
+const MAX_SCORE = 3
+
+/** ln(p99 / SLO) that a trial counts for at least which failed for another reason than its latency. */
+const OTHER_FAILURE = 1
+
+/** A trial whose achieved rate is below this share of the offered one was not kept up with. */
+const KEPT_UP_RATIO = 0.95
+
+/** @param {Plan} plan @param {TrialRecord[]} records */
+export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio }, records) {
+  const max_duration_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
+  const confirm_s = CONFIRM_TIMES * duration_s
   return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s, precision_ratio, max_duration_s, confirm_s }
 }
 
-/** @param {Records} records @param {Plan} plan */
+/** @param {TrialRecord[]} records @param {Plan} plan */
 export function trialsOf(records, { slo }) {
   return of(records, 'search').map((record) => ({
     rate_rps: Number(record.load.rate_rps),
@@ -30,18 +36,32 @@ export function trialsOf(records, { slo }) {
   }))
 }
 
-/** @param {Records} records @returns {number} goodput of the best closed loop; 0: nothing to go by */
+/**
+ * How far a trial was from its SLO: ln(p99 / SLO), positive when over.
+ *
+ * @param {{ traffic: Pick<TrialTraffic, 'latency_ms' | 'success_ratio' | 'achieved_rps'>, load: { rate_rps: number | null } }} record
+ * @param {Slo} slo
+ * @returns {number} within -3 and 3
+ */
+export function scoreOf({ traffic, load }, slo) {
+  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
+  const score = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, Math.log(p99_ms / slo.p99_ms)))
+  const keptUp = traffic.achieved_rps >= KEPT_UP_RATIO * Number(load.rate_rps)
+  return traffic.success_ratio >= slo.success_ratio && keptUp ? score : Math.max(score, OTHER_FAILURE)
+}
+
+/** Goodput of the best closed loop; 0: nothing to go by. @param {TrialRecord[]} records */
 export function plateauOf(records) {
-  const own = of(records, 'plateau').filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const own = of(records, 'plateau').filter(isValid)
   return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))
 }
 
-/** @param {Plan} plan @param {Records} records */
+/** @param {Plan} plan @param {TrialRecord[]} records */
 export function foundSoFar(plan, records) {
   return edgesOf(trialsOf(records, plan), searchPlan(plan, records))
 }
 
-/** The trials of one phase: plateau, search, relax or relax-runner-up. @param {Records} records @param {string} phase */
+/** The trials of one phase: plateau, search, relax or relax-runner-up. @param {TrialRecord[]} records @param {string} phase */
 export function of(records, phase) {
   return records.filter(({ at }) => at.phase === phase)
 }
@@ -52,13 +72,7 @@ const PURPOSES = {
   confirm: 'one long trial to confirm the rate that passed',
 }
 
-/**
- * What the search knows, and what it wants to know next.
- *
- * @param {Plan} plan
- * @param {Records} records
- * @param {NextTrial} next
- */
+/** What the search knows, and what it wants to know next. @param {Plan} plan @param {TrialRecord[]} records @param {NextTrial} next */
 export function thoughtOf(plan, records, { purpose }) {
   const found = foundSoFar(plan, records)
   return found ? `so far ${ratesText(found)}: ${PURPOSES[purpose]}` : 'a first rate, from the closed loops'

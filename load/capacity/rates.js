@@ -1,5 +1,3 @@
-import { isotonicFit } from './isotonic.js'
-
 /** @import { Level } from './levels.js' */
 
 /** Rates are rounded to so many digits, so that repeats fall on the same one. */
@@ -49,10 +47,10 @@ export function roundRate(rate_rps) {
 }
 
 /**
- * Where the isotonic fit of the scores crosses 0 (the idea: aiperf's smooth_isotonic).
+ * ln(rate) at which the isotonic fit of the scores crosses 0 (the idea: aiperf's smooth_isotonic); null: it stays below,
+ * since what bounds the search is the generator.
  *
  * @param {Level[]} levels rising
- * @returns {number | null} ln(rate); null: it stays below, since what bounds the search is the generator
  */
 function crossingOf(levels) {
   const fit = isotonicFit(levels.map(({ score, votes }) => ({ value: score, weight: votes })))
@@ -61,4 +59,28 @@ function crossingOf(levels) {
   const [x0, x1] = [above - 1, above].map((i) => Math.log(levels[i].rate_rps))
   const [y0, y1] = [fit[above - 1], fit[above]]
   return x0 + ((x1 - x0) * -y0) / (y1 - y0)
+}
+
+/**
+ * The non-decreasing sequence that is nearest to some values by weighted least squares: pool adjacent violators
+ * (Ayer et al. 1955; Barlow et al. 1972, section 1.2).
+ *
+ * @param {{ value: number, weight: number }[]} points in the order in which their values should rise; weights above 0
+ * @returns {number[]} a fitted value for each point
+ */
+export function isotonicFit(points) {
+  /** @type {{ value: number, weight: number, size: number }[]} */
+  const blocks = []
+  for (const point of points) {
+    const block = { ...point, size: 1 }
+    for (let last = blocks.at(-1); last && last.value >= block.value; last = blocks.at(-1)) {
+      blocks.pop()
+      const weight = last.weight + block.weight
+      block.value = (last.value * last.weight + block.value * block.weight) / weight
+      block.weight = weight
+      block.size += last.size
+    }
+    blocks.push(block)
+  }
+  return blocks.flatMap(({ value, size }) => Array(size).fill(value))
 }

@@ -4,8 +4,6 @@ import { rateInside, roundRate } from './rates.js'
 
 /** @import { Level } from './levels.js' */
 
-export { scoreOf } from './score.js'
-
 /** Of the plateau: where the search starts. */
 const START_SHARE = 0.7
 
@@ -50,11 +48,8 @@ export const SEARCH_DEFAULTS = Object.freeze({
  * @param {SearchPlan} plan
  * @returns {NextTrial | null} null: nothing is left to do
  *
- * @typedef {object} SearchTrial
- * @property {number} rate_rps
- * @property {number} duration_s
- * @property {'pass' | 'fail' | 'invalid'} verdict
- * @property {number} score ln(p99 / SLO), see score.js; of no meaning in an invalid trial
+ * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number }} SearchTrial
+ *   score: ln(p99 / SLO), see scoreOf; of no meaning in an invalid trial
  *
  * @typedef {object} SearchPlan
  * @property {number} plateau_rps goodput of the closed loop: a first guess
@@ -77,12 +72,12 @@ export function nextTrial(trials, plan) {
   if (rate_rps !== null) return usual(rate_rps, 'bracket', plan)
 
   const { low, high } = bounds
-  const undecided = [low, high].filter((level) => level && !level.decided).sort(byVotes)[0]
+  const undecided = [low, high]
+    .filter((level) => level !== null && !level.decided)
+    .sort((a, b) => Number(a?.votes) - Number(b?.votes))[0]
   if (undecided) return usual(undecided.rate_rps, 'edge', plan)
   if (low && high && isOutOfLine(low, high)) return usual(high.rate_rps, 'edge', plan)
-
-  if (!low || low.confirmed) return null
-  return { rate_rps: low.rate_rps, duration_s: plan.confirm_s, purpose: 'confirm' }
+  return low && !low.confirmed ? { rate_rps: low.rate_rps, duration_s: plan.confirm_s, purpose: 'confirm' } : null
 }
 
 /**
@@ -99,12 +94,11 @@ export function edgesOf(trials, plan) {
 }
 
 /**
- * The same, and how sure it is: to compute that takes far longer than to find the edges.
+ * The same, with the number of valid trials and how sure it is (confidence.js): to compute that takes far longer than to
+ * find the edges.
  *
  * @param {SearchTrial[]} trials
  * @param {SearchPlan} plan
- * @returns {{ low_rps: number | null, high_rps: number | null, trials: number, confidence: number } | null} trials: valid
- *   ones; confidence: see confidence.js
  */
 export function intervalOf(trials, plan) {
   const edges = edgesOf(trials, plan)
@@ -113,13 +107,7 @@ export function intervalOf(trials, plan) {
   return { ...edges, trials: valid.length, confidence: probabilityBetween(edges.low_rps, edges.high_rps, valid) }
 }
 
-/**
- * Why the trials give no trustworthy answer.
- *
- * @param {SearchTrial[]} trials
- * @param {SearchPlan} plan
- * @returns {string | null} null: they do
- */
+/** Why the trials give no trustworthy answer; null: they do. @param {SearchTrial[]} trials @param {SearchPlan} plan */
 export function searchProblem(trials, plan) {
   const levels = levelsOf(trials, plan)
   const { low, high } = boundsOf(levels)
@@ -167,29 +155,27 @@ function isOutOfLine(low, high) {
 }
 
 /**
- * The next rate that narrows the bracket.
+ * The next rate that narrows the bracket; null: it is as narrow as it has to be.
  *
  * @param {Level[]} levels
  * @param {ReturnType<typeof boundsOf>} bounds
  * @param {SearchPlan} plan
- * @returns {number | null} null: it is as narrow as it has to be
  */
-function nextRate(levels, { low, high, ceiling }, { plateau_rps, precision_ratio }) {
+function nextRate(levels, { low, high, ceiling }, plan) {
+  const { plateau_rps } = plan
   const top = ceiling ?? high
-  if (!low && !top) return roundRate(START_SHARE * plateau_rps)
-  if (!top) {
-    const step = low && low.rate_rps > FAR_SHARE * plateau_rps ? FAR_UP : UP
-    const { rate_rps } = /** @type {Level} */ (low)
-    return Math.max(rate_rps + 1, roundRate(rate_rps * step))
+  if (low && top) return rateInside(levels, low, top, ceiling ? CEILING_WIDTHS * widthOf(plan) : widthOf(plan))
+  if (low) {
+    const step = low.rate_rps > FAR_SHARE * plateau_rps ? FAR_UP : UP
+    return Math.max(low.rate_rps + 1, roundRate(low.rate_rps * step))
   }
-  if (!low) {
+  if (top) {
     const floor_rps = roundRate(plateau_rps * FLOOR_SHARE)
     if (top.rate_rps <= floor_rps) return null
     const step = top.rate_rps < roundRate(START_SHARE * plateau_rps) ? FAR_DOWN : DOWN
     return Math.max(floor_rps, roundRate(top.rate_rps * step))
   }
-  const width = widthOf({ precision_ratio })
-  return rateInside(levels, low, top, ceiling ? CEILING_WIDTHS * width : width)
+  return roundRate(START_SHARE * plateau_rps)
 }
 
 /** Of the interval wanted, in ln(rate). @param {Pick<SearchPlan, 'precision_ratio'>} plan */
@@ -200,9 +186,4 @@ function widthOf({ precision_ratio }) {
 /** @param {number} rate_rps @param {'bracket' | 'edge'} purpose @param {SearchPlan} plan @returns {NextTrial} */
 function usual(rate_rps, purpose, plan) {
   return { rate_rps, duration_s: usualDuration(rate_rps, plan), purpose }
-}
-
-/** @param {Level | null} a @param {Level | null} b */
-function byVotes(a, b) {
-  return Number(a?.votes) - Number(b?.votes)
 }

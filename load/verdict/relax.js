@@ -32,7 +32,7 @@ const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 /** @typedef {Record<string, string | number | null>} Settings as they were read back */
 
 /**
- * @param {string | undefined} resource
+ * @param {string | null | undefined} resource
  * @param {Settings} settings
  * @returns {Cell | null} the cell in which it is relaxed, such as { POOL_MAX: 4 }; null: it is no knob of ours
  */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isotonicFit } from '../../../../load/capacity/isotonic.js'
+import { isotonicFit } from '../../../../load/capacity/rates.js'
 import { seededRandom } from '../../../../load/system/random.js'
 
 /** @param {number[]} values @param {number[]} [weights] */

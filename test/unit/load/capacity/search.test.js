@@ -1,6 +1,7 @@
 import t from 'tap'
 import { probabilityBetween } from '../../../../load/capacity/confidence.js'
-import { intervalOf, nextTrial, SEARCH_DEFAULTS, scoreOf, searchProblem } from '../../../../load/capacity/search.js'
+import { scoreOf } from '../../../../load/capacity/of-records.js'
+import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from '../../../../load/capacity/search.js'
 
 /** @import { SearchTrial } from '../../../../load/capacity/search.js' */
 
