@@ -18,13 +18,13 @@ import { generatorCpu, hostBehind, machineNoise } from './detectors/generator.js
 export function judge(trial, slo) {
   const { traffic } = trial
   const mismatch = rowMismatch(traffic)
-  if (mismatch) return { verdict: 'invalid', because: mismatch, blame: 'rows' }
+  if (mismatch) return invalid('rows', mismatch)
 
   const foreign = Object.entries(traffic.errors).filter(([key]) => !isTargets(key))
   if (foreign.length > 0) {
     const list = foreign.map(([key, number]) => `${number} ${key}${whereOf(traffic, key)}`).join(', ')
     const blame = foreign.some(([key]) => key.startsWith('client:')) ? 'generator' : 'unknown'
-    return { verdict: 'invalid', because: `errors that are not the target's: ${list}`, blame }
+    return invalid(blame, `errors that are not the target's: ${list}`)
   }
 
   const failure = failureOf(traffic, slo)
@@ -32,7 +32,7 @@ export function judge(trial, slo) {
   const behind = isShared ? hostBehind(trial, slo) : null
   if (behind && behind.reach >= 1) {
     const others = failure ?? 'the other load hosts went on, so this was not the load asked for'
-    return { verdict: 'invalid', because: `${behind.evidence[0]} (${others})`, blame: 'generator' }
+    return invalid('generator', `${behind.evidence[0]} (${others})`)
   }
   if (failure === null) {
     const stored = traffic.rows_stored === null ? 'answered' : 'stored'
@@ -40,14 +40,19 @@ export function judge(trial, slo) {
     return { verdict: 'pass', because }
   }
   const excuse = excuseOf(trial, slo)
-  if (excuse) return { verdict: 'invalid', because: `${excuse.text} (${failure})`, blame: excuse.blame }
-  return { verdict: 'fail', because: failure }
+  return excuse ? invalid(excuse.blame, `${excuse.text} (${failure})`) : { verdict: 'fail', because: failure }
 }
 
-/** @param {TrialTraffic} traffic @param {Slo} slo @returns {string | null} */
+/** @param {Outcome['blame']} blame @param {string} because @returns {Outcome} */
+function invalid(blame, because) {
+  return { verdict: 'invalid', because, blame }
+}
+
+/** @param {TrialTraffic} traffic @param {Slo} slo */
 function failureOf(traffic, slo) {
   if (traffic.success_ratio < slo.success_ratio) {
-    return `${traffic.ok} of ${traffic.planned} succeeded, ${percent(slo.success_ratio)} expected`
+    const expected = `${+(slo.success_ratio * 100).toFixed(3)} %`
+    return `${traffic.ok} of ${traffic.planned} succeeded, ${expected} expected`
   }
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
   return p99_ms <= slo.p99_ms ? null : `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
@@ -115,8 +120,7 @@ function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }
   const unanswered = sent - completed + warmup_unanswered
   const unknown = status[504] ?? 0
   if (rows_stored >= acknowledged && rows_stored <= acknowledged + unanswered + unknown) return null
-  const open =
-    unknown > 0 ? `${unanswered} had no answer, ${unknown} an unknown outcome` : `${unanswered} had no answer`
+  const open = `${unanswered} had no answer${unknown > 0 ? `, ${unknown} an unknown outcome` : ''}`
   return `${acknowledged} requests were answered 201, ${rows_stored} rows were stored (${open})`
 }
 
@@ -129,9 +133,4 @@ function whereOf({ hosts = [] }, key) {
 /** Its own errors, and answers that it did not give while we waited. @param {string} key */
 function isTargets(key) {
   return key.startsWith('server:') || key === TIMEOUT || key === UNSENT
-}
-
-/** @param {number} ratio */
-function percent(ratio) {
-  return `${+(ratio * 100).toFixed(3)} %`
 }

@@ -1,5 +1,3 @@
-import { count } from '../../report/format.js'
-
 /**
  * @import { limitOf } from '../limit.js'
  * @import { Slo } from '../../report/record.js'
@@ -23,17 +21,10 @@ export const ERROR_SHARE = 0.001
 /** A core this full has no room for more that has to be in time. */
 export const CORE_FULL_RATIO = 0.9
 
-/** @param {Trial} trial @param {string} key of the errors @param {(probes: any, settings: any) => string} why @returns {Finding} */
-export function ofErrors({ traffic, probes, settings }, key, why) {
-  const errors = traffic.errors[key] ?? 0
-  if (errors === 0) return NOTHING
-  return {
-    reach: errors / traffic.planned / ERROR_SHARE,
-    evidence: [`${count(errors)} of ${count(traffic.planned)} requests ended in ${key}`, why(probes, settings)],
-  }
-}
+/** Of the connections of a pool, in use on the average. */
+export const POOL_FULL_RATIO = 0.9
 
-/** @param {number} ratio */
-export function percent(ratio) {
-  return `${Math.round(ratio * 100)} %`
+/** @param {number} reach @param {string[]} evidence @returns {Finding} */
+export function finding(reach, ...evidence) {
+  return { reach, evidence }
 }

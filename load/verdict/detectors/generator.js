@@ -1,11 +1,10 @@
-import { count, milliseconds } from '../../report/format.js'
+import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, NOTHING, percent } from './finding.js'
-import { slowestHost } from './hosts.js'
+import { CORE_FULL_RATIO, finding, NOTHING, POOL_FULL_RATIO } from './finding.js'
 
 /**
- * @import { Detect, Finding, Trial } from './finding.js'
- * @import { Slo } from '../../report/record.js'
+ * @import { Detect, Trial } from './finding.js'
+ * @import { HostTraffic, Slo } from '../../report/record.js'
  */
 
 /** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */
@@ -14,53 +13,73 @@ const MAX_LATENESS_SHARE = 0.1
 /** Of a core that belongs to the service alone, used by others or taken by the host. */
 const FOREIGN_RATIO = 0.12
 
-/** Of the connections of a pool, in use on the average. */
-const POOL_FULL_RATIO = 0.9
+/** A host that begins later than this, and than this share of the trial, was not there for a part of the load. */
+const START_MS = 250
+const START_SHARE = 0.1
 
-/**
- * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial
- * @param {Slo} slo
- * @returns {Finding}
- */
+/** @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo */
 export function generatorCpu(trial, slo) {
   const { load, traffic, probes } = trial
   if (traffic.hosts) return hostBehind(trial, slo)
   const { lateness_ms, cpu_core_ratio = 0, run_delay_ratio = 0 } = probes.generator
-  const evidence = [
-    `the generator used ${percent(cpu_core_ratio)} of a core and waited for it ${percent(run_delay_ratio)} of the time`,
-  ]
-  if (load.loop === 'closed') return { reach: cpu_core_ratio / CORE_FULL_RATIO, evidence }
+  const used = `the generator used ${wholePercent(cpu_core_ratio)} of a core and waited for it ${wholePercent(run_delay_ratio)} of the time`
+  if (load.loop === 'closed') return finding(cpu_core_ratio / CORE_FULL_RATIO, used)
   if (!lateness_ms) return NOTHING
-  return {
-    reach: lateness_ms.p99 / (slo.p99_ms * MAX_LATENESS_SHARE),
-    evidence: [`the generator was ${milliseconds(lateness_ms.p99)} late at p99`, ...evidence],
-  }
+  const late = `the generator was ${milliseconds(lateness_ms.p99)} late at p99`
+  return finding(lateness_ms.p99 / (slo.p99_ms * MAX_LATENESS_SHARE), late, used)
 }
 
 /**
+ * Which of several load hosts was the furthest behind: what the others offered meanwhile was not the load that was asked
+ * for. In a closed loop none is behind; there the fullest counts. NOTHING where the load came from one machine.
+ *
  * @param {Pick<Trial, 'load' | 'traffic'>} trial
  * @param {Slo} slo
  */
-export function hostBehind(trial, slo) {
-  return slowestHost(trial, slo.p99_ms * MAX_LATENESS_SHARE)
+export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
+  const soonest_ms = Math.min(...hosts.flatMap(({ word_ms }) => word_ms ?? []))
+  const found = hosts.map((host) => {
+    const heard_ms = typeof host.word_ms === 'number' ? host.word_ms - soonest_ms : 0
+    if (load.loop === 'open') return behind(host, heard_ms, load.duration_s, slo)
+    return finding((host.cpu_core_ratio ?? 0) / Math.max(1, host.cores ?? 1) / CORE_FULL_RATIO, useOf(host))
+  })
+  return found.reduce((worst, one) => (one.reach > worst.reach ? one : worst), NOTHING)
+}
+
+/**
+ * No clock of one host is compared with another's: how long after the others it heard is by ours, and by its own how long
+ * after that it began.
+ *
+ * @param {HostTraffic} traffic @param {number} heard_ms @param {number} duration_s @param {Slo} slo
+ */
+function behind(traffic, heard_ms, duration_s, slo) {
+  const { host, lateness_ms, sent, planned = sent } = traffic
+  const start_ms = traffic.start_ms ?? 0
+  const late = (lateness_ms?.p99 ?? 0) / (slo.p99_ms * MAX_LATENESS_SHARE)
+  const begun = (start_ms + heard_ms) / Math.max(START_MS, duration_s * 1000 * START_SHARE)
+  const heard = `${host} heard that it was to begin up to ${milliseconds(heard_ms)} after another`
+  const beginning = heard_ms > start_ms ? heard : `${host} began ${milliseconds(start_ms)} after it was told to`
+  const what = begun > late ? beginning : `${host} was ${milliseconds(lateness_ms?.p99)} late at p99`
+  const unsent = sent < planned ? [`${host} sent ${count(sent)} of its ${count(planned)} requests`] : []
+  return finding(Math.max(late, begun), what, ...unsent, useOf(traffic))
+}
+
+/** @param {HostTraffic} traffic */
+function useOf({ host, cpu_core_ratio, cores }) {
+  if (cpu_core_ratio === null) return `what the generator used on ${host} is not seen`
+  return `the generator on ${host} used ${wholePercent(cpu_core_ratio)} of a core${cores ? `, of ${cores}` : ''}`
 }
 
 /** @type {Detect} */
 export function generatorConnections({ load, traffic, probes }) {
   const { in_flight_mean } = probes.api
   if (load.loop !== 'open' || in_flight_mean === undefined) return NOTHING
-  return {
-    reach: in_flight_mean / load.connections / POOL_FULL_RATIO,
-    evidence: [
-      `of the generator's ${count(load.connections)} connections, ${in_flight_mean.toFixed(0)} had a request in the service on the average; requests waited ${milliseconds(traffic.queued_ms?.mean)} for one`,
-    ],
-  }
+  const waited = `requests waited ${milliseconds(traffic.queued_ms?.mean)} for one`
+  const busy = `of the generator's ${count(load.connections)} connections, ${in_flight_mean.toFixed(0)} had a request in the service on the average; ${waited}`
+  return finding(in_flight_mean / load.connections / POOL_FULL_RATIO, busy)
 }
 
-/**
- * @param {Pick<Trial, 'target' | 'probes'>} trial
- * @returns {Finding}
- */
+/** @param {Pick<Trial, 'target' | 'probes'>} trial */
 export function machineNoise({ target, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
@@ -71,11 +90,9 @@ export function machineNoise({ target, probes }) {
   const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
   const steal = own.reduce((sum, { steal_ratio }) => sum + steal_ratio, 0)
   const others = Math.max(0, busy - probes.api.cpu_core_ratio)
-  return {
-    reach: Math.max(others, steal) / FOREIGN_RATIO,
-    evidence: [
-      `on the service's core ${target.cores}, others used ${percent(others)}, and the host took ${percent(steal)}`,
-      `the service waited for its core ${percent(probes.api.run_delay_ratio ?? 0)} of the time`,
-    ],
-  }
+  return finding(
+    Math.max(others, steal) / FOREIGN_RATIO,
+    `on the service's core ${target.cores}, others used ${wholePercent(others)}, and the host took ${wholePercent(steal)}`,
+    `the service waited for its core ${wholePercent(probes.api.run_delay_ratio ?? 0)} of the time`,
+  )
 }

@@ -1,10 +1,10 @@
-import { count } from '../../report/format.js'
+import { count, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, NOTHING, percent } from './finding.js'
+import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
 
 /**
  * @import { CoreShare } from '../../probes/kernel.js'
- * @import { Detect, Finding, Trial } from './finding.js'
+ * @import { Detect } from './finding.js'
  */
 
 /** Of a core that several share: who uses less of it does not fill it. */
@@ -26,33 +26,29 @@ const STATEMENTS_FULL_RATIO = 0.85
 export function postgresConnections({ traffic, probes }) {
   const { connections = 0, connections_max = Infinity } = probes.postgres
   const refused = probes.api.problems?.database_unavailable ?? 0
-  const evidence = [`${count(connections)} of ${count(connections_max)} connections of Postgres were taken`]
-  if (refused === 0) return { reach: (connections / connections_max) * 0.99, evidence }
   const full = connections / connections_max
-  return {
-    reach: full * (1 + refused / traffic.planned),
-    evidence: [...evidence, `${count(refused)} requests found no database`],
+  const taken = `${count(connections)} of ${count(connections_max)} connections of Postgres were taken`
+  if (refused === 0) return finding(full * 0.99, taken)
+  return finding(full * (1 + refused / traffic.planned), taken, `${count(refused)} requests found no database`)
+}
+
+/** Statements that wait for the same thing. @param {RegExp} pattern @param {string} what @returns {Detect} */
+export function ofWaits(pattern, what) {
+  return ({ settings, probes }) => {
+    const { waits = {}, active_mean = 0 } = probes.postgres
+    const own = Object.entries(waits).filter(([wait]) => pattern.test(wait))
+    const share = own.reduce((sum, [, part]) => sum + Number(part), 0)
+    if (share === 0) return NOTHING
+    // Requests that share statements have one on its way at a time; others as many as there are connections. What the
+    // statements wait for is the limit only where there is room for no further statement.
+    const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? 1)
+    const list = own.map(([wait, part]) => `${wait} ${wholePercent(Number(part))}`).join(', ')
+    const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
+    return finding(Math.min(1, share / WAITING_SHARE) * (active_mean / room / STATEMENTS_FULL_RATIO), waited)
   }
 }
 
-/** @param {Trial} trial @param {RegExp} pattern @param {string} what @returns {Finding} */
-export function ofWaits({ settings, probes }, pattern, what) {
-  const { waits = {}, active_mean = 0 } = probes.postgres
-  const own = Object.entries(waits).filter(([wait]) => pattern.test(wait))
-  const share = own.reduce((sum, [, part]) => sum + Number(part), 0)
-  if (share === 0) return NOTHING
-  // Requests that share statements have one on its way at a time; others as many as there are connections. What the
-  // statements wait for is the limit only where there is room for no further statement.
-  const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? 1)
-  const full = active_mean / room
-  const list = own.map(([wait, part]) => `${wait} ${percent(Number(part))}`).join(', ')
-  return {
-    reach: Math.min(1, share / WAITING_SHARE) * (full / STATEMENTS_FULL_RATIO),
-    evidence: [
-      `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${percent(share)} waited for ${what} (${list})`,
-    ],
-  }
-}
+const computing = ofWaits(/^CPU$/, 'nothing but the CPU')
 
 /**
  * Either its cores are full, or it has room for no further statement and those on their way wait for nothing: each of them
@@ -60,11 +56,11 @@ export function ofWaits({ settings, probes }, pattern, what) {
  *
  * @type {Detect}
  */
-export function postgresCpu(trial) {
+export function postgresCpu(trial, slo) {
   const { probes } = trial
   const { cpu_core_ratio, cores } = probes.postgres
   if (cpu_core_ratio === undefined || !cores) return NOTHING
-  // Seen at all, it runs here, which need not be where the service runs.
+  // If we can see its CPU time, it runs on this machine, which need not be the service's.
   const { here = probes.kernel } = probes
   const own = expandCores(cores).flatMap((core) => here.cores?.[core] ?? [])
   if (own.length === 0) return NOTHING
@@ -73,15 +69,12 @@ export function postgresCpu(trial) {
   // Beside the generator it has to make do with what is left of the core; below a share that matters, a core that is
   // full is full of something else.
   const reach = each >= MIN_SHARE ? full / CORES_FULL_RATIO : each / CORE_FULL_RATIO
-  const generator = probes.generator.cpu_core_ratio ?? 0
-  const computing = cpu_core_ratio >= COMPUTING_CORE_RATIO ? ofWaits(trial, /^CPU$/, 'nothing but the CPU') : NOTHING
-  return {
-    reach: Math.max(reach, computing.reach),
-    evidence: [
-      `Postgres used ${percent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${percent(full)} full (the generator used ${percent(generator)})`,
-      ...(computing.reach >= 1 ? computing.evidence : []),
-    ],
-  }
+  const statements = cpu_core_ratio >= COMPUTING_CORE_RATIO ? computing(trial, slo) : NOTHING
+  return finding(
+    Math.max(reach, statements.reach),
+    `Postgres used ${wholePercent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${wholePercent(full)} full (the generator used ${wholePercent(probes.generator.cpu_core_ratio ?? 0)})`,
+    ...(statements.reach >= 1 ? statements.evidence : []),
+  )
 }
 
 /** Of the time that the host leaves to a core, the part in which it had something to do. @param {CoreShare} core */

@@ -1,6 +1,6 @@
-import { count, milliseconds } from '../../report/format.js'
+import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, ERROR_SHARE, NOTHING, percent } from './finding.js'
+import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING, POOL_FULL_RATIO } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -13,9 +13,6 @@ const THROTTLED_RATIO = 0.05
 /** One piece of synchronous work that takes longer is felt by everybody who waits behind it. */
 const BLOCKED_MS = 10
 
-/** Of the connections of a pool, in use on the average. */
-const POOL_FULL_RATIO = 0.9
-
 /** libuv's default (UV_THREADPOOL_SIZE). */
 const THREADPOOL_SIZE = 4
 
@@ -23,42 +20,29 @@ const THREADPOOL_SIZE = 4
 export function nofile({ settings, traffic, probes }) {
   const { dropped_connections = 0, connections_max = Infinity, open_files = 0 } = probes.api
   const max = Number(settings.NOFILE ?? probes.api.open_files_max ?? Infinity)
+  const open = `the service's limit of open files is ${count(max)}; ${count(open_files)} were open`
   const byIt = connections_max < Number(settings.MAX_CONNECTIONS ?? Infinity)
-  const evidence = [`the service's limit of open files is ${count(max)}; ${count(open_files)} were open`]
   if (byIt && dropped_connections > 0) {
-    return {
-      reach: 1 + dropped_connections / traffic.planned,
-      evidence: [
-        `${count(dropped_connections)} connections were closed, since the limit of open files leaves room for ${count(connections_max)}`,
-        ...evidence,
-      ],
-    }
+    const closed = `${count(dropped_connections)} connections were closed, since the limit of open files leaves room for ${count(connections_max)}`
+    return finding(1 + dropped_connections / traffic.planned, closed, open)
   }
-  return open_files > 0 ? { reach: Math.min(open_files / max, 1) * 0.99, evidence } : NOTHING
+  return open_files > 0 ? finding(Math.min(open_files / max, 1) * 0.99, open) : NOTHING
 }
 
 /** @type {Detect} */
 export function maxConnections({ settings, traffic, probes }) {
   const { dropped_connections = 0, connections_max = 0 } = probes.api
   if (dropped_connections === 0 || connections_max < Number(settings.MAX_CONNECTIONS)) return NOTHING
-  return {
-    reach: 1 + dropped_connections / traffic.planned,
-    evidence: [
-      `${count(dropped_connections)} connections were closed, since MAX_CONNECTIONS is ${count(connections_max)}`,
-    ],
-  }
+  const closed = `${count(dropped_connections)} connections were closed, since MAX_CONNECTIONS is ${count(connections_max)}`
+  return finding(1 + dropped_connections / traffic.planned, closed)
 }
 
 /** @type {Detect} */
 export function apiQuota({ probes }) {
   const { quota_cores, throttled_ratio = 0 } = probes.api
   if (!quota_cores) return NOTHING
-  return {
-    reach: throttled_ratio / THROTTLED_RATIO,
-    evidence: [
-      `the CPU quota of the service is ${Number(quota_cores.toFixed(2))} cores; it was used up, and the service stopped, ${percent(throttled_ratio)} of the time`,
-    ],
-  }
+  const used = `the CPU quota of the service is ${Number(quota_cores.toFixed(2))} cores; it was used up, and the service stopped, ${wholePercent(throttled_ratio)} of the time`
+  return finding(throttled_ratio / THROTTLED_RATIO, used)
 }
 
 /** @type {Detect} */
@@ -67,12 +51,8 @@ export function apiGc({ probes }) {
   if (gc_ratio === undefined) return NOTHING
   // V8 marks and sweeps on threads of its own as well; where nothing is hashed, other threads have nothing else to do.
   const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
-  return {
-    reach: (gc_ratio + beside) / GC_RATIO,
-    evidence: [
-      `the service spent ${percent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${percent(beside)} of a core`,
-    ],
-  }
+  const spent = `the service spent ${wholePercent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
+  return finding((gc_ratio + beside) / GC_RATIO, spent)
 }
 
 /** @type {Detect} */
@@ -81,13 +61,11 @@ export function apiThreadpool({ probes }) {
   const threads = cpu_core_ratio - main_core_ratio
   // Its threads do not get through: jobs wait behind those that are on.
   if (hashing_mean <= THREADPOOL_SIZE || threads < main_core_ratio) return NOTHING
-  return {
-    reach: hashing_mean / THREADPOOL_SIZE,
-    evidence: [
-      `${hashing_mean.toFixed(1)} passwords were with the ${THREADPOOL_SIZE} threads of libuv or waited for one`,
-      `these threads used ${percent(threads)} of a core, JavaScript ${percent(main_core_ratio)}`,
-    ],
-  }
+  return finding(
+    hashing_mean / THREADPOOL_SIZE,
+    `${hashing_mean.toFixed(1)} passwords were with the ${THREADPOOL_SIZE} threads of libuv or waited for one`,
+    `these threads used ${wholePercent(threads)} of a core, JavaScript ${wholePercent(main_core_ratio)}`,
+  )
 }
 
 /** @type {Detect} */
@@ -98,60 +76,49 @@ export function apiBlocked({ traffic, probes }, slo) {
   if (main_core_ratio === undefined || served <= 0) return NOTHING
   const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
   const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
-  const evidence = [
-    `the event loop was busy ${percent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
-    `a request took ${milliseconds(each_ms)} of its time`,
-  ]
   // A loop that is full of short work is full, not blocked: what counts is the single piece.
-  if (busy >= CORE_FULL_RATIO) return { reach: each_ms / BLOCKED_MS, evidence }
-  return { reach: loop_delay_max_ms / slo.p99_ms, evidence }
+  return finding(
+    busy >= CORE_FULL_RATIO ? each_ms / BLOCKED_MS : loop_delay_max_ms / slo.p99_ms,
+    `the event loop was busy ${wholePercent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
+    `a request took ${milliseconds(each_ms)} of its time`,
+  )
 }
 
 /** @type {Detect} */
 export function apiCpu({ target, probes }) {
   const { cpu_core_ratio, elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
-  const cores = target.cores ? expandCores(target.cores) : []
+  const cores = expandCores(target.cores ?? '')
   const alone = cores.length === 1 ? probes.kernel.cores?.[cores[0]] : undefined
   const { interrupts_ratio = 0, steal_ratio = 0 } = alone ?? {}
   // The kernel's part of its network traffic is booked as interrupts, not as the process' own time.
   const full = (cores.length === 1 ? cpu_core_ratio : main_core_ratio) + interrupts_ratio
-  return {
-    reach: full / (1 - steal_ratio) / CORE_FULL_RATIO,
-    evidence: [
-      `the service used ${percent(cpu_core_ratio)} of ${cores.length === 1 ? 'its core' : 'a core'}, its main thread ${percent(main_core_ratio)}${alone ? `; interrupts took ${percent(interrupts_ratio)}, the host ${percent(steal_ratio)}` : ''}`,
-    ],
-  }
+  const where = cores.length === 1 ? 'its core' : 'a core'
+  const used = `the service used ${wholePercent(cpu_core_ratio)} of ${where}, its main thread ${wholePercent(main_core_ratio)}`
+  const taken = `; interrupts took ${wholePercent(interrupts_ratio)}, the host ${wholePercent(steal_ratio)}`
+  return finding(full / (1 - steal_ratio) / CORE_FULL_RATIO, `${used}${alone ? taken : ''}`)
 }
 
 /** @type {Detect} */
 export function poolSize({ settings, probes }) {
-  const { pool_used_mean, pool_waiting_mean = 0, statement_mean_ms } = probes.api
+  const { pool_used_mean, pool_waiting_mean = 0, statement_mean_ms, problems } = probes.api
   const max = Number(settings.POOL_MAX)
   if (pool_used_mean === undefined || !max) return NOTHING
   const full = pool_used_mean / max
-  return {
-    reach:
-      pool_waiting_mean < 1 && !probes.api.problems?.no_database_slot ? Math.min(full, 0.9) : full / POOL_FULL_RATIO,
-    evidence: [
-      `${pool_used_mean.toFixed(1)} of ${max} connections of the pool were in use, and ${pool_waiting_mean.toFixed(1)} requests waited for one`,
-      ...(statement_mean_ms ? [`a statement held its connection for ${milliseconds(statement_mean_ms)}`] : []),
-    ],
-  }
+  const isAskedForMore = pool_waiting_mean >= 1 || problems?.no_database_slot
+  return finding(
+    isAskedForMore ? full / POOL_FULL_RATIO : Math.min(full, 0.9),
+    `${pool_used_mean.toFixed(1)} of ${max} connections of the pool were in use, and ${pool_waiting_mean.toFixed(1)} requests waited for one`,
+    ...(statement_mean_ms ? [`a statement held its connection for ${milliseconds(statement_mean_ms)}`] : []),
+  )
 }
 
 /** @type {Detect} */
 export function poolTimeout({ settings, traffic, probes }) {
-  const late = probes.api.problems?.no_database_slot ?? 0
+  const { problems, pool_used_mean } = probes.api
+  const late = problems?.no_database_slot ?? 0
   if (late === 0) return NOTHING
-  const used =
-    probes.api.pool_used_mean === undefined
-      ? ''
-      : `; on the average ${probes.api.pool_used_mean.toFixed(1)} of ${settings.POOL_MAX} connections were in use`
-  return {
-    reach: late / traffic.planned / ERROR_SHARE,
-    evidence: [
-      `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS=${settings.POOL_CONNECT_TIMEOUT_MS}${used}`,
-    ],
-  }
+  const used = `; on the average ${pool_used_mean?.toFixed(1)} of ${settings.POOL_MAX} connections were in use`
+  const got = `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS=${settings.POOL_CONNECT_TIMEOUT_MS}`
+  return finding(late / traffic.planned / ERROR_SHARE, `${got}${pool_used_mean === undefined ? '' : used}`)
 }

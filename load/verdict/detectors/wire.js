@@ -1,5 +1,5 @@
 import { count, milliseconds } from '../../report/format.js'
-import { CORE_FULL_RATIO, ERROR_SHARE, NOTHING } from './finding.js'
+import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -9,16 +9,23 @@ const NETWORK_MS = 20
 /** Part of the latency that passed neither in the service nor in the generator. */
 const NETWORK_SHARE = 0.5
 
+/** Requests that ended in an error. @param {string} key @param {(probes: any, settings: any) => string} why @returns {Detect} */
+export function ofErrors(key, why) {
+  return ({ traffic, probes, settings }) => {
+    const errors = traffic.errors[key] ?? 0
+    if (errors === 0) return NOTHING
+    const ended = `${count(errors)} of ${count(traffic.planned)} requests ended in ${key}`
+    return finding(errors / traffic.planned / ERROR_SHARE, ended, why(probes, settings))
+  }
+}
+
 /** @type {Detect} */
 export function rateLimit({ traffic }) {
   const refused = traffic.status[429] ?? 0
   if (refused === 0) return NOTHING
-  return {
-    reach: refused / traffic.planned / ERROR_SHARE,
-    evidence: [
-      `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${count(Math.round(traffic.goodput_rps))}/s were let through`,
-    ],
-  }
+  const let_through = `${count(Math.round(traffic.goodput_rps))}/s were let through`
+  const answered = `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${let_through}`
+  return finding(refused / traffic.planned / ERROR_SHARE, answered)
 }
 
 /** @type {Detect} */
@@ -27,12 +34,8 @@ export function acceptQueue({ settings, traffic, probes }) {
   const lost = Math.max(listen_overflows, listen_drops)
   if (lost === 0) return NOTHING
   const backlog = settings.LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${settings.LISTEN_BACKLOG})` : ''
-  return {
-    reach: lost / traffic.planned / ERROR_SHARE,
-    evidence: [
-      `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}; up to ${count(accept_queue_max)} were seen waiting in it`,
-    ],
-  }
+  const turnedAway = `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}; up to ${count(accept_queue_max)} were seen waiting in it`
+  return finding(lost / traffic.planned / ERROR_SHARE, turnedAway)
 }
 
 /** @type {Detect} */
@@ -45,13 +48,11 @@ export function network({ traffic, probes }) {
   if (elu_ratio >= CORE_FULL_RATIO) return NOTHING
   // Little's law: what is inside, by what comes out, is the time inside.
   const inside_ms = (in_flight_mean / traffic.achieved_rps) * 1000
-  const queued_ms = traffic.queued_ms?.mean ?? 0
-  const outside_ms = Math.max(0, mean_ms - queued_ms - inside_ms)
-  return {
-    reach: (outside_ms / (mean_ms - queued_ms) / NETWORK_SHARE) * Math.min(1, outside_ms / NETWORK_MS),
-    evidence: [
-      `of ${milliseconds(mean_ms - queued_ms)} from sending to answer, on the average, ${milliseconds(inside_ms)} passed in the service`,
-      `${count(retransmits)} of ${count(segments_sent)} segments were sent again`,
-    ],
-  }
+  const sent_ms = mean_ms - (traffic.queued_ms?.mean ?? 0)
+  const outside_ms = Math.max(0, sent_ms - inside_ms)
+  return finding(
+    (outside_ms / sent_ms / NETWORK_SHARE) * Math.min(1, outside_ms / NETWORK_MS),
+    `of ${milliseconds(sent_ms)} from sending to answer, on the average, ${milliseconds(inside_ms)} passed in the service`,
+    `${count(retransmits)} of ${count(segments_sent)} segments were sent again`,
+  )
 }
