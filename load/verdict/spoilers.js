@@ -7,7 +7,7 @@ import { runPreflight } from './preflight/run.js'
  * @import { OpenOrigin } from '../generators/hosts/prepare.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Target } from '../targets/index.js'
- * @import { Finding, Planned } from './preflight/finding.js'
+ * @import { Plan } from '../report/record.js'
  */
 
 /** What hangs on the machine on which the API runs. */
@@ -26,21 +26,8 @@ const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
  *
- * @typedef {object} Plan
- * @property {string | null} url
- * @property {string} driver
- * @property {number[] | null} rates_rps
- * @property {number[]} connections
- * @property {boolean} fresh_connections
- * @property {boolean} searches
- * @property {number} timeout_s
- * @property {string[]} [local_addresses]
- *
- * @typedef {object} Site
- * @property {Look | null} database
- * @property {{ api: string, others: string } | null} cores
- * @property {Host | null} host on which the API runs; null: this one, or one that we do not know
- * @property {OpenOrigin} origin
+ * @typedef {{ database: Look | null, cores: { api: string, others: string } | null, host: Host | null, origin: OpenOrigin }} Site
+ *   host: on which the API runs; null: this one, or one that we do not know
  */
 export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
@@ -62,7 +49,11 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
   // Where a service runs that was there before us is not for us to say.
   const foreign = host ? OF_THE_API : plan.url === null ? [] : ['cores']
   const here = found.findings.filter(({ check }) => !foreign.includes(check))
-  return [...here, ...(host ? await findingsThere(host, planned) : [])].filter(isSpoiling).map(sentenceOf)
+  const there = host ? preflight({ ...(await host.ask('facts')), ceiling: null }, planned) : []
+  const ofHost = there
+    .filter(({ check }) => OF_THE_API.includes(check) || OF_EACH.includes(check))
+    .map((finding) => ({ ...finding, what: `${finding.what}, ${host?.name}` }))
+  return [...here, ...ofHost].filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
 }
 
 /** @param {string | number | null} [setting] @returns {number | null} null: unknown, as with other people's services */
@@ -83,17 +74,4 @@ function withShares(hosts, driver, connections) {
   const parts = driver === 'locust' ? workersOf(hosts, connections) : hosts.map(() => 1)
   const all = parts.reduce((sum, part) => sum + part, 0)
   return hosts.map((host, i) => ({ ...host, share_ratio: parts[i] / all }))
-}
-
-/** @param {Host} host @param {Planned} planned */
-async function findingsThere(host, planned) {
-  const findings = preflight({ ...(await host.ask('facts')), ceiling: null }, planned)
-  return findings
-    .filter(({ check }) => OF_THE_API.includes(check) || OF_EACH.includes(check))
-    .map((finding) => ({ ...finding, what: `${finding.what}, ${host.name}` }))
-}
-
-/** @param {Finding} finding */
-function isSpoiling({ level }) {
-  return level === 'bad' || level === 'warn'
 }

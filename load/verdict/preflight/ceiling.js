@@ -38,10 +38,18 @@ const LOAD = {
  * @param {object} run
  * @param {string | null} run.cores for the server, those of the API; the generator runs where we do
  * @param {AbortSignal} run.signal
- * @returns {Promise<Ceiling>}
- * @throws {Error} when not every request was answered 201; the signal's reason when it was aborted
+ * @returns {Promise<Ceiling | { failed: string }>} failed: why, such as requests that were not answered 201
+ * @throws the signal's reason when it was aborted
  */
-export async function measureCeiling({ cores, signal }) {
+export async function measureCeiling(run) {
+  return measured(run).catch((error) => {
+    run.signal.throwIfAborted()
+    return { failed: /** @type {Error} */ (error).message }
+  })
+}
+
+/** @param {Parameters<typeof measureCeiling>[0]} run */
+async function measured({ cores, signal }) {
   const server = await startNullServer(cores)
   try {
     const generator = await startGenerator({ ...LOAD, url: server.url }, signal, () => {})
@@ -77,14 +85,9 @@ async function startNullServer(cores) {
     throw new Error(`the null server ended by itself (${signal ?? `code ${code}`})`)
   })
   died.catch(() => {})
-  const stdout = /** @type {Readable} */ (child.stdout)
-  const [port] = await Promise.race([once(stdout, 'data'), died])
-  return {
-    pid: /** @type {number} */ (child.pid),
-    url: `http://127.0.0.1:${Number(port)}/user`,
-    died,
-    stop: () => stop(STOP_GRACE_MS),
-  }
+  const [port] = await Promise.race([once(/** @type {Readable} */ (child.stdout), 'data'), died])
+  const url = `http://127.0.0.1:${Number(port)}/user`
+  return { pid: /** @type {number} */ (child.pid), url, died, stop: () => stop(STOP_GRACE_MS) }
 }
 
 /** @param {Traffic} traffic @param {Record<'generator' | 'server', ProcessUse | null>} uses @returns {Ceiling} */

@@ -45,16 +45,7 @@ export function unseen(source) {
   return { level: 'unseen', value: `unknown: here is no ${source}`, where: 'by hand' }
 }
 
-/** @type {Found} */
-export const NOT_OURS = {
-  level: 'unseen',
-  value: 'unknown: the service was not started from here',
-  where: 'where it runs',
-}
+const elsewhere = 'unknown: the service was not started from here'
 
-/** @param {Check} check @param {Facts} facts @param {Planned} plan @returns {Finding} */
-export function findingOf({ look, ...about }, facts, plan) {
-  const { where, ...found } = look(facts, plan)
-  const finding = { ...about, ...found }
-  return where ? { ...finding, mend: `look ${where}; ${finding.mend}` } : finding
-}
+/** @type {Found} */
+export const NOT_OURS = { level: 'unseen', value: elsewhere, where: 'where it runs' }

@@ -28,9 +28,8 @@ export const GENERATOR_CHECKS = [
     what: 'open files, generator',
     why: 'each connection is an open file; beyond the hard limit connecting fails with EMFILE (client:nofile)',
     mend: 'raise both limits where the lab is started: ulimit -n as root, LimitNOFILE= in a unit, --ulimit nofile= of a container',
-
     look({ generator_nofile: limit }, plan) {
-      return limit ? files(limit, socketsOf(plan), GENERATOR_FILES) : unseen('/proc/self/limits')
+      return limit ? files(limit, plan, GENERATOR_FILES) : unseen('/proc/self/limits')
     },
   },
 
@@ -41,7 +40,6 @@ export const GENERATOR_CHECKS = [
     what: 'ports for connections',
     why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
     mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
-
     look({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
       if (ephemeral_ports === null) return unseen('ip_local_port_range in /proc/sys/net/ipv4')
       const waiting = time_wait ?? 0
@@ -59,7 +57,6 @@ export const FRESH_CHECKS = [
     what: 'ports for a connection per request',
     why: `the side that closes first keeps the port for ${TIME_WAIT_S} s; tcp_tw_reuse shortens it for connect(), but not after bind(), as vegeta does`,
     mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
-
     look({ ephemeral_ports, tw_reuse_loopback, tw_reuse_remote }, { rate_rps, addresses = 1, loopback = true }) {
       if (ephemeral_ports === null) return unseen('ip_local_port_range in /proc/sys/net/ipv4')
       const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
@@ -81,10 +78,9 @@ export const SERVICE_CHECKS = [
     what: 'open files, API',
     why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
     mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
-
     look({ api_nofile: limit }, plan) {
       if (plan.pool_max === null) return NOT_OURS
-      return limit ? files(limit, socketsOf(plan), plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
+      return limit ? files(limit, plan, plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
     },
   },
 
@@ -95,7 +91,6 @@ export const SERVICE_CHECKS = [
     what: 'accept queue',
     why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
     mend: 'LISTEN_BACKLOG and net.core.somaxconn have to hold all connections',
-
     look({ somaxconn }, plan) {
       if (plan.pool_max === null) return NOT_OURS
       if (plan.backlog === null) return unseen('LISTEN_BACKLOG among the settings of the service')
@@ -112,7 +107,6 @@ export const SERVICE_CHECKS = [
     what: 'database connections',
     why: 'beyond them Postgres refuses with 53300, and requests with it',
     mend: 'all pools together have to stay below SHOW max_connections',
-
     look({ database_connections: database }, { pool_max, processes }) {
       if (pool_max === null) return NOT_OURS
       if (!database) return unseen('Postgres to ask')
@@ -137,21 +131,18 @@ function each(addresses) {
 }
 
 /**
- * The hard limit counts: Node raises its soft one to it at the start (src/node.cc, PlatformInit), and so do Go programs.
+ * The hard limit counts: Node raises its soft one to it at the start (src/node.cc, PlatformInit), and so do Go programs. A
+ * generator that opens a connection per request has as many as there are requests on their way: rate x time (Little).
  *
  * @param {Limits} limit
- * @param {{ planned: number, most: number }} sockets
+ * @param {Planned} plan
  * @param {number} others
  * @returns {Found}
  */
-function files({ soft, hard }, { planned, most }, others) {
+function files({ soft, hard }, { connections: planned, fresh_connections, rate_rps, timeout_s }, others) {
+  const unanswered = fresh_connections ? Math.ceil((rate_rps ?? 0) * timeout_s) : 0
+  const most = Math.max(planned, unanswered)
   const most_text = most > planned ? `, ${count(most + others)} when no answer comes before the timeout` : ''
   const value = `hard limit ${count(hard)} (soft ${count(soft)}), ${count(planned + others)} needed${most_text}`
   return { level: levelOf(hard >= most + others, hard >= planned + others), value }
-}
-
-/** A generator that opens a connection per request has as many as there are requests on their way: rate x time (Little). @param {Planned} plan */
-function socketsOf({ connections, fresh_connections, rate_rps, timeout_s }) {
-  const unanswered = fresh_connections ? Math.ceil((rate_rps ?? 0) * timeout_s) : 0
-  return { planned: connections, most: Math.max(connections, unanswered) }
 }

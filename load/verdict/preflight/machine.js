@@ -30,7 +30,6 @@ export const MACHINE_CHECKS = [
     what: 'cores and pinning',
     why: 'unless the API has a core to itself, its rate depends on what the generator and Postgres left over',
     mend: 'give this machine two cores or more and install taskset (util-linux)',
-
     look({ cores: seen }) {
       if (!seen) return unseen('/proc/self/status, so nothing is pinned')
       const { allowed, taskset, pinned } = seen
@@ -45,7 +44,6 @@ export const MACHINE_CHECKS = [
     what: 'CPU quota of this group',
     why: 'who has used it up stands still for the rest of each period (100 ms), which looks like a slow service',
     mend: 'lift the limit (cpu.max; --cpus of a container, limits.cpu of a pod)',
-
     look({ cpu_quota_cores: quota_cores, cores: seen }) {
       if (quota_cores === null) return unseen('control group for CPU in /sys/fs/cgroup')
       if (quota_cores === Number.POSITIVE_INFINITY) return { level: 'ok', value: 'none' }
@@ -62,7 +60,6 @@ export const MACHINE_CHECKS = [
     what: 'CPU taken by the host',
     why: 'a core that the host gives to others is slow for reasons that no probe in here sees',
     mend: 'measure at another time, or on a machine whose cores are its own',
-
     look({ steal_ratio }) {
       if (steal_ratio === null) return unseen('/proc/stat')
       const value = `${percent(steal_ratio)} (steal), expected at most ${percent(MAX_STEAL_RATIO.ok)}`
@@ -75,7 +72,6 @@ export const MACHINE_CHECKS = [
     what: 'CPU that others use now',
     why: 'the service, the generator and Postgres get only what is left',
     mend: 'end what else runs (top shows it), then look again',
-
     look({ busy }) {
       if (!busy) return unseen('/proc/stat')
       const most = Math.max(...busy.map(({ ratio }) => ratio))
@@ -90,7 +86,6 @@ export const MACHINE_CHECKS = [
     what: 'waiting for a core, last 10 s',
     why: 'there were more processes that wanted to run than cores; what still runs would be measured with the service',
     mend: 'wait some seconds and look again; top shows what runs',
-
     look({ pressure_ratio }) {
       if (pressure_ratio === null) return unseen('/proc/pressure/cpu')
       const value = `${percent(pressure_ratio)} of the time, expected at most ${percent(MAX_PRESSURE_RATIO)}`
@@ -103,7 +98,6 @@ export const MACHINE_CHECKS = [
     what: 'what the generator can do',
     why: `above ${percent(MAX_GENERATOR_RATIO)} of that it is late itself, and its latencies are not those of the service`,
     mend: 'plan a lower rate, or put the generator on a machine of its own',
-
     look({ ceiling: found }, { rate_rps }) {
       if (!found) return { level: 'unseen', value: 'not measured' }
       if ('failed' in found) {

@@ -1,8 +1,7 @@
-import { findingOf } from './finding.js'
 import { FRESH_CHECKS, GENERATOR_CHECKS, SERVICE_CHECKS } from './limits.js'
 import { MACHINE_CHECKS } from './machine.js'
 
-/** @import { Facts, Finding, OfLoad, Planned } from './finding.js' */
+/** @import { Check, Facts, Finding, OfLoad, Planned } from './finding.js' */
 
 /**
  * Would this machine spoil the measurement that is planned? Pure.
@@ -13,30 +12,28 @@ import { MACHINE_CHECKS } from './machine.js'
  * @returns {Finding[]} one for each thing that was looked at
  */
 export function preflight(facts, plan, hosts = []) {
-  const service = SERVICE_CHECKS.map((check) => findingOf(check, facts, plan))
-  if (hosts.length > 0) return [...hosts.flatMap((host) => ofHost(facts, plan, host, hosts.length)), ...service]
-  return [...ofGenerator(facts, plan), ...service, ...MACHINE_CHECKS.map((check) => findingOf(check, facts, plan))]
+  const service = looked(SERVICE_CHECKS, facts, plan)
+  if (hosts.length === 0) return [...ofGenerator(facts, plan), ...service, ...looked(MACHINE_CHECKS, facts, plan)]
+  const shares = hosts.flatMap(({ host, facts: own, share_ratio = 1 / hosts.length }) => {
+    const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps * share_ratio)
+    const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
+    return ofGenerator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
+  })
+  return [...shares, ...service]
 }
 
 /** @param {Facts} facts @param {Planned} plan */
 function ofGenerator(facts, plan) {
-  const checks = [...GENERATOR_CHECKS, ...(plan.fresh_connections ? FRESH_CHECKS : [])]
-  return checks.map((check) => findingOf(check, facts, plan))
+  return looked([...GENERATOR_CHECKS, ...(plan.fresh_connections ? FRESH_CHECKS : [])], facts, plan)
 }
 
-/**
- * One of several hosts, with its share of the load.
- *
- * @param {Facts} facts
- * @param {Planned} plan
- * @param {OfLoad} host
- * @param {number} number of hosts
- */
-function ofHost(facts, plan, { host, facts: own, share_ratio: given }, number) {
-  const share_ratio = given ?? 1 / number
-  const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps * share_ratio)
-  const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
-  return ofGenerator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
+/** @param {Check[]} checks @param {Facts} facts @param {Planned} plan */
+function looked(checks, facts, plan) {
+  return checks.map(({ look, ...about }) => {
+    const { where, ...found } = look(facts, plan)
+    const finding = { ...about, ...found }
+    return where ? { ...finding, mend: `look ${where}; ${finding.mend}` } : finding
+  })
 }
 
 /** A finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */

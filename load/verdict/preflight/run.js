@@ -4,8 +4,7 @@ import { preflight } from './preflight.js'
 
 /**
  * @import { Look } from '../../../sql/database.js'
- * @import { Ceiling } from './ceiling.js'
- * @import { Finding, OfLoad, Planned } from './finding.js'
+ * @import { OfLoad, Planned } from './finding.js'
  */
 
 /**
@@ -19,28 +18,14 @@ import { preflight } from './preflight.js'
  * @param {{ api: string, others: string } | null} run.cores as planCores() gave them and pinSelf() has put us there
  * @param {boolean} run.measuresCeiling of the generator
  * @param {AbortSignal} run.signal
- * @param {(text: string) => void} [run.note] what is being done
- * @returns {Promise<{ findings: Finding[], ceiling_rps: number | null, ceiling: Ceiling | null }>}
+ * @param {(text: string) => void} run.note what is being done
  * @throws the signal's reason, when it was aborted
  */
-export async function runPreflight({ plan, hosts = [], database, cores, measuresCeiling, signal, note = () => {} }) {
+export async function runPreflight({ plan, hosts, database, cores, measuresCeiling, signal, note }) {
   note('looking at this machine …')
   const facts = await gatherFacts({ cores, database, signal })
-  const ceiling = measuresCeiling ? await ceilingOf(cores, signal, note) : null
+  if (measuresCeiling) note('measuring what the generator can do …')
+  const ceiling = measuresCeiling ? await measureCeiling({ cores: cores?.api ?? null, signal }) : null
   const findings = preflight({ ...facts, ceiling }, plan, hosts)
-  const known = ceiling && !('failed' in ceiling) ? ceiling : null
-  return { findings, ceiling_rps: known?.ceiling_rps ?? null, ceiling: known }
-}
-
-/**
- * @param {{ api: string, others: string } | null} cores
- * @param {AbortSignal} signal
- * @param {(text: string) => void} note
- */
-async function ceilingOf(cores, signal, note) {
-  note('measuring what the generator can do …')
-  return measureCeiling({ cores: cores?.api ?? null, signal }).catch((error) => {
-    signal.throwIfAborted()
-    return { failed: /** @type {Error} */ (error).message }
-  })
+  return { findings, ceiling: ceiling && !('failed' in ceiling) ? ceiling : null }
 }

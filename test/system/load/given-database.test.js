@@ -136,7 +136,14 @@ t.test('doctor changes nothing in a database', async (t) => {
     timeout_s: 10,
   }
   const signal = new AbortController().signal
-  const { findings } = await runPreflight({ plan: planned, database, cores: null, measuresCeiling: false, signal })
+  const { findings } = await runPreflight({
+    plan: planned,
+    database,
+    cores: null,
+    measuresCeiling: false,
+    signal,
+    note: () => {},
+  })
   await database.close()
   t.equal(findings.find(({ check }) => check === 'pool')?.level, 'ok', 'it has looked')
   t.strictSame(await state(), before)
