@@ -1,7 +1,7 @@
 /** @import { Picture } from './picture.js' */
 
 /**
- * What a report consists of, in order. The terminal, report.md and report.html are three renderings of the same blocks.
+ * A report consists of blocks. The terminal, report.md and report.html render the same ones.
  *
  * @typedef {Answer | Heading | Text | Code | List | Table | Drawn | Method} Block
  *
@@ -13,11 +13,11 @@
  * @typedef {{ kind: 'list', items: Item[], detail?: boolean }} List
  * @typedef {string | { text: string, items: string[] }} Item
  * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align?: ('l' | 'r')[], detail?: boolean, brief?: boolean }} Table
- *   name: by which a page finds it; align: the first column to the left, the others to the right, unless given
+ *   name: by which a page finds it; align: by default, the first column to the left and the others to the right
  * @typedef {{ kind: 'picture', picture: Picture }} Drawn
  * @typedef {{ kind: 'method', items: string[] }} Method how it was measured, for the section of that name
  *
- * `detail`: in the report, but not on the terminal, and so are code, pictures and the method; `brief`: on the terminal, but not in the report.
+ * `detail`: not on the terminal, like code, pictures and the method; `brief`: on the terminal alone.
  */
 
 /** @param {string} text @returns {Answer} */
@@ -38,17 +38,9 @@ export const list = (items, options) => ({ kind: 'list', items, ...options })
 /** @param {string[]} head @param {string[][]} rows @param {Pick<Table, 'name' | 'align' | 'detail' | 'brief'>} [options] @returns {Table} */
 export const table = (head, rows, options) => ({ kind: 'table', head, rows, ...options })
 
-/**
- * A table below a line that says what is in it; nothing without rows.
- *
- * @param {string} about
- * @param {string[]} head
- * @param {string[][]} rows
- * @param {Parameters<typeof table>[2]} [options]
- * @returns {Block[]}
- */
-export function titled(about, head, rows, options) {
-  return rows.length > 0 ? [paragraph(about), table(head, rows, options)] : []
+/** A table below a line that says what is in it; nothing without rows. @param {string} about @param {Parameters<typeof table>} of */
+export function titled(about, ...of) {
+  return of[1].length > 0 ? [paragraph(about), table(...of)] : []
 }
 
 /** @param {Picture} picture @returns {Drawn} */

@@ -5,29 +5,19 @@ import { xyOption } from './forms/xy.js'
 
 /** @import { Picture } from './picture.js' */
 
-/** Wide for a page and a file; narrow so that letters stay letters on a telephone. */
-export const WIDTHS = { wide: 760, narrow: 350 }
+/** On a telephone the same drawing, made smaller, would have letters too small to read. */
+const WIDTHS = { wide: 760, narrow: 350 }
 
 /**
- * Draws pictures as SVG: no browser, no script in what comes out.
+ * Draws pictures as SVG, without a browser, a canvas, or scripts in the result. This is the only importer of ECharts.
  *
- * The only importer of ECharts, which draws SVG without a browser or a canvas and brings two packages more.
- *
- * @returns {Promise<(picture: Picture, width?: number) => string>} `<svg>…</svg>`
+ * @param {Picture[]} pictures
+ * @returns {Promise<Record<string, Record<keyof typeof WIDTHS, string>>>} `<svg>…</svg>` by name and size
  */
-export async function createPainter() {
-  const [{ init, use }, charts, components, { SVGRenderer }] = await Promise.all([
-    import('echarts/core'),
-    import('echarts/charts'),
-    import('echarts/components'),
-    import('echarts/renderers'),
-  ])
-  const { LineChart, HeatmapChart, CustomChart } = charts
-  const { GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, VisualMapComponent } = components
-  use([LineChart, HeatmapChart, CustomChart, SVGRenderer])
-  use([GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, VisualMapComponent])
-
-  return (picture, width = WIDTHS.wide) => {
+export async function draw(pictures) {
+  if (pictures.length === 0) return {}
+  const { init } = await import('echarts')
+  const svgOf = (/** @type {Picture} */ picture, /** @type {number} */ width) => {
     const { option, height } = optionOf(picture.form, width)
     const chart = init(null, null, { renderer: 'svg', ssr: true, width, height })
     try {
@@ -38,23 +28,25 @@ export async function createPainter() {
       chart.dispose()
     }
   }
+  return Object.fromEntries(
+    pictures.map((one) => [one.name, { wide: svgOf(one, WIDTHS.wide), narrow: svgOf(one, WIDTHS.narrow) }]),
+  )
 }
 
-/** A picture as a file of its own: it has its ground and its dark colours with it. @param {string} svg */
+/** A picture as a file of its own, with its ground and its dark colours. @param {string} svg */
 export function standalone(svg) {
   const ground = `<style>${darkStyle()}</style><rect width="100%" height="100%" fill="${COLOURS.paper.light}"/>`
   return `${svg.replace('</desc>', () => `</desc>${ground}`)}\n`
 }
 
-/** A picture's form as the library wants it, and how high it gets. @param {Picture['form']} form @param {number} width */
+/** What ECharts draws, and how high it gets. @param {Picture['form']} form @param {number} width */
 function optionOf(form, width) {
   if (form.kind === 'xy') return xyOption(form, width)
   return form.kind === 'dots' ? dotsOption(form, width) : heatOption(form, width)
 }
 
 /**
- * With a name that is read aloud, without what only a script would use, and with names of its own for its parts, so that
- * many fit on a page.
+ * Adds a name that is read aloud, removes what only a script would use, and makes ids unique, so that many fit on a page.
  *
  * @param {string} svg
  * @param {Picture} picture

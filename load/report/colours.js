@@ -1,9 +1,6 @@
 /**
- * The colours of pictures and page, in the light and in the dark. Series have those of Okabe and Ito, which most kinds of
- * colour-blindness leave apart, darkened or lightened until each has a contrast of 3 to its ground; a mark of its own goes
- * with each, so that no colour is needed to tell them apart.
- *
- * @type {Record<string, { light: string, dark: string }>}
+ * The colours of pictures and page, light and dark. Series have those of Okabe and Ito, which most kinds of colour-blindness keep
+ * apart, darkened or lightened until each has a contrast of 3 to its ground; each also has its own mark, so that no colour is needed.
  */
 export const COLOURS = {
   paper: { light: '#ffffff', dark: '#15181c' },
@@ -18,7 +15,7 @@ export const COLOURS = {
   grey: { light: '#6b7480', dark: '#98a2ad' },
 }
 
-/** Of the series of a picture, in their order, with the mark and the line that go with each. */
+/** Colour, mark and line of a picture's series, in their order. */
 export const SERIES = [
   { colour: COLOURS.blue.light, mark: 'circle', line: 'solid' },
   { colour: COLOURS.vermillion.light, mark: 'triangle', line: 'dashed' },
@@ -28,7 +25,14 @@ export const SERIES = [
   { colour: COLOURS.grey.light, mark: 'roundRect', line: [12, 4] },
 ]
 
-/** From worse than the reference to better. The same in light and dark: what is written on them is too. */
+/** How trials are drawn, by their outcome; style: of SERIES. @type {Record<string, { name: string, style: number }>} */
+export const VERDICTS = {
+  pass: { name: 'passed', style: 0 },
+  fail: { name: 'failed', style: 1 },
+  invalid: { name: 'invalid', style: 3 },
+}
+
+/** From worse than the reference to better. The same in light and dark, and so is the text on them. */
 export const HEAT = [
   { fill: '#b2500a', text: '#fefefe' },
   { fill: '#e08a4a', text: '#101010' },
@@ -39,12 +43,7 @@ export const HEAT = [
   { fill: '#0a6299', text: '#fefefe' },
 ]
 
-/**
- * Turns what was drawn for the light into what is seen in the dark: a picture has its colours as attributes, which a style
- * sheet overrides.
- *
- * @param {string} [scope] selector in front
- */
+/** Makes what was drawn light dark: a style sheet overrides colours that are attributes. @param {string} [scope] selector in front */
 export function darkStyle(scope = '') {
   const rules = Object.values(COLOURS).flatMap(({ light, dark }) =>
     ['fill', 'stroke'].map((name) => `${scope}[${name}="${light}"]{${name}:${dark}}`),

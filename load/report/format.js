@@ -2,7 +2,7 @@
 
 export const NONE = '–'
 
-/** What a load asks for: a rate, or connections that each send when they have their answer. @param {any} load */
+/** What a load asks for: a rate, or connections that each send when they have their response. @param {any} load */
 export function offered({ rate_rps, connections }) {
   return rate_rps === null ? `${count(connections)} conn.` : `${count(rate_rps)}/s`
 }
@@ -17,18 +17,12 @@ export function figure(value) {
   return Number.isNaN(value) ? NONE : decimal(value, value < 100 ? 1 : 0, 0)
 }
 
-/** @type {Map<string, Intl.NumberFormat>} to make one takes far longer than to use it */
+/** @type {Map<string, Intl.NumberFormat>} since making one takes far longer than using it */
 const formats = new Map()
 
-/**
- * 12345.67 -> 12,345.7
- *
- * @param {number} value
- * @param {number} most digits behind the point
- * @param {number} [least] zeros at the end are left out down to it
- */
+/** 12345.67 -> 12,345.7 @param {number} value @param {number} most decimals @param {number} [least] kept where they are zeros */
 export function decimal(value, most, least = most) {
-  // Most figures are such; Intl takes ten times as long.
+  // Most figures are like this, and Intl takes ten times as long.
   if (least === 0 && value >= 0 && value < 1000 && Number.isInteger(value)) return String(value)
   const key = `${least} ${most}`
   const format =
@@ -37,11 +31,7 @@ export function decimal(value, most, least = most) {
   return format.format(value)
 }
 
-/**
- * A capacity in words, of which one end may be unknown.
- *
- * @param {{ low_rps: number | null, high_rps: number | null }} bounds
- */
+/** A capacity in words; one end may be unknown. @param {{ low_rps: number | null, high_rps: number | null }} bounds */
 export function ratesText({ low_rps, high_rps }) {
   if (low_rps === null) return `below ${count(Number(high_rps))}/s`
   return high_rps === null ? `at least ${count(low_rps)}/s` : `${count(low_rps)} to ${count(high_rps)}/s`
@@ -77,7 +67,7 @@ export function cellName(cell) {
     .join(' ')
 }
 
-/** @param {Cell | string | null} a @param {Cell | string | null} b */
+/** Whether two cells have the same name. @param {Cell | string | null} a @param {Cell | string | null} b */
 export function isSameCell(a, b) {
   return cellName(a) === cellName(b)
 }

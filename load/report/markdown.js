@@ -1,15 +1,9 @@
 import { markdownTable } from 'markdown-table'
 import { alignOf } from './blocks.js'
 
-/** @import { Block, Table } from './blocks.js' */
-/** @import { Picture } from './picture.js' */
+/** @import { Block, Item } from './blocks.js' */
 
-/**
- * A report as markdown; its pictures are separate files in the same folder.
- *
- * @param {Block[]} blocks
- * @returns {string}
- */
+/** A report as markdown; its pictures are separate files in the same folder. @param {Block[]} blocks */
 export function markdownOf(blocks) {
   return blocks.map(blockMarkdown).join('\n\n')
 }
@@ -25,32 +19,23 @@ function blockMarkdown(block) {
     case 'method':
       return block.items.flatMap(itemLines).join('\n')
     case 'table':
-      return tableMarkdown(block)
-    case 'picture':
-      return `![${plainText(block.picture)}](${block.picture.name}.svg)`
+      return markdownTable([block.head, ...block.rows].map(plainCells), { align: alignOf(block) })
+    case 'picture': {
+      const { name, title, about } = block.picture
+      return `![${`${title}: ${about}`.replace(/[[\]\\\r\n]/g, ' ')}](${name}.svg)`
+    }
     default:
       return block.text
   }
 }
 
-/** @param {import('./blocks.js').Item} item */
+/** @param {Item} item */
 function itemLines(item) {
   if (typeof item === 'string') return [`- ${item}`]
   return [`- ${item.text}`, ...item.items.map((text) => `  - ${text}`)]
 }
 
-/** @param {Table} table */
-function tableMarkdown(table) {
-  const rows = [table.head, ...table.rows].map((cells) => cells.map(cellText))
-  return markdownTable(rows, { align: alignOf(table) })
-}
-
-/** Text from outside must not open a column of its own. @param {string} text */
-function cellText(text) {
-  return text.replace(/[|\r\n]/g, ' ')
-}
-
-/** @param {Picture} picture */
-function plainText({ title, about }) {
-  return `${title}: ${about}`.replace(/[[\]\\\r\n]/g, ' ')
+/** Text from outside must not open a column of its own. @param {string[]} cells */
+export function plainCells(cells) {
+  return cells.map((text) => text.replace(/[|\r\n]/g, ' '))
 }

@@ -1,18 +1,21 @@
 import markdownIt from 'markdown-it'
 import { alignOf, sectionsOf } from './blocks.js'
-import { escaped, WIDTHS } from './chart.js'
+import { escaped } from './chart.js'
 import { tableOf } from './picture.js'
 import { STYLE } from './style.js'
 
 /**
- * @import { Block, Table } from './blocks.js'
+ * @import { Block, Item, Table } from './blocks.js'
+ * @import { draw } from './chart.js'
  * @import { Picture } from './picture.js'
  */
 
-/** A cell of more letters is broken into lines. */
+/** @typedef {Awaited<ReturnType<typeof draw>>} Drawings */
+
+/** A cell with more letters is broken into lines. */
 const LONG = 40
 
-/** Not even a picture is fetched: the file contains everything. */
+/** The file contains everything: not even a picture is fetched. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 /**
@@ -20,12 +23,12 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
  *
  * @param {string} title
  * @param {Block[]} blocks
- * @param {(picture: Picture, width: number) => string} paint
+ * @param {Drawings} drawings
  * @returns {string} HTML
  */
-export function renderPage(title, blocks, paint) {
+export function renderPage(title, blocks, drawings) {
   const answer = blocks.find(({ kind }) => kind === 'answer')
-  const write = writer(paint)
+  const write = writer(drawings)
   const parts = sectionsOf(blocks.filter((block) => block !== answer)).map(({ heading, blocks: own }, i) => {
     const html = own.map(write).join('\n')
     if (heading === null) return `<section aria-labelledby="answer">\n${html}\n</section>`
@@ -57,13 +60,12 @@ ${parts.join('\n')}
 }
 
 /**
- * Writes a block as HTML. Text may have **bold** and `code`; HTML in it stays text, and so does a picture, which might be
- * anywhere.
+ * Writes blocks as HTML. Text may have **bold** and `code`; HTML in it stays text, and so does a picture, which might be anywhere.
  *
- * @param {(picture: Picture, width: number) => string} paint
+ * @param {Drawings} drawings
  * @returns {(block: Block) => string}
  */
-function writer(paint) {
+function writer(drawings) {
   const markdown = markdownIt({ html: false, linkify: false })
   markdown.renderer.rules.image = (tokens, i) => escaped(`${tokens[i].content} (${tokens[i].attrGet('src')})`)
   const inline = (/** @type {string} */ text) => markdown.renderInline(text)
@@ -71,7 +73,7 @@ function writer(paint) {
   return (block) => {
     switch (block.kind) {
       case 'picture':
-        return figure(block.picture, paint)
+        return figure(block.picture, drawings[block.picture.name])
       case 'table':
         return scrolled(`Table ${++tables}`, tableHtml(block, inline))
       case 'code':
@@ -85,7 +87,7 @@ function writer(paint) {
   }
 }
 
-/** @param {import('./blocks.js').Item[]} items @param {(text: string) => string} inline @returns {string} */
+/** @param {Item[]} items @param {(text: string) => string} inline @returns {string} */
 function listHtml(items, inline) {
   const rows = items.map((item) => {
     return typeof item === 'string' ? inline(item) : `${inline(item.text)}\n${listHtml(item.items, inline)}`
@@ -93,11 +95,11 @@ function listHtml(items, inline) {
   return `<ul>\n${rows.map((row) => `<li>${row}</li>`).join('\n')}\n</ul>`
 }
 
-/** @param {Picture} picture @param {(picture: Picture, width: number) => string} paint */
-function figure(picture, paint) {
+/** @param {Picture} picture @param {Drawings[string]} drawing */
+function figure(picture, drawing) {
   const { name, title, about } = picture
   const { head, rows } = tableOf(picture)
-  const drawn = Object.entries(WIDTHS).map(([size, width]) => `<div class="${size}">${paint(picture, width)}</div>`)
+  const drawn = Object.entries(drawing).map(([size, svg]) => `<div class="${size}">${svg}</div>`)
   const figures = tableHtml({ kind: 'table', head, rows, align: head.map(() => 'l') }, escaped)
   return `<figure id="${name}">
 <figcaption><strong>${escaped(title)}</strong> ${escaped(about)}</figcaption>

@@ -1,40 +1,17 @@
 import { count, NONE } from './format.js'
 
 /**
- * A picture as plain data: what it shows, and what is in it. How it is drawn is chart.js.
+ * A picture as plain data: what it shows, and what is in it. chart.js draws it.
  *
- * @typedef {object} Picture
- * @property {string} name of its file: capacity -> capacity.svg
- * @property {string} title
- * @property {string} about what is to be seen, in a sentence
- * @property {Xy | Dots | Heat} form
- * @property {Table} [table] its figures, where they are more than anybody would read point by point
- *
+ * @typedef {{ name: string, title: string, about: string, form: Xy | Dots | Heat, table?: Table }} Picture name: of its file, without
+ *   .svg; about: what is to be seen, in a sentence; table: its figures, where nobody would read them point by point
  * @typedef {{ head: string[], rows: string[][] }} Table
- *
- * @typedef {object} Axis
- * @property {string} title
- * @property {Unit} unit
- * @property {boolean} [log]
- * @property {number} [min]
- * @property {number} [max]
- *
+ * @typedef {{ title: string, unit: Unit, log?: boolean, min?: number, max?: number }} Axis
  * @typedef {'rate' | 'ms' | 'us' | 's' | 'share' | 'ratio' | 'number' | 'mib'} Unit
  *
- * @typedef {object} Xy lines and points
- * @property {'xy'} kind
- * @property {Axis} x
- * @property {Axis} y
- * @property {Series[]} series
- * @property {Mark[]} [marks]
- *
- * @typedef {object} Series
- * @property {string} name
- * @property {[number, number][]} points a y that is no number leaves a gap
- * @property {'line' | 'dots' | 'both'} as
- * @property {number} [style] of colours.js; by default one after the other
- * @property {boolean} [stacked]
- *
+ * @typedef {{ kind: 'xy', x: Axis, y: Axis, series: Series[], marks?: Mark[] }} Xy lines and points
+ * @typedef {{ name: string, points: [number, number][], as: 'line' | 'dots' | 'both', style?: number, stacked?: boolean }} Series
+ *   a y that is no number leaves a gap; style: of colours.js, by default one after the other
  * @typedef {{ axis: 'x' | 'y', at: number, label: string } | { axis: 'x', from: number, to: number, label: string }} Mark
  *
  * @typedef {object} Dots values with intervals, a row each
@@ -43,16 +20,11 @@ import { count, NONE } from './format.js'
  * @property {string[]} labels
  * @property {{ name: string, values: (Value | null)[] }[]} series
  * @property {number} [reference] a line there
- * @property {boolean} [bars] from nothing to the value
+ * @property {boolean} [bars] from zero to the value
+ * @typedef {{ value: number, low?: number, high?: number }} Value without an interval that is not known
  *
- * @typedef {{ value: number, low?: number, high?: number }} Value an interval that is not known is left away
- *
- * @typedef {object} Heat
- * @property {'heat'} kind
- * @property {string} corner what the rows are
- * @property {string[]} rows
- * @property {string[]} columns
- * @property {({ score: number, text: string } | null)[][]} cells by row; score: from -1, worse, to 1, better
+ * @typedef {{ kind: 'heat', corner: string, rows: string[], columns: string[], cells: ({ score: number, text: string } | null)[][] }} Heat
+ *   corner: what the rows are; cells: by row; score: from -1, worse, to 1, better
  */
 
 /** @type {Record<Unit, (value: number) => string>} */
@@ -72,12 +44,7 @@ export function valueText(value, unit) {
   return Number.isFinite(value) ? UNITS[unit](value) : NONE
 }
 
-/**
- * What a picture shows, as the table for those who cannot see it, or want the figures.
- *
- * @param {Picture} picture
- * @returns {Table}
- */
+/** What a picture shows, for those who cannot see it, or want the figures. @param {Picture} picture @returns {Table} */
 export function tableOf({ form, table }) {
   if (table) return table
   if (form.kind === 'heat') {

@@ -14,8 +14,8 @@
  * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
  * @property {TrialLoad} load
  * @property {TrialTraffic} traffic
- * @property {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} probes kernel: of the machine on which
- *   the target runs; here: of ours, where that is another; target: what only this kind of target can tell
+ * @property {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} probes kernel: of the
+ *   target's machine; here: of ours, where that is another; target: what only this kind of target can tell
  * @property {Beside} [beside] what else was done to the target meanwhile
  * @property {Outcome} outcome
  * @property {Limit} limit
@@ -23,20 +23,12 @@
  * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
- *
- * @typedef {object} Outcome
- * @property {'pass' | 'fail' | 'invalid'} verdict
- * @property {string} because
- * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
- *
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
- *
- * @typedef {object} Limit
- * @property {string} resource
- * @property {string[]} evidence sentences with their figures
- * @property {string | null} runner_up what else was at its limit, or nearest to it
- * @property {string[]} runner_up_evidence
- * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
+ *   blame: what made it invalid
+ * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null }} Limit
+ *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
+ *   capacity moved; null: not tried, or not ours to relax
  */
 
 /**
@@ -49,7 +41,7 @@
  * @property {number} duration_s
  * @property {boolean} [fresh_connections] a connection for each request
  * @property {boolean} [unbounded] vegeta with its own defaults
- * @property {number} [per_worker_rps] client: so many requests per second and worker at most
+ * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  *
@@ -78,41 +70,19 @@
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
  *
- * @typedef {object} HostTraffic what one of several hosts did of a load
- * @property {string} host
- * @property {number} [planned]
- * @property {number} sent
- * @property {number} completed
- * @property {Record<string, number>} errors
- * @property {Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
- * @property {number | null} start_ms from the word to begin to the beginning, by its own clock; null: not told
- * @property {number | null} [word_ms] from our word to begin until the host's that it has it came back, by our clock
- * @property {number | null} cpu_s of the generator there; null: not seen
- * @property {number | null} cpu_core_ratio
- * @property {number | null} cores that it can use there
+ * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
+ *   lateness_ms: Distribution | null, start_ms: number | null, word_ms?: number | null, cpu_s: number | null,
+ *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic what one of several hosts did of a load; lateness_ms: by its
+ *   own schedule and clock; start_ms: from the word to begin to the beginning, by its own clock; word_ms: from our word to begin until
+ *   the host confirmed it, by our clock; cpu_s: of the generator there; cores: that it can use there; null: not known
  */
 
 /**
- * @typedef {object} Run run.json
- * @property {string} run_id
- * @property {string} verb
- * @property {string[]} argv
- * @property {string} started_at
- * @property {string | null} finished_at
- * @property {any} plan
- * @property {boolean} interrupted
- * @property {any} machine
- * @property {any} [target_machine] where the target ran, if not here
- * @property {{ host: string, system: string, cores: number }[]} [load_hosts]
- * @property {any} versions
- * @property {any} database
- * @property {Slo} slo
- * @property {string} pinning which core did what
- * @property {string[]} warnings
- * @property {NotAppliedCell[]} not_applied
- * @property {string | null} problem why there is no trustworthy answer
- * @property {any} [capacity]
- * @property {any} [limit]
+ * @typedef {{ run_id: string, verb: string, argv: string[], started_at: string, finished_at: string | null, plan: any,
+ *   interrupted: boolean, machine: any, target_machine?: any, load_hosts?: { host: string, system: string, cores: number }[],
+ *   versions: any, database: any, slo: Slo, pinning: string, warnings: string[], not_applied: NotAppliedCell[],
+ *   problem: string | null, capacity?: any, limit?: any }} Run run.json; target_machine: where the target ran, if not here; pinning:
+ *   which core did what; problem: why there is no trustworthy answer
  *
  * @typedef {{ cell: any, because: string }} NotAppliedCell
  *
@@ -138,12 +108,8 @@
  * @property {string | null} [ssh_config] on the way to them
  * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
- * @typedef {object} Step the next trial of a design
- * @property {At} at
- * @property {any} cell null where there is one target only
- * @property {number} left_s expected time of this trial and those that will follow
- * @property {string} [about] what it is for, for somebody who watches
- * @property {StepLoad} load
+ * @typedef {{ at: At, cell: any, left_s: number, about?: string, load: StepLoad }} Step the next trial of a design; cell: null where
+ *   there is one target only; left_s: expected, of this trial and those that will follow; about: what it is for, for whoever watches
  */
 
 /**
@@ -158,11 +124,6 @@
  *
  * @typedef {[name: string, value: string]} Header
  * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string }} Source
- *
- * @typedef {object} Entry
- * @property {string} name
- * @property {string} method
- * @property {string} path a template, see template.js
- * @property {string} body a template, empty for none
- * @property {number} weight its share of the requests is this share of all weights
+ * @typedef {{ name: string, method: string, path: string, body: string, weight: number }} Entry path, body: templates, see template.js;
+ *   body: empty for none; weight: its share of the requests is this share of all weights
  */

@@ -1,41 +1,44 @@
-import { cellName, offered as offeredText } from './format.js'
+import { VERDICTS } from './colours.js'
+import { cellName, offered } from './format.js'
 import { valueText } from './picture.js'
-import { VERDICTS } from './verdicts.js'
 
 /**
- * @import { Picture } from './picture.js'
+ * @import { Picture, Series } from './picture.js'
  * @import { TrialRecord } from './record.js'
  */
 
+/** A shorter rest of a second has too few requests for a rate. */
+const LEAST_S = 0.05
+
+/** With rates this far apart, the lower ones would all be zero on an even scale. */
+const WIDE_RATIO = 100
+
 /**
- * What got through in each second, trial after trial, beside what was offered.
+ * Successes in each second, trial after trial, beside what was offered.
  *
  * @param {TrialRecord[]} records
  * @returns {Picture | null} null: no trial has seconds
  */
 export function secondsPicture(records) {
+  const asked = lineOf('offered', 5)
+  const lines = Object.fromEntries(
+    Object.entries(VERDICTS).map(([verdict, { name, style }]) => [verdict, lineOf(name, style)]),
+  )
   let at_s = 0
-  /** @type {[number, number][]} */
-  const offered = []
-  const through = Object.fromEntries(
-    Object.keys(VERDICTS).map((verdict) => [verdict, /** @type {[number, number][]} */ ([])]),
-  )
   for (const { load, traffic, outcome } of records) {
-    const own = through[outcome.verdict] ?? through.invalid
+    const end_s = at_s + load.duration_s
+    const { points } = lines[outcome.verdict]
     for (const [i, { length_s, rate_rps }] of secondsOf({ load, traffic }).entries()) {
-      own.push([at_s + i, rate_rps], [at_s + i + length_s, rate_rps])
+      points.push([at_s + i, rate_rps], [at_s + i + length_s, rate_rps])
     }
-    if (load.rate_rps !== null)
-      offered.push([at_s, load.rate_rps], [at_s + load.duration_s, load.rate_rps], [at_s + load.duration_s, Number.NaN])
-    own.push([at_s + load.duration_s, Number.NaN])
-    at_s += load.duration_s
+    points.push([end_s, Number.NaN])
+    if (load.rate_rps !== null) asked.points.push([at_s, load.rate_rps], [end_s, load.rate_rps], [end_s, Number.NaN])
+    at_s = end_s
   }
-  const series = Object.entries(VERDICTS).flatMap(([verdict, { name, style }]) =>
-    through[verdict].some(([, y]) => Number.isFinite(y))
-      ? [{ name, points: through[verdict], as: /** @type {const} */ ('line'), style }]
-      : [],
-  )
+  const series = Object.values(lines).filter(({ points }) => points.some(([, rate_rps]) => Number.isFinite(rate_rps)))
   if (series.length === 0) return null
+  const rates = series.flatMap(({ points }) => points.map(([, rate_rps]) => rate_rps)).filter((rate) => rate > 0)
+  const log = Math.max(...rates) > WIDE_RATIO * Math.min(...rates)
   return {
     name: 'seconds',
     table: tableOf(records),
@@ -45,30 +48,18 @@ export function secondsPicture(records) {
     form: {
       kind: 'xy',
       x: { title: 'seconds of load', unit: 's', max: at_s },
-      y: { title: 'per second', unit: 'rate', log: isWide(series.flatMap(({ points }) => points)) },
-      series: [
-        ...(offered.length > 0
-          ? [{ name: 'offered', points: offered, as: /** @type {const} */ ('line'), style: 5 }]
-          : []),
-        ...series,
-      ],
+      y: { title: 'per second', unit: 'rate', log },
+      series: asked.points.length > 0 ? [asked, ...series] : series,
     },
   }
 }
 
-/** Rates so far apart that on an even scale the lower ones would all be nothing. @param {[number, number][]} points */
-function isWide(points) {
-  const rates = points.map(([, rate]) => rate).filter((rate) => rate > 0)
-  return Math.max(...rates) > WIDE_RATIO * Math.min(...rates)
+/** @param {string} name @param {number} style @returns {Series} to which points are added */
+function lineOf(name, style) {
+  return { name, points: [], as: 'line', style }
 }
 
-const WIDE_RATIO = 100
-
-/**
- * Successes per second. What was answered after the end of the load belongs to none of its seconds.
- *
- * @param {Pick<TrialRecord, 'load' | 'traffic'>} record
- */
+/** Successes per second, without what was answered after the end of the load. @param {Pick<TrialRecord, 'load' | 'traffic'>} record */
 function secondsOf({ load, traffic }) {
   const seconds = (traffic.per_second ?? []).map(({ ok }, i) => {
     const length_s = Math.min(1, load.duration_s - i)
@@ -77,14 +68,11 @@ function secondsOf({ load, traffic }) {
   return seconds.filter(({ length_s }) => length_s > LEAST_S)
 }
 
-/** Of less, too few requests are left to make a rate of. */
-const LEAST_S = 0.05
-
 /** A row per trial. @param {TrialRecord[]} records */
 function tableOf(records) {
   const rows = records.map((record) => [
     `${record.trial}${record.cell ? `, ${cellName(record.cell)}` : ''}`,
-    offeredText(record.load),
+    offered(record.load),
     record.outcome.verdict,
     secondsOf(record)
       .map(({ rate_rps }) => valueText(rate_rps, 'rate'))

@@ -4,7 +4,7 @@ const names = Object.entries(COLOURS)
 const light = names.map(([name, colour]) => `--${name}:${colour.light}`).join(';')
 const dark = names.map(([name, colour]) => `--${name}:${colour.dark}`).join(';')
 
-/** Of report.html. */
+/** The style sheet of report.html. */
 export const STYLE = `
 :root{color-scheme:light dark;${light}}
 @media screen and (prefers-color-scheme:dark){:root{${dark}}}

@@ -1,12 +1,13 @@
 import { markdownTable } from 'markdown-table'
 import wrapAnsi from 'wrap-ansi'
 import { alignOf } from './blocks.js'
+import { plainCells } from './markdown.js'
 
 /** @import { Block } from './blocks.js' */
 
 export const TERMINAL_COLUMNS = 100
 
-/** Of a table: `| ` before the first cell, ` | ` between two, ` |` after the last. */
+/** What a table adds to each cell, ` | `, but for the last. */
 const BORDER = 3
 
 /** A column's dashes with the colon of its alignment. */
@@ -21,7 +22,6 @@ const NO_BREAK = '\u00a0'
  *
  * @param {Block[]} blocks
  * @param {number} [columns]
- * @returns {string}
  */
 export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
   return blocks
@@ -46,44 +46,32 @@ function blockText(block, columns) {
   return lineText(block.kind === 'heading' ? `## ${block.text}` : block.text, columns)
 }
 
-/** Further lines are indented below the text after a list's dash. A path or URL is never broken: people copy it. @param {string} text @param {number} columns @param {string} [dash] */
+/** Paths and URLs are never broken, since people copy them. @param {string} text @param {number} columns @param {string} [dash] */
 function lineText(text, columns, dash = '') {
-  // No character is wider than two columns; escapes only take less.
-  if (2 * text.length <= columns) return dash + text.trim()
-  const wrapped = wrapAnsi(text, columns - dash.length)
-  return dash + wrapped.replaceAll('\n', `\n${' '.repeat(dash.length)}`)
+  return dash + wrapAnsi(text, columns - dash.length).replaceAll('\n', `\n${' '.repeat(dash.length)}`)
 }
 
 /** @param {string[]} cells */
 function cellsOf(cells) {
-  return cells.map((cell) => cell.replace(/[|\r\n]/g, ' ').replace(/(\d) (ms|us|s|%|conn\.)/g, `$1${NO_BREAK}$2`))
+  return plainCells(cells).map((cell) => cell.replace(/(\d) (ms|us|s|%|conn\.)/g, `$1${NO_BREAK}$2`))
 }
 
 /** @param {string[][]} rows the head first @param {('l' | 'r')[]} align @param {number} columns */
 function tableText(rows, align, columns) {
   const whole = markdownTable(rows, { align })
   if (whole.indexOf('\n') <= columns) return whole
-  const words = align.map((_, i) => Math.max(LEAST, ...rows.flatMap((cells) => cells[i].split(' ').map(lengthOf))))
-  return partsOf(words, columns)
-    .map((part) => {
-      const own = rows.map((cells) => part.map((i) => cells[i]))
-      const least = part.map((i) => words[i])
-      return wrappedTable(
-        own,
-        part.map((i) => align[i]),
-        fitted(own, least, columns),
-      )
-    })
-    .join('\n\n')
+  const words = align.map((_, i) => {
+    return Math.max(LEAST, ...rows.flatMap((cells) => cells[i].split(' ').map(({ length }) => length)))
+  })
+  const tables = partsOf(words, columns).map((part) => {
+    const pick = (/** @type {any[]} */ all) => part.map((i) => all[i])
+    const own = rows.map(pick)
+    return wrappedTable(own, pick(align), fitted(own, pick(words), columns))
+  })
+  return tables.join('\n\n')
 }
 
-/**
- * The columns of tables that are narrow enough, the first column in each.
- *
- * @param {number[]} words the longest of each column
- * @param {number} columns
- * @returns {number[][]}
- */
+/** Columns for tables that are narrow enough, the first in each. @param {number[]} words the longest of each column @param {number} columns */
 function partsOf([first, ...others], columns) {
   const parts = [[0]]
   let width = first + BORDER + 1
@@ -114,13 +102,7 @@ function wrappedTable(rows, align, widths) {
   return lines.join('\n')
 }
 
-/**
- * Widths of the columns: the widest is made narrower until all fit, but no word is broken.
- *
- * @param {string[][]} rows
- * @param {number[]} words the longest of each column
- * @param {number} columns
- */
+/** Makes the widest column narrower until all fit, but breaks no word. @param {string[][]} rows @param {number[]} words @param {number} columns */
 function fitted(rows, words, columns) {
   const widths = words.map((word, i) => Math.max(word, ...rows.map((cells) => cells[i].length)))
   const room = columns - BORDER * widths.length - 1
@@ -131,9 +113,4 @@ function fitted(rows, words, columns) {
     widths[widest]--
   }
   return widths
-}
-
-/** @param {string} text */
-function lengthOf(text) {
-  return text.length
 }

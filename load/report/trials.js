@@ -1,13 +1,10 @@
 import { table } from './blocks.js'
 import { cellName, count, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
 
-/**
- * @import { Table } from './blocks.js'
- * @import { TrialRecord } from './record.js'
- */
+/** @import { TrialRecord } from './record.js' */
 
 /**
- * The columns of a table of trials. detail: left out where there is little room; trouble: left out, too, where it says nothing.
+ * The columns of a table of trials. A terminal shows no `detail`, and `trouble` only where there was some.
  *
  * @type {{ head: string, text: (record: TrialRecord) => string, is?: 'detail' | 'trouble' }[]}
  */
@@ -39,21 +36,15 @@ export function trialTable(records) {
 /** The same for a terminal. @param {TrialRecord[]} records */
 export function shortTrialTable(records) {
   const isEmpty = (/** @type {typeof COLUMNS[0]} */ { text }) => records.every((record) => text(record) === '0')
-  return tableOf(
-    COLUMNS.filter((column) => column.is !== 'detail' && !(column.is === 'trouble' && isEmpty(column))),
-    records,
-  )
+  const shown = COLUMNS.filter((column) => column.is !== 'detail' && !(column.is === 'trouble' && isEmpty(column)))
+  return tableOf(shown, records)
 }
 
-/** @param {typeof COLUMNS} columns @param {TrialRecord[]} records @returns {Table} */
+/** @param {typeof COLUMNS} columns @param {TrialRecord[]} records */
 function tableOf(columns, records) {
+  const heads = columns.map(({ head }) => head)
   const rows = records.map((record) => columns.map(({ text }) => text(record)))
-  const align = columns.map((_, i) => (i < columns.length - 1 ? /** @type {const} */ ('r') : 'l'))
-  return table(
-    columns.map(({ head }) => head),
-    rows,
-    { align },
-  )
+  return table(heads, rows, { align: heads.map((head) => (head === 'outcome' ? 'l' : 'r')) })
 }
 
 /** @param {TrialRecord} record */

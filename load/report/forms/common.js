@@ -12,7 +12,7 @@ export const LINE_PX = 14
 const LEGEND_ROW_PX = 20
 const LEGEND_BESIDE_PX = 58
 
-/** Narrower than this there is room for few labels. */
+/** A narrower picture has room for few labels. */
 export const NARROW_PX = 500
 
 export const STILL = {
@@ -43,18 +43,13 @@ function logScale(values) {
   return { min: low, max: high, axisLabel: { customValues: shown }, axisTick: { customValues: shown } }
 }
 
-/**
- * @param {Axis} axis
- * @param {number[]} values that have to be on it, where it is logarithmic
- * @param {boolean} [few] labels
- */
-export function axisOf({ title, unit, log, min, max }, values, few = false) {
+/** @param {Axis} axis @param {number[]} values that have to be on it, where it is logarithmic */
+export function axisOf({ title, unit, log, min, max }, values) {
   const scale = log ? logScale(values) : { min: exact(min ?? 0), max: max && exact(max) }
   return {
     type: log ? 'log' : 'value',
     name: title,
     ...scale,
-    ...(few && { splitNumber: 3 }),
     nameTextStyle: { color: MUTED },
     axisLine: { show: true, lineStyle: { color: MUTED } },
     axisTick: { lineStyle: { color: MUTED }, ...scale.axisTick },
@@ -74,13 +69,29 @@ function exact(value) {
   return Number(value.toPrecision(12))
 }
 
+/** @param {Axis} axis @param {number[]} values @param {number} width of the picture */
+export function bottomAxis(axis, values, width) {
+  const few = width < NARROW_PX && { splitNumber: 3 }
+  return { ...axisOf(axis, values), ...few, nameLocation: 'middle', nameGap: 28 }
+}
+
+/** An axis with a name for each row, in one line or two. @param {string[]} names @param {number} width of the picture */
+export function rowAxis(names, width) {
+  const shown = names.map((name) => inTwoLines(name, width * 0.46))
+  const axisLabel = { color: INK, fontSize: TEXT_PX, lineHeight: LINE_PX, interval: 0 }
+  return {
+    left: Math.max(...shown.map(widthOf), 30) + 16,
+    label_px: shown.some((name) => name.includes('\n')) ? 34 : 26,
+    axis: { type: 'category', inverse: true, data: shown, axisLine: { lineStyle: { color: MUTED } }, axisLabel },
+  }
+}
+
 /**
- * What stands for which series, in as many rows as it takes.
+ * The names of the series, in as many rows as it takes.
  *
  * @param {string[]} names
  * @param {number} width
  * @param {string[]} [marks] of each where they stand alone, without a line
- * @returns {{ height: number, option: object[] }}
  */
 export function legendOf(names, width, marks) {
   if (names.length < 2) return { height: 0, option: [{ show: false }] }
@@ -93,7 +104,7 @@ export function legendOf(names, width, marks) {
       rows.push([])
       used_px = 0
     }
-    rows.at(-1)?.push(name)
+    rows[rows.length - 1].push(name)
     used_px += own_px
   }
   const look = marks ? { itemWidth: 11, itemHeight: 11 } : { itemWidth: 26, itemHeight: 9 }
@@ -106,14 +117,9 @@ export function legendOf(names, width, marks) {
   return { height: rows.length * LEGEND_ROW_PX, option }
 }
 
-/**
- * How wide a text gets in the widest of the usual fonts: what is drawn without a browser cannot be measured.
- *
- * @param {string} text
- */
-export function widthOf(text) {
-  const widths = text.split('\n').map((line) => [...line].reduce((sum, letter) => sum + letterWidth(letter), 0))
-  return Math.max(...widths)
+/** How wide a text gets in the widest of the usual fonts: without a browser it cannot be measured. @param {string} text */
+function widthOf(text) {
+  return Math.max(...text.split('\n').map((line) => [...line].reduce((sum, letter) => sum + letterWidth(letter), 0)))
 }
 
 /** @param {string} letter */
@@ -131,13 +137,10 @@ export function cut(text, width_px) {
 }
 
 /** A text in two lines where it is too long for one, each as much as fits. @param {string} text @param {number} width_px */
-export function inTwoLines(text, width_px) {
+function inTwoLines(text, width_px) {
   const parts = text.split(/(?<=[ -])/)
   let first = parts.length
   while (first > 1 && widthOf(parts.slice(0, first).join('').trim()) > width_px) first--
-  const lines = [parts.slice(0, first), parts.slice(first)].map((line) => line.join('').trim())
-  return lines
-    .filter((line) => line !== '')
-    .map((line) => cut(line, width_px))
-    .join('\n')
+  const lines = [parts.slice(0, first), parts.slice(first)].map((line) => cut(line.join('').trim(), width_px))
+  return lines.join('\n').trim()
 }

@@ -1,10 +1,19 @@
 import { SERIES } from '../colours.js'
-import { axisOf, INK, inTwoLines, LINE_PX, legendOf, MUTED, NARROW_PX, STILL, TEXT_PX, widthOf } from './common.js'
+import { bottomAxis, INK, legendOf, rowAxis, STILL } from './common.js'
 
 /** @import { Dots } from '../picture.js' */
 
-const ROW_PX = 26
-const TWO_LINES_PX = 34
+const BESIDE_PX = 15
+
+/** Outlines of the marks of SERIES, around their centre. @type {Record<string, string>} */
+const OUTLINES = {
+  circle: 'M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0 -4.5 0Z',
+  triangle: 'M0 -5L5 4L-5 4Z',
+  rect: 'M-4 -4H4V4H-4Z',
+  diamond: 'M0 -6L5 0L0 6L-5 0Z',
+  arrow: 'M0 -6L5 5L0 2L-5 5Z',
+  roundRect: 'M-1 -4H1A3 3 0 0 1 4 -1V1A3 3 0 0 1 1 4H-1A3 3 0 0 1 -4 1V-1A3 3 0 0 1 -1 -4Z',
+}
 
 /** @param {Dots} form @param {number} width */
 export function dotsOption(form, width) {
@@ -14,43 +23,20 @@ export function dotsOption(form, width) {
     width,
     series.map((_, i) => SERIES[i % SERIES.length].mark),
   )
-  const most_px = width * 0.46
-  const shown = labels.map((label) => inTwoLines(label, most_px))
-  const left = Math.max(...shown.map(widthOf), 30) + 16
-  const name_px = shown.some((label) => label.includes('\n')) ? TWO_LINES_PX : ROW_PX
-  const row_px = Math.max(name_px, sideBySide(series) * 15 + 10)
+  const { left, label_px, axis } = rowAxis(labels, width)
+  const row_px = Math.max(label_px, sideBySide(series) * BESIDE_PX + 10)
   const top = legend.height + 8
-  const drawn = series.map(({ name, values }, i) => dotsSeries(form, i, name, values))
   const from = reference === undefined ? [] : [{ xAxis: reference, label: { show: false } }]
+  const line = { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'solid', width: 1 }, data: from }
   return {
     height: top + labels.length * row_px + 52,
     option: {
       ...STILL,
       legend: legend.option,
       grid: { top, left, right: 24, bottom: 48 },
-      xAxis: {
-        ...axisOf(x, endsOf(form), width < NARROW_PX),
-        nameLocation: 'middle',
-        nameGap: 28,
-      },
-      yAxis: {
-        type: 'category',
-        inverse: true,
-        data: shown,
-        axisLine: { lineStyle: { color: MUTED } },
-        axisTick: { show: false },
-        axisLabel: { color: INK, fontSize: TEXT_PX, lineHeight: LINE_PX, interval: 0 },
-        splitLine: { show: false },
-      },
-      series: [
-        ...drawn,
-        {
-          type: 'line',
-          data: [],
-          silent: true,
-          markLine: { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'solid', width: 1 }, data: from },
-        },
-      ],
+      xAxis: bottomAxis(x, endsOf(form), width),
+      yAxis: { ...axis, axisTick: { show: false }, splitLine: { show: false } },
+      series: [...series.map((_, i) => dotsSeries(form, i)), { type: 'line', data: [], silent: true, markLine: line }],
     },
   }
 }
@@ -63,24 +49,17 @@ function sideBySide(series) {
 
 /** What has to be on the axis. @param {Dots} form */
 function endsOf({ series, reference }) {
-  const ends = series.flatMap(({ values }) =>
-    values.flatMap((one) => (one ? [one.value, one.low ?? one.value, one.high ?? one.value] : [])),
-  )
+  const values = series.flatMap((one) => one.values).filter((value) => value !== null)
+  const ends = values.flatMap(({ value, low = value, high = value }) => [value, low, high])
   return reference === undefined ? ends : [...ends, reference]
 }
 
-/**
- * A mark with its interval, beside those of the other series in the same row.
- *
- * @param {Dots} form
- * @param {number} index
- * @param {string} name
- * @param {Dots['series'][number]['values']} values
- */
-function dotsSeries({ series, bars = false, x }, index, name, values) {
+/** A mark with its interval for each row, beside those of the other series. @param {Dots} form @param {number} index of the series */
+function dotsSeries({ series, bars = false }, index) {
+  const { name, values } = series[index]
   const { colour, mark } = SERIES[index % SERIES.length]
-  // Where a row has one value, whichever series it is of, it stands in the middle.
-  const offset_px = sideBySide(series) === 1 ? 0 : (index - (series.length - 1) / 2) * 15
+  // A row's only value stands in the middle, whichever series it belongs to.
+  const offset_px = sideBySide(series) === 1 ? 0 : (index - (series.length - 1) / 2) * BESIDE_PX
   const data = values.flatMap((one, row) =>
     one && Number.isFinite(one.value) ? [[one.value, row, one.low ?? one.value, one.high ?? one.value]] : [],
   )
@@ -92,64 +71,20 @@ function dotsSeries({ series, bars = false, x }, index, name, values) {
     encode: { x: [0, 2, 3], y: 1 },
     data,
     renderItem: (/** @type {any} */ _, /** @type {any} */ api) => {
-      const row = api.value(1)
-      const at = (/** @type {number} */ value) => api.coord([value, row])
-      const [[cx, base], [from], [to], [zero]] = [
-        at(api.value(0)),
-        at(api.value(2)),
-        at(api.value(3)),
-        at(x.log ? api.value(0) : 0),
-      ]
-      const cy = base + offset_px
-      const line = (/** @type {number[]} */ [x1, y1, x2, y2]) => ({
-        type: 'line',
-        shape: { x1, y1, x2, y2 },
-        style: { stroke: bars ? INK : colour, lineWidth: 2 },
+      const at = (/** @type {number} */ value) => api.coord([value, api.value(1)])
+      const [[x_px, middle_px], [from], [to]] = [0, 2, 3].map((dimension) => at(api.value(dimension)))
+      const y_px = middle_px + offset_px
+      const path = (/** @type {string} */ pathData, /** @type {object} */ style) => ({
+        type: 'path',
+        shape: { pathData },
+        style,
       })
-      const whisker =
-        to - from < 0.5
-          ? []
-          : [
-              [from, cy, to, cy],
-              [from, cy - 4, from, cy + 4],
-              [to, cy - 4, to, cy + 4],
-            ].map(line)
-      const bar = {
-        type: 'rect',
-        shape: { x: Math.min(zero, cx), y: cy - 7, width: Math.abs(cx - zero), height: 14 },
-        style: { fill: colour },
-      }
-      return { type: 'group', children: bars ? [bar, ...whisker] : [...whisker, markAt(mark, cx, cy, colour)] }
+      const ends = [from, to].map((end) => `M${end} ${y_px - 4}V${y_px + 4}`).join('')
+      const stroke = { fill: 'none', stroke: bars ? INK : colour, lineWidth: 2 }
+      const whisker = to - from < 0.5 ? [] : [path(`M${from} ${y_px}H${to}${ends}`, stroke)]
+      const shape = bars ? `M${at(0)[0]} ${y_px - 7}H${x_px}V${y_px + 7}H${at(0)[0]}Z` : OUTLINES[mark]
+      const own = { ...path(shape, { fill: colour }), ...(!bars && { x: x_px, y: y_px }) }
+      return { type: 'group', children: bars ? [own, ...whisker] : [...whisker, own] }
     },
   }
-}
-
-/** @param {string} mark @param {number} x @param {number} y @param {string} fill */
-function markAt(mark, x, y, fill) {
-  const style = { fill }
-  if (mark === 'circle') return { type: 'circle', shape: { cx: x, cy: y, r: 4.5 }, style }
-  if (mark === 'rect' || mark === 'roundRect') {
-    return { type: 'rect', shape: { x: x - 4, y: y - 4, width: 8, height: 8, r: mark === 'rect' ? 0 : 3 }, style }
-  }
-  const points =
-    {
-      triangle: [
-        [0, -5],
-        [5, 4],
-        [-5, 4],
-      ],
-      diamond: [
-        [0, -6],
-        [5, 0],
-        [0, 6],
-        [-5, 0],
-      ],
-      arrow: [
-        [0, -6],
-        [5, 5],
-        [0, 2],
-        [-5, 5],
-      ],
-    }[mark] ?? []
-  return { type: 'polygon', shape: { points: points.map(([dx, dy]) => [x + dx, y + dy]) }, style }
 }

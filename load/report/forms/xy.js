@@ -1,5 +1,5 @@
 import { COLOURS, SERIES } from '../colours.js'
-import { axisOf, INK, LINE_PX, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
+import { axisOf, bottomAxis, INK, LINE_PX, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
 
 /** @import { Mark, Series, Xy } from '../picture.js' */
 
@@ -34,7 +34,7 @@ export function xyOption({ x, y, series, marks = [] }, width) {
       ...STILL,
       legend: legend.option,
       grid: { top, left: 62, right: 22, bottom: 46 },
-      xAxis: { ...axisOf(x, valuesOf('x'), width < NARROW_PX), nameLocation: 'middle', nameGap: 28 },
+      xAxis: bottomAxis(x, valuesOf('x'), width),
       yAxis: {
         ...axisOf(y, valuesOf('y')),
         nameLocation: 'end',
@@ -89,7 +89,7 @@ function marksOf(marks, namesBelow) {
     }),
     ...(areas.length > 0 && {
       // Above the lines, so that they do not cross out its name.
-      markArea: { z: 5, silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
+      markArea: { z: 6, silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
     }),
   }
 }

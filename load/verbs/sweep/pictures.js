@@ -1,5 +1,5 @@
+import { VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
-import { VERDICTS } from '../../report/verdicts.js'
 
 /**
  * @import { Axis, Mark, Picture } from '../../report/picture.js'

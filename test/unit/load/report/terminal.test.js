@@ -49,8 +49,5 @@ t.test('code stays as it is in markdown and on the page, and is not for a termin
   const blocks = [paragraph('before'), code('global\n  a <b>\n')]
   t.equal(terminalOf(blocks), 'before')
   t.equal(markdownOf(blocks), 'before\n\n```\nglobal\n  a <b>\n```')
-  t.match(
-    renderPage('title', blocks, () => ''),
-    '<code>global\n  a &#60;b&#62;\n</code></pre>',
-  )
+  t.match(renderPage('title', blocks, {}), '<code>global\n  a &#60;b&#62;\n</code></pre>')
 })
