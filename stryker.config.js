@@ -19,7 +19,7 @@ export default {
     'tuning/stats/matrix.js',
     'tuning/stats/usl.js',
     'tuning/experiments/ablate/budget.js',
-    'tuning/experiments/balance/digest.js',
+    'tuning/experiments/balance/balancers.js',
   ],
   testRunner: 'tap',
   tap: {

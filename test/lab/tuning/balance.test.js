@@ -65,7 +65,7 @@ t.test('HAProxy takes the configuration that is written for it', { skip: NO_HAPR
   const servers = [{ name: 'one', port: 8001 }]
   const file = path.join(temporaryFolder(t), 'haproxy.cfg')
   for (const balance of ['leastconn', 'random(2)']) {
-    writeFileSync(file, haproxyConfig({ port: 8000, balance, servers, health: '/health', retries: true }))
+    writeFileSync(file, haproxyConfig({ port: 8000, balance, servers, watched: true, retries: true }))
     const { status, stderr } = spawnSync(String(program), ['-c', '-f', file], { encoding: 'utf8' })
     t.equal(status, 0, stderr)
   }

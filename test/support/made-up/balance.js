@@ -10,7 +10,7 @@ export const SIZE = { blocks: 2, warmup_s: 1, duration_s: 2, rate_rps: 10 }
 const FAILS = { from_s: 1, to_s: 3 }
 export const PLAN = /** @type {any} */ ({
   parts: ['overhead', 'strategies', 'crowded', 'failing', 'processes', 'simulation'],
-  sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE, processes: SIZE },
+  sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE, processes: { ...SIZE, rate_rps: null } },
   processes: [1, 2],
   fails: { strategies: FAILS, crowded: FAILS, failing: FAILS },
   ...{ haproxy: 'haproxy', endpoints: 2, slots: 16, parameters: PUBLISHED_PARAMETERS },

@@ -1,24 +1,15 @@
 /**
- * The published adaptive algorithm (the Zeus RPC load balancer), as functions without side effects. Every endpoint begins
- * with score 1, and the lowest score is chosen. An answer multiplies the score of the endpoint that gave it: by little when
- * it was faster than the median of all, by more when it was slower, by much when it was an error. With each request one
- * score above 1 decays, so that an endpoint that was left is tried again.
+ * The published adaptive algorithm (the Zeus RPC load balancer), without side effects. Every endpoint begins with score 1,
+ * and the lowest score is chosen. An answer multiplies the score of its endpoint: by little if it was faster than the
+ * median of all, by more if it was slower, by much if it was an error. With each request one score above 1 decays, so that
+ * an endpoint that was left is tried again.
  *
- * @typedef {object} Parameters
- * @property {number} factor added to the rank of an answer
- * @property {number} error_factor added instead of it when the status is 400 or more
- * @property {number} decay of a score above 1, with each request whose turn it is
- * @property {number} min_samples before that many answers nothing is scored
- *
- * @typedef {object} State
- * @property {number[]} scores of each endpoint
- * @property {number} turn the endpoint whose turn it is to decay
- * @property {number} first the endpoint that is looked at first; matters only where scores are equal
- *
+ * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
+ * @typedef {ReturnType<typeof createState>} State
  * @typedef {{ samples: number, median_ms: number, p95_ms: number }} Seen latencies so far, of the same method
  */
 
-/** @type {Parameters} */
+/** The factor is added to the rank of an answer, or error_factor for a status from 400; nothing is scored before min_samples. */
 export const PUBLISHED_PARAMETERS = { factor: 0.52, error_factor: 3, decay: 0.95, min_samples: 20 }
 
 const RANKS = { fast: 0.5, middling: 0.75, slow: 1 }
@@ -30,9 +21,13 @@ const FASTER = [
   { above: 100, decay: 0.92 },
 ]
 
-/** @param {number} size endpoints @returns {State} */
+/**
+ * `turn`: the endpoint that decays next; `first`: the endpoint that is looked at first, which matters only among equal scores.
+ *
+ * @param {number} size endpoints
+ */
 export function createState(size) {
-  return { scores: Array(size).fill(1), turn: 0, first: 0 }
+  return { scores: /** @type {number[]} */ (Array(size).fill(1)), turn: 0, first: 0 }
 }
 
 /**
@@ -40,7 +35,6 @@ export function createState(size) {
  *
  * @param {State} state
  * @param {Parameters} parameters
- * @returns {{ endpoint: number, state: State }}
  */
 export function choose(state, parameters) {
   const decayed = decay(state, parameters)
@@ -53,13 +47,7 @@ export function choose(state, parameters) {
   return { endpoint, state: { ...decayed, first: (first + 1) % scores.length } }
 }
 
-/**
- * One score above 1 decays, in turn.
- *
- * @param {State} state
- * @param {Pick<Parameters, 'decay'>} parameters
- * @returns {State}
- */
+/** One score above 1 decays, in turn. @param {State} state @param {Pick<Parameters, 'decay'>} parameters @returns {State} */
 export function decay(state, { decay }) {
   const { scores, turn } = state
   for (let i = 0; i < scores.length; i++) {
@@ -67,11 +55,8 @@ export function decay(state, { decay }) {
     const score = scores[endpoint]
     if (score <= 1) continue
     const faster = FASTER.find(({ above }) => score > above)?.decay ?? 1
-    return {
-      ...state,
-      scores: scores.with(endpoint, score * Math.min(decay, faster)),
-      turn: (endpoint + 1) % scores.length,
-    }
+    const decayed = scores.with(endpoint, score * Math.min(decay, faster))
+    return { ...state, scores: decayed, turn: (endpoint + 1) % scores.length }
   }
   return state
 }
@@ -81,19 +66,14 @@ export function decay(state, { decay }) {
  *
  * @param {State} state
  * @param {{ endpoint: number, latency_ms: number, status: number }} answer
- * @param {Seen} seen this answer among them
+ * @param {Seen} seen including this answer
  * @param {Parameters} parameters
  * @returns {State}
  */
 export function observe(state, { endpoint, latency_ms, status }, seen, { factor, error_factor, min_samples }) {
   if (seen.samples < min_samples) return state
-  const rank = rankOf(latency_ms, seen)
+  const slowness = latency_ms > seen.p95_ms ? RANKS.slow : RANKS.middling
+  const rank = latency_ms < seen.median_ms ? RANKS.fast : slowness
   const score = state.scores[endpoint] * (rank + (status >= 400 ? error_factor : factor))
   return { ...state, scores: state.scores.with(endpoint, score) }
-}
-
-/** @param {number} latency_ms @param {Seen} seen */
-function rankOf(latency_ms, { median_ms, p95_ms }) {
-  if (latency_ms < median_ms) return RANKS.fast
-  return latency_ms > p95_ms ? RANKS.slow : RANKS.middling
 }

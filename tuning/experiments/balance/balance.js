@@ -8,7 +8,7 @@ import { durationOf, nextStep } from './steps.js'
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Io } from '../../../load/run/runner.js'
- * @import { BalancePlan } from './steps.js'
+ * @import { BalancePlan } from './plan.js'
  */
 
 /** Does adaptive balancing beat round robin over uneven endpoints? @type {Experiment} */

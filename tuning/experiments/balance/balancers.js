@@ -1,19 +1,17 @@
+import tdigest from 'tdigest'
 import { choose, createState, observe } from './adaptive.js'
-import { Latencies } from './digest.js'
 
-/** @import { Parameters } from './adaptive.js' */
+/** @import { Parameters, Seen } from './adaptive.js' */
 
 /**
- * Who gets the next request: round robin, or the published adaptive algorithm, in the proxy that runs and in the simulation.
+ * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation.
  *
  * @type {Record<Strategy, (endpoints: number, parameters: Parameters) => Balancer>}
  *
  * @typedef {'round-robin' | 'adaptive'} Strategy
- *
- * @typedef {object} Balancer
- * @property {() => number} choose the endpoint of the next request
- * @property {(answer: { endpoint: number, latency_ms: number, status: number }, method?: string) => void} answered
- * @property {() => object} state what it has learned
+ * @typedef {{ endpoint: number, latency_ms: number, status: number }} Answer
+ * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void, state: () => object }} Balancer
+ *   state: what it has learned
  */
 export const BALANCERS = {
   'round-robin': (endpoints) => {
@@ -22,7 +20,7 @@ export const BALANCERS = {
   },
   adaptive: (endpoints, parameters) => {
     let state = createState(endpoints)
-    /** A digest for each method. @type {Map<string, Latencies>} */
+    /** By method. @type {Map<string, Latencies>} */
     const latencies = new Map()
     return {
       choose: () => {
@@ -38,4 +36,21 @@ export const BALANCERS = {
       state: () => state,
     }
   },
+}
+
+/**
+ * Latencies as a T-Digest (Dunning & Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"): quantiles of any
+ * number of samples in little memory.
+ */
+export class Latencies {
+  #digest = new tdigest.TDigest()
+  #samples = 0
+
+  /** @param {number} latency_ms @returns {Seen} */
+  add(latency_ms) {
+    this.#digest.push(latency_ms)
+    this.#samples++
+    const [median_ms, p95_ms] = this.#digest.percentile([0.5, 0.95])
+    return { samples: this.#samples, median_ms, p95_ms }
+  }
 }

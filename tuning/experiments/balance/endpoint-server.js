@@ -1,36 +1,30 @@
 import http from 'node:http'
+import { json } from 'node:stream/consumers'
 import { seededRandom } from '../../../load/system/random.js'
 import { answerOf } from './endpoints.js'
 
 /** @import { Endpoint } from './endpoints.js' */
 
 /**
- * The endpoints, as a process: each a server of its own that answers after its time, and has so many places; who finds all
- * of them taken waits. On the admin port it is told the seed of a trial and when it begins, and tells how many requests each
- * endpoint got in every tenth of a second since, how many were errors, and how many had to wait.
+ * The endpoints, as a process: each a server of its own that answers after its time and has so many slots; a request that finds
+ * all of them taken waits. POST /reset on the admin port takes the seed of a trial, POST /begin says that it begins; any request
+ * there returns how many requests each endpoint got in every tenth of a second since, how many were errors, and how many waited.
  *
- * @type {ServerOptions}
- *
- * @typedef {object} ServerOptions
- * @property {Endpoint[]} endpoints
- * @property {number[]} ports of each
- * @property {number} adminPort
- * @property {number} slots
+ * @type {{ endpoints: Endpoint[], ports: number[], adminPort: number, slots: number }}
  */
 const { endpoints, ports, adminPort, slots } = JSON.parse(process.argv[2])
 
-export const BIN_MS = 100
+const BIN_MS = 100
 const BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x1' })
 const KEEP_ALIVE_MS = 120_000
 
-/** Since the trial began. @type {{ began_ms: number | null, from_s: number, to_s: number }} */
-let trial = { began_ms: null, from_s: 0, to_s: 0 }
+/** began_ms: NaN before a trial begins. */
+let trial = { began_ms: Number.NaN, from_s: 0, to_s: 0 }
 let all = fresh(0)
 
 for (const [i, endpoint] of endpoints.entries()) {
   const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
-    const failing = endpoint.fails && isFailing()
-    if (req.url === '/health') return void res.writeHead(failing ? 503 : 200, { 'Content-Length': 0 }).end()
+    if (req.url === '/health') return void res.writeHead(isFailing() ? 503 : 200, { 'Content-Length': 0 }).end()
     req.resume()
     const own = all[i]
     if (own.busy < slots) return serve(own, res)
@@ -42,8 +36,7 @@ for (const [i, endpoint] of endpoints.entries()) {
   /** @param {Own} own @param {http.ServerResponse} res */
   function serve(own, res) {
     own.busy++
-    const failing = endpoint.fails && isFailing()
-    const { status, latency_ms } = answerOf(endpoint, { failing, random: own.random })
+    const { status, latency_ms } = answerOf(endpoint, { failing: isFailing(), random: own.random })
     count(own.requests)
     if (status >= 400) count(own.errors)
     const answer = () => {
@@ -55,16 +48,21 @@ for (const [i, endpoint] of endpoints.entries()) {
     if (latency_ms > 0) setTimeout(answer, latency_ms)
     else answer()
   }
+
+  function isFailing() {
+    const at_s = sinceBegin_ms() / 1000
+    return endpoint.fails && at_s >= trial.from_s && at_s < trial.to_s
+  }
 }
 
 http
   .createServer(async (req, res) => {
     if (req.url === '/reset') {
-      trial = { began_ms: null, from_s: 0, to_s: 0 }
-      all = fresh(JSON.parse(await textOf(req)).seed)
+      trial = { began_ms: Number.NaN, from_s: 0, to_s: 0 }
+      all = fresh(/** @type {any} */ (await json(req)).seed)
     }
     if (req.url === '/begin') {
-      trial = { ...JSON.parse(await textOf(req)), began_ms: performance.now() }
+      trial = { .../** @type {any} */ (await json(req)), began_ms: performance.now() }
       for (const own of all) Object.assign(own, { requests: [], errors: [], queued: [] })
     }
     const counts = all.map(({ requests, errors, queued }) => {
@@ -75,43 +73,30 @@ http
   .listen(adminPort, '127.0.0.1')
 
 /**
- * @typedef {object} Own state of an endpoint
- * @property {number} busy
- * @property {http.ServerResponse[]} waiting
- * @property {() => number} random
- * @property {number[]} requests in each bin
- * @property {number[]} errors
- * @property {number[]} queued those that found all places taken
+ * The state of each endpoint, with its counts by bin.
+ *
+ * @param {number} seed
+ * @returns {Own[]}
+ *
+ * @typedef {{ busy: number, waiting: http.ServerResponse[], random: () => number } & Record<'requests' | 'errors' | 'queued', number[]>} Own
  */
-
-/** @param {number} seed @returns {Own[]} */
 function fresh(seed) {
   return endpoints.map((_, i) => {
     return { busy: 0, waiting: [], random: seededRandom(seed * 1009 + i), requests: [], errors: [], queued: [] }
   })
 }
 
-function isFailing() {
-  if (trial.began_ms === null) return false
-  const at_s = (performance.now() - trial.began_ms) / 1000
-  return at_s >= trial.from_s && at_s < trial.to_s
+function sinceBegin_ms() {
+  return performance.now() - trial.began_ms
 }
 
-/** One more in the bin of now. @param {number[]} bins */
+/** One more in the present bin. @param {number[]} bins */
 function count(bins) {
-  if (trial.began_ms === null) return
-  const bin = Math.floor((performance.now() - trial.began_ms) / BIN_MS)
-  bins[bin] = (bins[bin] ?? 0) + 1
+  const bin = Math.floor(sinceBegin_ms() / BIN_MS)
+  if (bin >= 0) bins[bin] = (bins[bin] ?? 0) + 1
 }
 
 /** @param {number[]} counts with holes */
 function filled(counts) {
   return Array.from(counts, (value) => value ?? 0)
-}
-
-/** @param {http.IncomingMessage} req */
-async function textOf(req) {
-  let text = ''
-  for await (const chunk of req.setEncoding('utf8')) text += chunk
-  return text
 }

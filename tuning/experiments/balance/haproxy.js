@@ -17,8 +17,9 @@ export function findHaproxy(given) {
   return { program: null, because: given ? EXPECTED.replace('on PATH', `at ${given}`) : EXPECTED }
 }
 
-/** How a server is watched: by a health check, and by what it answers to clients. Ten errors in a row take it out at once. */
-const WATCHED = 'check inter 500ms fall 2 rise 2 observe layer7 error-limit 10 on-error mark-down'
+/** A health check and its answers to clients watch a server. Ten errors in a row take it out at once. */
+const WATCHED = ' check inter 500ms fall 2 rise 2 observe layer7 error-limit 10 on-error mark-down'
+const HEALTH = ['option httpchk', 'http-check send meth GET uri /health', 'http-check expect status 200']
 
 /** Asking again is for requests that change nothing: the lab sends GET. */
 const RETRIES = ['option redispatch 1', 'retries 2', 'retry-on conn-failure empty-response 500 502 503 504']
@@ -30,30 +31,27 @@ const RETRIES = ['option redispatch 1', 'retries 2', 'retry-on conn-failure empt
  * @param {number} options.port
  * @param {string} options.balance such as leastconn
  * @param {{ name: string, port: number }[]} options.servers
- * @param {string | null} options.health path that says whether a server is well; null: servers are not watched
+ * @param {boolean} options.watched whether /health says how a server is
  * @param {boolean} options.retries
- * @returns {string}
  */
-export function haproxyConfig({ port, balance, servers, health, retries }) {
-  const lines = [
-    'global',
-    '  nbthread 1',
-    'defaults',
-    '  mode http',
-    '  timeout connect 1s',
-    '  timeout client 60s',
-    '  timeout server 10s',
-    'frontend front',
-    `  bind 127.0.0.1:${port}`,
-    '  default_backend endpoints',
-    'backend endpoints',
-    `  balance ${balance}`,
-    '  http-reuse always',
-    ...(health
-      ? ['  option httpchk', `  http-check send meth GET uri ${health}`, '  http-check expect status 200']
-      : []),
-    ...(retries ? RETRIES.map((line) => `  ${line}`) : []),
-    ...servers.map(({ name, port }) => `  server ${name} 127.0.0.1:${port}${health ? ` ${WATCHED}` : ''}`),
+export function haproxyConfig({ port, balance, servers, watched, retries }) {
+  const backend = [
+    `balance ${balance}`,
+    'http-reuse always',
+    ...(watched ? HEALTH : []),
+    ...(retries ? RETRIES : []),
+    ...servers.map(({ name, port }) => `server ${name} 127.0.0.1:${port}${watched ? WATCHED : ''}`),
   ]
-  return `${lines.join('\n')}\n`
+  return `global
+  nbthread 1
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 60s
+  timeout server 10s
+frontend front
+  bind 127.0.0.1:${port}
+  default_backend endpoints
+backend endpoints
+${backend.map((line) => `  ${line}\n`).join('')}`
 }

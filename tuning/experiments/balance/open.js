@@ -13,18 +13,17 @@ import { haproxyConfig } from './haproxy.js'
 /**
  * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
- * @import { BalanceCell, BalancePlan } from './steps.js'
+ * @import { BalancePlan } from './plan.js'
+ * @import { BalanceCell } from './steps.js'
  */
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
-/** @typedef {Awaited<ReturnType<typeof startService>>} Service */
-
 /**
  * The cores of a run: the balancer or the API has one, the lab and all others have the rest. A plan without the API needs no
- * bench that would move the lab aside. To be asked first before the bench opens: a lab that was moved sees fewer cores.
+ * bench that would move the lab aside. Called first before the bench opens: a lab that was moved sees fewer cores.
  *
  * @type {(plan: BalancePlan) => { api: string, others: string } | null} null: nothing is pinned
  */
@@ -48,7 +47,7 @@ export function pinningText(cores, hasProcesses) {
 }
 
 /**
- * What a cell is: endpoints with a balancer in front of them, or API processes.
+ * The target of a cell: endpoints with a balancer in front of them, or API processes.
  *
  * @param {BalanceCell} cell
  * @param {Place} place
@@ -57,48 +56,50 @@ export function pinningText(cores, hasProcesses) {
  */
 export function openStrategy(cell, place, plan) {
   const own = { ...place, cores: place.cores ?? coresFor(plan)?.api ?? null }
-  return cell.part === 'processes' ? openProcesses(plan, cell.strategy, own) : openEndpoints(plan, cell, own)
+  const { part, strategy } = cell
+  return part === 'processes' ? openProcesses(plan, strategy, own) : openEndpoints(plan, part, strategy, own)
 }
 
-/** @param {BalancePlan} plan @param {BalanceCell} cell @param {Place} place @returns {Promise<Target>} */
-async function openEndpoints(plan, { part, strategy }, place) {
+/**
+ * @param {BalancePlan} plan
+ * @param {Exclude<BalanceCell['part'], 'processes'>} part
+ * @param {string} strategy
+ * @param {Place} place
+ * @returns {Promise<Target>}
+ */
+async function openEndpoints(plan, part, strategy, place) {
+  const { slots, mix, fails } = plan
   const endpoints = endpointsOf(part, plan)
   const names = endpoints.map(({ name }) => name)
-  const { slots, mix, fails } = plan
-  const { service: servers, ports: all } = await onFreePorts(endpoints.length + 1, ([adminPort, ...ports]) => {
-    const options = JSON.stringify({ endpoints, ports, adminPort, slots })
-    return start('the endpoints', [process.execPath, ENDPOINTS, options], place, null, [...ports, adminPort])
+  const servers = await start('the endpoints', place, null, names.length + 1, ([adminPort, ...ports]) => {
+    return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, adminPort, slots })]
   })
-  const [adminPort, ...ports] = all
-  const named = names.map((name, i) => ({ name, port: ports[i] }))
+  const [adminPort, ...ports] = servers.ports
+  const admin = `http://127.0.0.1:${adminPort}`
+  const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : fails[part]
   try {
-    const front = await openFront(plan, strategy, named, place)
-    const services = [...(front.service ? [front.service] : []), servers]
-    const admin = `http://127.0.0.1:${adminPort}`
-    const window = part === 'overhead' || part === 'processes' ? { from_s: 0, to_s: 0 } : fails[part]
+    const named = names.map((name, i) => ({ name, port: ports[i] }))
+    const front = strategy === 'direct' ? { ports, services: [] } : await openFront(plan, strategy, named, place)
+    const services = [...front.services, ...servers.services]
     return {
-      ...serviceTarget(services[0], front.port, '/'),
-      died: firstToDie(services),
+      ...serviceTarget(services, front.ports[0], '/'),
       disturb: async (_, at) => {
         // The same draws for every strategy of a block, others in every block.
-        await post(`${admin}/reset`, JSON.stringify({ seed: mix.seed + at.block }))
-        await front.reset()
+        await post(`${admin}/reset`, { seed: mix.seed + at.block })
+        if (front.reset) await post(front.reset)
         return async () => {}
       },
       watch: async () => {
-        await post(`${admin}/begin`, JSON.stringify(window))
+        await post(`${admin}/begin`, window)
         const counts = async () => {
           const counted = /** @type {any} */ (await (await fetch(`${admin}/counts`)).json())
           return { ...counted, names, ...window }
         }
         return { sample: async () => {}, end: () => counts }
       },
-      stop: async () => {
-        for (const service of services) await service.stop()
-      },
     }
   } catch (error) {
-    await servers.stop()
+    await servers.services[0].stop()
     throw error
   }
 }
@@ -114,23 +115,19 @@ function endpointsOf(part, { endpoints, slow }) {
  * @param {string} strategy
  * @param {{ name: string, port: number }[]} endpoints
  * @param {Place} place
- * @returns {Promise<{ service: Service | null, port: number, reset: () => Promise<void> }>} service null: nothing in between
+ * @returns {Promise<Started & { reset?: string }>} reset: where it is told to forget what it has learned
  */
 async function openFront(plan, strategy, endpoints, place) {
-  if (strategy === 'direct') return { service: null, port: endpoints[0].port, reset: async () => {} }
   if (strategy.startsWith('haproxy')) {
     const retries = strategy === 'haproxy-retry'
     const balance = strategy === 'haproxy-random' ? 'random(2)' : 'leastconn'
-    const config = { balance, servers: endpoints, health: '/health', retries }
-    const { service, port } = await startHaproxy(plan, config, place, place.cores)
-    return { service, port, reset: async () => {} }
+    return startHaproxy(plan, { balance, servers: endpoints, watched: true, retries }, place, place.cores)
   }
-  const { service, ports } = await onFreePorts(2, ([port, adminPort]) => {
-    const options = JSON.stringify({ strategy, endpoints, parameters: plan.parameters, port, adminPort })
-    return start(`the ${strategy} proxy`, [process.execPath, PROXY, options], place, place.cores, [port, adminPort])
+  const { parameters } = plan
+  const started = await start(`the ${strategy} proxy`, place, place.cores, 2, ([port, adminPort]) => {
+    return [process.execPath, PROXY, JSON.stringify({ strategy, endpoints, parameters, port, adminPort })]
   })
-  const [port, adminPort] = ports
-  return { service, port, reset: () => post(`http://127.0.0.1:${adminPort}/reset`) }
+  return { ...started, reset: `http://127.0.0.1:${started.ports[1]}/reset` }
 }
 
 /**
@@ -145,28 +142,20 @@ async function openProcesses(plan, strategy, place) {
   if (strategy === 'direct') return openLocal(place)
   const cores = place.allCores ? expandCores(place.allCores) : []
   const count = Number(strategy)
-  /** @type {{ stop: () => Promise<void> }[]} */
-  const started = []
-  const stop = async () => {
-    for (const { stop } of started.toReversed()) await stop()
-  }
+  /** @type {Target[]} */
+  const apis = []
   try {
-    const apis = []
     for (let i = 0; i < count; i++) {
       const core = cores[i % cores.length]
-      const api = await openLocal({ ...place, cores: core === undefined ? null : String(core) })
-      started.push(api)
-      apis.push(api)
+      apis.push(await openLocal({ ...place, cores: core === undefined ? null : String(core) }))
     }
     const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
-    const config = { balance: 'leastconn', servers, health: null, retries: false }
-    const { service, port } = await startHaproxy(plan, config, place, null)
-    started.push(service)
-    const died = firstToDie([service, ...apis])
+    const config = { balance: 'leastconn', servers, watched: false, retries: false }
+    const { services, ports } = await startHaproxy(plan, config, place, null)
     const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
-    return { ...serviceTarget(service, port, '/user'), countsRows: true, settings, died, stop }
+    return { ...serviceTarget([...services, ...apis.toReversed()], ports[0], '/user'), countsRows: true, settings }
   } catch (error) {
-    await stop()
+    for (const api of apis.toReversed()) await api.stop()
     throw error
   }
 }
@@ -177,51 +166,62 @@ async function openProcesses(plan, strategy, place) {
  * @param {Place} place
  * @param {string | null} cores
  */
-async function startHaproxy({ haproxy }, config, place, cores) {
+function startHaproxy({ haproxy }, config, place, cores) {
   const file = path.join(path.dirname(place.logFile), 'haproxy.cfg')
-  const { service, ports } = await onFreePorts(1, ([port]) => {
+  return start('HAProxy', place, cores, 1, ([port]) => {
     writeFileSync(file, haproxyConfig({ ...config, port }))
-    return start('HAProxy', [String(haproxy), '-db', '-f', file], place, cores, [port])
+    return [String(haproxy), '-db', '-f', file]
   })
-  return { service, port: ports[0] }
 }
 
-/** @param {{ died: Promise<never> }[]} services */
-function firstToDie(services) {
+/**
+ * Starts a program, which is ready when it listens on all of its ports.
+ *
+ * @param {string} name
+ * @param {Place} place
+ * @param {string | null} cores
+ * @param {number} count ports
+ * @param {(ports: number[]) => string[]} commandOn
+ *
+ * @typedef {Awaited<ReturnType<typeof start>>} Started
+ */
+async function start(name, { env, logFile }, cores, count, commandOn) {
+  const { service, ports } = await onFreePorts(count, (ports) => {
+    const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
+    return startService(name, commandOn(ports), { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })
+  })
+  return { services: [service], ports }
+}
+
+/**
+ * @param {Pick<Target, 'pid' | 'died' | 'stop'>[]} services in the order in which they stop; the first is loaded
+ * @param {number} port
+ * @param {string} pathname
+ * @returns {Target}
+ */
+function serviceTarget(services, port, pathname) {
+  const [{ pid }] = services
   const died = Promise.race(services.map((service) => service.died))
   died.catch(() => {})
-  return died
-}
-
-/** @param {Service} service @param {number} port @param {string} pathname @returns {Target} */
-function serviceTarget(service, port, pathname) {
   return {
     kind: 'local',
     countsRows: false,
     url: `http://127.0.0.1:${port}${pathname}`,
     adminUrl: null,
     metricsUrl: null,
-    cores: coresOf(service.pid),
+    pid,
+    cores: coresOf(Number(pid)),
     settings: {},
-    ...service,
+    died,
+    stop: async () => {
+      for (const service of services) await service.stop()
+    },
   }
 }
 
-/**
- * @param {string} name
- * @param {string[]} command
- * @param {Place} place
- * @param {string | null} cores
- * @param {number[]} ports on which it listens when it is ready
- */
-function start(name, command, { env, logFile }, cores, ports) {
-  const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
-  return startService(name, command, { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })
-}
-
-/** @param {string} url @param {string} [body] */
+/** @param {string} url @param {object} [body] */
 async function post(url, body) {
-  const answer = await fetch(url, { method: 'POST', body })
+  const answer = await fetch(url, { method: 'POST', body: body && JSON.stringify(body) })
   if (!answer.ok) throw new Error(`expected 200 from ${url}, got ${answer.status}`)
   await answer.text()
 }

@@ -1,16 +1,16 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { duration, durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { duration, durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
 import { PUBLISHED_PARAMETERS } from './adaptive.js'
 import { COLD_MS, MIN_ENDPOINTS, meanLatency_ms, unevenEndpoints } from './endpoints.js'
 import { PUBLISHED } from './gains.js'
 import { findHaproxy } from './haproxy.js'
-import { OPEN_CONNECTIONS, PARTS } from './steps.js'
+import { MEASURED, OPEN_CONNECTIONS } from './steps.js'
 
 /**
  * @import { Slow } from './endpoints.js'
- * @import { BalancePlan, Window } from './steps.js'
+ * @import { MeasuredPart } from './steps.js'
  */
 
 /** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
@@ -25,43 +25,23 @@ const DEFAULTS = {
   seed: 1,
 }
 
-/** So much more than over uneven endpoints otherwise. */
-const CROWDED_TIMES = 2.5
-const FAILING_RPS = 200
-const OVERHEAD_RPS = 500
+/** Requests in flight in the simulation. */
+const WORKERS = { usual: [1, 16], quick: [1] }
 
-/** Six blocks are the least for an interval of 95 %. */
-const USUAL = {
-  sizes: {
-    overhead: { blocks: 8, warmup_s: 0.5, duration_s: 2, rate_rps: OVERHEAD_RPS },
-    strategies: { blocks: 6, warmup_s: 2, duration_s: 10, rate_rps: DEFAULTS.rate },
-    crowded: { blocks: 6, warmup_s: 1, duration_s: 6, rate_rps: DEFAULTS.rate },
-    failing: { blocks: 6, warmup_s: 1, duration_s: 8, rate_rps: FAILING_RPS },
-    processes: { blocks: 6, warmup_s: 1, duration_s: 3, rate_rps: null },
-  },
-  workers: [1, 16],
-}
-
-const QUICK = {
-  sizes: {
-    overhead: { blocks: 1, warmup_s: 0.5, duration_s: 1, rate_rps: OVERHEAD_RPS },
-    strategies: { blocks: 1, warmup_s: 1, duration_s: 3, rate_rps: DEFAULTS.rate },
-    crowded: { blocks: 1, warmup_s: 0.5, duration_s: 2, rate_rps: DEFAULTS.rate },
-    failing: { blocks: 1, warmup_s: 0.5, duration_s: 3, rate_rps: FAILING_RPS },
-    processes: { blocks: 1, warmup_s: 0.5, duration_s: 1, rate_rps: null },
-  },
-  workers: [1],
-}
+const MEASURED_PARTS = /** @type {MeasuredPart[]} */ (Object.keys(MEASURED))
+const PARTS = [...MEASURED_PARTS, /** @type {const} */ ('simulation')]
 
 /** With less, a fast answer would make a score smaller and smaller, down to 0, where it stays. */
 const LEAST_FACTOR = 0.5
 
-/** Of a trial, in which the endpoint that fails does so. */
+/** From and to this share of a trial, the endpoint that fails does so. */
 const FAILS = { from: 0.2, to: 0.5 }
 
-/** @param {number} above @param {number} most */
-function factor(above, most) {
+/** @param {string} about @param {number} above @param {number} most */
+function factorFlag(about, above, most) {
   return {
+    value: 'X',
+    about,
     parse: (/** @type {string} */ text) => {
       const value = /^\d{1,6}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
       return value > above && value <= most ? value : undefined
@@ -77,41 +57,25 @@ function slowness(text) {
   return extra_ms === undefined ? undefined : { count: Number(number), extra_ms }
 }
 
-const { factor: byDefault, error_factor, decay, min_samples } = PUBLISHED_PARAMETERS
+const P = PUBLISHED_PARAMETERS
 
 export const FLAGS = {
-  endpoints: {
-    value: 'N',
-    about: `local endpoints, uneven by design (default ${DEFAULTS.endpoints})`,
-    ...wholeNumber(MIN_ENDPOINTS, 50),
-  },
+  endpoints: numberFlag(`local endpoints, uneven by design (default ${DEFAULTS.endpoints})`, MIN_ENDPOINTS, 50),
   slow: {
     value: 'NxTIME',
-    about: `so many of them are slower by so much (default 1x250ms)`,
+    about: 'so many of them are slower by so much (default 1x250ms)',
     parse: slowness,
     expected: 'a number and a time such as 1x250ms',
   },
-  rate: { value: 'N', about: `requests/s over uneven endpoints (default ${DEFAULTS.rate})`, ...wholeNumber(1, 5000) },
-  slots: {
-    value: 'N',
-    about: `requests that an endpoint works on at once (default ${DEFAULTS.slots})`,
-    ...wholeNumber(1, 1000),
-  },
-  factor: { value: 'X', about: `adaptive: priority factor (default ${byDefault})`, ...factor(LEAST_FACTOR, 100) },
-  'error-factor': {
-    value: 'X',
-    about: `adaptive: of an error (default ${error_factor})`,
-    ...factor(LEAST_FACTOR, 100),
-  },
-  decay: { value: 'X', about: `adaptive: of a score above 1 (default ${decay})`, ...factor(0, 1) },
-  'min-samples': {
-    value: 'N',
-    about: `adaptive: before it scores (default ${min_samples})`,
-    ...wholeNumber(1, 100_000),
-  },
-  samples: { value: 'N', about: `of the simulation (default ${DEFAULTS.samples})`, ...wholeNumber(100, 10_000_000) },
+  rate: numberFlag(`requests/s over uneven endpoints (default ${DEFAULTS.rate})`, 1, 5000),
+  slots: numberFlag(`requests that an endpoint works on at once (default ${DEFAULTS.slots})`, 1, 1000),
+  factor: factorFlag(`adaptive: priority factor (default ${P.factor})`, LEAST_FACTOR, 100),
+  'error-factor': factorFlag(`adaptive: of an error (default ${P.error_factor})`, LEAST_FACTOR, 100),
+  decay: factorFlag(`adaptive: of a score above 1 (default ${P.decay})`, 0, 1),
+  'min-samples': numberFlag(`adaptive: before it scores (default ${P.min_samples})`, 1, 100_000),
+  samples: numberFlag(`of the simulation (default ${DEFAULTS.samples})`, 100, 10_000_000),
   duration: durationFlag(
-    `of each trial over uneven endpoints (default ${USUAL.sizes.strategies.duration_s}s, crowded ${USUAL.sizes.crowded.duration_s}s)`,
+    `of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
   ),
   only: {
     value: 'A,B,C',
@@ -122,22 +86,24 @@ export const FLAGS = {
     },
     expected: `some of ${PARTS.join(',')}`,
   },
-  blocks: { value: 'N', about: 'passes over the strategies, in every part', ...wholeNumber(1, 1000) },
+  blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
   haproxy: { value: 'FILE', about: 'the program (default: on PATH, or where Debian puts it)' },
   quick: { value: '', about: 'fewer and shorter trials: under two minutes' },
-  seed: { value: 'N', about: `of orders and answers (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  seed: seedFlag(`of orders and answers (default ${DEFAULTS.seed})`),
 }
 
-/** @param {Record<string, any>} flags @returns {BalancePlan} */
+/**
+ * `fails`: when the endpoint that fails does so; `haproxy`: the program, or null; `processes`: of the API behind HAProxy.
+ *
+ * @param {Record<string, any>} flags
+ *
+ * @typedef {ReturnType<typeof planOf>} BalancePlan
+ */
 export function planOf(flags) {
-  const { endpoints, slow, rate, slots, samples, seed } = /** @type {any} */ ({ ...DEFAULTS, ...flags })
-  if (slow.count > endpoints - MIN_ENDPOINTS + 1) {
-    throw new UsageError(
-      `--slow: expected at most ${endpoints - MIN_ENDPOINTS + 1} of ${endpoints} endpoints, got ${slow.count}`,
-    )
-  }
-  const usual = flags.quick ? QUICK : USUAL
-  const sizes = sizesOf(usual.sizes, flags, rate)
+  /** @type {typeof DEFAULTS} */
+  const { endpoints, slow, rate, slots, samples, seed } = { ...DEFAULTS, ...flags }
+  const mode = flags.quick ? 'quick' : 'usual'
+  const sizes = sizesOf(mode, flags, rate)
   const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
   refuseOverload(parts, sizes, endpoints, slow)
   const found = findHaproxy(flags.haproxy)
@@ -152,16 +118,16 @@ export function planOf(flags) {
     endpoints,
     slow,
     slots,
-    samples,
-    workers: usual.workers,
+    samples: /** @type {number} */ (samples),
+    workers: WORKERS[mode],
     fails: { strategies: failsIn(sizes.strategies), crowded: failsIn(sizes.crowded), failing: failsIn(sizes.failing) },
     sizes,
     processes: processCounts(),
     parameters: {
-      factor: flags.factor ?? byDefault,
-      error_factor: flags['error-factor'] ?? error_factor,
-      decay: flags.decay ?? decay,
-      min_samples: flags['min-samples'] ?? min_samples,
+      factor: flags.factor ?? P.factor,
+      error_factor: flags['error-factor'] ?? P.error_factor,
+      decay: flags.decay ?? P.decay,
+      min_samples: flags['min-samples'] ?? P.min_samples,
     },
     haproxy: found.program,
     haproxy_version: found.program === null ? null : found.version,
@@ -170,14 +136,18 @@ export function planOf(flags) {
 }
 
 /**
- * What would measure timeouts, or the wait for a connection.
+ * Refuses what would measure timeouts, or the wait for a connection.
  *
- * @param {readonly string[]} parts
- * @param {BalancePlan['sizes']} sizes
+ * @param {string[]} parts
+ * @param {ReturnType<typeof sizesOf>} sizes
  * @param {number} endpoints
  * @param {Slow} slow
  */
 function refuseOverload(parts, sizes, endpoints, slow) {
+  const most = endpoints - MIN_ENDPOINTS + 1
+  if (slow.count > most) {
+    throw new UsageError(`--slow: expected at most ${most} of ${endpoints} endpoints, got ${slow.count}`)
+  }
   const most_ms = TIMEOUT_S * 1000 - COLD_MS.to
   if (slow.extra_ms >= most_ms) {
     throw new UsageError(
@@ -187,33 +157,35 @@ function refuseOverload(parts, sizes, endpoints, slow) {
   const mean_ms = meanLatency_ms(unevenEndpoints(endpoints, slow))
   for (const part of /** @type {const} */ (['strategies', 'crowded'])) {
     const rate_rps = Number(sizes[part].rate_rps)
-    const underWay = (rate_rps * mean_ms) / 1000
-    if (!parts.includes(part) || underWay <= OPEN_CONNECTIONS) continue
+    const inFlight = (rate_rps * mean_ms) / 1000
+    if (!parts.includes(part) || inFlight <= OPEN_CONNECTIONS) continue
     throw new UsageError(
-      `--rate: expected at most ${OPEN_CONNECTIONS} requests under way at once, got ${Math.ceil(underWay)} (${part}: ${rate_rps}/s of ${mean_ms.toFixed(0)} ms each)`,
+      `--rate: expected at most ${OPEN_CONNECTIONS} requests under way at once, got ${Math.ceil(inFlight)} (${part}: ${rate_rps}/s of ${mean_ms.toFixed(0)} ms each)`,
     )
   }
 }
 
-/**
- * @param {typeof USUAL['sizes'] | typeof QUICK['sizes']} usual
- * @param {Record<string, any>} flags
- * @param {number} rate_rps
- * @returns {BalancePlan['sizes']}
- */
-function sizesOf(usual, { blocks, duration: duration_ms }, rate_rps) {
-  const given = { ...(blocks && { blocks }) }
-  const uneven = { ...given, ...(duration_ms && { duration_s: duration_ms / 1000 }) }
-  return {
-    overhead: { ...usual.overhead, ...given },
-    strategies: { ...usual.strategies, ...uneven, rate_rps },
-    crowded: { ...usual.crowded, ...uneven, rate_rps: Math.round(rate_rps * CROWDED_TIMES) },
-    failing: { ...usual.failing, ...given },
-    processes: { ...usual.processes, ...given },
-  }
+/** @param {'usual' | 'quick'} mode @param {Record<string, any>} flags @param {number} rate */
+function sizesOf(mode, flags, rate) {
+  const sizes = Object.entries(MEASURED).map(([part, { [mode]: times, ...own }]) => {
+    const [blocks, warmup_s, duration_s] = times
+    const isGiven = 'rate_times' in own && flags.duration
+    return [
+      part,
+      {
+        blocks: flags.blocks ?? blocks,
+        warmup_s,
+        duration_s: isGiven ? flags.duration / 1000 : duration_s,
+        rate_rps: 'rate_times' in own ? Math.round(rate * own.rate_times) : own.rate_rps,
+      },
+    ]
+  })
+  return /** @type {Record<MeasuredPart, Size>} */ (Object.fromEntries(sizes))
 }
 
-/** @param {{ duration_s: number }} size @returns {Window} */
+/** @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size */
+
+/** @param {{ duration_s: number }} size */
 function failsIn({ duration_s }) {
   const [from_s, to_s] = [FAILS.from, FAILS.to].map((share) => Number((duration_s * share).toFixed(2)))
   return { from_s, to_s }

@@ -3,57 +3,37 @@ import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/fo
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread } from '../../stats/spread.js'
-import {
-  failingFigures,
-  overheadFigures,
-  PERCENTILES,
-  processFigures,
-  shareFigures,
-  strategyFigures,
-} from './figures.js'
+import { haproxyAgainstAdaptive, isMostly, TIMES } from './against.js'
+import { figuresOf, PERCENTILES } from './figures.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './gains.js'
 import { haproxyConfig } from './haproxy.js'
 import { overTimeBlocks, shareBlocks } from './share-blocks.js'
 import { partsOf, strategiesOf } from './steps.js'
-import {
-  answerSentences,
-  haproxyAgainstAdaptive,
-  isMostly,
-  longestAway_s,
-  longestStay_s,
-  problemOf,
-} from './verdict.js'
+import { answerSentences, problemOf } from './verdict.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Effect } from '../../stats/effects.js'
- * @import { Gains, Simulation } from './gains.js'
- * @import { BalancePlan, Records } from './steps.js'
+ * @import { Quantiles, Simulation } from './gains.js'
+ * @import { BalancePlan } from './plan.js'
+ * @import { Records } from './steps.js'
  */
 
 /** @typedef {ReturnType<typeof analyse>} BalanceFindings */
 
 /** @param {BalancePlan} plan @param {Records} records @param {{ simulation?: Simulation | null }} run */
 export function analyse(plan, records, { simulation = null }) {
-  const strategies = strategyFigures(plan, records)
-  const crowded = strategyFigures(plan, records, 'crowded')
+  const { shares, ...measured } = figuresOf(plan, records)
+  const { strategies, crowded } = measured
   const sentences = answerSentences(strategies, crowded, simulation)
-  const figures = {
-    strategies,
-    crowded,
-    failing: failingFigures(plan, records),
-    overhead: overheadFigures(plan, records),
-    processes: processFigures(plan, records),
-    haproxy: haproxyAgainstAdaptive(plan, records, strategies, crowded),
-    simulation,
-  }
+  const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records, strategies, crowded), simulation }
   return {
     problem: problemOf(plan, records),
     kept: { answer: sentences.join(' '), ...figures },
     ...figures,
     plan,
     sentences,
-    shares: shareFigures(plan, records),
+    shares,
     leftOut: leftOut(records),
   }
 }
@@ -109,8 +89,8 @@ export function failingBlocks({ plan, failing }) {
     const left = back_s.filter((_, i) => leave_s[i] !== null)
     return [
       strategy,
-      timesText(leave_s, longestStay_s(plan), 'stays'),
-      timesText(left, longestAway_s(plan), 'stays away'),
+      timesText(leave_s, plan, TIMES.leave),
+      timesText(left, plan, TIMES.back),
       count(Math.round(errors_at_endpoint)),
       tenthPercent(error_ratio),
       milliseconds(p50_ms),
@@ -125,14 +105,15 @@ export function failingBlocks({ plan, failing }) {
   )
 }
 
-/** @param {(number | null)[]} times_s null: longer than could be seen @param {number} longest_s @param {string} never */
-function timesText(times_s, longest_s, never) {
+/** @param {(number | null)[]} times_s null: longer than could be seen @param {BalancePlan} plan @param {typeof TIMES['leave']} time */
+function timesText(times_s, plan, time) {
   if (times_s.length === 0) return 'never left'
+  const longest_s = time.longest_s(plan)
   const longer = times_s.filter((s) => s === null).length
   const seen_s = times_s.map((s) => s ?? longest_s)
   const rest = `> ${longest_s.toFixed(1)} s`
   const share = `${longer} of ${times_s.length} trials`
-  if (isMostly(seen_s, longest_s)) return `${never} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
+  if (isMostly(seen_s, longest_s)) return `${time.beyond} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
   return `${spread(seen_s, 1)} s${longer > 0 ? ` (${rest} in ${share})` : ''}`
 }
 
@@ -198,14 +179,14 @@ function toOneText(to_one, isLimited) {
 
 /** What the simulation gained, and what was published. @param {Simulation} simulation @returns {Block[]} */
 function simulationBlocks({ worlds, few }) {
-  const rows = worlds.map(({ world, workers, round_robin, adaptive, gains }) => [
+  const rows = worlds.map(({ world, workers, round_robin, adaptive }) => [
     `${world}, ${workers} under way`,
-    ...pairTexts(round_robin, adaptive, gains),
+    ...pairTexts(round_robin, adaptive),
     `${(round_robin.mean_ms - adaptive.mean_ms).toFixed(0)} ms`,
     `${tenthPercent(round_robin.error_ratio)} -> ${tenthPercent(adaptive.error_ratio)}`,
   ])
   const { round_robin, adaptive } = PUBLISHED
-  const published = ['published', ...pairTexts(round_robin, adaptive, gainsOf(round_robin, adaptive)), NONE, NONE]
+  const published = ['published', ...pairTexts(round_robin, adaptive), NONE, NONE]
   const half = QUANTILES.map((name, i) => {
     const { p25, p75 } = few.half_of_draws[name]
     return `${PERCENTILES[i]} ${p25.toFixed(2)}x to ${p75.toFixed(2)}x`
@@ -222,8 +203,9 @@ function simulationBlocks({ worlds, few }) {
   ]
 }
 
-/** @param {Gains} slow_ms @param {Gains} fast_ms @param {Gains} gains */
-function pairTexts(slow_ms, fast_ms, gains) {
+/** @param {Quantiles} slow_ms @param {Quantiles} fast_ms */
+function pairTexts(slow_ms, fast_ms) {
+  const gains = gainsOf(slow_ms, fast_ms)
   return QUANTILES.map((name) => {
     return `${milliseconds(slow_ms[name])} -> ${milliseconds(fast_ms[name])}, ${gains[name].toFixed(2)}x`
   })
@@ -263,7 +245,7 @@ function publishedText() {
 /** @param {BalancePlan} plan @returns {Block[]} */
 function configBlocks({ endpoints, haproxy_version }) {
   const servers = Array.from({ length: endpoints }, (_, i) => ({ name: `endpoint-${i + 1}`, port: 8001 + i }))
-  const config = haproxyConfig({ port: 8000, servers, health: '/health', balance: 'leastconn', retries: true })
+  const config = haproxyConfig({ port: 8000, servers, watched: true, balance: 'leastconn', retries: true })
   return [
     heading('What HAProxy ran with', { folded: true, detail: true }),
     paragraph(

@@ -1,14 +1,17 @@
 import { drawn, heading, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { wholePercent } from '../../../load/report/format.js'
+import { SHARED } from './figures.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture, Series, Xy } from '../../../load/report/picture.js'
- * @import { ShareFigures } from './figures.js'
- * @import { BalancePlan } from './steps.js'
+ * @import { Picture, Xy } from '../../../load/report/picture.js'
+ * @import { Figures } from './figures.js'
+ * @import { BalancePlan } from './plan.js'
  */
 
-/** Which endpoint got how many of the requests, in all. @param {ShareFigures[]} all @returns {Block[]} */
+/** @typedef {typeof SHARED[number]} Part */
+
+/** The endpoints' shares of the requests, in all. @param {Figures['shares']} all @returns {Block[]} */
 export function shareBlocks(all) {
   const shares = all.filter(({ part }) => part === 'strategies')
   const names = shares[0]?.names ?? []
@@ -16,26 +19,20 @@ export function shareBlocks(all) {
   return titled('**Share of the requests per endpoint**', ['endpoint', ...shares.map(({ strategy }) => strategy)], rows)
 }
 
-/** The same over the time of a trial, a table for each strategy. @param {BalancePlan} plan @param {ShareFigures[]} shares @returns {Block[]} */
-export function overTimeBlocks(plan, shares) {
-  return /** @type {const} */ (['strategies', 'crowded', 'failing']).flatMap((part) => {
+/** The same over the time of a trial. @param {BalancePlan} plan @param {Figures['shares']} all @returns {Block[]} */
+export function overTimeBlocks(plan, all) {
+  return SHARED.flatMap((part) => {
     const { duration_s } = plan.sizes[part]
     const { from_s, to_s } = plan.fails[part]
-    const own = shares.filter((one) => one.part === part)
-    if (own.length === 0) return []
-    const pictures =
-      part === 'failing'
-        ? failingPicture(plan, own)
-        : part === 'strategies'
-          ? own.map((one) => sharesPicture(plan, one))
-          : []
+    const shares = all.filter((one) => one.part === part)
+    if (shares.length === 0) return []
     return [
       heading(`Shares over time: ${part}`, { detail: true }),
-      ...pictures.map(drawn),
+      ...pictures(plan, part, shares),
       paragraph(`In all blocks together; the endpoint that fails does so from second ${from_s} to ${to_s}.`, {
         detail: true,
       }),
-      ...own.map(({ strategy, names, columns }) => {
+      ...shares.map(({ strategy, names, columns }) => {
         const starts = columns[0].map((_, i) => `from ${((i * duration_s) / columns[0].length).toFixed(1)} s`)
         const rows = names.map((name, i) => [name, ...columns[i].map(wholePercent)])
         return table([strategy, ...starts], rows, { detail: true })
@@ -44,50 +41,46 @@ export function overTimeBlocks(plan, shares) {
   })
 }
 
-/** @param {BalancePlan} plan @param {ShareFigures} shares @returns {Picture} */
-function sharesPicture(plan, { strategy, names, points }) {
-  const { duration_s } = plan.sizes.strategies
-  const curves = names.map((name, i) => curve(name, points[i], duration_s))
-  return {
-    name: `shares-${strategy}`,
-    title: `Shares over time: ${strategy}`,
-    about: 'The share of the requests that each endpoint got, in all blocks together.',
-    form: overTime(plan, 'strategies', curves, 'one fails'),
+/** One for each strategy over uneven endpoints, and one of all where an endpoint fails. @param {BalancePlan} plan @param {Part} part @param {Figures['shares']} shares */
+function pictures(plan, part, shares) {
+  if (part === 'failing') {
+    const curves = shares.map(({ strategy, names, points }) => ({
+      name: strategy,
+      shares: points[names.indexOf('failing')],
+    }))
+    const about = 'The share of the requests that it got under each strategy, in all blocks together.'
+    const words = { name: 'shares-failing', title: 'The endpoint that fails, over time', about }
+    return [picture(plan, part, words, 'it fails', curves)]
   }
-}
-
-/** @param {BalancePlan} plan @param {ShareFigures[]} shares @returns {Picture[]} */
-function failingPicture(plan, shares) {
-  const { duration_s } = plan.sizes.failing
-  const curves = shares.flatMap(({ strategy, names, points }) => {
-    const own = points[names.indexOf('failing')]
-    return own ? curve(strategy, own, duration_s) : []
+  if (part === 'crowded') return []
+  return shares.map(({ strategy, names, points }) => {
+    const about = 'The share of the requests that each endpoint got, in all blocks together.'
+    const words = { name: `shares-${strategy}`, title: `Shares over time: ${strategy}`, about }
+    const curves = names.map((name, i) => ({ name, shares: points[i] }))
+    return picture(plan, part, words, 'one fails', curves)
   })
-  if (curves.length === 0) return []
-  return [
-    {
-      name: 'shares-failing',
-      title: 'The endpoint that fails, over time',
-      about: 'The share of the requests that it got under each strategy, in all blocks together.',
-      form: overTime(plan, 'failing', curves, 'it fails'),
-    },
-  ]
 }
 
-/** @param {string} name @param {number[]} shares in slices of a trial @param {number} duration_s @returns {Series} */
-function curve(name, shares, duration_s) {
-  const middle_s = (/** @type {number} */ slice) => ((slice + 0.5) * duration_s) / shares.length
-  return { name, points: shares.map((share, slice) => [middle_s(slice), share]), as: 'line' }
-}
-
-/** @param {BalancePlan} plan @param {'strategies' | 'failing'} part @param {Series[]} series @param {string} label @returns {Xy} */
-function overTime({ sizes, fails }, part, series, label) {
-  const { from_s, to_s } = fails[part]
-  return {
+/**
+ * @param {BalancePlan} plan
+ * @param {Part} part
+ * @param {Pick<Picture, 'name' | 'title' | 'about'>} words
+ * @param {string} label of the time in which an endpoint fails
+ * @param {{ name: string, shares: number[] }[]} curves
+ */
+function picture({ sizes, fails }, part, words, label, curves) {
+  const { duration_s } = sizes[part]
+  const { from_s: from, to_s: to } = fails[part]
+  /** @type {Xy} */
+  const form = {
     kind: 'xy',
-    x: { title: 'seconds', unit: 's', max: sizes[part].duration_s },
+    x: { title: 'seconds', unit: 's', max: duration_s },
     y: { title: 'share of the requests', unit: 'share' },
-    series,
-    marks: to_s > from_s ? [{ axis: 'x', from: from_s, to: to_s, label }] : [],
+    series: curves.map(({ name, shares }) => {
+      const middle_s = (/** @type {number} */ slice) => ((slice + 0.5) * duration_s) / shares.length
+      return { name, points: shares.map((share, slice) => [middle_s(slice), share]), as: 'line' }
+    }),
+    marks: to > from ? [{ axis: 'x', from, to, label }] : [],
   }
+  return drawn({ ...words, form })
 }

@@ -1,15 +1,16 @@
 /**
- * How many requests each endpoint got in every bin of a trial, as the endpoints counted them.
+ * How many requests each endpoint got in every bin of a trial, as the endpoints counted them; the failing one fails from
+ * from_s to to_s.
  *
  * @typedef {object} Counts
  * @property {number} bin_ms
  * @property {string[]} names
  * @property {{ requests: number[], errors: number[], queued?: number[] }[]} endpoints
- * @property {number} from_s the failing endpoint fails from here
- * @property {number} to_s to here
+ * @property {number} from_s
+ * @property {number} to_s
  */
 
-/** So long a time is looked at to say whether an endpoint is in use. */
+/** Time that is looked at to say whether an endpoint is in use. */
 const LOOK_MS = 500
 
 /** Of an even share: with less it was left, with this much it is back. */
@@ -33,17 +34,14 @@ export function sharesOf(trials, { slices, duration_s }) {
       }
     }
   }
-  const totals = Array.from({ length: slices }, (_, slice) => sums.reduce((sum, own) => sum + own[slice], 0))
+  const totals = Array.from({ length: slices }, (_, slice) => sumOf(sums.map((own) => own[slice])))
   return sums.map((own) => own.map((count, slice) => (totals[slice] === 0 ? Number.NaN : count / totals[slice])))
 }
 
-/** Of the requests, those that found every place of their endpoint taken and waited. @param {Counts[]} trials */
+/** Of the requests, those that found every slot of their endpoint taken and waited. @param {Counts[]} trials */
 export function queuedRatio(trials) {
-  const sum = (/** @type {'requests' | 'queued'} */ name) => {
-    const counts = trials.flatMap(({ endpoints }) => endpoints.flatMap((own) => own[name] ?? []))
-    return counts.reduce((total, count) => total + count, 0)
-  }
-  return sum('queued') / sum('requests')
+  const endpoints = trials.flatMap((trial) => trial.endpoints)
+  return sumOf(endpoints.flatMap(({ queued = [] }) => queued)) / sumOf(endpoints.flatMap(({ requests }) => requests))
 }
 
 /**
@@ -53,46 +51,36 @@ export function queuedRatio(trials) {
  *
  * @param {Counts} counts
  * @param {number} endpoint the one that fails
- * @returns {{ leave_s: number | null, back_s: number | null, errors: number }} null: not within the trial; errors: its
- *   answers that were errors
+ * @returns null: not within the trial; errors: its answers that were errors
  */
 export function leavingOf({ bin_ms, endpoints, from_s, to_s }, endpoint) {
   const own = endpoints[endpoint]
   const bins = Math.max(...endpoints.map(({ requests }) => requests.length))
   const window = LOOK_MS / bin_ms
-  const sumOf = (/** @type {number[]} */ counts, /** @type {number} */ bin) => {
-    return counts.slice(bin, bin + window).reduce((sum, count) => sum + count, 0)
-  }
-  const ratioAt = (/** @type {number} */ bin) => {
-    const all = endpoints.reduce((sum, { requests }) => sum + sumOf(requests, bin), 0)
-    return all === 0 ? 0 : (sumOf(own.requests, bin) * endpoints.length) / all
+  const isUsed = (/** @type {number} */ bin, /** @type {number} */ least) => {
+    const [all, mine] = [endpoints, [own]].map((some) => {
+      return sumOf(some.flatMap(({ requests }) => requests.slice(bin, bin + window)))
+    })
+    return all > 0 && (mine * endpoints.length) / all >= least
   }
   const [from, to] = [from_s, to_s].map((s) => Math.round((s * 1000) / bin_ms))
-  const seconds = (/** @type {number | null} */ bin, /** @type {number} */ since) => {
-    return bin === null ? null : ((bin - since) * bin_ms) / 1000
-  }
-  const left = afterLast(from, to - window + 1, (bin) => ratioAt(bin) >= LEFT_RATIO)
-  const back = first(to, bins - window + 1, (bin) => own.requests[bin] > 0 && ratioAt(bin) >= BACK_RATIO)
+  const seconds = (/** @type {number} */ binCount) => (binCount * bin_ms) / 1000
+  const lastUsed = range(from, to - window).findLast((bin) => isUsed(bin, LEFT_RATIO))
+  const isLeft = lastUsed !== to - window
+  const back = range(to, bins - window).find((bin) => own.requests[bin] > 0 && isUsed(bin, BACK_RATIO))
   return {
-    leave_s: seconds(left, from),
-    back_s: left === null ? null : seconds(back, to),
-    errors: own.errors.reduce((sum, count) => sum + count, 0),
+    leave_s: isLeft ? seconds((lastUsed ?? from - 1) + 1 - from) : null,
+    back_s: isLeft && back !== undefined ? seconds(back - to) : null,
+    errors: sumOf(own.errors),
   }
 }
 
-/**
- * @param {number} from
- * @param {number} to
- * @param {(bin: number) => boolean} test
- * @returns {number | null} null: it holds to the end
- */
-function afterLast(from, to, test) {
-  for (let bin = to - 1; bin >= from; bin--) if (test(bin)) return bin === to - 1 ? null : bin + 1
-  return from
+/** @param {number} from @param {number} to included */
+function range(from, to) {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
 }
 
-/** @param {number} from @param {number} to @param {(bin: number) => boolean} test @returns {number | null} */
-function first(from, to, test) {
-  for (let bin = from; bin < to; bin++) if (test(bin)) return bin
-  return null
+/** @param {number[]} counts */
+function sumOf(counts) {
+  return counts.reduce((sum, count) => sum + count, 0)
 }

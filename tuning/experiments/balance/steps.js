@@ -1,10 +1,9 @@
 import { matrixVisits, nextTrial } from '../../stats/matrix.js'
-import { isSound, isTimely } from '../../stats/sound.js'
+import { isTimely } from '../../stats/sound.js'
 
 /**
- * @import { Parameters } from './adaptive.js'
- * @import { Slow } from './endpoints.js'
- * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { BalancePlan } from './plan.js'
  */
 
 /** For the bar: from the end of a trial to the load of the next one. */
@@ -12,40 +11,28 @@ const START_S = 1
 
 /** Enough that no request waits for a connection, as long as a plan keeps to it. */
 export const OPEN_CONNECTIONS = 256
-const OVERHEAD_CONNECTIONS = 8
-const CLOSED_CONNECTIONS = 64
 
-export const PARTS = /** @type {const} */ (['overhead', 'strategies', 'crowded', 'failing', 'processes', 'simulation'])
+/**
+ * The parts that put load on something; usual and quick: blocks, seconds of warm-up and of load. Six blocks are the least for
+ * an interval of 95 %. Where there is `rate_times`, the command line sets the duration, and the rate is as many times its own.
+ */
+export const MEASURED = {
+  overhead: { usual: [8, 0.5, 2], quick: [1, 0.5, 1], rate_rps: 500, connections: 8 },
+  strategies: { usual: [6, 2, 10], quick: [1, 1, 3], rate_times: 1, connections: OPEN_CONNECTIONS },
+  crowded: { usual: [6, 1, 6], quick: [1, 0.5, 2], rate_times: 2.5, connections: OPEN_CONNECTIONS },
+  failing: { usual: [6, 1, 8], quick: [1, 0.5, 3], rate_rps: 200, connections: OPEN_CONNECTIONS },
+  processes: { usual: [6, 1, 3], quick: [1, 0.5, 1], rate_rps: null, connections: 64 },
+}
 
 /** Round robin is what the others are compared with. */
 export const REFERENCE = 'round-robin'
-
 const OURS = [REFERENCE, 'adaptive']
 export const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
 
 /**
- * @typedef {typeof PARTS[number]} Part
- * @typedef {Exclude<Part, 'simulation'>} MeasuredPart
+ * @typedef {keyof typeof MEASURED} MeasuredPart
  * @typedef {TrialRecord[]} Records
  * @typedef {{ part: MeasuredPart, strategy: string }} BalanceCell
- * @typedef {{ from_s: number, to_s: number }} Window of a trial
- *
- * @typedef {object} Balance
- * @property {Part[]} parts
- * @property {number} endpoints
- * @property {Slow} slow
- * @property {number} slots requests that an endpoint works on at once
- * @property {Parameters} parameters
- * @property {string | null} haproxy program; null: there is none
- * @property {string | null} haproxy_version
- * @property {string | null} haproxy_missing why there is none
- * @property {Record<MeasuredPart, { blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }>} sizes
- * @property {Record<'strategies' | 'crowded' | 'failing', Window>} fails when the endpoint that fails does so
- * @property {number[]} processes of the API behind HAProxy
- * @property {number} samples of the simulation
- * @property {number[]} workers of the simulation
- *
- * @typedef {Plan & Balance} BalancePlan
  */
 
 /**
@@ -53,18 +40,16 @@ export const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
  *
  * @param {MeasuredPart} part
  * @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan
- * @returns {string[]}
  */
 export function strategiesOf(part, { haproxy, processes }) {
-  const has = haproxy !== null
-  if (part === 'overhead') return ['direct', ...OURS, ...(has ? [HAPROXY[0]] : [])]
-  if (part === 'processes') return ['direct', ...(has ? processes.map(String) : [])]
-  if (part === 'crowded') return [...OURS, ...(has ? HAPROXY.slice(0, 1) : [])]
-  return [...OURS, ...(has ? HAPROXY : [])]
+  const found = haproxy === null ? [] : HAPROXY
+  if (part === 'overhead') return ['direct', ...OURS, ...found.slice(0, 1)]
+  if (part === 'processes') return ['direct', ...(haproxy === null ? [] : processes.map(String))]
+  return [...OURS, ...(part === 'crowded' ? found.slice(0, 1) : found)]
 }
 
 /**
- * The next trial: part by part, in blocks, each strategy once in an order that is drawn. Pure.
+ * The next trial: part by part, in blocks, each strategy once in a random order. Pure.
  *
  * @param {BalancePlan} plan
  * @param {Records} records
@@ -80,7 +65,8 @@ export function nextStep(plan, records) {
       later_s: durationOf({ ...plan, parts: parts.slice(i + 1) }),
       counts: isTimely,
     }
-    const next = nextTrial(matrix, trialsIn(part, records), [])
+    const own = records.filter(({ at }) => at.part === part)
+    const next = nextTrial(matrix, own, [])
     if (next) return next
   }
   return null
@@ -91,17 +77,7 @@ export function durationOf(plan) {
   return partsOf(plan).reduce((sum, part) => sum + visitsIn(part, plan).length * visitTime_s(part, plan), 0)
 }
 
-/** Sound trials. @param {Records} records @param {MeasuredPart} part @param {string} strategy */
-export function trialsOf(records, part, strategy) {
-  return trialsIn(part, records).filter((record) => record.cell.strategy === strategy && isSound(record))
-}
-
-/** @param {MeasuredPart} part @param {Records} records */
-function trialsIn(part, records) {
-  return records.filter(({ cell }) => cell.part === part)
-}
-
-/** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan @returns {MeasuredPart[]} */
+/** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan */
 export function partsOf({ parts }) {
   return parts.filter((part) => part !== 'simulation')
 }
@@ -118,13 +94,10 @@ function visitTime_s(part, { sizes }) {
 }
 
 /** @param {MeasuredPart} part @param {BalancePlan} plan @returns {Step['load']} */
-function loadOf(part, { sizes, mix }) {
+function loadOf(part, { sizes, mix: { seed } }) {
   const { warmup_s, duration_s, rate_rps } = sizes[part]
-  if (part === 'processes') {
-    const connections = CLOSED_CONNECTIONS
-    return { driver: 'autocannon', loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }
-  }
-  const connections = part === 'overhead' ? OVERHEAD_CONNECTIONS : OPEN_CONNECTIONS
-  const asking = { name: 'get', method: 'GET', headers: [], body_base64: '', seed: mix.seed }
-  return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s, duration_s, mix: asking }
+  const load = { rate_rps, connections: MEASURED[part].connections, warmup_s, duration_s }
+  if (rate_rps === null) return { driver: 'autocannon', loop: 'closed', ...load }
+  const mix = { name: 'get', method: 'GET', headers: [], body_base64: '', seed }
+  return { driver: 'paced', loop: 'open', ...load, mix }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { seededRandom } from '../../../../../load/system/random.js'
-import { Latencies } from '../../../../../tuning/experiments/balance/digest.js'
+import { Latencies } from '../../../../../tuning/experiments/balance/balancers.js'
 import { quantilesOf } from '../../../../../tuning/experiments/balance/simulate.js'
 
 t.test('the digest gives the median and the 95th percentile of what it was given', async (t) => {

@@ -8,30 +8,22 @@ import {
   publishedAt,
   QUANTILES,
 } from '../../../../../tuning/experiments/balance/gains.js'
-import { simulation } from '../../../../../tuning/experiments/balance/simulate.js'
+import { simulation as simulate } from '../../../../../tuning/experiments/balance/simulate.js'
 import { worlds } from '../../../../../tuning/experiments/balance/worlds.js'
 
 const P = PUBLISHED_PARAMETERS
 
-/** A simulation from its start to its end. @param {Parameters<typeof simulation>[0]} options */
-function simulate(options) {
-  const steps = simulation(options)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
-}
-
 t.test('simulated, the published shape is there where endpoints differ for longer than an answer', async (t) => {
   const options = { samples: 3000, workers: 1, parameters: P, seed: 1 }
-  const found = worlds(6, { count: 1, extra_ms: 250 }).map((world, i) => {
+  const found = []
+  for (const [i, world] of worlds(6, { count: 1, extra_ms: 250 }).entries()) {
     // To tell nothing from little takes more samples than to see much.
     const samples = i === 0 ? 8000 : options.samples
-    const round_robin = simulate({ ...options, samples, world, strategy: 'round-robin' })
+    const round_robin = await simulate({ ...options, samples, world, strategy: 'round-robin' })
     // Draws of its own: where there is nothing to gain, the same ones would be the same latencies.
-    const adaptive = simulate({ ...options, samples, seed: 2, world, strategy: 'adaptive' })
-    return { name: world.name, round_robin, adaptive, gains: gainsOf(round_robin, adaptive) }
-  })
+    const adaptive = await simulate({ ...options, samples, seed: 2, world, strategy: 'adaptive' })
+    found.push({ name: world.name, round_robin, adaptive, gains: gainsOf(round_robin, adaptive) })
+  }
   const [none, spells, uneven] = found
   for (const gain of Object.values(none.gains)) t.ok(Math.abs(gain - 1) < 0.03, `nothing to gain: ${gain}`)
   t.equal(allLower(none.gains), false)
@@ -43,8 +35,16 @@ t.test('simulated, the published shape is there where endpoints differ for longe
   t.equal(allLower(gainsOf(PUBLISHED.round_robin, PUBLISHED.adaptive)), true, 'as published')
   const [one, again] = [1, 2].map(() => worlds(6, { count: 1, extra_ms: 250 })[1])
   const short = { ...options, samples: 500, strategy: /** @type {const} */ ('adaptive') }
-  t.strictSame(simulate({ ...short, world: one }), simulate({ ...short, world: again }), 'the same seed again')
-  t.notSame(simulate({ ...short, world: one }), simulate({ ...short, world: one, seed: 2 }), 'and another one')
+  t.strictSame(
+    await simulate({ ...short, world: one }),
+    await simulate({ ...short, world: again }),
+    'the same seed again',
+  )
+  t.notSame(
+    await simulate({ ...short, world: one }),
+    await simulate({ ...short, world: one, seed: 2 }),
+    'and another one',
+  )
 })
 
 t.test('chance is that of the published quantiles', async (t) => {

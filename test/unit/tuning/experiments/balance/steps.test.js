@@ -1,8 +1,8 @@
 import t from 'tap'
 import { balance } from '../../../../../tuning/experiments/balance/balance.js'
-import { processFigures, strategyFigures } from '../../../../../tuning/experiments/balance/figures.js'
-import { nextStep, partsOf, strategiesOf, trialsOf } from '../../../../../tuning/experiments/balance/steps.js'
-import { madeUp, PLAN, SIZE, textOf, trialsFor } from '../../../../support/made-up/balance.js'
+import { figuresOf, measuredIn } from '../../../../../tuning/experiments/balance/figures.js'
+import { nextStep, partsOf, strategiesOf } from '../../../../../tuning/experiments/balance/steps.js'
+import { madeUp, PLAN, textOf, trialsFor } from '../../../../support/made-up/balance.js'
 
 t.test('each strategy once in each block; a run that was cut off goes on with the same trial', async (t) => {
   const records = trialsFor(PLAN)
@@ -27,26 +27,28 @@ t.test('each strategy once in each block; a run that was cut off goes on with th
 
 t.test('a late generator or a failing trial does not count, and a full generator gives no ratio', async (t) => {
   const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50: 200, errors: 0 } })
-  const count = (/** @type {any[]} */ some) => trialsOf(some, 'overhead', 'adaptive').length
+  const count = (/** @type {any[]} */ some) => measuredIn('overhead', PLAN, some).trialsOf('adaptive').length
   const late = records.map((record) => ({
     ...record,
     probes: { ...record.probes, generator: { lateness_ms: { p50: 2, p95: 3 } } },
   }))
   const failed = records.map((record) => ({ ...record, outcome: { verdict: 'fail' } }))
   t.strictSame([count(records), count(late), count(failed)], [6, 0, 0])
-  t.equal(strategyFigures(PLAN, late).length, 0)
+  t.equal(figuresOf(PLAN, late).strategies.length, 0)
   t.match(textOf(PLAN, late), /48 of 48 trials were left out: requests failed in 0, the generator was late in 48/)
   const plan = { ...PLAN, parts: ['processes'] }
   const loaded = (/** @type {(strategy: string) => number} */ ratioOf) => {
-    return trialsFor({ ...plan, sizes: { ...PLAN.sizes, processes: { ...SIZE, blocks: 6 } } }).map((record) => ({
-      ...record,
-      settings: {},
-      target: { cores: '0' },
-      traffic: { goodput_rps: record.cell.strategy === '2' ? 1000 : 990, ok_latency_ms: { p50: 1 } },
-      probes: { api: {}, generator: { cpu_core_ratio: ratioOf(record.cell.strategy) } },
-    }))
+    return trialsFor({ ...plan, sizes: { ...PLAN.sizes, processes: { ...PLAN.sizes.processes, blocks: 6 } } }).map(
+      (record) => ({
+        ...record,
+        settings: {},
+        target: { cores: '0' },
+        traffic: { goodput_rps: record.cell.strategy === '2' ? 1000 : 990, ok_latency_ms: { p50: 1 } },
+        probes: { api: {}, generator: { cpu_core_ratio: ratioOf(record.cell.strategy) } },
+      }),
+    )
   }
-  const limited = (/** @type {any[]} */ some) => processFigures(plan, some).map(({ is_limited }) => is_limited)
+  const limited = (/** @type {any[]} */ some) => figuresOf(plan, some).processes.map(({ is_limited }) => is_limited)
   t.strictSame(limited(loaded(() => 0.5)), [false, false, false])
   t.strictSame(limited(loaded((strategy) => (strategy === '2' ? 0.95 : 0.5))), [false, false, true])
   t.match(

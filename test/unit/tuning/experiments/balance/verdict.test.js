@@ -1,19 +1,14 @@
 import t from 'tap'
-import { strategyFigures } from '../../../../../tuning/experiments/balance/figures.js'
+import { haproxyAgainstAdaptive } from '../../../../../tuning/experiments/balance/against.js'
+import { figuresOf } from '../../../../../tuning/experiments/balance/figures.js'
 import { queuedRatio } from '../../../../../tuning/experiments/balance/shares.js'
-import {
-  answerSentences,
-  haproxyAgainstAdaptive,
-  shapeText,
-} from '../../../../../tuning/experiments/balance/verdict.js'
+import { answerSentences, shapeText } from '../../../../../tuning/experiments/balance/verdict.js'
 import { NO_MEMORY } from '../../../../../tuning/experiments/balance/worlds.js'
 import { madeUp, PLAN } from '../../../../support/made-up/balance.js'
 
 /** @param {any[]} records */
 function against(records) {
-  const [strategies, crowded] = /** @type {const} */ (['strategies', 'crowded']).map((part) => {
-    return strategyFigures(PLAN, records, part)
-  })
+  const { strategies, crowded } = figuresOf(PLAN, records)
   return haproxyAgainstAdaptive(PLAN, records, strategies, crowded)
 }
 
@@ -48,7 +43,7 @@ t.test('where HAProxy is better, where it is worse, and what the blocks cannot t
 t.test('the answer says whether the published shape is there', async (t) => {
   const sentenceOf = (/** @type {number} */ p50, /** @type {number} */ blocks) => {
     const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50, errors: 0 } }, blocks)
-    return answerSentences(strategyFigures(PLAN, records), [], null)[0]
+    return answerSentences(figuresOf(PLAN, records).strategies, [], null)[0]
   }
   t.match(sentenceOf(200, 6), /All four are lower, at 95 % each: the published shape\. .*ours are uneven by design/)
   t.match(sentenceOf(200, 3), /Too few blocks to tell any of it from chance\./)
@@ -72,7 +67,7 @@ t.test('what is not significant is not settled, and what is surely not lower is'
 t.test('a herd is named where adaptive is surely slower and its requests queued', async (t) => {
   const sentence = (/** @type {any} */ adaptive, blocks = 6) => {
     const records = madeUp({ 'round-robin': { p50: 300, errors: 0, queued: 3 }, adaptive }, blocks)
-    return answerSentences([], strategyFigures(PLAN, records, 'crowded'), null)[0]
+    return answerSentences([], figuresOf(PLAN, records).crowded, null)[0]
   }
   t.match(
     sentence({ p50: 400, errors: 0, queued: 60 }),
