@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
+import { isValid } from '../../load/capacity/ladder.js'
 import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { httpUrl, URL_FLAG } from '../../load/command/url-flag.js'
 import { openUrl } from '../../load/targets/index.js'
@@ -7,6 +8,7 @@ import { KNOBS } from './knobs.js'
 import { openCell } from './open-cell.js'
 
 /**
+ * @import { TrialRecord } from '../../load/report/record.js'
  * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
  */
@@ -49,6 +51,22 @@ export const SIDE =
 /** @param {Side} side */
 export function labelOf({ url, shown_url, file }) {
   return shown_url ?? url ?? file ?? 'the local API'
+}
+
+/**
+ * Why there is no answer that can be trusted: a side answered nothing with success in a valid trial.
+ *
+ * @param {TrialRecord[]} records
+ * @param {string[]} sides
+ * @param {(side: string) => boolean} [isExcused]
+ * @returns {string | null} null: each side did, or is excused
+ */
+export function silentSide(records, sides, isExcused = () => false) {
+  const answered = records.filter((record) => isValid(record) && record.traffic.ok > 0)
+  const silent = sides.find((side) => !answered.some(({ cell }) => cell.side === side) && !isExcused(side))
+  if (!silent) return null
+  const last = records.findLast(({ cell }) => cell.side === silent)
+  return `${silent.toUpperCase()} answered not one request with success in a valid trial: ${last?.outcome.because ?? 'no trial'}`
 }
 
 /**

@@ -1,84 +1,91 @@
 import { count, wholePercent } from '../../../load/report/format.js'
-import { median } from '../../stats/ranks.js'
+import { CONFIDENCE, verdictOf } from '../../stats/effects.js'
+import { median, pairedRatio } from '../../stats/ranks.js'
 import { sidesOf } from './design.js'
 import { waitingShare } from './rungs.js'
-import { isFull, ratioTo, wholeMixOf } from './series.js'
 
 /**
- * @import { Effect } from '../../stats/effects.js'
- * @import { Name, RampPlan, Records } from './design.js'
- * @import { Climbed, Found } from './series.js'
+ * @import { RampPlan } from './design.js'
+ * @import { Climbed } from './findings.js'
  */
 
 /** Drivers agree where their rates at the ceiling differ by no more. */
-export const AGREE_RATIO = 0.1
+const AGREE_RATIO = 0.1
 
 /** Of a worker's time. In a closed loop without pauses it is all spent waiting: workers = rate x latency (Little's law). */
 const WAITING_RATIO = 0.9
 
-/**
- * How far each further driver agrees with the first, by the rate at the ceiling, and why not where it does not.
- *
- * @param {RampPlan} plan
- * @param {Climbed[]} climbed
- * @returns {Agreement[]}
- *
- * @typedef {object} Agreement
- * @property {Name} side
- * @property {string} driver
- * @property {string} reference
- * @property {Effect} effect
- * @property {'agree' | 'differ' | 'unknown'} verdict unknown: the interval of the ratio holds both
- * @property {string[]} why
- */
-export function agreementsOf({ sides, drivers: [reference, ...others] }, climbed) {
-  return sidesOf({ sides }).flatMap((side) =>
-    others.map((driver) => {
-      const [own, first] = [driver, reference].map((name) => /** @type {Climbed} */ (wholeMixOf(climbed, side, name)))
-      const effect = ratioTo(first, own)
-      const verdict = verdictOf(effect)
-      const why = verdict === 'agree' ? [] : reasons([own, first], verdict)
-      return { side, driver, reference, effect, verdict, why }
-    }),
-  )
+/** What the claim that two drivers agree came to. */
+const VERDICTS = /** @type {const} */ ({
+  reproduced: 'agree',
+  refuted: 'differ',
+  undecided: 'unknown',
+  'not measured': 'unknown',
+})
+
+/** @typedef {ReturnType<typeof agreementsOf>[number]} Agreement */
+
+/** How far each further driver agrees with the first, by the rate at the ceiling. @param {RampPlan} plan @param {Climbed[]} series */
+export function agreementsOf({ sides, drivers: [reference, ...others] }, series) {
+  return sidesOf({ sides }).flatMap((side) => {
+    const climbedBy = (/** @type {string} */ driver) => {
+      const own = series.find(({ found }) => found.side === side && found.driver === driver && found.variant === 'all')
+      return /** @type {Climbed} */ (own)
+    }
+    return others.map((driver) => {
+      const both = [driver, reference].map(climbedBy)
+      const effect = ratioTo(both[1], both[0])
+      const verdict = VERDICTS[verdictOf({ expect: 'same', least_ratio: 1 + AGREE_RATIO }, effect)]
+      return { side, driver, reference, effect, verdict, why: reasons(both, verdict) }
+    })
+  })
 }
 
-/** @param {Effect} effect @returns {Agreement['verdict']} */
-function verdictOf({ low, high }) {
-  const most = 1 + AGREE_RATIO
-  if (low >= 1 / most && high <= most) return 'agree'
-  return low > most || high < 1 / most ? 'differ' : 'unknown'
+/** What one series does at the ceiling, as a ratio to another, block by block. @param {Climbed} reference @param {Climbed} other */
+export function ratioTo(reference, other) {
+  return { level: other.found.key, ...pairedRatio(reference.rps, other.rps, CONFIDENCE) }
 }
 
-/** Why two rates may differ; or why that is unknown. @param {Climbed[]} both @param {Agreement['verdict']} verdict */
+/** @param {Agreement} agreement */
+export function agreementSentence({ side, driver, reference, effect: { ratio, low, high }, verdict, why }) {
+  const where = `${driver} and ${reference} on ${side.toUpperCase()}`
+  if (Number.isNaN(ratio)) return `Cross-check: ${where} cannot be compared: ${why.join('; ')}.`
+  const within = `within ${AGREE_RATIO * 100} %`
+  const said = {
+    agree: `${where} agree ${within}`,
+    differ: `${where} do not agree ${within}`,
+    unknown: `whether ${where} agree ${within} cannot be told`,
+  }
+  const interval = Number.isFinite(high) ? ` [${low.toFixed(2)}–${high.toFixed(2)}]` : ''
+  const rate = `${driver}'s rate at the ceiling is ${ratio.toFixed(2)}x${interval} of ${reference}'s`
+  return [`Cross-check: ${said[verdict]}: ${rate}.`, ...(why.length > 0 ? [`${why.join('; ')}.`] : [])].join(' ')
+}
+
+/** Why two rates may differ; or why that is unknown. @param {Climbed[]} both @param {'agree' | 'differ' | 'unknown'} verdict */
 function reasons(both, verdict) {
-  const unmet = both.filter(({ found }) => found.blocks === 0)
-  if (unmet.length > 0) return unmet.map(({ found }) => unmetText(found))
+  if (verdict === 'agree') return []
+  const unmet = both
+    .filter(({ found }) => found.blocks === 0)
+    .map(({ found: { driver, met, tried, furthest } }) => {
+      if (met > 0) return `${driver} met the ceiling in ${met} of ${tried} blocks only`
+      return `${driver} did not meet the ceiling${furthest ? `, ${count(furthest.workers)} workers being the most it tried` : ''}`
+    })
+  if (unmet.length > 0) return unmet
   if (verdict === 'unknown') {
     const rates = both.map(({ rps }) => [...rps.values()])
     const spread = Math.max(...rates.map((own) => Math.max(...own) / Math.min(...own)))
     return [`the blocks of one driver differ by ${spread.toFixed(2)}x: too few, or a noisy machine`]
   }
-  const own = both.flatMap(({ found, trials }) => ownReasons(found, trials))
+  const own = both.flatMap(({ found: { driver, generator_core_ratio, refuses }, isFull, trials }) => {
+    const waiting = median(trials.map(waitingShare))
+    const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of what it may have of the cores`
+    const waited = `${driver}'s workers waited for answers only ${wholePercent(waiting)} of their time`
+    return [
+      ...(isFull ? [`${used}: it limited itself`] : []),
+      ...(refuses ? [`${driver} met failures before the ceiling`] : []),
+      ...(waiting < WAITING_RATIO ? [`${waited}: the rest is its own`] : []),
+    ]
+  })
   const none = 'neither generator was seen at a limit of its own: perhaps they load the service differently'
   return own.length > 0 ? own : [none]
-}
-
-/** @param {Found} found */
-function unmetText({ driver, met, tried, furthest }) {
-  if (met > 0) return `${driver} met the ceiling in ${met} of ${tried} blocks only`
-  return `${driver} did not meet the ceiling${furthest ? `, ${count(furthest.workers)} workers being the most it tried` : ''}`
-}
-
-/** @param {Found} found @param {Records} trials */
-function ownReasons(found, trials) {
-  const { driver, generator_core_ratio, refuses } = found
-  const waiting = median(trials.map(waitingShare))
-  const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of what it may have of the cores`
-  const waited = `${driver}'s workers waited for answers only ${wholePercent(waiting)} of their time`
-  return [
-    ...(isFull(found) ? [`${used}: it limited itself`] : []),
-    ...(refuses ? [`${driver} met failures before the ceiling`] : []),
-    ...(waiting < WAITING_RATIO ? [`${waited}: the rest is its own`] : []),
-  ]
 }

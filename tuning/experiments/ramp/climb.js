@@ -1,32 +1,15 @@
-/**
- * @import { RampPlan, Records } from './design.js'
- */
+import { isValid } from '../../../load/capacity/ladder.js'
+
+/** @import { RampPlan, Records } from './design.js' */
 
 /**
- * One number of workers, and its result.
- *
- * @typedef {object} Rung
- * @property {number} workers
- * @property {number} rps successes per second
- * @property {number} mean_ms
- * @property {boolean} over the mean latency is above the ceiling, or too many requests failed
- *
- * @typedef {object} Climb
- * @property {number} start workers
- * @property {number} most
- * @property {number} growth factor from one rung to the next, until one is over
- * @property {number} [multiple] workers from here on are multiples of it (default 1)
- * @property {number} close the climb ends when the rungs below and above the ceiling are no further apart than this factor
- *
- * @typedef {object} Crossing where a climb met the ceiling
- * @property {number} workers
- * @property {number} rps
- * @property {boolean} by_errors requests failed before the latency was at the ceiling; the rung below counts
+ * @typedef {{ workers: number, rps: number, mean_ms: number, over: boolean }} Rung rps: successes per second; over: the mean
+ *   latency is above the ceiling, or too many requests failed
  */
 
-/** @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials valid @returns {Rung[]} */
+/** The rungs of the valid trials. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials @returns {Rung[]} */
 export function rungsOf({ ceiling_ms }, trials) {
-  return trials.map(({ load, traffic, outcome }) => {
+  return trials.filter(isValid).map(({ load, traffic, outcome }) => {
     const mean_ms = traffic.latency_ms?.mean ?? Number.POSITIVE_INFINITY
     const over = mean_ms > ceiling_ms || outcome.verdict === 'fail'
     return { workers: load.connections, rps: traffic.goodput_rps, mean_ms, over }
@@ -38,7 +21,12 @@ export function rungsOf({ ceiling_ms }, trials) {
  * was), then between the two around it. Pure.
  *
  * @param {Rung[]} rungs
- * @param {Climb} climb
+ * @param {object} climb
+ * @param {number} climb.start workers
+ * @param {number} climb.most
+ * @param {number} climb.growth factor from one rung to the next, until one is over
+ * @param {number} climb.close the climb ends when the rungs below and above the ceiling are no further apart than this factor
+ * @param {number} [climb.multiple] workers from here on are multiples of it
  * @returns {number | null} null: enough is known
  */
 export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 }) {
@@ -63,27 +51,21 @@ export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 })
 }
 
 /**
- * Where the mean latency is at the ceiling: between the two rungs around it, on logarithmic scales. Where the one above
- * failed otherwise than by its latency, the one below counts.
+ * Where the mean latency is at the ceiling: between the two rungs around it, on logarithmic scales.
  *
  * @param {Rung[]} rungs
  * @param {number} ceiling_ms
- * @returns {Crossing & { below: Rung, above: Rung } | null} null: every rung was below the ceiling, or every one above
+ * @returns null: every rung was below the ceiling, or every one above, or nothing succeeded. by_errors: requests failed
+ *   before the latency was at the ceiling, so the rung below counts
  */
 export function crossingOf(rungs, ceiling_ms) {
   const { below, above } = aroundCeiling(rungs)
-  if (!below || !above) return null
+  if (!below || !above || below.rps <= 0) return null
   const isKnown = above.mean_ms > ceiling_ms && Number.isFinite(above.mean_ms) && above.rps > 0
   if (!isKnown) return { workers: below.workers, rps: below.rps, by_errors: true, below, above }
   const share = Math.log(ceiling_ms / below.mean_ms) / Math.log(above.mean_ms / below.mean_ms)
   const between = (/** @type {'workers' | 'rps'} */ name) => below[name] * (above[name] / below[name]) ** share
   return { workers: between('workers'), rps: between('rps'), by_errors: false, below, above }
-}
-
-/** The same of the trials of one climb. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials valid */
-export function crossingIn(plan, trials) {
-  const crossing = crossingOf(rungsOf(plan, trials), plan.ceiling_ms)
-  return crossing && crossing.rps > 0 ? crossing : null
 }
 
 /** The lowest rung that is over, and the highest below it that is not. @param {Rung[]} rungs */

@@ -5,13 +5,7 @@ const SECONDS_PER_HOUR = 3600
 const MILLION = 1e6
 
 /**
- * What a machine costs, in any currency.
- *
- * @typedef {object} Price
- * @property {number} per_hour
- * @property {number} storage_gb
- * @property {number} per_gb_month
- *
+ * @typedef {{ per_hour: number, storage_gb: number, per_gb_month: number }} Price of one machine, in any currency
  * @typedef {{ estimate: number, low: number, high: number }} Interval
  */
 
@@ -20,39 +14,28 @@ export function perHour({ per_hour, storage_gb, per_gb_month }) {
   return per_hour + (storage_gb * per_gb_month) / HOURS_PER_MONTH
 }
 
-/**
- * Of requests at a rate; what is uncertain about the rate is uncertain about the cost.
- *
- * @param {Price} price
- * @param {Interval} rps
- * @returns {Interval}
- */
-export function costPerMillion(price, { estimate, low, high }) {
-  const at = (/** @type {number} */ rps) => (perHour(price) * MILLION) / (rps * SECONDS_PER_HOUR)
+/** Of requests at a rate; what is uncertain about the rate is uncertain about the cost. @param {Price} price @param {Interval} rps */
+export function costPerMillion(price, rps) {
+  return inverse(rps, (rate_rps) => (perHour(price) * MILLION) / (rate_rps * SECONDS_PER_HOUR))
+}
+
+/** What the same work costs on B, as a share of what it costs on A. @param {Price} a @param {Price} b @param {Interval} work of one B, in As */
+export function costRatio(a, b, work) {
+  return inverse(work, (count) => replacement(a, b, count).ratio)
+}
+
+/** What falls with an estimate. @param {Interval} of @param {(value: number) => number} at @returns {Interval} */
+function inverse({ estimate, low, high }, at) {
   return { estimate: at(estimate), low: at(high), high: at(low) }
 }
 
 /**
- * What the same work costs on B, as a share of what it costs on A.
- *
- * @param {Price} a
- * @param {Price} b
- * @param {Interval} work of one B, in As
- * @returns {Interval}
- */
-export function costRatio(a, b, work) {
-  const at = (/** @type {number} */ count) => replacement(a, b, count).ratio
-  return { estimate: at(work.estimate), low: at(work.high), high: at(work.low) }
-}
-
-/**
- * One B in the place of so many A.
+ * One B in the place of so many A. saved_ratio: share of the price of the As; surcharge_ratio: by how much the As are dearer
+ * than the B.
  *
  * @param {Price} a
  * @param {Price} b
  * @param {number} count
- * @returns {{ ratio: number, saved_ratio: number, surcharge_ratio: number, saved_per_hour: number, saved_per_month: number }}
- *   saved_ratio: share of the price of the As; surcharge_ratio: by how much the As are dearer than the B
  */
 export function replacement(a, b, count) {
   const [before, after] = [count * perHour(a), perHour(b)]

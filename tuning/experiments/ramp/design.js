@@ -1,6 +1,6 @@
-import { isValid } from '../../../load/capacity/ladder.js'
+import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { visitsOf } from '../../stats/design.js'
-import { crossingIn, nextWorkers, rungsOf } from './climb.js'
+import { crossingOf, nextWorkers, rungsOf } from './climb.js'
 
 /**
  * @import { Side } from '../../knobs/sides.js'
@@ -9,7 +9,7 @@ import { crossingIn, nextWorkers, rungsOf } from './climb.js'
  */
 
 /** An invalid trial is repeated at most twice. */
-const MAX_INVALID = 3
+const TRIES = 3
 
 /** For a request alone: as many workers as the publication has connections. */
 const SCREEN_WORKERS = 16
@@ -23,8 +23,8 @@ const LATER_RUNGS = 2.3
 
 /**
  * @typedef {'a' | 'b'} Name
- * @typedef {'all' | 'without'} Variant
  * @typedef {TrialRecord[]} Records
+ * @typedef {{ key: string, side: Name, driver: string, variant: string }} Series one climb in each block
  * @typedef {Plan & Ramp} RampPlan
  *
  * @typedef {object} Ramp
@@ -41,8 +41,6 @@ const LATER_RUNGS = 2.3
  * @property {number} [generator_cores] that the generator may use
  * @property {number} background_rps 0: none
  * @property {Partial<Record<Name, Price>>} prices
- *
- * @typedef {{ key: string, side: Name, driver: string, variant: Variant }} Series one climb in each block
  */
 
 /**
@@ -54,25 +52,33 @@ const LATER_RUNGS = 2.3
  * @returns {Step | null}
  */
 export function design(plan, records) {
-  const screen = screenStep(plan, records)
-  if (screen) return screen
-  const all = seriesOf(plan)
-  const visits = visitsOf({ cells: all.map(({ key }) => key), anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
-  for (const [i, { block, cell }] of visits.entries()) {
-    const series = /** @type {Series} */ (all.find(({ key }) => key === cell))
-    const workers = nextRung(plan, series, block, ofSeries(records, series))
-    if (workers === null) continue
+  const { mix, without, left_out, drivers, blocks } = plan
+  const whole_s = durationOf(plan)
+  for (const { side, entry } of screensOf(plan)) {
+    if (isSettled(screenTrials(records, side, entry.name), isValid, TRIES)) continue
+    const load = loadOf(plan, drivers[0], Math.min(SCREEN_WORKERS, plan.most_workers))
+    const alone = { ...load, mix: { ...mix, name: entry.name, entries: [entry] } }
+    return { at: { phase: 'screen', entry: entry.name }, cell: { side }, left_s: whole_s, load: alone }
+  }
+  const visits = visitsOf({ cells: seriesOf(plan), anchor: null, blocks, seed: mix.seed })
+  for (const [i, { block, cell: series }] of visits.entries()) {
     const { side, driver, variant } = series
-    const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
-    const load = { ...loadOf(plan, driver, workers), ...mixOf(plan, variant) }
-    return { at: { phase: 'climb', block, driver, variant }, cell: { side }, left_s, load }
+    const workers = nextRung(plan, driver, block, ofSeries(records, series))
+    if (workers === null) continue
+    const load = loadOf(plan, driver, workers)
+    const rest =
+      variant === 'without' && without
+        ? { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries: without } }
+        : {}
+    const left_s = (whole_s * (visits.length - i)) / visits.length
+    return { at: { phase: 'climb', block, driver, variant }, cell: { side }, left_s, load: { ...load, ...rest } }
   }
   return null
 }
 
 /** @param {Pick<RampPlan, 'sides' | 'drivers' | 'without'>} plan @returns {Series[]} */
 export function seriesOf({ sides, drivers, without }) {
-  const variants = /** @type {Variant[]} */ (without ? ['all', 'without'] : ['all'])
+  const variants = without ? ['all', 'without'] : ['all']
   return sidesOf({ sides }).flatMap((side) =>
     drivers.flatMap((driver) =>
       variants.map((variant) => ({ key: `${side}:${driver}:${variant}`, side, driver, variant })),
@@ -87,26 +93,25 @@ export function sidesOf({ sides }) {
 
 /** Seconds. @param {RampPlan} plan */
 export function durationOf(plan) {
-  const { drivers, sides, duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
+  const { drivers, duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
   const starts_s = drivers.map((driver) => START_S + (LONGER_START_S[driver] ?? 0))
   const start_s = starts_s.reduce((sum, one_s) => sum + one_s, 0) / starts_s.length
   const trial_s = warmup_s + duration_s + start_s
   const first = Math.log(most_workers / START_WORKERS) / Math.log(growth) + 2
   const climbs_s = seriesOf(plan).length * (trial_s + ceiling_ms / 1000) * (first + (blocks - 1) * LATER_RUNGS)
-  return climbs_s + screened(plan).length * Object.keys(sides).length * trial_s
+  return climbs_s + screensOf(plan).length * trial_s
 }
 
-/** @param {Records} records @param {Series} series */
+/** @param {Records} records @param {Omit<Series, 'key'>} series */
 export function ofSeries(records, { side, driver, variant }) {
   return records.filter(({ at, cell }) => {
     return at.phase === 'climb' && cell.side === side && at.driver === driver && at.variant === variant
   })
 }
 
-/** The requests that are measured alone: those of a mix of several. @param {Pick<RampPlan, 'mix'>} plan */
-export function screened({ mix }) {
-  const entries = mix.entries ?? []
-  return entries.length > 1 ? entries : []
+/** The requests that are measured alone, on each side: those of a mix of several. @param {Pick<RampPlan, 'mix' | 'sides'>} plan */
+export function screensOf({ mix: { entries = [] }, sides }) {
+  return entries.length > 1 ? sidesOf({ sides }).flatMap((side) => entries.map((entry) => ({ side, entry }))) : []
 }
 
 /** @param {Records} records @param {Name} side @param {string} entry of the mix */
@@ -114,55 +119,30 @@ export function screenTrials(records, side, entry) {
   return records.filter(({ at, cell }) => at.phase === 'screen' && at.entry === entry && cell.side === side)
 }
 
-/** @param {RampPlan} plan @param {Records} records @returns {Step | null} */
-function screenStep(plan, records) {
-  for (const side of sidesOf(plan)) {
-    for (const entry of screened(plan)) {
-      if (isDone(screenTrials(records, side, entry.name))) continue
-      const mix = { ...plan.mix, name: entry.name, entries: [entry] }
-      const load = { ...loadOf(plan, plan.drivers[0], Math.min(SCREEN_WORKERS, plan.most_workers)), mix }
-      return { at: { phase: 'screen', entry: entry.name }, cell: { side }, left_s: durationOf(plan), load }
-    }
-  }
-  return null
-}
-
 /**
  * @param {RampPlan} plan
- * @param {Series} series
+ * @param {string} driver
  * @param {number} block
  * @param {Records} records of the series
  * @returns {number | null} workers; null: the climb of this block is over
  */
-function nextRung(plan, { driver }, block, records) {
-  const own = records.filter(({ at }) => at.block === block)
+function nextRung(plan, driver, block, records) {
+  const { most_workers: most, growth, close, ceiling_ms, generator_cores = 1 } = plan
+  const climbs = Array.from({ length: block + 1 }, (_, one) => records.filter(({ at }) => at.block === one))
+  const own = climbs[block]
   const last = own.filter(({ load }) => load.connections === own.at(-1)?.load.connections)
-  if (last.length > 0 && !isDone(last)) return last[0].load.connections
+  if (last.length > 0 && !isSettled(last, isValid, TRIES)) return last[0].load.connections
   // A rung without a valid trial ends its climb: beyond it, we would only guess.
   if (last.length > 0 && !last.some(isValid)) return null
-  const { most_workers: most, growth, close, generator_cores = 1 } = plan
-  const blocks = Array.from({ length: block }, (_, earlier) => records.filter(({ at }) => at.block === earlier))
-  const known = blocks.map((trials) => crossingIn(plan, trials.filter(isValid))).find((crossing) => crossing !== null)
+  const earlier = climbs.slice(0, block).map((trials) => crossingOf(rungsOf(plan, trials), ceiling_ms))
+  const known = earlier.find((crossing) => crossing !== null)
   const start = known ? { start: known.below.workers, growth: close } : { start: START_WORKERS, growth }
   // With any other number of workers, wrk leaves cores unused.
-  return nextWorkers(rungsOf(plan, own.filter(isValid)), {
-    ...start,
-    ...{ most, close, multiple: driver === 'wrk' ? generator_cores : 1 },
-  })
+  const multiple = driver === 'wrk' ? generator_cores : 1
+  return nextWorkers(rungsOf(plan, own), { ...start, most, close, multiple })
 }
 
 /** @param {RampPlan} plan @param {string} driver @param {number} connections */
 function loadOf({ warmup_s, duration_s }, driver, connections) {
-  const loop = /** @type {const} */ ('closed')
-  return { driver, loop, rate_rps: null, connections, warmup_s, duration_s }
-}
-
-/** The plan's own mix, unless entries are left out. @param {RampPlan} plan @param {Variant} variant */
-function mixOf({ mix, without: entries, left_out }, variant) {
-  return variant === 'all' || !entries ? {} : { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries } }
-}
-
-/** @param {Records} trials of one rung */
-function isDone(trials) {
-  return trials.length >= MAX_INVALID || trials.some(isValid)
+  return { driver, loop: /** @type {const} */ ('closed'), rate_rps: null, connections, warmup_s, duration_s }
 }

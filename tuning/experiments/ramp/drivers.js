@@ -22,13 +22,7 @@ export const LIST = {
 /** What checks another driver, and needs no tool. */
 const CHECKS = ['client', 'autocannon']
 
-/**
- * The drivers that are asked for, the first of them that answers.
- *
- * @param {Record<string, any>} given flags
- * @param {Side[]} sides
- * @returns {string[]}
- */
+/** The drivers that are asked for, the first of them that answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
 export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
   const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
@@ -45,12 +39,11 @@ export function chosenDrivers(given, sides) {
  */
 export async function presentDrivers({ drivers, sides, mix, cross_checks }, all = DRIVERS) {
   const urls = Object.values(sides).map((side) => side?.url ?? 'http://127.0.0.1/')
-  const asked = cross_checks ? [...new Set([...drivers, ...CHECKS])] : drivers
   /** @type {Record<string, string>} */
   const present = {}
   /** @type {UsageError[]} */
   const refusals = []
-  for (const name of asked) {
+  for (const name of new Set([...drivers, ...(cross_checks ? CHECKS : [])])) {
     if (!drivers.includes(name) && Object.keys(present).length >= 2) continue
     try {
       for (const url of urls) all[name].check?.({ url, ...mix })

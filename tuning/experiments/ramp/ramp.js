@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { HOSTS_FLAGS, originOf } from '../../../load/generators/hosts/flags.js'
-import { MAX_SEED, MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
+import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { livePlan } from '../../../load/run/live-plan.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { expandCores, planCores } from '../../../load/system/machine.js'
@@ -16,7 +16,6 @@ import { rampReport } from './report.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Side } from '../../knobs/sides.js'
  * @import { Name, RampPlan } from './design.js'
  */
 
@@ -41,23 +40,15 @@ export const ramp = {
     a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
     b: { value: 'URL|FILE', about: 'another one: how many of A do its work?', ...sideFlag('b') },
     'latency-ceiling': durationFlag(`of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
-    'max-workers': {
-      value: 'N',
-      about: `no more than these (default ${DEFAULTS['max-workers']})`,
-      ...wholeNumber(1, 20_000),
-    },
+    'max-workers': numberFlag(`no more than these (default ${DEFAULTS['max-workers']})`, 1, 20_000),
     driver: { value: 'A,B', about: `closed loops: ${LIST.names.join(', ')}; the first one answers`, ...LIST },
     'cross-check': { value: '', about: 'a second driver, and how far the two agree' },
     'price-a': { value: 'N/h', about: 'of one A, in any currency', ...PRICE },
     'price-b': { value: 'N/h', about: 'of one B', ...PRICE },
     'storage-a': { value: 'GBxPRICE', about: 'of one A: gigabytes x price of one for a month', ...STORAGE },
     'storage-b': { value: 'GBxPRICE', about: 'of one B', ...STORAGE },
-    background: {
-      value: 'RATE',
-      about: 'so many writes per second beside it (default none)',
-      ...wholeNumber(1, 100_000),
-    },
-    blocks: { value: 'N', about: `passes over all (default ${USUAL.blocks})`, ...wholeNumber(1, 1000) },
+    background: { ...numberFlag('so many writes per second beside it (default none)', 1, 100_000), value: 'RATE' },
+    blocks: numberFlag(`passes over all (default ${USUAL.blocks})`, 1, 1000),
     duration: durationFlag(`of each rung (default ${USUAL.ceilings} ceilings, ${USUAL.least_s}s at least)`),
     'load-hosts': {
       ...HOSTS_FLAGS['load-hosts'],
@@ -66,11 +57,7 @@ export const ramp = {
     'ssh-config': HOSTS_FLAGS['ssh-config'],
     quick: { value: '', about: 'steeper climbs and shorter rungs: under two minutes' },
     ...MIX_FLAGS,
-    seed: {
-      value: 'N',
-      about: `of the order and the requests (default ${DEFAULTS.seed})`,
-      ...wholeNumber(0, MAX_SEED),
-    },
+    seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run ramp -- --quick
   npm run ramp -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user --latency-ceiling 1000ms
@@ -107,7 +94,7 @@ export const ramp = {
 
 /** @param {Record<string, any>} flags @returns {RampPlan} */
 function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
-  refuseMisfits(b, flags)
+  const prices = pricesOf(b, flags)
   const usual = flags.quick ? QUICK : USUAL
   const given = { ...DEFAULTS, blocks: usual.blocks, ...flags }
   const { seed, blocks, 'latency-ceiling': ceiling_ms, 'max-workers': most_workers } = given
@@ -116,12 +103,14 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
   const base = localPlan({ seed, duration_s, timeout_s: Math.max(LEAST_TIMEOUT_S, 5 * ceiling_s) })
   const sides = { a, ...(b && { b }) }
   const drivers = chosenDrivers(flags, Object.values(livePlan({ ...base, sides }).sides))
-  const loaded = { drivers, connections: most_workers, urls: Object.values(sides).map(({ url }) => url) }
+  const urls = Object.values(sides).map(({ url }) => url)
+  // The cores that the API leaves; all where no side runs here.
+  const planned = urls.every(Boolean) ? null : planCores()
   const plan = {
     ...base,
     mix: mixOf(given),
     // A database is needed only where a side is ours.
-    url: a.url && (!b || b.url) ? a.url : null,
+    url: urls.every(Boolean) ? a.url : null,
     driver: drivers[0],
     connections: [most_workers],
     slo: { ...base.slo, success_ratio: SUCCESS_RATIO },
@@ -135,44 +124,27 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
     most_workers,
     growth: usual.growth,
     close: CLOSE,
-    generator_cores: generatorCores(Object.values(sides)),
+    generator_cores: planned ? expandCores(planned.others).length : availableParallelism(),
     blocks,
     background_rps: given.background,
-    prices: pricesOf(flags),
-    ...originOf(flags, loaded, { byHosts: ['locust'], target: 'a URL as --a and --b' }),
+    prices,
+    ...originOf(
+      flags,
+      { drivers, connections: most_workers, urls },
+      { byHosts: ['locust'], target: 'a URL as --a and --b' },
+    ),
   }
-  return flags.quick && !flags.blocks ? { ...plan, blocks: blocksFor(plan) } : plan
+  if (flags.quick && !flags.blocks) while (plan.blocks > 1 && durationOf(plan) > QUICK_S) plan.blocks--
+  return plan
 }
 
-/** Those that the API leaves; all where no side runs here. @param {Side[]} sides */
-function generatorCores(sides) {
-  const planned = sides.every(({ url }) => url) ? null : planCores()
-  return planned ? expandCores(planned.others).length : availableParallelism()
-}
-
-/** As many as there is time for. @param {RampPlan} plan */
-function blocksFor(plan) {
-  let { blocks } = plan
-  while (blocks > 1 && durationOf({ ...plan, blocks }) > QUICK_S) blocks--
-  return blocks
-}
-
-/** @param {object | undefined} b @param {Record<string, any>} flags */
-function refuseMisfits(b, flags) {
-  for (const name of ['a', 'b']) {
-    if (flags[`storage-${name}`] && !flags[`price-${name}`]) {
-      throw new UsageError(`--storage-${name}: requires --price-${name}`)
-    }
-  }
+/** @param {object | undefined} b @param {Record<string, any>} flags @returns {RampPlan['prices']} @throws {UsageError} */
+function pricesOf(b, flags) {
   if (flags['price-b'] && !b) throw new UsageError('--price-b: requires --b')
-}
-
-/** @param {Record<string, any>} flags @returns {RampPlan['prices']} */
-function pricesOf(flags) {
-  const priced = ['a', 'b'].filter((name) => flags[`price-${name}`])
-  const prices = priced.map((name) => {
-    const storage = flags[`storage-${name}`] ?? { storage_gb: 0, per_gb_month: 0 }
-    return [name, { per_hour: flags[`price-${name}`], ...storage }]
+  const prices = ['a', 'b'].flatMap((name) => {
+    const [per_hour, storage] = [flags[`price-${name}`], flags[`storage-${name}`]]
+    if (storage && !per_hour) throw new UsageError(`--storage-${name}: requires --price-${name}`)
+    return per_hour ? [[name, { per_hour, storage_gb: 0, per_gb_month: 0, ...storage }]] : []
   })
   return Object.fromEntries(prices)
 }

@@ -1,25 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, percent, wholePercent } from '../../../load/report/format.js'
-import { labelOf } from '../../knobs/sides.js'
 import { perHour, replacement } from './cost.js'
 import { rampPictures } from './pictures.js'
 import { answerSentences, furtherSentences, intervalText } from './sentences.js'
-import { wholeMixOf } from './series.js'
 
 /**
- * @import { Block, Table } from '../../../load/report/blocks.js'
- * @import { Price } from './cost.js'
- * @import { Name, RampPlan } from './design.js'
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { RampPlan } from './design.js'
  * @import { RampFindings } from './findings.js'
- * @import { Screen, Without } from './mix.js'
  * @import { Resource } from './rungs.js'
  */
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ramp.json', import.meta.url), 'utf8'))
 
 const DETAIL = { detail: true }
-const NOTHING = { workers: Number.NaN, cpu_core_ratio: Number.NaN, disk_bytes: Number.NaN }
 
 /** @param {RampFindings} findings @returns {Block[]} */
 export function rampReport(findings) {
@@ -81,37 +76,39 @@ function resourceText(unit, value) {
 
 /** @param {RampFindings} findings */
 function costTable({ plan, series, cost }) {
-  const rows = /** @type {Name[]} */ (Object.keys(plan.prices)).map((side) => {
-    const [price, million] = [/** @type {Price} */ (plan.prices[side]), cost[side]]
-    const found = wholeMixOf(series, side, plan.drivers[0])?.found
+  const mains = series.filter(({ isMain }) => isMain)
+  const rows = mains.flatMap(({ found: { side, blocks, rps }, label }) => {
+    const [price, million] = [plan.prices[side], cost[side]]
+    if (!price) return []
     // Three digits that count.
     const digits = million ? Math.max(0, 2 - Math.floor(Math.log10(million.estimate))) : 0
-    return [
-      `${side.toUpperCase()}: ${labelOf(/** @type {any} */ (plan.sides[side]))}`,
+    const row = [
+      `${side.toUpperCase()}: ${label}`,
       String(price.per_hour),
       price.storage_gb > 0 ? `${count(price.storage_gb)} GB x ${price.per_gb_month}` : NONE,
       perHour(price).toFixed(4),
-      found && found.blocks > 0 ? intervalText(found.rps) : NONE,
+      blocks > 0 ? intervalText(rps) : NONE,
       million ? intervalText(million, digits) : NONE,
     ]
+    return [row]
   })
   const head = ['cost', 'per hour', 'storage per month', 'in all per hour', 'requests/s at the ceiling']
   return table([...head, 'per million requests'], rows)
 }
 
-/** @param {Screen[]} screens */
+/** @param {RampFindings['screens']} screens */
 function screenTable(screens) {
   const rows = screens.map(({ side, entry, trial }) => {
     const name = `${side.toUpperCase()}: ${entry}`
     if (!trial) return [name, ...Array(5).fill(NONE)]
     const { goodput_rps, latency_ms, success_ratio } = trial.traffic
-    const times = [latency_ms?.mean, latency_ms?.p99].map(milliseconds)
-    return [name, count(trial.load.connections), figure(goodput_rps), ...times, percent(success_ratio)]
+    const latencies = [latency_ms?.mean, latency_ms?.p99].map(milliseconds)
+    return [name, count(trial.load.connections), figure(goodput_rps), ...latencies, percent(success_ratio)]
   })
   return table(['each request alone', 'workers', 'requests/s', 'mean', 'p99', 'success'], rows)
 }
 
-/** @param {RampPlan} plan @param {Without} without */
+/** @param {RampPlan} plan @param {NonNullable<RampFindings['without']>} without */
 function withoutBlock({ drivers }, { left_out, told, rows }) {
   if (rows.length === 0) {
     return paragraph(
@@ -132,23 +129,20 @@ function withoutBlock({ drivers }, { left_out, told, rows }) {
 /** The published figures and ours. Rates are those of other machines; ratios can be compared. @param {RampFindings} findings */
 function publishedTable({ plan, series, work }) {
   const { workers, b_to_a, ceiling_ms } = PUBLISHED
-  const [a, b] = /** @type {const} */ (['a', 'b']).map((side) => {
-    const main = wholeMixOf(series, side, plan.drivers[0])
-    return main ? { workers: main.found.workers, ...main.at_ceiling } : NOTHING
-  })
-  const number = (/** @type {number} */ value) => (Number.isNaN(value) ? NONE : count(Math.round(value)))
-  const isKnown = work !== null && work.pairs > 0
+  const [a, b] = series.filter(({ isMain }) => isMain)
+  const number = (value = Number.NaN) => (Number.isNaN(value) ? NONE : count(Math.round(value)))
+  const ratio = work && work.pairs > 0 ? `${intervalText({ ...work, estimate: work.ratio }, 2)}x` : NONE
   const rows = [
-    ['workers at the ceiling, A', count(workers.a), number(a.workers)],
-    ['workers at the ceiling, B', count(workers.b), number(b.workers)],
-    ['workers, B to A', times(workers.b / workers.a), times(b.workers / a.workers)],
+    ['workers at the ceiling, A', count(workers.a), number(a.found.workers)],
+    ['workers at the ceiling, B', count(workers.b), number(b?.found.workers)],
+    ['workers, B to A', times(workers.b / workers.a), times(b?.found.workers / a.found.workers)],
+    ['requests/s, B to A', `${b_to_a.rps_ratio.low} to ${b_to_a.rps_ratio.high}x`, ratio],
     [
-      'requests/s, B to A',
-      `${b_to_a.rps_ratio.low} to ${b_to_a.rps_ratio.high}x`,
-      isKnown ? `${intervalText({ ...work, estimate: work.ratio }, 2)}x` : NONE,
+      'disk, B to A (here: a request)',
+      times(b_to_a.disk_ratio),
+      times(b?.at_ceiling.disk_bytes / a.at_ceiling.disk_bytes),
     ],
-    ['disk, B to A (here: a request)', times(b_to_a.disk_ratio), times(b.disk_bytes / a.disk_bytes)],
-    ['CPU, B to A', times(b_to_a.cpu_ratio), times(b.cpu_core_ratio / a.cpu_core_ratio)],
+    ['CPU, B to A', times(b_to_a.cpu_ratio), times(b?.at_ceiling.cpu_core_ratio / a.at_ceiling.cpu_core_ratio)],
   ]
   const head = ['', `published, ${milliseconds(ceiling_ms)}`, `here, ${milliseconds(plan.ceiling_ms)}`]
   return table(head, rows, DETAIL)

@@ -1,26 +1,28 @@
+import { isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../stats/ranks.js'
 import { rungsOf } from './climb.js'
-
-/** @import { RampPlan, Records } from './design.js' */
+import { ofSeries, screensOf, screenTrials, sidesOf } from './design.js'
 
 /**
- * @typedef {{ name: string, unit: 'ratio' | 'bytes' | 'bytes_per_s', value: (record: any) => number | undefined }} Resource
- * @typedef {ReturnType<typeof tableRungs>[number]} TableRung
+ * @import { ByEntry } from '../../../load/report/record.js'
+ * @import { RampPlan, Records } from './design.js'
  */
+
+/** @typedef {{ name: string, unit: 'ratio' | 'bytes' | 'bytes_per_s', value: (record: any) => number | undefined }} Resource */
 
 /** What was used meanwhile. The disks and the memory that we see are the lab's, so they count only where the side runs here. @type {Resource[]} */
 const RESOURCES = [
   { name: 'API core', unit: 'ratio', value: ({ probes }) => probes.api.cpu_core_ratio },
   { name: 'API memory', unit: 'bytes', value: ({ probes }) => probes.api.rss_bytes },
   { name: 'Postgres', unit: 'ratio', value: ({ probes }) => probes.postgres.cpu_core_ratio },
-  { name: 'disk read', unit: 'bytes_per_s', value: (record) => diskOf(record).read_bytes / secondsOf(record) },
-  { name: 'disk written', unit: 'bytes_per_s', value: (record) => diskOf(record).written_bytes / secondsOf(record) },
-  { name: 'disk busy', unit: 'ratio', value: (record) => diskOf(record).busy_ratio },
+  { name: 'disk read', unit: 'bytes_per_s', value: (record) => here(record).disk?.read_bytes / secondsOf(record) },
   {
-    name: 'free memory',
-    unit: 'bytes',
-    value: ({ target, probes }) => (target?.kind === 'local' ? probes.kernel.memory_available_bytes : undefined),
+    name: 'disk written',
+    unit: 'bytes_per_s',
+    value: (record) => here(record).disk?.written_bytes / secondsOf(record),
   },
+  { name: 'disk busy', unit: 'ratio', value: (record) => here(record).disk?.busy_ratio },
+  { name: 'free memory', unit: 'bytes', value: (record) => here(record).memory_available_bytes },
   { name: 'generator', unit: 'ratio', value: ({ probes }) => probes.generator.cpu_core_ratio },
 ]
 
@@ -34,9 +36,7 @@ export function tableRungs(plan, trials, resources) {
   const numbers = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
   return numbers.map((workers) => {
     const own = trials.filter(({ load }) => load.connections === workers)
-    const of = (/** @type {(record: Records[number]) => number | undefined} */ value) => {
-      return median(own.map((record) => value(record) ?? Number.NaN))
-    }
+    const of = (/** @type {(record: Records[number]) => number | undefined} */ value) => medianOf(own, value)
     return {
       workers,
       trials: own.length,
@@ -53,13 +53,12 @@ export function tableRungs(plan, trials, resources) {
 
 /** What a request costs the service just below the ceiling. @param {Records} trials of those rungs */
 export function atCeiling(trials) {
-  const disk = (/** @type {Records[number]} */ record) => {
-    const { read_bytes, written_bytes } = diskOf(record)
-    return (read_bytes + written_bytes) / record.traffic.completed
-  }
   return {
-    cpu_core_ratio: median(trials.map(({ probes }) => probes.api.cpu_core_ratio ?? Number.NaN)),
-    disk_bytes: median(trials.map(disk)),
+    cpu_core_ratio: medianOf(trials, ({ probes }) => probes.api.cpu_core_ratio),
+    disk_bytes: medianOf(trials, (record) => {
+      const { read_bytes, written_bytes } = here(record).disk ?? {}
+      return (read_bytes + written_bytes) / record.traffic.completed
+    }),
   }
 }
 
@@ -79,9 +78,58 @@ export function waitingShare({ traffic, load }) {
   return Math.min(1, (completed * mean_s) / worked_s)
 }
 
-/** @param {any} record */
-function diskOf({ target, probes }) {
-  return (target?.kind === 'local' && probes.kernel.disk) || {}
+/** Each request of the mix alone; none where there is only one. @param {RampPlan} plan @param {Records} records */
+export function screened(plan, records) {
+  return screensOf(plan).map(({ side, entry: { name } }) => {
+    return { side, entry: name, trial: screenTrials(records, side, name).find(isValid) }
+  })
+}
+
+/**
+ * What leaving out entries did to the others, at the highest number of workers below the ceiling that has trials both with
+ * and without them; null: nothing was left out.
+ *
+ * @param {RampPlan} plan
+ * @param {Records} records
+ */
+export function withoutOf(plan, records) {
+  if (!plan.without) return null
+  const { left_out, mix, drivers } = plan
+  const own = records.filter(({ load }) => load.driver === drivers[0])
+  const rows = sidesOf(plan).flatMap((side) => {
+    const both = ['all', 'without'].map((variant) => {
+      return ofSeries(records, { side, driver: drivers[0], variant }).filter(isValid)
+    })
+    const shared = both[0].filter(({ load }) => both[1].some((other) => other.load.connections === load.connections))
+    const below = shared.filter((record) => !rungsOf(plan, [record])[0].over)
+    const workers = Math.max(0, ...(below.length > 0 ? below : shared).map(({ load }) => load.connections))
+    const trials = both.map((one) => one.filter(({ load }) => load.connections === workers))
+    return (mix.entries ?? []).flatMap(({ name: entry }) => {
+      const of = (/** @type {(seen: ByEntry[string], record: Records[number]) => number | undefined} */ value) =>
+        trials.map((one) =>
+          medianOf(one, (record) => {
+            const seen = record.traffic.by_entry?.[entry]
+            return seen && value(seen, record)
+          }),
+        )
+      const rps = of(({ ok }, { traffic }) => (ok * traffic.goodput_rps) / Math.max(1, traffic.ok))
+      const mean_ms = of(({ latency_ms }) => latency_ms?.mean)
+      return Number.isNaN(rps[0]) ? [] : [{ side, workers, entry, rps, mean_ms }]
+    })
+  })
+  // Not every driver tells requests apart.
+  const told = own.length === 0 || own.some(({ traffic }) => traffic.by_entry)
+  return { left_out: String(left_out), told, rows }
+}
+
+/** @param {Records} trials @param {(record: Records[number]) => number | undefined} value @returns {number} NaN: none is known */
+function medianOf(trials, value) {
+  return median(trials.map((record) => value(record) ?? Number.NaN))
+}
+
+/** What this machine's kernel tells of a side that runs here. @param {any} record */
+function here({ target, probes }) {
+  return target?.kind === 'local' ? probes.kernel : {}
 }
 
 /** @param {any} record */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { markdownOf } from '../../../../../load/report/markdown.js'
+import { agreementSentence } from '../../../../../tuning/experiments/ramp/agreement.js'
 import {
   costPerMillion,
   costRatio,
@@ -10,7 +11,6 @@ import {
 } from '../../../../../tuning/experiments/ramp/cost.js'
 import { PUBLISHED, publishedCost, rampReport } from '../../../../../tuning/experiments/ramp/report.js'
 import { waitingShare } from '../../../../../tuning/experiments/ramp/rungs.js'
-import { agreementSentence } from '../../../../../tuning/experiments/ramp/sentences.js'
 import { generatorShare } from '../../../../../tuning/stats/generator-share.js'
 import { findingsOf, PLAN, price, runOf, service, textOf } from './services.js'
 
