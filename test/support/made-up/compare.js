@@ -44,7 +44,12 @@ export function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps, limited = 'ab'
   })
 }
 
+/** Its findings. @param {any[]} records @param {object} [plan] what differs from PLAN @returns {any} */
+export function findingsOf(records, plan) {
+  return compare.analyse({ ...PLAN, ...plan }, records, {})
+}
+
 /** Its report as text. @param {any[]} records @param {object} [plan] what differs from PLAN */
 export function textOf(records, plan) {
-  return markdownOf(compare.report(compare.analyse({ ...PLAN, ...plan }, records, {})))
+  return markdownOf(compare.report(findingsOf(records, plan)))
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, wholeNumber, wholeNumbers } from '../../../load/command/flags.js'
-import { MAX_SEED, MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
+import { durationFlag, numberFlag, seedFlag, wholeNumbers } from '../../../load/command/flags.js'
+import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
 import { design, durationOf } from './design.js'
@@ -32,16 +32,16 @@ export const compare = {
       about: `workers of the closed loops (default ${DEFAULTS.concurrency})`,
       ...wholeNumbers(1, 1000),
     },
-    'per-worker-rps': {
-      value: 'N',
-      about: `cap of each worker while the maximum is looked for (default ${DEFAULTS['per-worker-rps']})`,
-      ...wholeNumber(1, 100_000),
-    },
-    blocks: { value: 'N', about: `passes over both sides (default ${USUAL.blocks})`, ...wholeNumber(1, 1000) },
+    'per-worker-rps': numberFlag(
+      `cap of each worker while the maximum is looked for (default ${DEFAULTS['per-worker-rps']})`,
+      1,
+      100_000,
+    ),
+    blocks: numberFlag(`passes over both sides (default ${USUAL.blocks})`, 1, 1000),
     duration: durationFlag(`of each closed loop (default ${USUAL.duration / 1000}s)`),
     quick: { value: '', about: 'shorter loops, and the maximum once: under two minutes' },
     ...MIX_FLAGS,
-    seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, MAX_SEED) },
+    seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run compare -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user
   echo INSERT_MODE=single > a.env; echo INSERT_MODE=batched > b.env

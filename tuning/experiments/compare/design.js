@@ -12,6 +12,7 @@ export const WORKERS = [10, 20, 40, 80, 160, 320, 640]
 export const GAIN = 1.05
 
 const WARMUP_S = 0.5
+const CLOSED = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
 
 /** Only for the estimate of the time left: starting a generator, and the usual number of rungs. */
 const START_S = 1
@@ -28,16 +29,8 @@ export const SIDES = /** @type {const} */ (['a', 'b'])
 /**
  * @typedef {'a' | 'b'} Name
  * @typedef {TrialRecord[]} Records
- * @typedef {'latency' | 'maximum'} Phase
- * @typedef {Plan & Comparison} ComparePlan
- *
- * @typedef {object} Comparison
- * @property {Record<Name, Side>} sides
- * @property {number[]} concurrency
- * @property {number} per_worker_rps
- * @property {number} blocks
- * @property {number} ladders blocks that also look for the maximum
- * @property {number} rung_s
+ * @typedef {{ sides: Record<Name, Side>, concurrency: number[], per_worker_rps: number, blocks: number }} Comparison
+ * @typedef {Plan & Comparison & { ladders: number, rung_s: number }} ComparePlan ladders: blocks that also look for the maximum
  */
 
 /**
@@ -51,9 +44,12 @@ export const SIDES = /** @type {const} */ (['a', 'b'])
  */
 export function design(plan, records) {
   const visits = visitsTo(plan)
-  for (const [i, visit] of visits.entries()) {
-    const step = visitStep(plan, visit, records)
-    if (step) return { ...step, left_s: (durationOf(plan) * (visits.length - i)) / visits.length }
+  for (const [i, { block, position, cell: side }] of visits.entries()) {
+    const own = records.filter(({ at }) => at.block === block && at.position === position)
+    const next = nextOf(plan, block, own)
+    if (!next) continue
+    const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
+    return { at: { phase: next.phase, block, position }, cell: { side }, left_s, load: next.load }
   }
   if (plan.mix.entries) return null
   for (const side of SIDES) {
@@ -73,15 +69,6 @@ export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s })
   return 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
 }
 
-/** The valid trials of a side. @param {Records} records @param {Name} side @param {Phase} phase @param {number} [workers] */
-export function trialsOf(records, side, phase, workers) {
-  return records.filter((record) => {
-    const { at, cell, load } = record
-    const isOwn = cell.side === side && at.phase === phase && (workers === undefined || load.connections === workers)
-    return isOwn && isValid(record)
-  })
-}
-
 /** The share of requests that were refused. @param {Records[number]} record */
 export function refusedRatio({ traffic }) {
   const count = REFUSALS.reduce((sum, status) => sum + (traffic.status[status] ?? 0), 0)
@@ -93,7 +80,7 @@ export function isRefused(record) {
   return refusedRatio(record) > REFUSED_RATIO
 }
 
-/** Whether a side refused requests in any trial. @param {Records} records @param {Name} side */
+/** Whether a side refused requests in any trial. @param {Records} records @param {string} side */
 export function refuses(records, side) {
   return records.some((record) => record.cell.side === side && isRefused(record))
 }
@@ -105,30 +92,22 @@ export function searchPlan(plan, side) {
   return { ...plan, url, searches: true, confirms: false, connections: [64], ...times }
 }
 
-/**
- * @param {ComparePlan} plan
- * @param {{ block: number, position: number, cell: string }} visit
- * @param {Records} records
- * @returns {Step | null}
- */
-function visitStep({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, { block, position, cell }, records) {
-  const own = records.filter(({ at }) => at.block === block && at.position === position)
-  const trialsAt = (/** @type {Phase} */ phase, /** @type {number} */ workers) => {
+/** @param {ComparePlan} plan @param {number} block @param {Records} own of one visit @returns what it lacks; null: nothing */
+function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, block, own) {
+  const trialsAt = (/** @type {string} */ phase, /** @type {number} */ workers) => {
     return own.filter(({ at, load }) => at.phase === phase && load.connections === workers)
   }
-  /** @returns {Step} */
-  const step = (/** @type {Phase} */ phase, /** @type {number} */ connections, /** @type {object} */ load) => {
-    const closed = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
-    const whole = { ...closed, connections, duration_s, ...load }
-    return { at: { phase, block, position }, cell: { side: cell }, left_s: 0, load: whole }
+  const connections = concurrency.find((workers) => !isSettled(trialsAt('latency', workers)))
+  if (connections !== undefined) {
+    return { phase: 'latency', load: { ...CLOSED, connections, duration_s, per_worker_rps: 0 } }
   }
-  const next = concurrency.find((workers) => !isSettled(trialsAt('latency', workers)))
-  if (next !== undefined) return step('latency', next, { per_worker_rps: 0 })
   if (block >= ladders) return null
   let before_rps = 0
   for (const workers of WORKERS) {
     const trials = trialsAt('maximum', workers)
-    if (!isSettled(trials)) return step('maximum', workers, { duration_s: rung_s, per_worker_rps })
+    if (!isSettled(trials)) {
+      return { phase: 'maximum', load: { ...CLOSED, connections: workers, duration_s: rung_s, per_worker_rps } }
+    }
     const goodput_rps = trials.find(isValid)?.traffic.goodput_rps ?? 0
     if (goodput_rps < GAIN * before_rps) return null
     before_rps = goodput_rps

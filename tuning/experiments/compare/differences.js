@@ -1,9 +1,6 @@
-import { isValid } from '../../../load/capacity/ladder.js'
-import { generatorShare, isFullShare } from '../../stats/generator-share.js'
-import { median, pairedRatio } from '../../stats/ranks.js'
-import { GAIN, isRefused, refuses, SIDES, trialsOf, WORKERS } from './design.js'
+import { pairedRatio } from '../../stats/ranks.js'
 
-/** @import { ComparePlan, Name, Records } from './design.js' */
+/** @import { Level, SideFindings } from './findings.js' */
 
 /** Of the whole answer: each of its tests gets its share (Bonferroni), so that two equals are tied in 19 of 20 runs. */
 const ERROR_RATE = 0.05
@@ -12,34 +9,52 @@ const ERROR_RATE = 0.05
 const NONE = new Map()
 
 /**
- * What B is to A, by one figure.
- *
- * @typedef {object} Difference
- * @property {string} about
- * @property {'more' | 'less'} better
- * @property {number} ratio of B to A, typical of the blocks; NaN without a block that has both
- * @property {number} low
- * @property {number} high infinite: too few blocks
- * @property {number} pairs
- * @property {boolean} tied
- * @property {string[]} refused sides that refused requests there: the requests that were left are faster for it
- * @property {string[]} bounded why the figure is not the services': the generator's limit, or a ladder too short
+ * @typedef {ReturnType<typeof maximumDifference>} Difference what B is to A by one figure.
+ *   ratio: typical of the blocks, NaN without a block that has both; high: infinite where there are too few; refused: sides that
+ *   refused requests there, so that those that were left are faster; bounded: why the figure is not the services'
  */
 
 /**
  * The differences on which the answer rests: the median latency of the successes at each concurrency, and the maximum
  * rate. Pure.
  *
- * @param {Pick<ComparePlan, 'concurrency'>} plan
- * @param {Records} records
+ * @param {SideFindings[]} sides A and B
  * @returns {Difference[]}
  */
-export function differencesOf({ concurrency }, records) {
-  const confidence = 1 - ERROR_RATE / (concurrency.length + 1)
-  return [
-    ...concurrency.map((workers) => latencyDifference(workers, records, confidence)),
-    maximumDifference(records, confidence),
-  ]
+export function differencesOf(sides) {
+  const { levels } = sides[0]
+  const confidence = 1 - ERROR_RATE / (levels.length + 1)
+  return [...levels.map((_, i) => latencyDifference(sides, i, confidence)), maximumDifference(sides, confidence)]
+}
+
+/** The answer in a sentence. @param {Difference[]} differences */
+export function answerSentence(differences) {
+  const known = differences.filter(isKnown)
+  const left = differences.filter((difference) => reasonsOf(difference) !== '')
+  const listed = left.map((one) => `${one.about} (${reasonsOf(one)})`).join(', ')
+  const apart = left.length > 0 ? ` Not compared: ${listed}.` : ''
+  if (known.length === 0) return `${nothingSentence(differences)}${apart}`
+  const found = known.filter(({ tied }) => !tied)
+  const ties = known.filter(({ tied }) => tied).map(({ about }) => about)
+  if (found.length === 0) return `Tied: nothing tells A from B (${ties.join(', ')}).${apart}`
+  const parts = found.map((difference) => {
+    const { about, ratio, low, high } = difference
+    const word = isBetter(difference) ? 'better' : 'worse'
+    return `B is ${word} than A in ${about}: ${ratio.toFixed(2)}x [${low.toFixed(2)}–${high.toFixed(2)}]`
+  })
+  return `${parts.join('; ')}${ties.length > 0 ? `; tied in ${ties.join(', ')}` : ''}.${apart}`
+}
+
+/** @param {Difference[]} differences none of them a verdict */
+function nothingSentence(differences) {
+  const few = differences.filter((difference) => reasonsOf(difference) === '').map(({ about }) => about)
+  const latencies = differences.filter(({ better }) => better === 'less')
+  if (latencies.length > 0 && latencies.every(({ refused }) => refused.length > 0)) {
+    const who = [...new Set(latencies.flatMap(({ refused }) => refused))].sort().join(' and ')
+    const rest = few.length > 0 ? `, and there are too few blocks for the ${few.join(', ')}` : ''
+    return `Nothing tells A from B: ${who} refused requests at every concurrency${rest}.`
+  }
+  return few.length > 0 ? 'Too few blocks to tell A from B.' : 'Nothing was measured that tells A from B.'
 }
 
 /** Why a difference is no verdict; empty: it is one, or there were too few blocks. @param {Difference} difference */
@@ -57,85 +72,25 @@ export function isBetter({ ratio, better }) {
   return ratio > 1 === (better === 'more')
 }
 
-/**
- * Why a side's maximum is a lower bound of what it can do.
- *
- * @param {Maximum[]} maxima
- * @returns {string | null} null: it is not, or there is none
- */
-export function boundOf(maxima) {
-  if (isFullShare(median(maxima.map(({ generator_share }) => generator_share)))) return 'the generator was the limit'
-  const rising = maxima.filter((maximum) => maximum.rising)
-  if (maxima.length === 0 || 2 * rising.length <= maxima.length) return null
-  return `the last rung, ${rising[0].workers} workers, still brought more`
-}
-
-/**
- * The best rung of each ladder that ended as it should. Beyond a rung without a valid trial nothing is known.
- *
- * @param {Records} records
- * @param {Name} side
- * @returns {Maximum[]}
- *
- * @typedef {{ block: number, rps: number, workers: number, generator_share: number, rising: boolean }} Maximum
- *   generator_share: of the cores that the generator can use; rising: the last rung still brought more
- */
-export function maximaOf(records, side) {
-  const own = records.filter(({ cell, at }) => cell.side === side && at.phase === 'maximum')
-  const blocks = [...new Set(own.map(({ at }) => at.block))]
-  return blocks.flatMap((block) => {
-    const trials = own.filter(({ at }) => at.block === block)
-    const rungs = WORKERS.flatMap((workers) => trialsOf(trials, side, 'maximum', workers).slice(0, 1))
-    const [before, last] = [rungs.at(-2), rungs.at(-1)].map((rung) => rung?.traffic.goodput_rps ?? 0)
-    const rising = last > 0 && last >= GAIN * before
-    const isWhole = rungs.length === new Set(trials.map(({ load }) => load.connections)).size
-    const isOver = !rising || rungs.length === WORKERS.length
-    if (rungs.length === 0 || !isWhole || !isOver) return []
-    const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
-    const { traffic, load } = best
-    return { block, rps: traffic.goodput_rps, workers: load.connections, generator_share: generatorShare(best), rising }
-  })
-}
-
-/**
- * Why there is no answer that can be trusted: a side had no valid trial, or no success.
- *
- * @param {Records} records
- * @returns {string | null}
- */
-export function problemOf(records) {
-  const valid = records.filter(isValid)
-  const silent = SIDES.find((side) => {
-    return valid.every(({ cell, traffic }) => cell.side !== side || traffic.ok === 0) && !refuses(valid, side)
-  })
-  if (!silent) return null
-  const last = records.findLast(({ cell }) => cell.side === silent)
-  return `${silent.toUpperCase()} answered not one request with success in a valid trial: ${last?.outcome.because ?? 'no trial'}`
-}
-
-/** @param {number} workers @param {Records} records @param {number} confidence @returns {Difference} */
-function latencyDifference(workers, records, confidence) {
-  const trials = SIDES.map((side) => ({ name: side.toUpperCase(), own: trialsOf(records, side, 'latency', workers) }))
-  const refused = trials.filter(({ own }) => own.some(isRefused)).map(({ name }) => name)
-  const full = trials.filter(({ own }) => isFullShare(median(own.map(generatorShare)))).map(({ name }) => name)
-  const [a, b] = trials.map(({ own }) => {
-    return new Map(own.map(({ at, traffic }) => [at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN]))
-  })
-  const found = pairedRatio(refused.length > 0 ? NONE : a, b, confidence)
+/** @param {SideFindings[]} sides @param {number} i which level @param {number} confidence */
+function latencyDifference(sides, i, confidence) {
+  const [a, b] = sides.map(({ levels }) => levels[i])
+  const named = (/** @type {(level: Level) => boolean} */ is) => {
+    return sides.filter(({ levels }) => is(levels[i])).map(({ name }) => name)
+  }
+  const refused = named(({ isRefused }) => isRefused)
+  const full = named(({ isGeneratorFull }) => isGeneratorFull)
+  const found = pairedRatio(refused.length > 0 ? NONE : a.p50_ms, b.p50_ms, confidence)
   // A full generator adds the same latency to both sides. A difference in spite of it is real; a tie may be due to it.
   const isTie = found.tied && Number.isFinite(found.high)
   const bounded = isTie && full.length > 0 ? [`the generator was the limit of ${full.join(' and ')}`] : []
-  return { ...found, about: `p50 at ${workers}`, better: 'less', refused, bounded }
+  return { ...found, about: `p50 at ${a.workers}`, better: 'less', refused, bounded }
 }
 
-/** @param {Records} records @param {number} confidence @returns {Difference} */
-function maximumDifference(records, confidence) {
-  const maxima = SIDES.map((side) => maximaOf(records, side))
-  const bounded = SIDES.flatMap((side, i) => {
-    const bound = boundOf(maxima[i])
-    return bound ? [`${side.toUpperCase()}: ${bound}`] : []
-  })
-  const [a, b] = maxima.map((own) => new Map(own.map(({ block, rps }) => [block, rps])))
+/** @param {SideFindings[]} sides @param {number} confidence */
+function maximumDifference(sides, confidence) {
+  const bounded = sides.flatMap(({ name, bound }) => (bound ? [`${name}: ${bound.because}`] : []))
+  const [a, b] = sides.map(({ maxima }) => new Map(maxima.map(({ block, rps }) => [block, rps])))
   const found = pairedRatio(bounded.length > 0 ? NONE : a, b, confidence)
-  return { ...found, about: 'maximum rate', better: 'more', refused: [], bounded }
+  return { ...found, about: 'maximum rate', better: 'more', refused: /** @type {string[]} */ ([]), bounded }
 }

@@ -1,15 +1,17 @@
-import { labelOf } from '../../knobs/sides.js'
+import { isValid } from '../../../load/capacity/ladder.js'
+import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
+import { groupBy } from '../../stats/design.js'
 import { generatorShare, isFullShare } from '../../stats/generator-share.js'
 import { median } from '../../stats/ranks.js'
 import { fitLaw } from '../../stats/usl.js'
-import { isRefused, refusedRatio, refuses, SIDES, searchPlan, trialsOf } from './design.js'
-import { boundOf, differencesOf, maximaOf, problemOf } from './differences.js'
+import { GAIN, isRefused, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
+import { answerSentence, differencesOf } from './differences.js'
 import { histogramOf, percentileOf, samplesOf } from './samples.js'
-import { answerSentence } from './sentences.js'
 
 /**
  * @import { ComparePlan, Name, Records } from './design.js'
+ * @import { Samples } from './samples.js'
  */
 
 export const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
@@ -20,80 +22,121 @@ const HISTOGRAM_BUCKETS = 11
  * Figures are medians of the blocks; NaN where nothing was measured.
  *
  * @typedef {ReturnType<typeof findingsOf>} CompareFindings
- * @typedef {CompareFindings['sides'][number]} SideFindings
- * @typedef {SideFindings['levels'][number]} Level
- * @typedef {CompareFindings['histograms'][number]} Histogram
- * @typedef {ReturnType<typeof refusalOf>} Refusal
+ * @typedef {ReturnType<typeof sideFindings>} SideFindings
+ * @typedef {ReturnType<typeof levelOf>} Level
  */
 
 /** @param {ComparePlan} plan @param {Records} records */
 export function findingsOf(plan, records) {
-  const differences = differencesOf(plan, records)
+  const sides = SIDES.map((side) => sideFindings(plan, records, side))
+  const differences = differencesOf(sides)
+  const valid = records.filter(isValid)
   return {
-    problem: problemOf(records),
+    problem: silentSide(records, [...SIDES], (side) => refuses(valid, side)),
     kept: { capacity: null, limit: null, differences, answer: answerSentence(differences) },
     plan,
     differences,
-    sides: SIDES.map((side) => sideFindings(plan, records, side)),
-    histograms: plan.concurrency.map((workers) => histogramAt(records, workers)),
+    sides,
+    histograms: plan.concurrency.map((workers, i) => {
+      return { workers, ...histogramsOf(sides.map(({ levels }) => levels[i].samples)) }
+    }),
   }
 }
 
 /** @param {ComparePlan} plan @param {Records} records @param {Name} side */
 function sideFindings(plan, records, side) {
-  const maxima = maximaOf(records, side)
+  const own = records.filter(({ cell }) => cell.side === side)
+  const loops = own.filter((record) => record.at.phase === 'latency' && isValid(record))
+  const climbs = own.filter(({ at }) => at.phase === 'maximum')
+  const maxima = maximaOf(climbs)
   const because = boundOf(maxima)
-  const points = plan.concurrency.flatMap((workers) =>
-    trialsOf(records, side, 'latency', workers)
-      .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
-      .map(({ traffic }) => ({ concurrency: workers, rps: traffic.goodput_rps })),
-  )
+  const points = loops
+    .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
+    .map(({ load, traffic }) => ({ concurrency: load.connections, rps: traffic.goodput_rps }))
   return {
     name: side.toUpperCase(),
     label: labelOf(plan.sides[side]),
-    levels: plan.concurrency.map((workers) => levelOf(workers, trialsOf(records, side, 'latency', workers))),
-    rungs: rungsOf(trialsOf(records, side, 'maximum')),
+    levels: plan.concurrency.map((workers) =>
+      levelOf(
+        workers,
+        loops.filter(({ load }) => load.connections === workers),
+      ),
+    ),
+    rungs: rungsOf(climbs.filter(isValid)),
+    maxima,
     bound: because === null ? null : { rps: median(maxima.map(({ rps }) => rps)), because },
-    refusal: refuses(records, side) ? refusalOf(plan, records, side) : null,
+    refusal: refuses(own, side) ? refusalOf(plan, own, side) : null,
     law: fitLaw(points.filter(({ rps }) => rps > 0)),
     most_workers: Math.max(...points.map(({ concurrency }) => concurrency)),
-    answers: answersOf(records.filter(({ cell }) => cell.side === side)),
+    answers: answersOf(own),
   }
 }
 
 /** @param {number} workers @param {Records} trials */
 function levelOf(workers, trials) {
   const samples = samplesOf(trials)
-  const phase = (/** @type {string} */ name) => {
-    return median(trials.map(({ traffic }) => /** @type {any} */ (traffic).phases_ms?.[name]?.p50 ?? Number.NaN))
+  const medianOf = (/** @type {(traffic: any) => number | undefined} */ value) => {
+    return median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))
   }
   return {
     workers,
-    rps: median(trials.map(({ traffic }) => traffic.goodput_rps)),
-    mean_ms: median(trials.map(({ traffic }) => traffic.ok_latency_ms?.mean ?? Number.NaN)),
+    rps: medianOf((traffic) => traffic.goodput_rps),
+    mean_ms: medianOf((traffic) => traffic.ok_latency_ms?.mean),
     percentiles_ms: PERCENTILES.map((share) => percentileOf(samples, share)),
-    samples: samples.total,
-    phases_ms: PHASES.map(phase),
+    samples,
+    phases_ms: PHASES.map((name) => medianOf((traffic) => traffic.phases_ms?.[name]?.p50)),
+    // Of the successes, by block.
+    p50_ms: new Map(trials.map(({ at, traffic }) => [at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN])),
+    isRefused: trials.some(isRefused),
+    isGeneratorFull: isFullShare(median(trials.map(generatorShare))),
   }
 }
 
 /** @param {Records} trials of all ladders */
 function rungsOf(trials) {
-  const rungs = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
-  return rungs.map((workers) => {
-    const own = trials.filter(({ load }) => load.connections === workers)
+  const rungs = [...groupBy(trials, ({ load }) => String(load.connections))].map(([workers, own]) => {
     const rps = median(own.map(({ traffic }) => traffic.goodput_rps))
-    return { workers, rps, refused_ratio: median(own.map(refusedRatio)) }
+    return { workers: Number(workers), rps, refused_ratio: median(own.map(refusedRatio)) }
+  })
+  return rungs.sort((a, b) => a.workers - b.workers)
+}
+
+/**
+ * The best rung of each ladder that ended as it should. Beyond a rung without a valid trial nothing is known. rising: the last
+ * rung still brought more.
+ *
+ * @param {Records} climbs of one side
+ */
+function maximaOf(climbs) {
+  return [...groupBy(climbs, ({ at }) => String(at.block)).values()].flatMap((trials) => {
+    const rungs = WORKERS.flatMap((workers) => {
+      return trials.find((record) => record.load.connections === workers && isValid(record)) ?? []
+    })
+    const [before, last] = [rungs.at(-2), rungs.at(-1)].map((rung) => rung?.traffic.goodput_rps ?? 0)
+    const rising = last > 0 && last >= GAIN * before
+    const isWhole = rungs.length === new Set(trials.map(({ load }) => load.connections)).size
+    const isOver = !rising || rungs.length === WORKERS.length
+    if (rungs.length === 0 || !isWhole || !isOver) return []
+    const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+    const { at, traffic, load } = best
+    const generator_share = generatorShare(best)
+    return [{ block: at.block, rps: traffic.goodput_rps, workers: load.connections, generator_share, rising }]
   })
 }
 
-/** From which rate on a side fails requests, and how. @param {ComparePlan} plan @param {Records} records @param {Name} side */
-function refusalOf(plan, records, side) {
+/** Why a side's maximum is a lower bound of what it can do; null: it is not, or there is none. @param {ReturnType<typeof maximaOf>} maxima */
+function boundOf(maxima) {
+  if (isFullShare(median(maxima.map(({ generator_share }) => generator_share)))) return 'the generator was the limit'
+  const rising = maxima.filter((maximum) => maximum.rising)
+  if (maxima.length === 0 || 2 * rising.length <= maxima.length) return null
+  return `the last rung, ${rising[0].workers} workers, still brought more`
+}
+
+/** From which rate on a side fails requests, and how. @param {ComparePlan} plan @param {Records} own @param {Name} side */
+function refusalOf(plan, own, side) {
   if (plan.mix.entries) return { searched: false, capacity: null, failure: null }
-  const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), records)
-  const failed = records.filter(({ cell, at, outcome }) => {
-    return cell.side === side && at.of === 'limit' && outcome.verdict === 'fail'
-  })
+  const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), own)
+  const failed = own.filter(({ at, outcome }) => at.of === 'limit' && outcome.verdict === 'fail')
   const failures = Object.entries(answersOf(failed)).filter(([key]) => !/^2\d\d$/.test(key))
   const [failure = null] = failures.sort(([, a], [, b]) => b - a)[0] ?? []
   return { searched: true, capacity, failure }
@@ -111,17 +154,18 @@ function answersOf(records) {
   return answers
 }
 
-/** Shares of the samples of A and of B in each bucket; no bucket: too few samples. @param {Records} records @param {number} workers */
-function histogramAt(records, workers) {
-  const samples = SIDES.map((side) => samplesOf(trialsOf(records, side, 'latency', workers)))
-  const ends_ms = samples.flatMap((own) => [
+/** Shares of the samples of A and of B in each bucket; no bucket: too few samples. @param {Samples[]} samples */
+function histogramsOf(samples) {
+  const known_ms = samples.flatMap((own) => [
     percentileOf(own, 0.001) ?? percentileOf(own, 0.1) ?? [],
     percentileOf(own, 0.99) ?? percentileOf(own, 0.9) ?? [],
   ])
-  const known_ms = ends_ms.flat()
-  if (known_ms.length === 0) return { workers, from_ms: [], shares: [] }
-  const range = { from_ms: Math.min(...known_ms), to_ms: Math.max(...known_ms), count: HISTOGRAM_BUCKETS }
-  const width_ms = (range.to_ms - range.from_ms) / range.count
-  const from_ms = Array.from({ length: range.count }, (_, i) => range.from_ms + i * width_ms)
-  return { workers, from_ms, shares: samples.map((own) => histogramOf(own, range)) }
+  const [from_ms, to_ms] = [Math.min(...known_ms.flat()), Math.max(...known_ms.flat())]
+  if (known_ms.flat().length === 0) return { from_ms: [], shares: [] }
+  const starts_ms = Array.from(
+    { length: HISTOGRAM_BUCKETS },
+    (_, i) => from_ms + (i * (to_ms - from_ms)) / HISTOGRAM_BUCKETS,
+  )
+  const range = { from_ms, to_ms, count: HISTOGRAM_BUCKETS }
+  return { from_ms: starts_ms, shares: samples.map((own) => histogramOf(own, range)) }
 }

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
-import { count, figure, milliseconds, NONE, tenthPercent } from '../../../load/report/format.js'
+import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
 import { predictedRate } from '../../stats/usl.js'
-import { isBetter, isKnown, reasonsOf } from './differences.js'
+import { answerSentence, isBetter, isKnown, reasonsOf } from './differences.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { comparePictures } from './pictures.js'
-import { answerSentence, limitSentences } from './sentences.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { ComparePlan } from './design.js'
  * @import { Difference } from './differences.js'
- * @import { CompareFindings, Histogram, Level, SideFindings } from './findings.js'
+ * @import { CompareFindings, Level, SideFindings } from './findings.js'
  */
 
 /** A law that levels off is shown where at least this share of the level was measured. */
@@ -73,14 +72,7 @@ function differencesTable(differences) {
   return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
 }
 
-/**
- * A row for each side at each concurrency.
- *
- * @param {SideFindings[]} sides
- * @param {string[]} head
- * @param {(level: Level) => string[]} cells
- * @param {{ detail?: boolean }} [options]
- */
+/** A row for each side at each concurrency. @param {SideFindings[]} sides @param {string[]} head @param {(level: Level) => string[]} cells @param {{ detail?: boolean }} [options] */
 function levelTable(sides, head, cells, options) {
   const rows = sides[0].levels.flatMap(({ workers }, i) =>
     sides.map(({ name, levels }) => [`${name}, ${workers}`, ...cells(levels[i])]),
@@ -90,7 +82,7 @@ function levelTable(sides, head, cells, options) {
 
 /** @param {Level} level */
 function levelCells({ rps, mean_ms, percentiles_ms, samples }) {
-  return [figure(rps), milliseconds(mean_ms), ...percentiles_ms.map(milliseconds), count(samples)]
+  return [figure(rps), milliseconds(mean_ms), ...percentiles_ms.map(milliseconds), count(samples.total)]
 }
 
 /** @param {SideFindings[]} sides */
@@ -123,7 +115,7 @@ function lawCells({ name, law, most_workers }) {
   return [name, `${figure(lambda_rps)}/s`, sigma_ratio.toFixed(4), kappa_ratio.toFixed(6), peak]
 }
 
-/** @param {Histogram} histogram @returns {Block} */
+/** @param {CompareFindings['histograms'][number]} histogram @returns {Block} */
 function histogramBlock({ workers, from_ms, shares }) {
   if (from_ms.length === 0) return paragraph(`Too few samples at ${workers} workers.`, DETAIL)
   const rows = from_ms.map((start_ms, i) => [
@@ -156,4 +148,30 @@ function publishedBlocks() {
     table(['side, workers', 'req/s', 'mean', 'p50', 'p90', 'p99'], rows, DETAIL),
     paragraph(`"${title}" (${author}): ${setting}. Its maximum: A ${maximum.a.text}; B ${rates} workers.`, DETAIL),
   ]
+}
+
+/** What keeps a side's figures from being its own: a maximum that is a lower bound, and refusals. @param {SideFindings} side */
+function limitSentences({ name, bound, refusal }) {
+  return [
+    ...(bound ? [`${name}: at least ${count(Math.round(bound.rps))}/s: ${bound.because}.`] : []),
+    ...(refusal ? [refusalSentence(name, refusal)] : []),
+  ]
+}
+
+/** @param {string} name @param {NonNullable<SideFindings['refusal']>} refusal */
+function refusalSentence(name, { searched, capacity, failure }) {
+  const refused = `${name} refused requests (429 or 503)`
+  if (!searched) return `${refused}; from which rate on was not looked for, since the mix has several requests.`
+  if (!capacity?.low_rps || !capacity.high_rps) {
+    return `${refused}${capacity ? `; without one it took ${ratesText(capacity)}` : ''}.`
+  }
+  const between = `between ${count(capacity.low_rps)} and ${count(capacity.high_rps)}/s`
+  if (failure === '429') {
+    return `${name}: rate limit ${between}; what is above it is answered 429, which is no throughput.`
+  }
+  if (failure === '503') {
+    return `${name}: from somewhere ${between} on it refuses requests (503), which is no throughput; a rate limit is not known.`
+  }
+  const how = failure ? `above all by ${failure}` : 'by taking too long'
+  return `${refused}; ${between} it begins to fail, ${how}: a rate limit is not known.`
 }

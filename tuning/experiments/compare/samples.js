@@ -5,14 +5,9 @@ import { middleOf } from '../../../load/generators/drivers/client.js'
 /** A percentile needs this many samples beyond it. */
 const BEYOND = 10
 
-/**
- * The latencies of several trials, merged from their buckets.
- *
- * @typedef {{ total: number, sorted: [number, number][] }} Samples buckets with their counts, rising
- *
- * @param {TrialRecord[]} records
- * @returns {Samples}
- */
+/** @typedef {ReturnType<typeof samplesOf>} Samples */
+
+/** The latencies of several trials, merged: buckets with their counts, rising. @param {TrialRecord[]} records */
 export function samplesOf(records) {
   /** @type {Map<number, number>} */
   const counts = new Map()
@@ -26,11 +21,7 @@ export function samplesOf(records) {
   return { total: sorted.reduce((sum, [, count]) => sum + count, 0), sorted }
 }
 
-/**
- * @param {Samples} samples
- * @param {number} share such as 0.99
- * @returns {number | undefined} ms; undefined: too few samples
- */
+/** In ms; undefined: too few samples. @param {Samples} samples @param {number} share such as 0.99 */
 export function percentileOf({ total, sorted }, share) {
   if (Math.round(total * Math.min(share, 1 - share)) < BEYOND) return undefined
   let below = 0

@@ -1,8 +1,10 @@
 import t from 'tap'
 import { compare } from '../../../../../tuning/experiments/compare/compare.js'
 import { design } from '../../../../../tuning/experiments/compare/design.js'
-import { differencesOf, maximaOf } from '../../../../../tuning/experiments/compare/differences.js'
-import { PLAN, runOf } from '../../../../support/made-up/compare.js'
+import { findingsOf, PLAN, runOf } from '../../../../support/made-up/compare.js'
+
+/** Of A and of B. @param {any[]} records @returns {any[]} */
+const maximaOf = (records) => findingsOf(records).sides.map((/** @type {any} */ { maxima }) => maxima)
 
 t.test('a ladder of which a rung could not be had has no maximum', async (t) => {
   const invalid = (/** @type {any} */ { at, cell, load }) => {
@@ -10,15 +12,15 @@ t.test('a ladder of which a rung could not be had has no maximum', async (t) => 
   }
   const records = runOf({ invalid, noise: 0 })
   t.strictSame(
-    maximaOf(records, 'a').map(({ block }) => block),
+    maximaOf(records)[0].map((/** @type {any} */ { block }) => block),
     [1, 3, 4, 5, 6, 7, 8, 9],
   )
-  t.equal(differencesOf(PLAN, records)[3].pairs, 8)
+  t.equal(findingsOf(records).differences[3].pairs, 8)
   const cutOff = records.slice(
     0,
     records.findLastIndex(({ at }) => at.phase === 'maximum'),
   )
-  t.equal(maximaOf(cutOff, 'a').length + maximaOf(cutOff, 'b').length, 17, 'nor one that was cut off')
+  t.equal(maximaOf(cutOff).flat().length, 17, 'nor one that was cut off')
 })
 
 t.test('a run that was cut off goes on with the same trial', async (t) => {

@@ -1,29 +1,33 @@
 import t from 'tap'
-import { boundOf, differencesOf, maximaOf, problemOf } from '../../../../../tuning/experiments/compare/differences.js'
-import { answerSentence } from '../../../../../tuning/experiments/compare/sentences.js'
-import { PLAN, runOf, textOf } from '../../../../support/made-up/compare.js'
+import { answerSentence } from '../../../../../tuning/experiments/compare/differences.js'
+import { findingsOf, runOf, textOf } from '../../../../support/made-up/compare.js'
+
+/** @import { Difference } from '../../../../../tuning/experiments/compare/differences.js' */
+
+/** @param {any[]} records @returns {Difference[]} */
+const differencesOf = (records) => findingsOf(records).differences
 
 t.test('two equals are tied in 19 of 20 runs', async (t) => {
   const runs = 20
-  const tied = Array.from({ length: runs }, (_, seed) => differencesOf(PLAN, runOf({ seed }))).filter((differences) => {
+  const tied = Array.from({ length: runs }, (_, seed) => differencesOf(runOf({ seed }))).filter((differences) => {
     return differences.every((difference) => difference.tied)
   })
   t.ok(tied.length / runs >= 0.9, `${tied.length} of ${runs} are tied`)
-  t.match(answerSentence(differencesOf(PLAN, runOf({ seed: 3 }))), /^Tied: nothing tells A from B \(p50 at 1, /)
+  t.match(answerSentence(differencesOf(runOf({ seed: 3 }))), /^Tied: nothing tells A from B \(p50 at 1, /)
 })
 
 t.test('a side that is slower by 10 % is found', async (t) => {
-  const found = Array.from({ length: 10 }, (_, seed) => differencesOf(PLAN, runOf({ b: 1.1, noise: 0.03, seed })))
+  const found = Array.from({ length: 10 }, (_, seed) => differencesOf(runOf({ b: 1.1, noise: 0.03, seed })))
   const right = found.filter((differences) =>
     differences.some(({ tied, ratio, better }) => !tied && ratio > 1 === (better === 'less')),
   )
   t.ok(right.length >= 9, `${right.length} of 10`)
   t.match(answerSentence(found[0]), /B is worse than A in p50 at 1: 1\.\d\dx \[/)
-  t.match(answerSentence(differencesOf(PLAN, [])), /Too few blocks/)
+  t.match(answerSentence(differencesOf([])), /Too few blocks/)
 })
 
 t.test('nor are they speed: who refuses is not compared by the latency of what is left', async (t) => {
-  const differences = differencesOf(PLAN, runOf({ limit_rps: 40, limited: 'b', noise: 0.01 }))
+  const differences = differencesOf(runOf({ limit_rps: 40, limited: 'b', noise: 0.01 }))
   t.strictSame(
     differences.map(({ about, refused, pairs }) => [about, refused, pairs]),
     [
@@ -41,9 +45,10 @@ t.test('nor are they speed: who refuses is not compared by the latency of what i
 t.test('a maximum of the generator, or of the ladder, is no maximum of a service', async (t) => {
   const full = (/** @type {any} */ { cell, at }) => (cell.side === 'b' && at.phase === 'maximum' ? 0.95 : 0.2)
   const records = runOf({ generator: full })
-  t.equal(boundOf(maximaOf(records, 'a')), null)
-  t.equal(boundOf(maximaOf(records, 'b')), 'the generator was the limit')
-  const differences = differencesOf(PLAN, records)
+  const [a, b] = findingsOf(records).sides
+  t.equal(a.bound, null)
+  t.equal(b.bound.because, 'the generator was the limit')
+  const differences = differencesOf(records)
   t.match(differences[3], { about: 'maximum rate', pairs: 0 })
   t.strictSame(differences[3].bounded, ['B: the generator was the limit'])
   t.match(answerSentence(differences), /Not compared: maximum rate \(B: the generator was the limit\)/)
@@ -51,31 +56,31 @@ t.test('a maximum of the generator, or of the ladder, is no maximum of a service
 
   const plan = { per_worker_rps: 1 }
   const slow = runOf({ plan, noise: 0 })
-  t.match(maximaOf(slow, 'a')[0], { rps: 640, workers: 640, rising: true })
+  t.match(findingsOf(slow, plan).sides[0].maxima[0], { rps: 640, workers: 640, rising: true })
   t.match(textOf(slow, plan), /A: at least 640\/s: the last rung, 640 workers, still brought more/)
-  t.match(answerSentence(differencesOf(PLAN, slow)), /Not compared: maximum rate \(A: the last rung/)
+  t.match(answerSentence(differencesOf(slow)), /Not compared: maximum rate \(A: the last rung/)
 })
 
 t.test('two that are alike by the generator alone are not tied', async (t) => {
   const full = (/** @type {any} */ { load }) => (load.connections === 100 ? 1 : 0.2)
-  const [, , equal] = differencesOf(PLAN, runOf({ generator: full }))
+  const [, , equal] = differencesOf(runOf({ generator: full }))
   t.equal(equal.about, 'p50 at 100')
   t.strictSame(equal.bounded, ['the generator was the limit of A and B'])
-  const [, , slower] = differencesOf(PLAN, runOf({ generator: full, b: 2 }))
+  const [, , slower] = differencesOf(runOf({ generator: full, b: 2 }))
   t.equal(slower.tied, false, 'what differs all the same does')
   t.strictSame(slower.bounded, [])
 })
 
 t.test('without a valid trial of a side there is no answer; who refuses always is said to', async (t) => {
-  t.equal(problemOf(runOf({})), null)
+  t.equal(findingsOf(runOf({})).problem, null)
   t.match(
-    problemOf(runOf({ invalid: ({ cell }) => cell.side === 'b' })),
+    findingsOf(runOf({ invalid: ({ cell }) => cell.side === 'b' })).problem,
     /^B answered not one request with success in a valid/,
   )
-  t.match(problemOf([]), /^A answered not one request/)
+  t.match(findingsOf([]).problem, /^A answered not one request/)
   const refusing = runOf({ limit_rps: 0, noise: 0 })
-  t.equal(problemOf(refusing), null)
-  const sentence = answerSentence(differencesOf(PLAN, refusing))
+  t.equal(findingsOf(refusing).problem, null)
+  const sentence = answerSentence(differencesOf(refusing))
   t.match(sentence, /^Nothing tells A from B: A and B refused requests at every concurrency/)
   t.notMatch(sentence, /^Too few blocks/)
 })
