@@ -1,11 +1,11 @@
 import os from 'node:os'
-import { DatabaseError } from './error.js'
+import { DatabaseError } from './connection.js'
 
 /** Schema the lab uses in a user's database, to stay clear of their tables. */
 export const LAB_SCHEMA = 'redline_lab'
 
-const TLS_PARAMETERS = ['sslrootcert', 'sslcert', 'sslkey']
-const OTHER_PARAMETERS = ['host', 'port', 'options', 'application_name']
+const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
+const PARAMETERS = ['sslmode', ...TLS_FILES, 'host', 'port', 'options', 'application_name']
 
 /** A search path among the options of a session (postgres(1)): `-c search_path=x`, `--search-path=x`. */
 const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
@@ -22,8 +22,8 @@ const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
 export function explicitAddress(url, pg = {}) {
   const given = parsed(url)
   const query = given.searchParams
-  refuseUnverifiedTls(query, pg)
-  refuseUnknownParameters(query)
+  refuseAmbiguity(query)
+  refuseUnverifiedTls(query.get('sslmode'), pg)
   const user = decoded(given.username) || pg.PGUSER || os.userInfo().username
   const password = decoded(given.password) || pg.PGPASSWORD || ''
   const host = query.get('host') || decoded(given.hostname) || pg.PGHOST || 'localhost'
@@ -34,24 +34,16 @@ export function explicitAddress(url, pg = {}) {
   const ownSchema = !NAMES_SEARCH_PATH.test(options)
 
   const parameters = new URLSearchParams({ sslmode: query.get('sslmode') || pg.PGSSLMODE || 'disable' })
-  for (const name of TLS_PARAMETERS) if (query.has(name)) parameters.set(name, String(query.get(name)))
-  const path = ownSchema ? `-c search_path=${LAB_SCHEMA}` : ''
-  const asked = [options, path].filter(Boolean).join(' ')
+  for (const name of TLS_FILES) if (query.has(name)) parameters.set(name, String(query.get(name)))
+  const asked = [options, ownSchema ? `-c search_path=${LAB_SCHEMA}` : ''].filter(Boolean).join(' ')
   if (asked) parameters.set('options', asked)
   const login = [user, password].filter(Boolean).map(encodeURIComponent).join(':')
   // A socket's folder stands percent-encoded where the host would stand: pg decodes it.
   const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : encodeURIComponent(host)
   const explicit = `postgres://${login}@${authority}:${port}/${encodeURI(database)}?${parameters}`
-  if (/[?#]/.test(database))
-    throw new DatabaseError(`DATABASE_URL: expected a database without ? and #, got ${database}`)
-  if (!URL.canParse(explicit)) throw new DatabaseError(`DATABASE_URL: expected a port, got ${JSON.stringify(port)}`)
+  if (/[?#]/.test(database)) throw wrong(`a database without ? and #, got ${database}`)
+  if (!URL.canParse(explicit)) throw wrong(`a port, got ${JSON.stringify(port)}`)
   return { url: explicit, ownSchema }
-}
-
-/** libpq would try one after the other; pg takes them for one name. @param {string} host */
-function refuseSeveralHosts(host) {
-  if (host.startsWith('/') || !host.includes(',')) return
-  throw new DatabaseError('DATABASE_URL: expected one host, got several')
 }
 
 /** @param {string} url */
@@ -59,35 +51,35 @@ function parsed(url) {
   const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(url) ?? []
   refuseSeveralHosts(authority.split('@').at(-1) ?? '')
   if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return new URL(url)
-  throw new DatabaseError('DATABASE_URL: expected a URL such as postgres://user:password@host/db')
+  throw wrong('a URL such as postgres://user:password@host/db')
+}
+
+/** libpq would try one after the other; pg takes them for one name. @param {string} host */
+function refuseSeveralHosts(host) {
+  if (!host.startsWith('/') && host.includes(',')) throw wrong('one host, got several')
+}
+
+/** A parameter that would be dropped might be the one that matters; of two, pg takes the last. @param {URLSearchParams} query */
+function refuseAmbiguity(query) {
+  for (const name of query.keys()) {
+    if (PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
+    throw wrong(`each of ${PARAMETERS.join(', ')} at most once, got ${name}`)
+  }
 }
 
 /**
  * The rule that the API has (api/config.js), which this folder may not import: pg accepts modes that encrypt without
- * checking who answers, and takes the last of a parameter that occurs twice.
+ * checking who answers.
  *
- * @param {URLSearchParams} query @param {Record<string, string | undefined>} pg
+ * @param {string | null} sslmode @param {Record<string, string | undefined>} pg
  */
-function refuseUnverifiedTls(query, pg) {
-  if (query.has('ssl') || query.has('uselibpqcompat') || query.getAll('sslmode').length > 1) {
-    throw new DatabaseError('DATABASE_URL: expected no TLS parameter but one sslmode, and sslrootcert')
-  }
-  for (const [name, mode] of Object.entries({ DATABASE_URL: query.get('sslmode'), PGSSLMODE: pg.PGSSLMODE })) {
+function refuseUnverifiedTls(sslmode, pg) {
+  for (const [name, mode] of Object.entries({ DATABASE_URL: sslmode, PGSSLMODE: pg.PGSSLMODE })) {
     if (!mode || mode === 'disable' || mode === 'verify-full') continue
-    throw new DatabaseError(`${name}: expected sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`)
+    throw wrong(`sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`, name)
   }
-  if (pg.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    throw new DatabaseError('NODE_TLS_REJECT_UNAUTHORIZED: expected it unset (give a CA file instead), got "0"')
-  }
-}
-
-/** A parameter that would be dropped might be the one that matters. @param {URLSearchParams} query */
-function refuseUnknownParameters(query) {
-  const known = ['sslmode', ...TLS_PARAMETERS, ...OTHER_PARAMETERS]
-  for (const name of query.keys()) {
-    if (known.includes(name) && query.getAll(name).length === 1) continue
-    throw new DatabaseError(`DATABASE_URL: expected each of ${known.join(', ')} at most once, got ${name}`)
-  }
+  if (pg.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return
+  throw wrong('it unset (give a CA file instead), got "0"', 'NODE_TLS_REJECT_UNAUTHORIZED')
 }
 
 /** As pg does it: of the database it decodes less. @param {string} text percent-encoded */
@@ -95,6 +87,11 @@ function decoded(text, decode = decodeURIComponent) {
   try {
     return decode(text).replace(/^\[(.+)\]$/, '$1')
   } catch {
-    throw new DatabaseError('DATABASE_URL: expected a % to begin a percent-encoded character, got another one')
+    throw wrong('a % to begin a percent-encoded character, got another one')
   }
+}
+
+/** @param {string} expected */
+function wrong(expected, name = 'DATABASE_URL') {
+  return new DatabaseError(`${name}: expected ${expected}`)
 }

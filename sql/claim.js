@@ -2,12 +2,8 @@ import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { LAB_SCHEMA } from './address.js'
-import { destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
-import { DatabaseError } from './error.js'
-import { markText, readMark } from './mark.js'
+import { DatabaseError, destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
 import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } from './sessions.js'
-
-/** @import { Left, Mark } from './mark.js' */
 
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
@@ -24,12 +20,15 @@ const CANCELLED = '57014'
 /** pg_class.relkind of what else may have a table's name. @type {Record<string, string>} */
 const KINDS = { v: 'VIEW', m: 'MATERIALIZED VIEW', f: 'FOREIGN TABLE', S: 'SEQUENCE', i: 'INDEX', c: 'TYPE' }
 
+const MARK = 'redline: made by run '
+
 export const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
 
 const FIND = `
   SELECT name, c.oid::int8::text AS oid, relkind, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
-    CASE WHEN relkind = 'r' THEN obj_description(c.oid, 'pg_class') END AS comment, row_security_active(c.oid) AS hides_rows
+    CASE WHEN relkind = 'r' THEN obj_description(c.oid, 'pg_class') END AS comment, row_security_active(c.oid) AS hides_rows,
+    coalesce(c.xmin::text::int8 = txid_current_if_assigned() % 4294967296, false) AS is_ours
   FROM unnest($1::text[]) AS name
   JOIN pg_class AS c ON c.oid = to_regclass(name) JOIN pg_namespace AS n ON n.oid = relnamespace`
 
@@ -39,19 +38,12 @@ const FIND = `
  *
  * @param {pg.Client} client whose search path leads to the tables
  * @param {Owner} owner
- * @returns {Promise<Claim>}
  * @throws {DatabaseError} the tables are not the lab's, hold rows that its last run did not leave, or are in use
  *
  * @typedef {object} Owner
  * @property {string} run run_id
  * @property {string[] | null} own LIKE patterns of the load's emails; null: its rows cannot be told from others
  * @property {'own' | 'named' | 'embedded'} place whose schema it is; a named one may have other users
- *
- * @typedef {object} Claim
- * @property {string} schema
- * @property {() => Promise<void>} reset empties the tables, unless rows of somebody else came in
- * @property {() => Promise<number>} countRows of users
- * @property {() => Promise<void>} release writes down what the run leaves
  */
 export async function claimTables(client, { run, own, place }) {
   const existing = await find(client)
@@ -63,9 +55,10 @@ export async function claimTables(client, { run, own, place }) {
     refuseUnlocked(tables, existing)
     for (const table of tables) await refuseForeignRows(client, table)
     await client.query(SCHEMA)
-    refuseUnlocked(await foundBefore(client), existing)
+    // CREATE TABLE IF NOT EXISTS does not say whether it was this transaction that made it.
+    refuseUnlocked(await find(client), existing)
     await client.query(RESET)
-    for (const name of TABLES) await mark(client, name, { run, own, left: null })
+    for (const name of TABLES) await writeMark(client, name, { run, own, left: null })
   })
   const claimed = await find(client)
   const [{ schema }] = claimed
@@ -77,6 +70,8 @@ export async function claimTables(client, { run, own, place }) {
 
   return {
     schema,
+
+    /** Empties the tables. @throws {DatabaseError} rows of somebody else came in */
     reset: async () => {
       await refuseOthers()
       await locked(client, 'ACCESS EXCLUSIVE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
@@ -85,6 +80,8 @@ export async function claimTables(client, { run, own, place }) {
         await client.query(RESET)
       })
     },
+
+    /** Of users. @returns {Promise<number>} */
     countRows: async () => {
       try {
         return (await client.query('SELECT count(*)::float8 AS rows FROM users')).rows[0].rows
@@ -92,44 +89,40 @@ export async function claimTables(client, { run, own, place }) {
         throw await explained(client, claimed, error)
       }
     },
+
+    /** Writes down what the run leaves. */
     release: async () => {
       await untilApisEnded(client)
       await refuseOthers()
       await locked(client, 'SHARE', claimed, RELEASE_LOCK_TIMEOUT_MS, async () => {
         await refuseChanges(client, claimed)
-        for (const { name } of claimed) await mark(client, name, { run, own, left: await leftIn(client, name, own) })
+        for (const { name } of claimed)
+          await writeMark(client, name, { run, own, left: await leftIn(client, name, own) })
       })
     },
   }
 }
 
-/** @typedef {{ name: string, oid: string, relkind: string, schema: string, full_name: string, comment: string | null, hides_rows: boolean }} Table */
-
-/** @param {pg.Client} client @returns {Promise<Table[]>} those that exist */
+/**
+ * The tables that exist.
+ *
+ * @param {pg.Client} client @returns {Promise<Table[]>}
+ *
+ * @typedef {Record<'name' | 'oid' | 'relkind' | 'schema' | 'full_name', string>} Names
+ * @typedef {Names & { comment: string | null, hides_rows: boolean, is_ours: boolean }} Table is_ours: this transaction made it
+ */
 async function find(client) {
   return (await client.query(FIND, [TABLES])).rows
 }
 
-/** Tables that this transaction did not make: CREATE TABLE IF NOT EXISTS does not say. @param {pg.Client} client */
-async function foundBefore(client) {
-  const { rows } = await client.query(
-    'SELECT oid::int8::text AS oid FROM pg_class WHERE oid = ANY ($1::oid[]) AND xmin::text::int8 <> txid_current() % 4294967296',
-    [(await find(client)).map(({ oid }) => oid)],
-  )
-  return rows
-}
-
-/** @param {{ oid: string }[]} tables @param {Table[]} locked */
+/** Refuses tables that this transaction has neither locked nor made. @param {Table[]} tables @param {Table[]} locked */
 function refuseUnlocked(tables, locked) {
-  if (tables.every(({ oid }) => locked.some((table) => table.oid === oid))) return
+  if (tables.every(({ oid, is_ours }) => is_ours || locked.some((table) => table.oid === oid))) return
   throw new DatabaseError('somebody else made a table while the lab looked at the database: expected none, try again')
 }
 
 /**
- * @param {pg.Client} client
- * @param {'SHARE' | 'ACCESS EXCLUSIVE'} mode
- * @param {Table[]} tables
- * @param {number} timeout_ms
+ * @param {pg.Client} client @param {'SHARE' | 'ACCESS EXCLUSIVE'} mode @param {Table[]} tables @param {number} timeout_ms
  * @param {() => Promise<void>} work
  */
 async function locked(client, mode, tables, timeout_ms, work) {
@@ -156,18 +149,14 @@ async function explained(client, tables, error) {
     return new DatabaseError(`expected Postgres to carry out a statement within ${time}, got: ${error.message}`)
   }
   if (error.code !== LOCKED) return error
-  const [table] = tables
-  return new DatabaseError(
-    table
-      ? `${table.full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`
-      : 'expected to make the tables, but another session is making them too: stop it, then try again',
-  )
+  const problem = tables[0]
+    ? `${tables[0].full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`
+    : 'expected to make the tables, but another session is making them too: stop it, then try again'
+  return new DatabaseError(problem)
 }
 
 /** The message of pg's query_timeout, which has no code. @param {any} error */
-function isUnanswered({ message }) {
-  return message === 'Query read timeout'
-}
+const isUnanswered = ({ message }) => message === 'Query read timeout'
 
 /** @param {Table[]} tables @param {Owner['place']} place */
 function refuseUnmarked(tables, place) {
@@ -232,9 +221,8 @@ async function refuseChanges(client, claimed) {
 /** Only users have an email that says whose they are. @param {pg.Client} client @param {string} name @param {string[] | null} own */
 async function foreignRows(client, name, own) {
   if (own && name !== 'users') return 0
-  const { rows } = own
-    ? await client.query('SELECT count(*)::float8 AS rows FROM users WHERE NOT (email LIKE ANY ($1))', [own])
-    : await client.query(`SELECT count(*)::float8 AS rows FROM ${name}`)
+  const others = own ? ' WHERE NOT (email LIKE ANY ($1))' : ''
+  const { rows } = await client.query(`SELECT count(*)::float8 AS rows FROM ${name}${others}`, own ? [own] : [])
   return rows[0].rows
 }
 
@@ -251,17 +239,40 @@ async function leftIn(client, name, own) {
   return rows[0]
 }
 
-/** @param {Left} left */
-function leftText({ rows, highest_id }) {
-  return `${rowsText(rows)}${highest_id ? ` up to id ${highest_id}` : ''}`
-}
+const leftText = (/** @type {Left} */ { rows, highest_id }) =>
+  `${rowsText(rows)}${highest_id ? ` up to id ${highest_id}` : ''}`
 
 /** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {Mark} mark */
-async function mark(client, name, { run, own, left }) {
-  await client.query(`COMMENT ON TABLE ${name} IS ${pg.escapeLiteral(markText({ run, own, left }))}`)
+async function writeMark(client, name, mark) {
+  await client.query(`COMMENT ON TABLE ${name} IS ${pg.escapeLiteral(markText(mark))}`)
 }
 
-/** @param {number | string} rows */
-function rowsText(rows) {
-  return `${rows} row${Number(rows) === 1 ? '' : 's'}`
+/**
+ * The lab's mark on a table that it made, kept as the table's comment: which run has it, and what that run left.
+ *
+ * @param {Mark} mark
+ *
+ * @typedef {object} Mark
+ * @property {string} run run_id
+ * @property {string[] | null} own LIKE patterns of the load's emails; null: its rows cannot be told from others
+ * @property {Left | null} left when the run ended in order; null: it is under way, or was killed
+ *
+ * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may
+ *   exceed 2^53; digest: of the rows, where nothing else tells them from others
+ */
+export function markText({ run, own, left }) {
+  return `${MARK}${run}, which empties it. ${JSON.stringify({ run, own, left })}`
 }
+
+/** @param {string | null} comment @returns {Mark | null} null: the comment is not a mark of a run */
+export function readMark(comment) {
+  if (!comment?.startsWith(MARK)) return null
+  try {
+    const { run, own = null, left = null } = JSON.parse(comment.slice(comment.indexOf('{')))
+    return typeof run === 'string' ? { run, own, left } : null
+  } catch {
+    return null
+  }
+}
+
+const rowsText = (/** @type {number | string} */ rows) => `${rows} row${Number(rows) === 1 ? '' : 's'}`

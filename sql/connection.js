@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { DatabaseError } from './error.js'
+
+/** The database cannot be used as it is. The message says what was expected and what to do. */
+export class DatabaseError extends Error {}
 
 const CONNECT_TIMEOUT_MS = 5000
 const END_TIMEOUT_MS = 2000
@@ -14,9 +16,7 @@ const LOCK_TIMEOUT_MS = 5000
 
 /**
  * @param {string} url
- * @param {object} [options]
- * @param {boolean} [options.isBounded] no statement may take longer than STATEMENT_TIMEOUT_MS
- * @returns {Promise<pg.Client>}
+ * @param {{ isBounded?: boolean }} [options] isBounded: no statement may take longer than STATEMENT_TIMEOUT_MS
  * @throws {DatabaseError} nothing answers
  */
 export async function connect(url, { isBounded = true } = {}) {
@@ -49,19 +49,14 @@ export async function end(client) {
 
 /** Every statement that waits fails at once. @param {pg.Client} client */
 export function destroy(client) {
-  const { connection } = /** @type {any} */ (client)
-  connection.stream.destroy()
+  void (/** @type {any} */ (client).connection.stream.destroy())
 }
 
 /** @template T @param {number} timeout_ms @param {Promise<T>} work @returns {Promise<T>} */
-export async function within(timeout_ms, work) {
+export function within(timeout_ms, work) {
   const controller = new AbortController()
   const late = pause(timeout_ms, undefined, { signal: controller.signal }).then(() => {
     throw new DatabaseError(`expected an answer within ${timeout_ms / 1000} s, got none`)
   })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    controller.abort()
-  }
+  return Promise.race([work, late]).finally(() => controller.abort())
 }

@@ -1,15 +1,9 @@
 import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
-import { connect, end, within } from './connection.js'
+import { connect, DatabaseError, end, within } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
-import { DatabaseError } from './error.js'
-
-/**
- * @import { Durability } from './durability.js'
- * @import { Embedded } from './embedded.js'
- */
 
 export { DatabaseError }
 
@@ -35,53 +29,46 @@ const REFERENCED = '0A000'
  * @param {string} [options.run] run_id, for the mark on the tables
  * @param {string[] | null} [options.own] LIKE patterns of the emails that the run's load sends; null: they are not known
  * @param {Record<string, string | undefined>} [options.pg] PG* variables, for what the URL leaves out
- * @returns {Promise<Database>}
  * @throws {DatabaseError} not reachable, in use by another lab, or its tables are not the lab's to empty
  */
 export async function openDatabase(given, { run = 'without a name', own = null, pg = {} } = {}) {
-  const address = given ? explicitAddress(given, pg) : null
-  const embedded = address ? null : await startEmbedded()
-  const url = address?.url ?? /** @type {Embedded} */ (embedded).url
+  const { client, url, ownSchema, embedded, close } = await reach(given, pg)
+  let pending = 0
+  /** @template {any[]} A @template R @param {(...args: A) => Promise<R>} work @returns {(...args: A) => Promise<R>} */
+  const counted =
+    (work) =>
+    (...args) => {
+      pending++
+      return work(...args).finally(() => pending--)
+    }
   try {
-    const client = await connect(url)
-    const place = embedded ? 'embedded' : address?.ownSchema ? 'own' : 'named'
-    try {
-      await takeLock(client)
-      if (place === 'own') await makeSchema(client)
-      const { schema, reset, countRows, release } = await claimTables(client, { run, own, place })
-      const durability = await durabilityOf(client, TABLES, embedded?.folder ?? null)
-      let pending = 0
-      const counted =
-        (/** @type {(...args: any[]) => Promise<any>} */ work) =>
-        (/** @type {any[]} */ ...args) => {
-          pending++
-          return work(...args).finally(() => pending--)
-        }
-      return {
-        url,
-        kind: embedded ? 'embedded' : 'given',
-        version: await versionOf(client),
-        schema,
-        durability,
-        warnings: durabilityWarnings(durability),
-        query: counted(async (text) => (await client.query(text)).rows),
-        reset: counted(reset),
-        countRows: counted(countRows),
-        close: async () => {
-          // If this fails, the mark still says that the run is under way, and the next run looks at every row. It would
-          // have to wait behind a pending statement.
-          if (!embedded && pending === 0) await within(RELEASE_TIMEOUT_MS, release()).catch(() => {})
-          await end(client)
-          await embedded?.stop()
-        },
-      }
-    } catch (error) {
-      await end(client)
-      throw explained(error, url)
+    const place = embedded ? 'embedded' : ownSchema ? 'own' : 'named'
+    await takeLock(client)
+    if (place === 'own') await makeSchema(client)
+    const { schema, reset, countRows, release } = await claimTables(client, { run, own, place })
+    const durability = await durabilityOf(client, TABLES, embedded?.folder ?? null)
+    return {
+      /** Complete, for the service that is measured and all others that connect. */
+      url,
+      kind: /** @type {'embedded' | 'given'} */ (embedded ? 'embedded' : 'given'),
+      version: await versionOf(client),
+      schema,
+      durability,
+      /** What makes its commits less than durable. */
+      warnings: durabilityWarnings(durability),
+      query: counted(rowsOf(client)),
+      reset: counted(reset),
+      countRows: counted(countRows),
+      close: async () => {
+        // If this fails, the mark still says that the run is under way, and the next run looks at every row. It would
+        // have to wait behind a pending statement.
+        if (!embedded && pending === 0) await within(RELEASE_TIMEOUT_MS, release()).catch(() => {})
+        await close()
+      },
     }
   } catch (error) {
-    await embedded?.stop()
-    throw error
+    await close()
+    throw explained(error, url)
   }
 }
 
@@ -90,19 +77,37 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
  *
  * @param {string} [given]
  * @param {{ pg?: Record<string, string | undefined> }} [options]
- * @returns {Promise<Look>}
  * @throws {DatabaseError} not reachable
  */
 export async function lookAtDatabase(given, { pg = {} } = {}) {
+  const { client, close } = await reach(given, pg)
+  try {
+    await client.query('SET default_transaction_read_only = on')
+    return { query: rowsOf(client), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * @typedef {Awaited<ReturnType<typeof openDatabase>>} Database
+ * @typedef {Awaited<ReturnType<typeof lookAtDatabase>>} Look
+ */
+
+/** @param {pg.Client} client @returns {(text: string) => Promise<any[]>} */
+function rowsOf(client) {
+  return async (text) => (await client.query(text)).rows
+}
+
+/** Connects to the database given, else to an embedded one. @param {string | undefined} given @param {Record<string, string | undefined>} pg */
+async function reach(given, pg) {
   const embedded = given ? null : await startEmbedded()
   try {
-    const { url } = given ? explicitAddress(given, pg) : /** @type {Embedded} */ (embedded)
+    const { url, ownSchema } = embedded ? { url: embedded.url, ownSchema: false } : explicitAddress(String(given), pg)
     const client = await connect(url)
-    await client.query('SET default_transaction_read_only = on')
-    return {
-      query: async (text) => (await client.query(text)).rows,
-      close: () => end(client).finally(() => embedded?.stop()),
-    }
+    const close = () => end(client).finally(() => embedded?.stop())
+    return { client, url, ownSchema, embedded, close }
   } catch (error) {
     await embedded?.stop()
     throw error
@@ -114,7 +119,7 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
  *
  * @param {string} url
  * @param {Record<string, string | undefined>} [env]
- * @returns {Promise<{ version: string, warnings: string[] }>} version of the server, such as 18.4; what the schema warns of
+ * @returns {Promise<{ version: string, warnings: string[] }>} version such as 18.4; what the schema warns of
  * @throws {DatabaseError} not reachable, or TLS that would not verify the server
  */
 export async function applySchema(url, env = process.env) {
@@ -132,24 +137,6 @@ export async function applySchema(url, env = process.env) {
     await client.end()
   }
 }
-
-/**
- * @typedef {object} Look
- * @property {(text: string) => Promise<any[]>} query
- * @property {() => Promise<void>} close and stop what was started
- *
- * @typedef {object} Opened
- * @property {string} url complete, for the service that is measured and all others that connect
- * @property {'embedded' | 'given'} kind
- * @property {string} version of the server, such as 18.4
- * @property {string} schema that holds the tables
- * @property {Durability} durability
- * @property {string[]} warnings what makes its commits less than durable
- * @property {() => Promise<void>} reset empties the tables; DatabaseError where rows of somebody else came in
- * @property {() => Promise<number>} countRows
- *
- * @typedef {Opened & Look} Database
- */
 
 /** @param {pg.Client} client */
 async function takeLock(client) {
@@ -171,7 +158,7 @@ async function makeSchema(client) {
   )
 }
 
-/** @param {pg.Client} client @returns {Promise<string>} */
+/** Such as 18.4. @param {pg.Client} client @returns {Promise<string>} */
 async function versionOf(client) {
   const { rows } = await client.query("SELECT split_part(current_setting('server_version'), ' ', 1) AS version")
   return rows[0].version

@@ -18,19 +18,13 @@ const IN_MEMORY = ['tmpfs', 'ramfs']
 /**
  * How durable a commit is for a session of the API: asked over a connection of the same role, with the same options.
  *
- * @param {Client} client
- * @param {string[]} tables
+ * @param {Client} client @param {string[]} tables
  * @param {string | null} folder of the data, where the server is ours
  * @returns {Promise<Durability>}
  *
- * @typedef {object} Durability
- * @property {string} fsync
- * @property {string} synchronous_commit
- * @property {string} full_page_writes
- * @property {string} wal_sync_method
- * @property {boolean} unlogged a crash empties the table
- * @property {string[]} triggers on the table
- * @property {string | null} file_system type, such as ext4, that holds the data; null: unknown, as for a server elsewhere
+ * @typedef {Record<'fsync' | 'synchronous_commit' | 'full_page_writes' | 'wal_sync_method', string>} Settings
+ * @typedef {Settings & { unlogged: boolean, triggers: string[], file_system: string | null }} Durability unlogged: a crash
+ *   empties the table; file_system: type, such as ext4, that holds the data; null: unknown, as for a server elsewhere
  */
 export async function durabilityOf(client, tables, folder) {
   const { rows } = await client.query(FACTS, [tables])
@@ -54,7 +48,10 @@ export function durabilityWarnings({ unlogged, triggers, file_system, ...setting
 /** @param {string} folder @param {string} [mounts] as proc(5) has them @returns {string | null} null: this system does not say */
 export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
   const all = mounts.split('\n').map((line) => line.split(' '))
-  const around = all.filter(([, point]) => point && isWithin(folder, point.replace(/\\(\d{3})/g, octal)))
+  const unescaped = (/** @type {string} */ text) => {
+    return text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)))
+  }
+  const around = all.filter(([, point]) => point && path.join(folder, '/').startsWith(path.join(unescaped(point), '/')))
   // A stable sort: of several mounts on one point the last one counts.
   const inner = around.sort(([, one], [, other]) => one.length - other.length).at(-1)
   return inner?.[2] ?? null
@@ -68,14 +65,4 @@ function fileSystemOfBackend(pid, data_directory) {
   } catch {
     return null
   }
-}
-
-/** @param {string} folder @param {string} point */
-function isWithin(folder, point) {
-  return folder === point || folder.startsWith(path.join(point, '/'))
-}
-
-/** @param {string} _ @param {string} digits */
-function octal(_, digits) {
-  return String.fromCharCode(Number.parseInt(digits, 8))
 }

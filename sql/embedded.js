@@ -8,7 +8,7 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import getPort from 'get-port'
-import { binary, postgresUser, usableBinaries } from './binaries.js'
+import { postgresUser, usableBinaries } from './binaries.js'
 import { leashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
 
@@ -19,7 +19,6 @@ import { makeScratch, removeLeftovers } from './scratch.js'
 
 const run = promisify(execFile)
 
-const START_ATTEMPTS = 5
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 10_000
 const USER = 'redline'
@@ -44,113 +43,91 @@ const SETTINGS = {
  * @param {string} [options.parent] folder for the run's folder; on a disk, since commits to memory are not durable
  * @param {Record<string, string>} [options.settings] of Postgres, beside those that make it durable and private
  * @param {Initialised} [options.initialised] copied, which takes a tenth of the time of `initdb`
- * @returns {Promise<Embedded>}
  * @throws {Error} when Postgres does not start; the message has its log
  */
 export async function startEmbedded({ parent = dataParent(), settings = {}, initialised } = {}) {
   await removeLeftovers([parent])
   const folder = makeScratch('postgres', parent)
+  const remove = { recursive: true, force: true }
   try {
-    const user = await postgresUser()
-    // The folder stays ours, so that nobody else can write to it; the Postgres user may pass through to its own.
-    if (user) await fs.chmod(folder, 0o711)
-    const { native, password } = initialised ?? (await initialise(folder, user))
-    if (initialised) await run('cp', ['-Rp', dataOf(initialised.folder), dataOf(folder)])
-    return await startIn({ folder, native, settings, user }, password)
+    const cluster = { ...(await initialiseIn(folder, initialised)), settings }
+    const { port, child } = await start(cluster)
+    let server = child
+    // At an exit that nobody awaits, the leash would end the server but leave its folder.
+    const onExit = () => {
+      server.kill('SIGKILL')
+      rmSync(folder, remove)
+    }
+    process.once('exit', onExit)
+    return {
+      // PGSSLMODE of the environment may ask for TLS, which this server on loopback does not have.
+      url: `postgres://${USER}:${cluster.password}@127.0.0.1:${port}/${DATABASE}?sslmode=disable`,
+      folder,
+      pid: () => /** @type {number} */ (server.pid),
+      /** Resolves when the server has ended, by itself or not. */
+      exited: () => (isRunning(server) ? once(server, 'exit') : Promise.resolve([])),
+      /** Ends the server and keeps its data; SIGKILL is a crash. @param {NodeJS.Signals} [signal] */
+      halt: (signal = 'SIGINT') => halt(server, signal),
+      /** Again after a halt, on the same port and data. */
+      start: async () => {
+        server = (await start(cluster, port)).child
+      },
+      stop: async () => {
+        await halt(server, 'SIGINT')
+        await fs.rm(folder, remove)
+        process.off('exit', onExit)
+      },
+    }
   } catch (error) {
-    await fs.rm(folder, { recursive: true, force: true })
+    await fs.rm(folder, remove)
     throw error
   }
 }
 
 /**
- * Makes what every start can copy: binaries that run, and a data folder that no server has used.
+ * Makes what a server starts from, and others can copy before it does: binaries that run, and a data folder.
  *
  * @param {string} folder has to outlive the servers that are started from it
- * @returns {Promise<Initialised>}
+ * @param {Initialised} [model] copied
  */
-export async function initialiseIn(folder) {
+export async function initialiseIn(folder, model) {
   const user = await postgresUser()
+  // The folder stays ours, so that nobody else can write to it; the Postgres user may pass through to its own.
   if (user) await fs.chmod(folder, 0o711)
-  return { folder, ...(await initialise(folder, user)) }
+  if (model) {
+    await run('cp', ['-Rp', dataOf(model.folder), dataOf(folder)])
+    return { ...model, folder, user }
+  }
+  const password = randomBytes(24).toString('hex')
+  const native = await usableBinaries(folder, user)
+  const passwordFile = path.join(folder, 'password')
+  await fs.mkdir(dataOf(folder), { mode: 0o700 })
+  await fs.writeFile(passwordFile, password, { mode: 0o600 })
+  if (user) for (const file of [dataOf(folder), passwordFile]) await fs.chown(file, user.uid, user.gid)
+  await initdb(native, folder, user)
+  await fs.rm(passwordFile)
+  return { folder, native, password, user }
 }
 
 /**
- * @typedef {object} Initialised
- * @property {string} folder holds the data, and the binaries unless the package's own can be used
- * @property {string} native folder of the binaries
- * @property {string} password of the superuser
- *
- * @typedef {object} Embedded
- * @property {string} url for pg
- * @property {string} folder holds binaries and data
- * @property {() => number} pid the postmaster's
- * @property {() => Promise<any[]>} exited resolves when the server has ended, by itself or not
- * @property {(signal?: NodeJS.Signals) => Promise<void>} halt ends the server and keeps its data; SIGKILL is a crash
- * @property {() => Promise<void>} start again after halt, on the same port and data
- * @property {() => Promise<void>} stop ends the server and removes its folder
+ * @typedef {Awaited<ReturnType<typeof startEmbedded>>} Embedded
+ * @typedef {{ folder: string, native: string, password: string, user?: User }} Initialised native: folder of the binaries
+ * @typedef {Initialised & { settings: Record<string, string> }} Cluster
  */
 
-/** @param {string} folder @param {User} user */
-async function initialise(folder, user) {
-  const password = randomBytes(24).toString('hex')
-  const native = await usableBinaries(folder, user)
-  await fs.mkdir(dataOf(folder), { mode: 0o700 })
-  await fs.writeFile(path.join(folder, 'password'), password, { mode: 0o600 })
-  if (user) for (const file of ['data', 'password']) await fs.chown(path.join(folder, file), user.uid, user.gid)
-  await initdb(native, folder, user)
-  await fs.rm(path.join(folder, 'password'))
-  return { native, password }
-}
-
-/** @param {Cluster} cluster @param {string} password @returns {Promise<Embedded>} */
-async function startIn(cluster, password) {
-  const { folder } = cluster
-  const { port, child } = await startOnFreePort(cluster)
-  let server = child
-  // At an exit that nobody awaits, the leash would end the server but leave its folder.
-  const onExit = () => {
-    server.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.once('exit', onExit)
-  return {
-    // PGSSLMODE of the environment may ask for TLS, which this server on loopback does not have.
-    url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}?sslmode=disable`,
-    folder,
-    pid: () => /** @type {number} */ (server.pid),
-    exited: () => (isRunning(server) ? once(server, 'exit') : Promise.resolve([])),
-    halt: (signal = 'SIGINT') => halt(server, signal),
-    start: async () => {
-      server = await startAgain(cluster, port)
-    },
-    stop: async () => {
-      await halt(server, 'SIGINT')
-      await fs.rm(folder, { recursive: true, force: true })
-      process.off('exit', onExit)
-    },
-  }
-}
-
-/** @typedef {{ native: string, folder: string, settings: Record<string, string>, user: User }} Cluster */
-
-/** Tries again where another process took the port in between. @param {Cluster} cluster */
-async function startOnFreePort(cluster) {
-  for (let attempt = 1; ; attempt++) {
-    const port = await getPort({ host: '127.0.0.1' })
+/**
+ * Retries where another process takes the free port in between, and on a port of its own: after a crash the old
+ * postmaster's backends hold its memory for a moment.
+ *
+ * @param {Cluster} cluster @param {number} [ownPort]
+ */
+async function start(cluster, ownPort) {
+  for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
+    const port = ownPort ?? (await getPort({ host: '127.0.0.1' }))
     const { child, log } = await startPostmaster(cluster, port)
     if (child) return { port, child }
-    const isPortTaken = /could not bind|in use/.test(log)
-    if (!isPortTaken || attempt === START_ATTEMPTS) throw new Error(`Postgres did not start: ${log.trim()}`)
-  }
-}
-
-/** Retries: after a crash the old postmaster's backends hold its memory for a moment. @param {Cluster} cluster @param {number} port */
-async function startAgain(cluster, port) {
-  for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
-    const { child, log } = await startPostmaster(cluster, port)
-    if (child) return child
-    if (Date.now() > until) throw new Error(`Postgres did not start again: ${log.trim()}`)
+    const mayPass = ownPort !== undefined || /could not bind|in use/.test(log)
+    if (!mayPass || Date.now() > until) throw new Error(`Postgres did not start: ${log.trim()}`)
   }
 }
 
@@ -161,7 +138,7 @@ async function initdb(native, folder, user) {
   // A row that survives a power failure needs the files of initdb, so these are flushed too. On Linux the whole file system
   // is, with any copy of the binaries, which would otherwise be written in the middle of a measurement.
   const flush = process.platform === 'linux' ? ['--sync-method=syncfs'] : []
-  const command = [binary(native, 'initdb'), ...layout, ...flush, ...flags]
+  const command = [`${native}/bin/initdb`, ...layout, ...flush, ...flags]
   const [program, ...args] = leashed(command, { signal: 'KILL', user })
   try {
     await run(program, args, { cwd: folder, env: cleanEnv() })
@@ -173,7 +150,7 @@ async function initdb(native, folder, user) {
 /** @param {Cluster} cluster @param {number} port @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start */
 async function startPostmaster({ native, folder, settings, user }, port) {
   const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const command = [binary(native, 'postgres'), '-D', dataOf(folder), '-p', String(port), ...flags]
+  const command = [`${native}/bin/postgres`, '-D', dataOf(folder), '-p', String(port), ...flags]
   const [program, ...args] = leashed(command, { signal: 'INT', user })
   const logFile = path.join(folder, 'postgres.log')
   const logHandle = await fs.open(logFile, 'w')
@@ -203,10 +180,8 @@ async function untilReady(child, data) {
   return false
 }
 
-/** @param {ChildProcess} child */
-function isRunning({ pid, exitCode, signalCode }) {
-  return pid !== undefined && exitCode === null && signalCode === null
-}
+const isRunning = (/** @type {ChildProcess} */ { pid, exitCode, signalCode }) =>
+  pid !== undefined && exitCode === null && signalCode === null
 
 /** SIGINT is Postgres' fast shutdown; if that hangs, SIGQUIT ends it at once. @param {ChildProcess} child @param {NodeJS.Signals} signal */
 async function halt(child, signal) {
@@ -223,10 +198,7 @@ function dataParent() {
   return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
 }
 
-/** @param {string} folder */
-function dataOf(folder) {
-  return path.join(folder, 'data')
-}
+const dataOf = (/** @type {string} */ folder) => path.join(folder, 'data')
 
 /** Without the PG variables of the caller: they are meant for another server. */
 function cleanEnv() {

@@ -15,13 +15,11 @@ const POLL_MS = 20
 /**
  * A temporary folder whose name says, from its first moment on, which process owns it.
  *
- * @param {string} what such as "vegeta"
- * @param {string} [parent]
- * @returns {string}
+ * @param {string} what such as "vegeta" @param {string} [parent]
  */
 export function makeScratch(what, parent = os.tmpdir()) {
   const { host, boot } = here()
-  const owner = [process.pid.toString(36), startOf(process.pid) ?? '0'].join('-')
+  const owner = `${process.pid.toString(36)}-${startOf(process.pid) ?? '0'}`
   return fs.mkdtempSync(path.join(parent, `redline-${what}-${host}-${boot}-${owner}-`))
 }
 
@@ -30,7 +28,6 @@ export function makeScratch(what, parent = os.tmpdir()) {
  * in this process namespace, and the process that made it has ended; a Postgres that still runs in it is ended first.
  *
  * @param {string[]} [parents] where temporary folders are made
- * @returns {Promise<void>} what cannot be removed stays
  */
 export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
   for (const parent of new Set(parents)) {
@@ -46,7 +43,7 @@ export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
   }
 }
 
-/** @param {string} name */
+/** Whether its owner has ended. @param {string} name */
 function isOfDead(name) {
   const [, host, boot, pid, start] = NAME.exec(name) ?? []
   const own = here()
@@ -71,9 +68,9 @@ async function endPostgres(folder) {
 
 /** Process ids mean something only within one host and one namespace of processes, until it boots again. */
 function here() {
+  const hash = (/** @type {string} */ text) => createHash('sha256').update(text).digest('hex').slice(0, 6)
   const namespace = attempt(() => fs.readlinkSync('/proc/self/ns/pid'), '')
-  const boot = textOf('/proc/sys/kernel/random/boot_id')
-  return { host: shortHash(`${os.hostname()} ${namespace}`), boot: shortHash(boot) }
+  return { host: hash(`${os.hostname()} ${namespace}`), boot: hash(textOf('/proc/sys/kernel/random/boot_id')) }
 }
 
 /** @param {number} pid @returns {string | null} null: there is no such process; '0': its start is unknown */
@@ -95,11 +92,6 @@ function startOf(pid) {
 function commandOf(pid) {
   if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`)
   return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
-}
-
-/** @param {string} text */
-function shortHash(text) {
-  return createHash('sha256').update(text).digest('hex').slice(0, 6)
 }
 
 /** @param {string} file @returns {string} empty where it cannot be read */

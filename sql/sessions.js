@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError } from './error.js'
+import { DatabaseError } from './connection.js'
 
 /**
  * @import { Table } from './claim.js'
@@ -36,8 +36,7 @@ const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redl
 /**
  * Waits for other sessions to end, in a schema that others may use, too.
  *
- * @param {Client} client
- * @param {Table[]} tables
+ * @param {Client} client @param {Table[]} tables
  * @throws {DatabaseError} when they do not end within a few seconds
  */
 export async function refuseOtherSessions(client, tables) {
@@ -56,9 +55,7 @@ export async function refuseOtherSessions(client, tables) {
  * For a run whose rows cannot be told from those of others. Does not notice another API, which looks like the run's own, or a
  * client that has disconnected.
  *
- * @param {Client} client
- * @param {Table[]} tables
- * @param {string[]} names that a statement on the tables must contain
+ * @param {Client} client @param {Table[]} tables @param {string[]} names that a statement on the tables must contain
  * @throws {DatabaseError}
  */
 export async function refuseStrangers(client, tables, names) {
@@ -70,11 +67,7 @@ export async function refuseStrangers(client, tables, names) {
   )
 }
 
-/**
- * Postgres may still execute statements of a killed API, whose rows belong to the run. An API may also be somebody else's.
- *
- * @param {Client} client
- */
+/** Postgres may still execute statements of a killed API, whose rows belong to the run. @param {Client} client */
 export async function untilApisEnded(client) {
   for (const until = Date.now() + APIS_END_MS; Date.now() < until; await pause(POLL_MS)) {
     if ((await client.query(APIS)).rows.length === 0) return
@@ -87,19 +80,15 @@ export async function sessionsText(client, tables) {
 }
 
 /**
- * @param {Client} client
- * @param {Table[]} tables
- * @param {{ names?: string[], ignored?: string[], countsApis?: boolean }} [by] names: words of a statement that uses the tables;
- *   ignored: application names; countsApis: any API of ours counts
+ * @param {Client} client @param {Table[]} tables
+ * @param {{ names?: string[], ignored?: string[], countsApis?: boolean }} [by] names: words of a statement that uses the tables
+ *   (by default a pattern that never matches); ignored: application names; countsApis: any API of ours counts
  * @returns {Promise<Session[]>}
  *
- * @typedef {{ pid: number, role: string | null, application: string | null, address: string | null }} Session
+ * @typedef {Record<'role' | 'application' | 'address', string | null> & { pid: number }} Session
  */
-async function sessionsUsing(client, tables, { names = [], ignored = [], countsApis = false } = {}) {
-  // A pattern that never matches, if no name counts.
-  const words = names.length > 0 ? names : ['(?!)']
-  const values = [tables.map(({ oid }) => oid), words, ignored, countsApis]
-  return (await client.query(USING, values)).rows
+async function sessionsUsing(client, tables, { names = ['(?!)'], ignored = [], countsApis = false } = {}) {
+  return (await client.query(USING, [tables.map(({ oid }) => oid), names, ignored, countsApis])).rows
 }
 
 /** @param {Session[]} sessions */

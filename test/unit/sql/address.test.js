@@ -1,7 +1,7 @@
 import pg from 'pg'
 import t from 'tap'
 import { explicitAddress } from '../../../sql/address.js'
-import { DatabaseError } from '../../../sql/error.js'
+import { DatabaseError } from '../../../sql/connection.js'
 
 const LAB = '-c search_path=redline_lab'
 const PG = { PGHOST: 'h', PGPORT: '6', PGUSER: 'u', PGPASSWORD: 'p', PGDATABASE: 'd', PGOPTIONS: '-c a=b' }
