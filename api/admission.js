@@ -67,8 +67,7 @@ const NEWEST_WEIGHT = 0.2
  * moment shows the demand and not the ability, so it can only raise the known rate. Pure.
  *
  * @param {number} known_rps Infinity: nothing is known
- * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window
- * @returns {number}
+ * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window @returns {number}
  */
 export function serviceRate(known_rps, { done, seconds, alwaysBusy }) {
   const seen_rps = done / seconds

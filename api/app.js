@@ -91,8 +91,7 @@ const OVERLOADED = problem(new ApiError('overloaded'))
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 
 /**
- * @param {Logger} log
- * @param {Record<string, number>} problems counts the answers by code
+ * @param {Logger} log @param {Record<string, number>} problems counts the answers by code
  * @returns {(error: unknown, req: IncomingMessage) => Answer | null} null: there is nobody to answer
  */
 function createErrorAnswers(log, problems) {

@@ -17,9 +17,7 @@ export class ConfigError extends Error {}
 /**
  * Reads the configuration: the environment first, then `.env` in the working directory, then the defaults.
  *
- * @param {Record<string, string | undefined>} [env]
- * @param {string} [dotenvFile]
- * @returns {Readonly<Config>}
+ * @param {Record<string, string | undefined>} [env] @param {string} [dotenvFile] @returns {Readonly<Config>}
  * @throws {ConfigError} on the first value that is not as expected, or a name in `.env` that is no setting
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
@@ -34,9 +32,7 @@ export function readConfig(env = process.env, dotenvFile = '.env') {
 /**
  * What works but should be changed, in words for the log.
  *
- * @param {Config} config
- * @param {Record<string, string | undefined>} [env]
- * @returns {string[]}
+ * @param {Config} config @param {Record<string, string | undefined>} [env] @returns {string[]}
  */
 export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) {
   const warnings = []

@@ -27,11 +27,7 @@ export function checkDatabaseSettings({ databaseUrl }) {
   }
 }
 
-/**
- * Opens a session beside the pool, for the readiness check.
- *
- * @param {Config} config
- */
+/** Opens a session beside the pool, for the readiness check. @param {Config} config */
 export async function openSession({ databaseUrl }) {
   const client = new LoginClient({
     connectionString: databaseUrl,
@@ -85,11 +81,7 @@ export function silenceOf({ statementTimeoutMs }) {
   return statementTimeoutMs + 1000
 }
 
-/**
- * @param {Config} config
- * @param {Logger} log
- * @param {PoolConfig & { pipeline?: boolean }} options
- */
+/** @param {Config} config @param {Logger} log @param {PoolConfig & { pipeline?: boolean }} options */
 export function openPool(config, log, options) {
   const pool = new pg.Pool({
     connectionString: config.databaseUrl,

@@ -64,12 +64,7 @@ export class RowRefused extends Error {
   }
 }
 
-/**
- * The answer's body as RFC 9457 (problem details) has it.
- *
- * @param {ApiError} error
- * @returns {string} JSON
- */
+/** The answer's body as RFC 9457 (problem details) has it. @param {ApiError} error @returns {string} JSON */
 export function problemBody(error) {
   const { title, status } = PROBLEMS[error.code]
   const { code, detail } = error

@@ -128,8 +128,7 @@ function orderOf(ids) {
 /**
  * Ids end where the sequence does, or where the column's type does. A sequence that cycles would give ids that are taken.
  *
- * @param {Ids} ids
- * @returns {string | undefined} how many are left, when that is too few
+ * @param {Ids} ids @returns {string | undefined} how many are left, when that is too few
  */
 function fewIds({ column_bits, ...sequence }) {
   const [first, final, step] = [sequence.first, sequence.final, sequence.increment].map(BigInt)

@@ -12,8 +12,7 @@ const FIRST_WINDOW_MS = 500
 /**
  * Watches what the service gets done, and decides for each request on its arrival whether it is let in.
  *
- * @param {object} parts
- * @param {() => number} parts.waiting requests that wait for their turn at the database
+ * @param {object} parts @param {() => number} parts.waiting requests that wait for their turn at the database
  * @param {Limits} parts.limits
  */
 export function createGate({ waiting, limits }) {

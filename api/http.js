@@ -13,9 +13,7 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  * Reads a JSON body. Node reads and drops what comes beyond the limit once the answer is out, so that the client sees its
  * 413; the server's request timeout bounds how long that may go on.
  *
- * @param {IncomingMessage} req
- * @param {number} limitBytes
- * @returns {Promise<unknown>}
+ * @param {IncomingMessage} req @param {number} limitBytes @returns {Promise<unknown>}
  * @throws {ApiError} unsupported_media_type, body_too_large, malformed_json
  * @throws {ClientGone} when the client went away before its body was complete
  */

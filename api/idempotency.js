@@ -62,9 +62,7 @@ export function keyOf(header) {
 /**
  * Stores users at most once per key, on the same pool in every INSERT_MODE: a statement of its own, outside any batch.
  *
- * @param {Pool} pool
- * @param {{ idempotencyKeyTtlMs: number }} config
- * @returns {InsertOnce}
+ * @param {Pool} pool @param {{ idempotencyKeyTtlMs: number }} config @returns {InsertOnce}
  *
  * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<string>} InsertOnce
  *   resolves to the id of the row that this request or an earlier one with the same key has committed

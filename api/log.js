@@ -11,8 +11,7 @@ const MAX_TEXTS = 100
 /**
  * The log, one JSON object per line.
  *
- * @param {string} level
- * @param {DestinationStream} [destination] default: standard output
+ * @param {string} level @param {DestinationStream} [destination] default: standard output
  */
 export function createLog(level, destination) {
   const options = { level, serializers: { err: describeError } }
@@ -22,9 +21,7 @@ export function createLog(level, destination) {
 /**
  * Logs why Postgres refuses statements: once per cause and minute, however many requests run into it.
  *
- * @param {Logger} log
- * @param {string} message
- * @returns {(error: Error & { code?: string }) => void}
+ * @param {Logger} log @param {string} message @returns {(error: Error & { code?: string }) => void}
  */
 export function createRefusalLog(log, message) {
   /** @type {Map<string, number>} */

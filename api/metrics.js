@@ -147,8 +147,7 @@ function watchEventLoop(registry) {
 /**
  * Time in garbage collection. prom-client (15.1) has it too, but takes the first of each batch of entries for all of them.
  *
- * @param {Registry} registry
- * @returns {() => void} stops it
+ * @param {Registry} registry @returns {() => void} stops it
  */
 function watchGc(registry) {
   const help = 'Time in which garbage collection stopped JavaScript'

@@ -16,9 +16,7 @@ const PARSER_PROBLEMS = /** @type {Record<string, ProblemCode>} */ ({
 /**
  * For the server's `clientError`: the bytes were no request, or did not come in time.
  *
- * @param {Error & { code?: string }} error
- * @param {Duplex} socket
- * @param {(problem: ApiError) => void} onAnswer
+ * @param {Error & { code?: string }} error @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer
  */
 export function refuseBytes(error, socket, onAnswer) {
   // ECONNRESET and the like: nobody is there any more.
@@ -29,8 +27,7 @@ export function refuseBytes(error, socket, onAnswer) {
 /**
  * Gives a connection its last answer, after those to the requests that came before it, and closes it.
  *
- * @param {ProblemCode} code
- * @param {Duplex} socket
+ * @param {ProblemCode} code @param {Duplex} socket
  * @param {(problem: ApiError) => void} onAnswer called when the answer is sent from here, and not by a request's handler
  */
 export function refuseMore(code, socket, onAnswer) {

@@ -26,8 +26,7 @@ const REPLACE_INTERVAL_MS = 1000
 /**
  * A pool whose errors are ApiErrors. It logs once when the database goes and once when it comes back, not once a request.
  *
- * @param {Config} config
- * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options
+ * @param {Config} config @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options
  *   `observe` gets each statement's time on its connection, in seconds, without the wait for that connection; `stream`
  *   makes a connection instead of a socket
  */
@@ -145,8 +144,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     /**
      * Runs one statement on a connection of the pool. When it has resolved, the statement is committed.
      *
-     * @param {Statement} statement
-     * @returns {Promise<Result>}
+     * @param {Statement} statement @returns {Promise<Result>}
      * @throws {ApiError} no_database_slot, database_unavailable, database_refused: nothing of it is stored;
      *   outcome_unknown: it may be
      * @throws {RowRefused} nothing of it is stored

@@ -28,8 +28,7 @@ const READY = { status: 'ready' }
  * Tells whether this instance should get requests: a look at the database over a session of its own, so that it waits
  * behind no request. An instance that is merely busy is ready: to take it out would only make the others busier.
  *
- * @param {object} parts
- * @param {() => Promise<Session>} parts.openSession
+ * @param {object} parts @param {() => Promise<Session>} parts.openSession
  * @param {Pick<Pool, 'generation' | 'served_ms' | 'stats'>} parts.pool
  * @param {number} parts.maxLifetime_ms of a session; 0: without end
  * @param {Logger} parts.log told when the verdict changes

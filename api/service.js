@@ -33,8 +33,7 @@ export class ListenError extends Error {}
 /**
  * The whole service on its two ports. Independent of the process: of its environment, its signals and its exit.
  *
- * @param {Config} config
- * @param {Logger} log
+ * @param {Config} config @param {Logger} log
  * @throws {ListenError}
  */
 export async function startService(config, log) {
@@ -126,10 +125,7 @@ function openFiles() {
 }
 
 /**
- * @param {http.Server} server
- * @param {number} port
- * @param {string} host
- * @param {number} [backlog]
+ * @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog]
  * @returns {Promise<string>} where it listens
  * @throws {ListenError}
  */

@@ -25,8 +25,7 @@ const REFERENCED = '0A000'
  * Makes the tables, or empties those that the last run left. One lab at a time: a second would empty the first one's table.
  *
  * @param {string} [given] URL; without it, Postgres is started
- * @param {object} [options]
- * @param {string} [options.run] run_id, for the mark on the tables
+ * @param {object} [options] @param {string} [options.run] run_id, for the mark on the tables
  * @param {string[] | null} [options.own] LIKE patterns of the emails that the run's load sends; null: they are not known
  * @param {Record<string, string | undefined>} [options.pg] PG* variables, for what the URL leaves out
  * @throws {DatabaseError} not reachable, in use by another lab, or its tables are not the lab's to empty
@@ -75,8 +74,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
 /**
  * A look at a database that changes nothing in it; without a URL, at an embedded Postgres.
  *
- * @param {string} [given]
- * @param {{ pg?: Record<string, string | undefined> }} [options]
+ * @param {string} [given] @param {{ pg?: Record<string, string | undefined> }} [options]
  * @throws {DatabaseError} not reachable
  */
 export async function lookAtDatabase(given, { pg = {} } = {}) {
@@ -117,8 +115,7 @@ async function reach(given, pg) {
 /**
  * Applies the schema where the URL leads, for an API that is started by hand. Empties nothing and marks nothing.
  *
- * @param {string} url
- * @param {Record<string, string | undefined>} [env]
+ * @param {string} url @param {Record<string, string | undefined>} [env]
  * @returns {Promise<{ version: string, warnings: string[] }>} version such as 18.4; what the schema warns of
  * @throws {DatabaseError} not reachable, or TLS that would not verify the server
  */

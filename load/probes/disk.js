@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { numberIn, textOf } from '../system/machine.js'
+import { textOf } from '../system/machine.js'
 
 /** The unit of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/iostats.rst). */
 const SECTOR_BYTES = 512
@@ -8,14 +8,8 @@ const SECTOR_BYTES = 512
 const NO_DISK = /^(loop|ram|zram|dm-|md|sr|fd|nbd)/
 
 /**
- * Watches the disks of this machine, all of them together.
- *
- * @returns {() => DiskUse | null} what they did since; null where there is no /proc/diskstats
- *
- * @typedef {object} DiskUse
- * @property {number} read_bytes
- * @property {number} written_bytes
- * @property {number} busy_ratio share of the time in which the busiest had something to do
+ * Watches the disks of this machine, all of them together. What it returns gives what they did since; null where there is
+ * no /proc/diskstats.
  */
 export function watchDisks() {
   const started_ms = performance.now()
@@ -26,13 +20,16 @@ export function watchDisks() {
   }
 }
 
+function readDisks() {
+  const text = textOf('/proc/diskstats')
+  // A partition has no queue of its own.
+  return text === null ? null : parseDisks(text, (name) => existsSync(`/sys/block/${name.replaceAll('/', '!')}`))
+}
+
 /**
- * Pure.
+ * `busy_ratio` is the share of the time in which the busiest disk had something to do. Pure.
  *
- * @param {Record<string, Disk>} before
- * @param {Record<string, Disk>} now
- * @param {number} wall_ms
- * @returns {DiskUse}
+ * @param {Record<string, Disk>} before @param {Record<string, Disk>} now @param {number} wall_ms
  */
 export function diskUse(before, now, wall_ms) {
   const grown = (/** @type {keyof Disk} */ field) => {
@@ -49,31 +46,16 @@ export function diskUse(before, now, wall_ms) {
 /**
  * Whole disks by name.
  *
- * @param {string} text of /proc/diskstats
- * @param {(name: string) => boolean} isWhole
- * @returns {Record<string, Disk>}
+ * @param {string} text of /proc/diskstats @param {(name: string) => boolean} isWhole @returns {Record<string, Disk>}
  *
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ms: number }} Disk
  */
 export function parseDisks(text, isWhole) {
-  const lines = text.trim().split('\n')
-  const disks = lines.map((line) => {
+  const disks = text.split('\n').map((line) => {
     const [, , name, ...fields] = line.trim().split(/\s+/)
     const [, , sectorsRead, , , , sectorsWritten, , , busy_ms] = fields.map(Number)
     const disk = { read_bytes: sectorsRead * SECTOR_BYTES, written_bytes: sectorsWritten * SECTOR_BYTES, busy_ms }
     return /** @type {const} */ ([name, disk])
   })
   return Object.fromEntries(disks.filter(([name]) => name && !NO_DISK.test(name) && isWhole(name)))
-}
-
-/** Memory that a new process could have, in bytes. @returns {number | null} */
-export function availableMemory_bytes() {
-  const kib = numberIn('/proc/meminfo', /^MemAvailable:\s+(\d+) kB$/m)
-  return kib === null ? null : kib * 1024
-}
-
-function readDisks() {
-  const text = textOf('/proc/diskstats')
-  // A partition has no queue of its own.
-  return text === null ? null : parseDisks(text, (name) => existsSync(`/sys/block/${name.replaceAll('/', '!')}`))
 }

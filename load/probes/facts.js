@@ -7,25 +7,6 @@ import { cpuQuotaCores } from './quota.js'
 
 /** @import { Look } from '../../sql/database.js' */
 
-/**
- * @typedef {object} Facts what the machine is like; null: it cannot be seen here
- * @property {Limits | null} generator_nofile
- * @property {Limits | null} api_nofile
- * @property {number | null} ephemeral_ports that connect() may take
- * @property {number | null} time_wait sockets now
- * @property {boolean | null} tw_reuse_loopback whether connect() takes ports in TIME_WAIT again, to this machine
- * @property {boolean | null} tw_reuse_remote the same, to any other
- * @property {number | null} somaxconn
- * @property {{ max: number, reserved: number, used: number } | null} database_connections
- * @property {{ allowed: number, taskset: boolean, pinned: { api: string, others: string } | null } | null} cores
- * @property {number | null} cpu_quota_cores Infinity: none
- * @property {number | null} steal_ratio of all cores' time
- * @property {{ core: string, ratio: number }[] | null} busy each core with what others run
- * @property {number | null} pressure_ratio of the last 10 s: somebody waited for a core
- *
- * @typedef {{ soft: number, hard: number }} Limits
- */
-
 /** At 100 ticks/s this tells 4 % of a core. */
 const CPU_WATCH_MS = 250
 
@@ -41,13 +22,17 @@ const DATABASE_CONNECTIONS = `
       WHERE backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) AS used`
 
 /**
- * What the machine is like now, for preflight(). Takes a quarter of a second, in which nothing else of ours should run.
+ * What the machine is like now, for preflight(); null is what cannot be seen here. Takes a quarter of a second, in which
+ * nothing else of ours should run.
  *
  * @param {object} run
- * @param {{ api: string, others: string } | null} run.cores to which we are pinned by now; null: not pinned
+ * @param {Pinned | null} run.cores to which we are pinned by now; null: not pinned
  * @param {Look | null} run.database
  * @param {AbortSignal} run.signal
- * @returns {Promise<Facts>} null in it: cannot be seen here
+ *
+ * @typedef {Awaited<ReturnType<typeof gatherFacts>>} Facts
+ * @typedef {{ api: string, others: string }} Pinned
+ * @typedef {{ soft: number, hard: number }} Limits
  */
 export async function gatherFacts({ cores, database, signal }) {
   const [soft, hard] = [softNofileOf('self'), nofileOf('self')]
@@ -58,17 +43,23 @@ export async function gatherFacts({ cores, database, signal }) {
     generator_nofile: nofile,
     // Both are started by us and get what we have.
     api_nofile: nofile,
+    // What connect() may take, and the sockets that are in TIME_WAIT now.
     ephemeral_ports: ephemeralPorts(),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m),
     ...timeWaitReuse(),
     somaxconn: numberIn('/proc/sys/net/core/somaxconn', /^(\d+)/),
-    database_connections: database && (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0],
+    database_connections: database && (await connectionsOf(database)),
     cores: allowed === null ? null : { allowed: expandCores(allowed).length, taskset: hasTaskset(), pinned: cores },
     cpu_quota_cores: cpuQuotaCores(),
     // Share of the last ten seconds in which some task waited for a core (Linux' psi.rst).
     pressure_ratio: percent === null ? null : percent / 100,
     ...(await watchCores(cores, database && (await findPostmaster(database).catch(() => null)), signal)),
   }
+}
+
+/** @param {Look} database @returns {Promise<Record<'max' | 'reserved' | 'used', number> | null>} */
+async function connectionsOf(database) {
+  return (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0]
 }
 
 /** The range less what is reserved in it (Linux' ip-sysctl.rst). */
@@ -81,34 +72,39 @@ function ephemeralPorts() {
   return last - first + 1 - taken.length
 }
 
-/** 1: everywhere, 2: to this machine only; either needs timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique). */
+/**
+ * Whether connect() takes ports in TIME_WAIT again, to this machine and to others. 1: everywhere, 2: to this machine only;
+ * either needs timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique).
+ */
 function timeWaitReuse() {
   const mode = numberIn('/proc/sys/net/ipv4/tcp_tw_reuse', /^(\d+)/)
   const timestamps = numberIn('/proc/sys/net/ipv4/tcp_timestamps', /^(\d+)/)
-  if (mode === null || timestamps === null) return { tw_reuse_loopback: null, tw_reuse_remote: null }
-  return { tw_reuse_loopback: timestamps > 0 && mode > 0, tw_reuse_remote: timestamps > 0 && mode === 1 }
+  const isKnown = mode !== null && timestamps !== null
+  return {
+    tw_reuse_loopback: isKnown ? timestamps > 0 && mode > 0 : null,
+    tw_reuse_remote: isKnown ? timestamps > 0 && mode === 1 : null,
+  }
 }
 
 /**
- * What others use, and what the host takes. We and the Postgres that we may just have started are no others.
+ * Each core with what others run on it, and what the host takes of all. We and the Postgres that we may just have started
+ * are no others.
  *
- * @param {{ api: string, others: string } | null} pinned
- * @param {number | null} postmaster
- * @param {AbortSignal} signal
+ * @param {Pinned | null} pinned @param {number | null} postmaster @param {AbortSignal} signal
  */
 async function watchCores(pinned, postmaster, signal) {
   const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
   await pause(CPU_WATCH_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
   const shares = Object.entries(coreShares(before, coreTimes()))
-  if (shares.length === 0) return { steal_ratio: null, busy: null }
   const own_ratio = ((ownCpu_s(postmaster) - ownBefore_s) * 1000) / CPU_WATCH_MS
   const ours = pinned ? expandCores(pinned.others).map(String) : shares.map(([core]) => core)
-  const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0) / shares.length
+  const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0)
   const busy = shares.map(([core, { busy_ratio, interrupts_ratio }]) => {
     const own = ours.includes(core) ? own_ratio / ours.length : 0
     return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
   })
-  return { steal_ratio: steal, busy }
+  const isSeen = shares.length > 0
+  return { steal_ratio: isSeen ? steal / shares.length : null, busy: isSeen ? busy : null }
 }
 
 /** @param {number | null} postmaster */

@@ -3,12 +3,7 @@ import { watchProcess } from './process.js'
 
 /** @import { Probe } from './index.js' */
 
-/**
- * What the generator's process uses, and the programs that it drives.
- *
- * @param {{ pid: number }} generator
- * @returns {Probe}
- */
+/** What the generator's process uses, and the programs that it drives. @param {{ pid: number }} generator @returns {Probe} */
 export function watchGenerator({ pid }) {
   const use = watchProcess(pid)
   const started_ms = performance.now()
@@ -33,8 +28,7 @@ export function watchGenerator({ pid }) {
 
 /** @param {{ cpu_s: number | null }[]} hosts @param {number} sent */
 function ofHosts(hosts, sent) {
-  const all_s = hosts.map(({ cpu_s }) => cpu_s)
-  if (all_s.includes(null)) return {}
-  const cpu_s = all_s.reduce((sum, own_s) => Number(sum) + Number(own_s), 0)
-  return { cpu_s, ...(sent > 0 && { cpu_us_per_request: (Number(cpu_s) * 1e6) / sent }) }
+  if (hosts.some(({ cpu_s }) => cpu_s === null)) return {}
+  const cpu_s = hosts.reduce((sum, host) => sum + Number(host.cpu_s), 0)
+  return { cpu_s, ...(sent > 0 && { cpu_us_per_request: (cpu_s * 1e6) / sent }) }
 }

@@ -4,11 +4,7 @@
  * @import { ProcessUse } from './process.js'
  */
 
-/**
- * What the process and the kernel of another host do: its agent looks, by its own clock, from the begin to the end.
- *
- * @param {Host} host
- */
+/** What the process and the kernel of another host do: its agent looks, by its own clock, from the begin to the end. @param {Host} host */
 export function watchHost(host) {
   /** @type {Promise<{ process: ProcessUse | null, kernel: any }> | undefined} */
   let ended

@@ -30,9 +30,7 @@ import { watchPostgres } from './postgres.js'
  */
 
 /**
- * @param {object} parts
- * @param {Watched} parts.target
- * @param {Database | null} parts.database
+ * @param {object} parts @param {Watched} parts.target @param {Database | null} parts.database
  * @param {{ pid: number }} parts.generator
  */
 export async function startProbes({ target, database, generator }) {

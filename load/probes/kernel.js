@@ -1,5 +1,5 @@
 import { numberIn, textOf } from '../system/machine.js'
-import { availableMemory_bytes, watchDisks } from './disk.js'
+import { watchDisks } from './disk.js'
 
 /** @import { Probe } from './index.js' */
 
@@ -31,8 +31,8 @@ export function watchKernel({ url, ours }) {
         if (!last) return {}
         const { at_us, time_wait, pressure_us, cores, tcp } = last
         const grown = Object.entries(tcp).map(([name, count]) => [name, count - first.tcp[name]])
-        const pressure_cpu_ratio =
-          pressure_us === null ? null : (pressure_us - Number(first.pressure_us)) / (at_us - first.at_us)
+        const pressure_cpu_ratio = pressure_us && (pressure_us - Number(first.pressure_us)) / (at_us - first.at_us)
+        const available_kib = numberIn('/proc/meminfo', /^MemAvailable:\s+(\d+) kB$/m)
         return {
           ...Object.fromEntries(grown),
           time_wait,
@@ -40,7 +40,7 @@ export function watchKernel({ url, ours }) {
           pressure_cpu_ratio,
           cores: coreShares(first.cores, cores),
           disk,
-          memory_available_bytes: availableMemory_bytes(),
+          memory_available_bytes: available_kib && available_kib * 1024,
         }
       }
     },
@@ -51,16 +51,14 @@ function readCounters() {
   const netstat = pairs('/proc/net/netstat', 'TcpExt:')
   const snmp = pairs('/proc/net/snmp', 'Tcp:')
   if (!netstat || !snmp) return null
-  /** @type {Record<string, number>} */
-  const tcp = {
-    listen_overflows: netstat.ListenOverflows,
-    listen_drops: netstat.ListenDrops,
-    retransmits: snmp.RetransSegs,
-    segments_sent: snmp.OutSegs,
-  }
   return {
     at_us: performance.now() * 1000,
-    tcp,
+    tcp: /** @type {Record<string, number>} */ ({
+      listen_overflows: netstat.ListenOverflows,
+      listen_drops: netstat.ListenDrops,
+      retransmits: snmp.RetransSegs,
+      segments_sent: snmp.OutSegs,
+    }),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m) ?? 0,
     // Time in which some task waited for a core (Documentation/accounting/psi.rst).
     pressure_us: numberIn('/proc/pressure/cpu', /^some .*total=(\d+)/m),
@@ -84,9 +82,7 @@ export function coreTimes() {
 /**
  * Where each core's time went: processes (of whom `busy` is the whole), the kernel's interrupts, and what the host took.
  *
- * @param {Record<string, number[]>} before
- * @param {Record<string, number[]>} now
- * @returns {Record<string, CoreShare>}
+ * @param {Record<string, number[]>} before @param {Record<string, number[]>} now @returns {Record<string, CoreShare>}
  *
  * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare
  */

@@ -6,18 +6,17 @@
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 const REDIRECTS_MAX = 3
 
-/** Bounds one line of a metric that is wanted, and the number of such lines. Other lines are skipped. */
-const LINE_MAX_CHARS = 16 * 1024
+/** Bounds the labels of one series, and the number of series. Other lines are skipped. */
+const LABELS_MAX_CHARS = 16 * 1024
 const SERIES_MAX = 1000
-const NAME_MAX_CHARS = 200
 
-/** Each of them goes on where the last one ended, so that a line takes linear time. */
-const LABEL = /[ \t]*([a-zA-Z_]\w*)[ \t]*=[ \t]*"([^"\\]*(?:\\.[^"\\]*)*)"[ \t]*(,|(?=\}))/y
-const VALUE = /[ \t]*(\S{1,40})(?:[ \t]+-?\d{1,20})?[ \t\r]*$/y
+/** Each label goes on where the last one ended, so that a line takes linear time. */
+const LABEL = /[ \t]*([a-zA-Z_]\w*)[ \t]*=[ \t]*"([^"\\]*(?:\\.[^"\\]*)*)"[ \t]*(?:,|$)/gy
+const LABELS = `\\{([^\\n]{0,${LABELS_MAX_CHARS}})\\}`
+const VALUE = '[ \\t]*(\\S{1,40})(?:[ \\t]+-?\\d{1,20})?[ \\t\\r]*'
 
 /**
- * @param {string} url
- * @param {string[]} names of the metrics that are wanted; nothing is kept of others
+ * @param {string} url @param {string[]} names of the metrics that are wanted; nothing is kept of others
  * @param {number} timeout_ms for all of it, redirects and body included
  * @returns {Promise<Metrics>}
  * @throws {Error} whose message says what is wrong with the page (missing, late, too large) and never quotes the URL, which
@@ -39,12 +38,7 @@ function withoutUrl({ message, cause }) {
   return message.startsWith('expected') ? message : 'expected a URL that can be fetched, got another one'
 }
 
-/**
- * Follows redirects on the same host only: the load has been allowed no other.
- *
- * @param {string} url
- * @param {AbortSignal} signal
- */
+/** Follows redirects on the same host only: the load has been allowed no other. @param {string} url @param {AbortSignal} signal */
 async function answerOf(url, signal) {
   let at = url
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
@@ -54,8 +48,8 @@ async function answerOf(url, signal) {
     const location = answer.headers.get('location')
     if (answer.status < 300 || answer.status > 399 || !location) throw new Error(`expected 200, got ${answer.status}`)
     const next = new URL(location, at)
-    const isOwn = next.origin === new URL(url).origin
-    if (!isOwn) throw new Error(`expected a page of this host, got a redirect to ${next.origin}`)
+    if (next.origin !== new URL(url).origin)
+      throw new Error(`expected a page of this host, got a redirect to ${next.origin}`)
     at = next.href
   }
   throw new Error(`expected at most ${REDIRECTS_MAX} redirects, got more`)
@@ -80,82 +74,43 @@ async function textOf(answer) {
  * In linear time. A value that is not finite or is negative counts as absent, since none of ours can be either; of two
  * lines for one series the last counts.
  *
- * @param {string} text
- * @param {string[]} names
- * @returns {Metrics} which keeps nothing of the text
+ * @param {string} text @param {string[]} names
+ *
+ * @typedef {ReturnType<typeof parseMetrics>} Metrics one look at a page, which keeps nothing of its text
  */
 export function parseMetrics(text, names) {
   const wanted = new Map(names.map((name) => [name, /** @type {Map<string, Series>} */ (new Map())]))
+  const lines = new RegExp(`(?<![^\\n])(${names.join('|')})(?:${LABELS}|(?=[ \\t]))${VALUE}(?![^\\n])`, 'g')
   let left = SERIES_MAX
-  for (let at = 0; at < text.length; ) {
-    const end = text.indexOf('\n', at) === -1 ? text.length : text.indexOf('\n', at)
-    const series = wanted.get(nameAt(text, at, end))
-    const parsed = series && end - at <= LINE_MAX_CHARS ? seriesOf(text.slice(at, end)) : null
-    if (parsed) {
-      if (left-- === 0) throw new Error(`expected at most ${SERIES_MAX} lines of the metrics that are read, got more`)
-      series?.set(JSON.stringify(parsed.labels), parsed)
-    }
-    at = end + 1
+  for (const [, name, inBraces = '', digits] of text.matchAll(lines)) {
+    const labels = labelsOf(inBraces)
+    const value = Number(digits)
+    if (!labels || !Number.isFinite(value) || value < 0) continue
+    if (left-- === 0) throw new Error(`expected at most ${SERIES_MAX} lines of the metrics that are read, got more`)
+    const key = JSON.stringify(labels)
+    // A copy: V8 keeps a whole text for the sake of a part of it.
+    wanted.get(name)?.set(key, { labels: JSON.parse(key), value })
   }
   const of = (/** @type {string} */ name) => [...(wanted.get(name)?.values() ?? [])]
   return {
+    /** Over all labels; null: there is no such metric. @param {string} name */
     sum: (name) => {
-      const values = of(name).map(({ value }) => value)
-      return values.length === 0 ? null : finiteOrNull(values.reduce((sum, value) => sum + value))
+      const sum = of(name).reduce((/** @type {number | null} */ all, { value }) => (all ?? 0) + value, null)
+      return Number.isFinite(sum) ? sum : null
     },
+    /** By values of one label. @param {string} name @param {string} label @returns {Record<string, number>} */
     by: (name, label) => Object.fromEntries(of(name).map(({ labels, value }) => [labels[label] ?? '', value])),
+    /** Labels of its first series. @param {string} name */
     labels: (name) => of(name)[0]?.labels ?? {},
   }
 }
 
-/** @param {string} text @param {number} start @param {number} end */
-function nameAt(text, start, end) {
-  const last = Math.min(end, start + NAME_MAX_CHARS)
-  let at = start
-  while (at < last && !'{ \t'.includes(text[at])) at++
-  return text.slice(start, at)
-}
+/** @typedef {{ labels: Record<string, string>, value: number }} Series */
 
-/** @param {string} line @returns {Series | null} null: malformed, or not a number that can be used */
-function seriesOf(line) {
-  const brace = line.indexOf('{')
-  /** @type {[string, string][]} */
-  const labels = []
-  let at = brace === -1 ? line.search(/[ \t]/) : brace + 1
-  if (at === -1) return null
-  while (brace !== -1 && line[at] !== '}') {
-    LABEL.lastIndex = at
-    const [found, name, value] = LABEL.exec(line) ?? []
-    if (found === undefined) return null
-    labels.push([copied(name), copied(unescaped(value))])
-    at += found.length
-  }
-  VALUE.lastIndex = brace === -1 ? at : at + 1
-  const [, value] = VALUE.exec(line) ?? []
-  const number = Number(value)
-  return Number.isFinite(number) && number >= 0 ? { labels: Object.fromEntries(labels), value: number } : null
+/** @param {string} text in the braces @returns {Record<string, string> | null} null: malformed */
+function labelsOf(text) {
+  const found = [...text.matchAll(LABEL)]
+  if (found.reduce((length, [label]) => length + label.length, 0) < text.length) return null
+  const unescaped = (/** @type {string} */ value) => value.replace(/\\(.)/g, (_, char) => (char === 'n' ? '\n' : char))
+  return Object.fromEntries(found.map(([, name, value]) => [name, unescaped(value)]))
 }
-
-/** @param {string} value of a label */
-function unescaped(value) {
-  return value.replace(/\\(.)/g, (_, char) => (char === 'n' ? '\n' : char))
-}
-
-/** V8 keeps a whole text for the sake of a part of it. @param {string} part */
-function copied(part) {
-  return Buffer.from(part).toString()
-}
-
-/** @param {number} value */
-function finiteOrNull(value) {
-  return Number.isFinite(value) ? value : null
-}
-
-/**
- * @typedef {{ labels: Record<string, string>, value: number }} Series
- *
- * @typedef {object} Metrics one look at a page
- * @property {(name: string) => number | null} sum over all labels; null: there is no such metric
- * @property {(name: string, label: string) => Record<string, number>} by values of one label
- * @property {(name: string) => Record<string, string>} labels of its first series
- */

@@ -28,8 +28,7 @@ const COUNTERS = `
  * What Postgres does while the load is on: wait events of the sessions, sampled; CPU of all its processes, where it runs
  * on this machine; commits, WAL, connections.
  *
- * @param {Database | null} database
- * @returns {Promise<Probe | null>}
+ * @param {Database | null} database @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {
   if (!database) return null
@@ -87,8 +86,7 @@ async function counters(database) {
 /**
  * The parent of our own backend: the postmaster, if it runs here, where its numbers are those of our /proc.
  *
- * @param {{ pid: number, address: string | null }} backend
- * @returns {number | null}
+ * @param {{ pid: number, address: string | null }} backend @returns {number | null}
  */
 function postmasterOf({ pid, address }) {
   if (address !== null && !/^(127\.|::1)/.test(address)) return null

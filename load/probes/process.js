@@ -7,10 +7,12 @@ const TICKS_PER_S = 100
 const PAGE_BYTES = 4096
 
 /**
- * Starts to watch a process, its threads and those of its children that have ended.
+ * Starts to watch a process, its threads and those of its children that have ended. What it returns gives what they have
+ * used since, where 1 is the whole of a core; null where there is no /proc, or no process.
  *
  * @param {number | null} pid
- * @returns {() => ProcessUse | null} what it has used since; null where there is no /proc, or no process
+ *
+ * @typedef {NonNullable<ReturnType<ReturnType<typeof watchProcess>>>} ProcessUse
  */
 export function watchProcess(pid) {
   const started_ms = performance.now()
@@ -19,41 +21,26 @@ export function watchProcess(pid) {
     const now = pid === null ? null : readUse(pid)
     if (!before || !now) return null
     const wall_s = (performance.now() - started_ms) / 1000
-    const grown = (/** @type {'cpu_s' | 'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'throttled_s'} */ name) => {
-      return difference(before[name], now[name])
+    const grown = (/** @type {'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'throttled_s'} */ name, per_s = 1) => {
+      const [was_s, is_s] = [before[name], now[name]]
+      return was_s === null || is_s === null ? null : (is_s - was_s) / per_s
     }
-    const share = (/** @type {number | null} */ used_s) => (used_s === null ? null : used_s / wall_s)
     const cpu_s = now.cpu_s - before.cpu_s
     return {
       cpu_s,
+      // Of the threads that live, to the ns: cpu_s counts in steps of 10 ms.
       threads_cpu_s: grown('threads_cpu_s'),
       cpu_core_ratio: cpu_s / wall_s,
-      main_core_ratio: share(grown('main_s')),
-      run_delay_ratio: share(grown('run_delay_s')),
+      // JavaScript runs in the main thread, which waits for a core in the share run_delay_ratio of the time.
+      main_core_ratio: grown('main_s', wall_s),
+      run_delay_ratio: grown('run_delay_s', wall_s),
+      // CPU time that its control groups may use per second (null: no quota), and how long it had used that up.
       quota_cores: now.quota_cores,
-      throttled_ratio: share(grown('throttled_s')),
+      throttled_ratio: grown('throttled_s', wall_s),
       rss_bytes: now.rss_bytes,
       open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
     }
   }
-}
-
-/**
- * @typedef {object} ProcessUse of a core, 1 is the whole of it
- * @property {number} cpu_s all threads, and children that have ended
- * @property {number | null} threads_cpu_s its threads alone, those that live, to the ns: cpu_s counts in steps of 10 ms
- * @property {number} cpu_core_ratio
- * @property {number | null} main_core_ratio the main thread alone, where JavaScript runs
- * @property {number | null} run_delay_ratio share of the time in which the main thread could have run and got no core
- * @property {number | null} quota_cores CPU time that its control groups may use per second; null: no quota
- * @property {number | null} throttled_ratio share of the time in which that quota was used up, and it could not run
- * @property {number} rss_bytes
- * @property {number | null} open_files
- */
-
-/** @param {number | null} before @param {number | null} now */
-function difference(before, now) {
-  return before === null || now === null ? null : now - before
 }
 
 /** @param {number} pid */
@@ -70,8 +57,8 @@ function readUse(pid) {
 
 /** Time on a core and time waiting for one (Documentation/scheduler/sched-stats.rst), in s. @param {string} folder */
 function schedule(folder) {
-  const text = textOf(`${folder}/schedstat`)
-  return text === null ? null : text.split(' ').map((ns) => Number(ns) / 1e9)
+  const spent_ns = textOf(`${folder}/schedstat`)?.split(' ')
+  return spent_ns?.map((ns) => Number(ns) / 1e9)
 }
 
 /** Children that have ended are not in it; nor is a thread that ends in between. @param {number} pid */
@@ -90,23 +77,16 @@ function namesIn(folder) {
   }
 }
 
-/**
- * The fields of /proc/PID/stat behind the program's name, which may hold anything; the third comes first.
- *
- * @param {number | string} pid
- * @returns {string[] | null}
- */
+/** The fields of /proc/PID/stat behind the program's name, which may hold anything; the third comes first. @param {number | string} pid */
 export function statFields(pid) {
-  const text = textOf(`/proc/${pid}/stat`)
-  return text === null ? null : text.replace(/^.*\) /s, '').split(' ')
+  return (
+    textOf(`/proc/${pid}/stat`)
+      ?.replace(/^.*\) /s, '')
+      .split(' ') ?? null
+  )
 }
 
-/**
- * CPU of a process and of all its children, those that have ended too: a Postgres.
- *
- * @param {number | null} parent pid
- * @returns {number | null} seconds since it began
- */
+/** CPU seconds of a process and of all its children, those that have ended too: a Postgres. @param {number | null} parent pid */
 export function familyCpu_s(parent) {
   const own = parent === null ? null : statFields(parent)
   if (!own) return null

@@ -1,3 +1,4 @@
+import { keptUrl } from '../command/credentials.js'
 import { openLocal } from './local.js'
 import { openSsh } from './ssh.js'
 
@@ -18,9 +19,9 @@ import { openSsh } from './ssh.js'
  * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
  * @property {string | null} metricsUrl page in Prometheus' text format
  * @property {number | null} pid
- * @property {string | null} cores it may run on, read back from the kernel
- * @property {number | null} [softNofile] its soft limit of open files, read back from the kernel
- * @property {string[]} [words] its command line, read back from the kernel
+ * @property {string | null} cores it may run on; this, its soft limit of open files and its command line as the kernel has them
+ * @property {number | null} [softNofile]
+ * @property {string[]} [words]
  * @property {Host} [host] where it runs, if not here
  * @property {Record<string, string | number | null>} settings read back from the running process
  * @property {Promise<never>} died rejects when it ends without being told to
@@ -34,15 +35,26 @@ import { openSsh } from './ssh.js'
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'
-export { openUrl } from './url.js'
 
 /**
- * The API, where it is to run.
+ * Opens the API on the host of the place, by default this one.
  *
  * @param {Place} place
  *
- * @typedef {Parameters<typeof openLocal>[0] & { host?: Host }} Place host: the one on which it runs; by default this one
+ * @typedef {Parameters<typeof openLocal>[0] & { host?: Host }} Place
  */
 export function openApi(place) {
   return place.host ? openSsh(place) : openLocal(place)
+}
+
+/**
+ * A service that already runs. Nothing of it is started, set, emptied or counted.
+ *
+ * @param {string} url
+ * @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: as it may be written down
+ * @returns {Target}
+ */
+export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {
+  const nothing = { adminUrl: null, pid: null, cores: null, settings: {}, stop: async () => {} }
+  return { ...nothing, kind: 'url', countsRows: false, url, shownUrl, metricsUrl, died: new Promise(() => {}) }
 }

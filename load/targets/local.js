@@ -32,16 +32,13 @@ const CONFIG_EXIT_CODE = 2
  * Starts the API as a process of its own, on its core, and waits until it says that it is ready. It gets our environment
  * but for what a run decides: database, ports, addresses.
  *
- * @param {object} options
- * @param {string} options.databaseUrl
+ * @param {object} options @param {string} options.databaseUrl
  * @param {string | null} options.cores for the API alone; null: not pinned
- * @param {NodeJS.ProcessEnv} options.env
- * @param {string} options.logFile takes what it prints
- * @param {string} [options.node] program that runs it; ours unless told otherwise
- * @param {string[]} [options.nodeFlags] of Node, beside those of `npm start`
+ * @param {NodeJS.ProcessEnv} options.env @param {string} options.logFile takes what it prints
+ * @param {string} [options.node] program that runs it; by default ours
+ * @param {string[]} [options.nodeFlags] beside those of `npm start`
  * @param {number | string | null} [options.nofile] its limit of open files; null: ours
- * @param {{ host: string, port: number } | null} [options.listen] where clients reach it; a free port of loopback unless
- *   told otherwise
+ * @param {{ host: string, port: number } | null} [options.listen] where clients reach it; by default a free port of loopback
  * @returns {Promise<Target>}
  * @throws {UsageError} when it refuses its configuration, or finds no database
  */
@@ -59,9 +56,9 @@ export async function openLocal(options) {
     env: childEnv,
     logFile,
     isReady: async () => {
-      const { status, problem } = await readiness(adminUrl)
+      const problem = await unreadiness(adminUrl)
       if (problem) refusal = `; /readyz says: ${problem}`
-      return status === 200
+      return problem === null
     },
     stopGrace_ms: STOP_GRACE_MS,
   }).catch((error) => {
@@ -72,41 +69,31 @@ export async function openLocal(options) {
   const { pid } = service
   try {
     const settings = await readBack(adminUrl, pid)
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`
-    const metricsUrl = `${adminUrl}/metrics`
-    const started = {
+    return {
+      ...{ kind: 'local', countsRows: true, adminUrl, metricsUrl: `${adminUrl}/metrics`, settings, ...service },
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`,
       cores: coresOf(pid),
       softNofile: softNofileOf(pid),
       words: (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0'),
     }
-    return { kind: 'local', countsRows: true, url, adminUrl, metricsUrl, settings, ...started, ...service }
   } catch (error) {
     await service.stop()
     throw error
   }
 }
 
-/**
- * @param {string} adminUrl
- * @returns {Promise<{ status: number | null, problem: string }>} status null: no answer; problem: why it is not ready, if
- *   it says so
- */
-async function readiness(adminUrl) {
+/** Why the API is not ready, empty where it does not say; null: it is. @param {string} adminUrl @returns {Promise<string | null>} */
+async function unreadiness(adminUrl) {
   try {
     const answer = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
     const { status, detail } = /** @type {{ status: string, detail?: string }} */ (await answer.json())
-    return { status: answer.status, problem: answer.status === 200 ? '' : [status, detail].filter(Boolean).join(': ') }
+    return answer.status === 200 ? null : [status, detail].filter(Boolean).join(': ')
   } catch {
-    return { status: null, problem: '' }
+    return ''
   }
 }
 
-/**
- * What is set, from the process itself: its own metrics, and the kernel for the limits.
- *
- * @param {string} adminUrl
- * @param {number} pid
- */
+/** What is set, from the process itself: its own metrics, and the kernel for the limits. @param {string} adminUrl @param {number} pid */
 async function readBack(adminUrl, pid) {
   const names = ['redline_config_info', 'nodejs_version_info']
   const metrics = await readMetrics(`${adminUrl}/metrics`, names, READ_BACK_TIMEOUT_MS)
@@ -117,11 +104,7 @@ async function readBack(adminUrl, pid) {
   return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid), NODE: version }
 }
 
-/**
- * The URL alone names the run's database. pg ignores empty variables, and they hide those of a `.env` (api/config.js).
- *
- * @param {NodeJS.ProcessEnv} env
- */
+/** The URL alone names the run's database. pg ignores empty variables, and they hide those of a `.env`. @param {NodeJS.ProcessEnv} env */
 function withoutPgVariables(env) {
   const others = Object.entries(env).filter(([name]) => !name.startsWith('PG') || name === 'PGPASSFILE')
   return { ...Object.fromEntries(others), ...EMPTY_PG_VARIABLES }

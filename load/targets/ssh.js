@@ -17,25 +17,19 @@ export const DATABASE_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /**
  * Starts the API on another host, by the agent there, and waits until it is ready there and answers here.
  *
- * @param {Place} place
- * @returns {Promise<Target>}
+ * @param {Place} place @returns {Promise<Target>}
  * @throws {UsageError} when it refuses its configuration, or its port is closed to us
  */
 export async function openSsh(place) {
   const host = /** @type {Host} */ (place.host)
-  const { databaseUrl, env, node, nodeFlags, nofile, cores } = place
+  const { databaseUrl, env, node, nofile, cores } = place
   const died = host.died()
-  const started = await host.ask('start', {
-    databaseUrl,
-    files: filesOf(databaseUrl),
-    env,
-    node,
-    nodeFlags: nodeFlags?.map((flag) => flagThere(flag, host.root)),
-    nofile,
-    cores,
-    address: host.bind,
-    port: host.port,
+  // A file of this checkout is one of the copy there.
+  const nodeFlags = place.nodeFlags?.map((flag) => {
+    return flag.replace(ROOT.href, `file://${host.root}`).replace(fileURLToPath(ROOT), host.root)
   })
+  const asked = { databaseUrl, env, node, nodeFlags, nofile, cores, files: filesOf(databaseUrl) }
+  const started = await host.ask('start', { ...asked, address: host.bind, port: host.port })
   /** @type {{ port: number, end: () => Promise<void> } | undefined} */
   let tunnel
   const stop = async () => {
@@ -59,11 +53,6 @@ export async function openSsh(place) {
   }
 }
 
-/** A file of this checkout is one of the copy there. @param {string} flag @param {string} root there */
-function flagThere(flag, root) {
-  return flag.replace(ROOT.href, `file://${root}`).replace(fileURLToPath(ROOT), root)
-}
-
 /** What the URL names lies here, and has to lie there. @param {string} databaseUrl @returns {Record<string, string>} */
 function filesOf(databaseUrl) {
   const { searchParams } = new URL(databaseUrl)
@@ -73,20 +62,16 @@ function filesOf(databaseUrl) {
 
 /** Refuses a page that does not answer. @param {string} url @param {Host} host @param {string} what @param {string} mend */
 async function check(url, { name }, what, mend) {
-  const { status, problem } = await ask(url)
-  if (status === 200) return
-  throw new UsageError(`--ssh ${name}: expected ${what}, got ${status ?? problem}: ${mend}`)
-}
-
-/** @param {string} url @returns {Promise<{ status: number | null, problem: string }>} */
-async function ask(url) {
+  let got
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
     await answer.arrayBuffer()
-    return { status: answer.status, problem: '' }
+    if (answer.ok) return
+    got = answer.status
   } catch (error) {
     const { cause, name, message } = /** @type {any} */ (error)
-    const late = name === 'TimeoutError' ? `no answer within ${POLL_TIMEOUT_MS / 1000} s` : null
-    return { status: null, problem: late ?? cause?.code ?? cause?.message ?? message }
+    const isLate = name === 'TimeoutError'
+    got = isLate ? `no answer within ${POLL_TIMEOUT_MS / 1000} s` : (cause?.code ?? cause?.message ?? message)
   }
+  throw new UsageError(`--ssh ${name}: expected ${what}, got ${got}: ${mend}`)
 }

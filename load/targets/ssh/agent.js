@@ -3,6 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { makeScratch, removeLeftovers } from '../../../sql/scratch.js'
 import { bareEnvironment, sshAddress } from '../../command/environment.js'
 import { plainError } from '../../command/errors.js'
 import { gatherFacts } from '../../probes/facts.js'
@@ -33,12 +34,15 @@ const ENDING_MS = 4000
 const LOG_BYTES = 2 ** 20
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-removeLeft()
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), `redline-agent-${process.pid}-`))
+// What agents that were killed could not remove may hold a key.
+await removeLeftovers([os.tmpdir()])
+const folder = makeScratch('agent')
 const logFile = path.join(folder, 'api.log')
 const planned = planCores()
 const cores = planned !== null && pinSelf(planned.others) ? planned : null
 const controller = new AbortController()
+
+const say = (/** @type {object} */ message) => process.stdout.write(`${JSON.stringify(message)}\n`)
 
 /** @type {Promise<Target> | null} */
 let opening = null
@@ -51,10 +55,9 @@ let ending = false
 const COMMANDS = {
   async start({ databaseUrl, files, env, port, address, ...asked }) {
     fs.rmSync(logFile, { force: true })
-    const nofile = limitFor(asked.nofile)
     opening = openLocal({
       ...asked,
-      nofile,
+      nofile: limitFor(asked.nofile),
       databaseUrl: withFiles(databaseUrl, files),
       env: { ...bareEnvironment(), ...env },
       logFile,
@@ -83,7 +86,7 @@ const COMMANDS = {
     return watching?.end()
   },
 
-  /** For whoever starts the API with a file of his own. It goes with us. */
+  /** A file to start the API with. It goes with us. */
   async keep({ name, text }) {
     fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 })
   },
@@ -121,17 +124,12 @@ async function hear(line) {
   }
 }
 
-/** @param {object} message */
-function say(message) {
-  process.stdout.write(`${JSON.stringify(message)}\n`)
-}
-
-/** What is left of the API is the kernel's to kill when we are gone. */
 async function end() {
   if (ending) return
   ending = true
   clearTimeout(silence)
   controller.abort()
+  // What is left of the API by then, the kernel kills when we are gone.
   setTimeout(leave, ENDING_MS)
   await (await opening?.catch(() => null))?.stop()
   if (opening) sendLog()
@@ -182,16 +180,5 @@ function sendLog() {
     say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
   } catch {
     // It did not come so far as to print anything.
-  }
-}
-
-/** Of agents that were killed, what they could not remove: a key may be among it. */
-function removeLeft() {
-  for (const name of fs.readdirSync(os.tmpdir())) {
-    const [, pid] = /^redline-agent-(\d+)-/.exec(name) ?? []
-    if (!pid || fs.existsSync(`/proc/${pid}`)) continue
-    const left = path.join(os.tmpdir(), name)
-    const found = fs.lstatSync(left, { throwIfNoEntry: false })
-    if (found?.uid === process.getuid?.()) fs.rmSync(left, { recursive: true, force: true })
   }
 }

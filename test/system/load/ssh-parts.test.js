@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,6 +9,7 @@ import { watchHost } from '../../../load/probes/host.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { bindOf } from '../../../load/system/ssh/host.js'
 import { install } from '../../../load/system/ssh/install.js'
+import { makeScratch } from '../../../sql/scratch.js'
 
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
 
@@ -22,13 +23,16 @@ t.test('a line that is lost while nobody waits yet for what was seen there is no
 })
 
 t.test('the agent', { skip: withoutProc }, async (t) => {
-  const folder = t.testdir({ 'redline-agent-999999999-killed': { 'sslkey.pem': 'secret' } })
-  const alive = path.join(folder, `redline-agent-${process.pid}-alive`)
-  fs.mkdirSync(alive)
+  const folder = t.testdir()
+  const alive = makeScratch('agent', folder)
+  const killed = alive.replace(`-${process.pid.toString(36)}-`, `-${Number(spawnSync('true').pid).toString(36)}-`)
+  fs.mkdirSync(killed)
+  fs.writeFileSync(path.join(killed, 'sslkey.pem'), 'secret')
   const agent = spawn(process.execPath, ['load/targets/ssh/agent.js'], { env: { ...process.env, TMPDIR: folder } })
   let hello = ''
   while (!/hello.*\n/.test(hello)) hello += String(await once(agent.stdout, 'data'))
   t.match(hello, /^\n/, 'begins a line of its own, whatever a shell printed before')
+  t.notOk(fs.existsSync(killed))
   t.equal(fs.readdirSync(folder).length, 2, 'removes what one that was killed left, and nothing else')
   agent.stdin.write('{"id":1,"ask":"sta\n{"id":2,"ask":"facts"}\n')
   const [answer] = await once(agent.stdout, 'data')
