@@ -6,8 +6,7 @@ const ROOT = '/sys/fs/cgroup'
 /**
  * How many cores' time our control group may use, by the tightest quota of its own and those above it.
  *
- * @param {string} [root] where control groups are mounted
- * @param {string | null} [groups] /proc/self/cgroup
+ * @param {string} [root] where control groups are mounted @param {string | null} [groups] /proc/self/cgroup
  * @returns {number | null} Infinity: no quota; null: it cannot be seen here
  */
 export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup')) {
@@ -16,12 +15,10 @@ export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup'))
 }
 
 /**
- * The tightest CPU quota of a process, and for how long quotas have kept its control groups from running so far.
+ * The tightest CPU quota of a process, and for how long quotas have kept its control groups from running so far. Null: no
+ * quota, or it cannot be seen here.
  *
- * @param {number} pid
- * @param {string} [root]
- * @param {string | null} [groups] /proc/PID/cgroup
- * @returns {{ quota_cores: number, throttled_s: number } | null} null: no quota, or it cannot be seen here
+ * @param {number} pid @param {string} [root] @param {string | null} [groups] /proc/PID/cgroup
  */
 export function cpuThrottling(pid, root = ROOT, groups = textOf(`/proc/${pid}/cgroup`)) {
   const limited = limitedGroups(root, groups) ?? []
@@ -42,36 +39,36 @@ function throttledTime_s(stat) {
 /**
  * The control groups with a CPU quota, of a process's own and those above it.
  *
- * @param {string} root
- * @param {string | null} groups
+ * @param {string} root @param {string | null} groups
  * @returns {{ folder: string, cores: number }[] | null} null: none for CPU can be seen here
  */
 function limitedGroups(root, groups) {
-  const own = groups === null ? null : (versionTwo(root, groups) ?? versionOne(root, groups))
+  const own = groups === null ? null : cpuGroup(root, groups)
   if (own === null) return null
   const limited = []
   // A container may be told a path that only its host has: what is not there has no quota, and its own root is.
-  for (let folder = own.folder; folder.startsWith(own.root); folder = path.dirname(folder)) {
-    const [quota_us, period_us] = own.read(folder)
+  for (let folder = path.join(own.root, own.group); folder.startsWith(own.root); folder = path.dirname(folder)) {
+    const [quota_us, period_us] = quotaOf(folder)
     if (quota_us > 0) limited.push({ folder, cores: quota_us / period_us })
   }
   return limited
 }
 
-/** cpu.max holds `100000 100000` or `max 100000` (Linux' cgroup-v2.rst). @param {string} root @param {string} groups */
-function versionTwo(root, groups) {
-  const group = /^0::(\/.*)$/m.exec(groups)?.[1]
-  if (group === undefined || textOf(`${root}/cgroup.controllers`) === null) return null
-  const read = (/** @type {string} */ folder) => (textOf(`${folder}/cpu.max`) ?? '').split(' ').map(Number)
-  return { root, folder: path.join(root, group), read }
+/** Of version 2, else of version 1. @param {string} root @param {string} groups */
+function cpuGroup(root, groups) {
+  const [, unified] = /^0::(\/.*)$/m.exec(groups) ?? []
+  if (unified !== undefined && textOf(`${root}/cgroup.controllers`) !== null) return { root, group: unified }
+  const [, controllers, group] = /^\d+:(cpu|cpu,cpuacct|cpuacct,cpu):(\/.*)$/m.exec(groups) ?? []
+  return group === undefined ? null : { root: path.join(root, controllers), group }
 }
 
-/** cpu.cfs_quota_us is -1 where there is none (Linux' sched-bwc.rst). @param {string} root @param {string} groups */
-function versionOne(root, groups) {
-  const [, controllers, group] = /^\d+:(cpu|cpu,cpuacct|cpuacct,cpu):(\/.*)$/m.exec(groups) ?? []
-  if (group === undefined) return null
-  const read = (/** @type {string} */ folder) => {
-    return [Number(textOf(`${folder}/cpu.cfs_quota_us`) ?? -1), Number(textOf(`${folder}/cpu.cfs_period_us`))]
-  }
-  return { root: path.join(root, controllers), folder: path.join(root, controllers, group), read }
+/**
+ * Quota and period. Version 2 has `100000 100000` or `max 100000` (Linux' cgroup-v2.rst); in version 1 the quota is -1
+ * where there is none (sched-bwc.rst).
+ *
+ * @param {string} folder
+ */
+function quotaOf(folder) {
+  const version1 = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(`${folder}/${name}`))
+  return (textOf(`${folder}/cpu.max`)?.split(' ') ?? version1()).map(Number)
 }
