@@ -1,4 +1,9 @@
-/** @import { SshPlan } from '../system/ssh/plan.js' */
+/**
+ * @import { Durability } from '../../sql/durability.js'
+ * @import { SshPlan } from '../system/ssh/plan.js'
+ */
+
+/** @template {string} Name @typedef {Partial<Record<Name, number>>} Figures */
 
 /**
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
@@ -14,21 +19,46 @@
  * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
  * @property {TrialLoad} load
  * @property {TrialTraffic} traffic
- * @property {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} probes kernel: of the
- *   target's machine; here: of ours, where that is another; target: what only this kind of target can tell
+ * @property {Probes} probes
  * @property {Beside} [beside] what else was done to the target meanwhile
  * @property {Outcome} outcome
  * @property {Limit} limit
  *
+ * @typedef {object} Probes what was seen of each part while the load was on; a field is missing where it could not be seen
+ * @property {ApiProbe} api
+ * @property {PostgresProbe} postgres
+ * @property {ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string }} generator
+ * @property {KernelProbe} kernel of the machine on which the target runs
+ * @property {KernelProbe} [here] of this machine, where that is another
+ * @property {any} [target] what only this kind of target can tell
+ *
+ * @typedef {Figures<'cpu_s' | 'cpu_core_ratio' | 'main_core_ratio' | 'run_delay_ratio' | 'cpu_us_per_request' | 'rss_bytes' | 'open_files' |
+ *   'quota_cores' | 'throttled_ratio'>} ProcessProbe
+ * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
+ *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
+ *   'dropped_connections'> & { problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe
+ * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_bytes' | 'connections' | 'connections_max'> &
+ *   { waits?: Record<string, number>, cores?: string }} PostgresProbe
+ * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'time_wait' |
+ *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
+ * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number }} DiskUse busy: the busiest disk
+ * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare of a core's time
  * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
- * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
- *   blame: what made it invalid
- * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null }} Limit
- *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
- *   capacity moved; null: not tried, or not ours to relax
+ *
+ * @typedef {object} Outcome
+ * @property {'pass' | 'fail' | 'invalid'} verdict
+ * @property {string} because
+ * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
+ *
+ * @typedef {object} Limit
+ * @property {string} resource
+ * @property {string[]} evidence sentences with their figures
+ * @property {string | null} runner_up what else was at its limit, or nearest to it
+ * @property {string[]} runner_up_evidence
+ * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
  */
 
 /**
@@ -70,19 +100,50 @@
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
  *
- * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
- *   lateness_ms: Distribution | null, start_ms: number | null, word_ms?: number | null, cpu_s: number | null,
- *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic what one of several hosts did of a load; lateness_ms: by its
- *   own schedule and clock; start_ms: from the word to begin to the beginning, by its own clock; word_ms: from our word to begin until
- *   the host confirmed it, by our clock; cpu_s: of the generator there; cores: that it can use there; null: not known
+ * @typedef {object} HostTraffic what one of several hosts did of a load
+ * @property {string} host
+ * @property {number} [planned]
+ * @property {number} sent
+ * @property {number} completed
+ * @property {Record<string, number>} errors
+ * @property {Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
+ * @property {number | null} start_ms from the command to begin to the beginning, by its own clock; null: not known
+ * @property {number | null} [word_ms] from our command to begin until the host confirmed it, by our clock
+ * @property {number | null} cpu_s of the generator there; null: not seen
+ * @property {number | null} cpu_core_ratio
+ * @property {number | null} cores that it can use there
  */
 
 /**
- * @typedef {{ run_id: string, verb: string, argv: string[], started_at: string, finished_at: string | null, plan: any,
- *   interrupted: boolean, machine: any, target_machine?: any, load_hosts?: { host: string, system: string, cores: number }[],
- *   versions: any, database: any, slo: Slo, pinning: string, warnings: string[], not_applied: NotAppliedCell[],
- *   problem: string | null, capacity?: any, limit?: any }} Run run.json; target_machine: where the target ran, if not here; pinning:
- *   which core did what; problem: why there is no trustworthy answer
+ * @typedef {object} Run run.json
+ * @property {string} run_id
+ * @property {string} verb
+ * @property {string[]} argv
+ * @property {string} started_at
+ * @property {string | null} finished_at
+ * @property {any} plan
+ * @property {boolean} interrupted
+ * @property {Machine} machine
+ * @property {Machine & { name: string, node: string }} [target_machine] where the target ran, if not here
+ * @property {{ host: string, system: string, cores: number }[]} [load_hosts]
+ * @property {{ node: string, redline_commit: string | null, [program: string]: string | null }} versions
+ * @property {({ kind: string, schema: string } & Durability) | null} database null: it is not ours to look at
+ * @property {Slo} slo
+ * @property {string} pinning which core did what
+ * @property {string[]} warnings
+ * @property {NotAppliedCell[]} not_applied
+ * @property {string | null} problem why there is no trustworthy answer
+ * @property {Capacity | null} [capacity]
+ * @property {Limit | null} [limit]
+ *
+ * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
+ *
+ * @typedef {object} Capacity
+ * @property {number | null} low_rps null: the lowest rate that was tried failed
+ * @property {number | null} high_rps null: none failed
+ * @property {number} trials that it rests on
+ * @property {number | null} confidence share of such intervals that hold the capacity; null: of a ladder, whose share nobody knows
+ * @property {Slo} [slo]
  *
  * @typedef {{ cell: any, because: string }} NotAppliedCell
  *

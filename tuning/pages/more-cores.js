@@ -67,7 +67,7 @@ function arithmetic({ run: { capacity }, records }) {
   const rows = STEPS.map((times) => [
     `${count(times * rate_rps)}/s`,
     String(times),
-    ...[api, postgres, generator].map(({ cpu_core_ratio }) => (times * cpu_core_ratio).toFixed(1)),
+    ...[api, postgres, generator].map(({ cpu_core_ratio }) => (times * Number(cpu_core_ratio)).toFixed(1)),
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)

@@ -16,7 +16,7 @@ const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 /** Whether an open loop sent so late that it measured itself. @param {Pick<TrialRecord, 'probes'>} record */
 function isLate({ probes }) {
   const { lateness_ms } = probes.generator
-  return Boolean(lateness_ms) && (lateness_ms.p50 > MAX_LATENESS_MS.p50 || lateness_ms.p95 > MAX_LATENESS_MS.p95)
+  return lateness_ms ? lateness_ms.p50 > MAX_LATENESS_MS.p50 || lateness_ms.p95 > MAX_LATENESS_MS.p95 : false
 }
 
 /** Whether a trial need not be repeated. @param {Pick<TrialRecord, 'probes' | 'outcome'>} record */
@@ -37,8 +37,9 @@ export function isSound(record) {
 /** Why a trial is not sound. @param {Pick<TrialRecord, 'probes' | 'outcome'>} record */
 export function whyUnsound(record) {
   const { outcome, probes } = record
-  if (outcome.verdict !== 'pass' || !isLate(record)) return outcome.because
-  const { p50, p95 } = probes.generator.lateness_ms
+  const { lateness_ms } = probes.generator
+  if (outcome.verdict !== 'pass' || !lateness_ms || !isLate(record)) return outcome.because
+  const { p50, p95 } = lateness_ms
   return `the generator was ${p50} ms late at p50 and ${p95} ms at p95`
 }
 

@@ -86,8 +86,9 @@ export function apiBlocked({ traffic, probes }, slo) {
 
 /** @type {Detect} */
 export function apiCpu({ target, probes }) {
-  const { cpu_core_ratio, elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
+  const { cpu_core_ratio } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
+  const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
   const alone = cores.length === 1 ? probes.kernel.cores?.[cores[0]] : undefined
   const { interrupts_ratio = 0, steal_ratio = 0 } = alone ?? {}
