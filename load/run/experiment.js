@@ -14,26 +14,28 @@
  * A verb that measures: data, and functions of which all but `open` and `prepare` are pure. The shell and the runner do the rest:
  * command line, credentials, running, resuming, interruption, the frame of the report, and the exit code.
  *
+ * @template [P=any] the plan
+ * @template {Findings} [F=any] what `analyse` finds
  * @typedef {object} Experiment
  * @property {string} name as on the command line
  * @property {string} about what it answers, in one line
  * @property {string} [details] further lines of --help
  * @property {string} examples lines of --help
  * @property {Record<string, Flag>} flags its own; the shell adds those that all verbs have
- * @property {(given: Record<string, any>, settings: NodeJS.ProcessEnv) => any} plan from the parsed flags, and from the API's
+ * @property {(given: Record<string, any>, settings: NodeJS.ProcessEnv) => P} plan from the parsed flags, and from the API's
  *   settings: plain data, kept in run.json
- * @property {(plan: any) => void} [check] throws UsageError where this plan cannot be run here
- * @property {(plan: any) => string} [size] how much work it is, in a line
+ * @property {(plan: P) => void} [check] throws UsageError where this plan cannot be run here
+ * @property {(plan: P) => string} [size] how much work it is, in a line
  * @property {Prepare} [prepare] before the first trial; run.json keeps what it returns, and `analyse` finds it in `run`
- * @property {(plan: any, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
+ * @property {(plan: P, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
  *   done; a run that was cut off goes on by calling it again
- * @property {(cell: Cell | null, place: Place, plan: any) => Promise<Target>} [open] the target of a cell, which stays open while
+ * @property {(cell: Cell | null, place: Place, plan: P) => Promise<Target>} [open] the target of a cell, which stays open while
  *   the steps ask for the same cell; by default the local API, or the plan's URL
  * @property {(place: Place) => Promise<void>} [close] ends what `open` keeps for further cells
- * @property {(plan: any) => string} [pinning] which core does what, where it is not the local API that has one
- * @property {(plan: any, records: TrialRecord[], run: any) => Findings} analyse called once, when no trial is left: plain data
- * @property {(findings: any) => Block[]} report the answer first, then what supports it
- * @property {(findings: any, run: Run) => Record<string, string>} [files] further files of the results folder, by name
+ * @property {(plan: P) => string} [pinning] which core does what, where it is not the local API that has one
+ * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left: plain data
+ * @property {(findings: F) => Block[]} report the answer first, then what supports it
+ * @property {(findings: F, run: Run) => Record<string, string>} [files] further files of the results folder, by name
  * @property {Older} [older] how records of older versions are read
  *
  * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why there is no
