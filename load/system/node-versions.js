@@ -8,19 +8,17 @@ import { NotApplied } from '../command/errors.js'
 import { NODE_PINS } from './node-pins.js'
 import { isOwnProgram } from './processes.js'
 
-const run = promisify(execFile)
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))
 const INSTALL_TIMEOUT_MS = 180_000
 
-/** Scripts of a package would run as us: what it needs is in its tarball. */
+/** Scripts of a package would run as us, and all it needs is in its tarball. */
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /**
- * A Node of a major version: ours, or the one that node-pins.js names for this system, fetched from npm and kept.
+ * The program of a major version of Node: ours, or the one that node-pins.js names for this system, fetched from npm and kept.
  *
  * @param {string} major
  * @param {{ cache?: string, pins?: typeof NODE_PINS }} [options] cache: folder that keeps them
- * @returns {Promise<string>} its program
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */
 export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
@@ -61,19 +59,14 @@ function majorOf(version) {
   return version.split('.')[0]
 }
 
-/**
- * npm compares what it gets with the hash in the lock file.
- *
- * @param {string} folder
- * @param {{ name: string, version: string, integrity: string }} pin
- */
+/** npm checks the package against the hash in the lock file. @param {string} folder @param {Record<'name' | 'version' | 'integrity', string>} pin */
 async function fetchInto(folder, { name, version, integrity }) {
   const manifest = { name: 'redline-node', version: '1.0.0', private: true, dependencies: { [name]: version } }
   const packages = { '': manifest, [`node_modules/${name}`]: { version, integrity } }
+  const lock = { name: manifest.name, version: manifest.version, lockfileVersion: 3, requires: true, packages }
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest))
-  const lock = { name: manifest.name, version: manifest.version, lockfileVersion: 3, requires: true, packages }
   writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify(lock))
   const [npm, ...args] = leashed([...INSTALL, '--prefix', folder], { signal: 'KILL' })
-  await run(npm, args, { timeout: INSTALL_TIMEOUT_MS })
+  await promisify(execFile)(npm, args, { timeout: INSTALL_TIMEOUT_MS })
 }

@@ -1,11 +1,14 @@
 import { randomInt } from 'node:crypto'
+import net from 'node:net'
 import getPort from 'get-port'
+import { ServiceEnded } from '../command/errors.js'
 
 /** Below the range from which systems take ports for connections: under load those do not stay free for long. */
 const RANGE = { from: 12_000, to: 32_000 }
 const DRAWS = 20
+const START_TRIES = 3
 
-/** Ports of loopback on which nobody listens. @param {number} count @returns {Promise<number[]>} each another one */
+/** Different ports of loopback on which nobody listens. @param {number} count */
 export async function freePorts(count) {
   /** @type {number[]} */
   const ports = []
@@ -14,4 +17,34 @@ export async function freePorts(count) {
     ports.push(await getPort({ host: '127.0.0.1', port: candidates, exclude: ports }))
   }
   return ports
+}
+
+/**
+ * Starts a service on free ports. If another process takes one in the meantime, the service ends, and is started on others.
+ *
+ * @template Service
+ * @param {number} count
+ * @param {(ports: number[]) => Promise<Service>} startOn
+ */
+export async function onFreePorts(count, startOn) {
+  for (let left = START_TRIES; ; left--) {
+    const ports = await freePorts(count)
+    try {
+      return { service: await startOn(ports), ports }
+    } catch (error) {
+      if (left === 1 || !(error instanceof ServiceEnded)) throw error
+    }
+  }
+}
+
+/** @param {number} port @returns {Promise<boolean>} */
+export function isListening(port) {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => resolve(false))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
 }

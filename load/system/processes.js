@@ -5,7 +5,7 @@ import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
 
 /**
- * @import { ChildProcess, SpawnOptions, StdioOptions } from 'node:child_process'
+ * @import { SpawnOptions, StdioOptions } from 'node:child_process'
  * @import { Readable } from 'node:stream'
  */
 
@@ -15,7 +15,7 @@ export function spawnLeashed(command, options) {
   return spawn(program, args, options)
 }
 
-/** Reads a stream of text. @param {Readable | null} stream @returns {() => string} what has come so far */
+/** Reads a stream of text, and returns a function that tells what has come so far. @param {Readable | null} stream */
 export function collect(stream) {
   let text = ''
   stream?.setEncoding('utf8').on('data', (chunk) => {
@@ -29,12 +29,11 @@ export function collect(stream) {
  *
  * @param {string[]} command program and arguments
  * @param {object} options
- * @param {string | null} options.cores list such as "0" or "1-3"; null: where we are
- * @param {number | string | null} [options.nofile] limit of open files, soft and hard: Node raises the soft one to the
- *   hard one; a text is given to prlimit as it is
+ * @param {string | null} options.cores list such as "0" or "1-3"; null: ours
+ * @param {number | string | null} [options.nofile] limit of open files, soft and hard, since Node raises the soft one to the hard
+ *   one; prlimit gets a text as it is
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {StdioOptions} options.stdio
- * @returns {Child}
  */
 export function startChild(command, { cores, nofile = null, env, stdio }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
@@ -42,9 +41,11 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
   const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
   // A process group of its own: Ctrl-C on the terminal is for the lab, which stops its children in order.
   const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, detached: true })
+  /** @type {Promise<{ code: number | null, signal: string | null }>} rejects when it could not be started */
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})
   const isRunning = () => child.exitCode === null && child.signalCode === null
+  /** SIGKILL, at once and also to the processes that it started, unless they left its group. */
   const kill = () => {
     try {
       if (isRunning() && child.pid) process.kill(-child.pid, 'SIGKILL')
@@ -56,6 +57,7 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
     child,
     exited,
     kill,
+    /** SIGTERM, then `kill` if it still runs after the grace. @param {number} grace_ms */
     stop: async (grace_ms) => {
       if (!isRunning()) return
       child.kill('SIGTERM')
@@ -66,22 +68,15 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
   }
 }
 
-/**
- * @typedef {object} Child
- * @property {ChildProcess} child
- * @property {Promise<{ code: number | null, signal: string | null }>} exited rejects when it could not be started
- * @property {() => void} kill SIGKILL, at once and also to the processes that it started, unless they left its group
- * @property {(grace_ms: number) => Promise<void>} stop SIGTERM, and `kill` where it still runs after the grace
- */
+/** @typedef {ReturnType<typeof startChild>} Child */
 
-/** Puts this process, and with it every child it starts from now on, on these cores. @param {string} cores */
+/** Pins this process, and every child it starts from now on. @param {string} cores */
 export function pinSelf(cores) {
   return spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)]).status === 0
 }
 
 /**
- * Programs that we have built or fetched are run again later. Whoever may write to such a file, or to its folder, would have
- * us run a program of theirs.
+ * Programs that we built or fetched are run again later: if others may write to the file or its folder, we would run theirs.
  *
  * @param {string} file
  * @returns {string | null} what is wrong, completing "got …"; null: it is ours or root's, and nobody else may write to it
@@ -96,7 +91,7 @@ export function foreignProgram(file) {
   return null
 }
 
-/** @param {string} file @returns {boolean} whether it is there and fit to be run */
+/** Whether a program exists and nobody else may write to it. @param {string} file */
 export function isOwnProgram(file) {
   return existsSync(file) && foreignProgram(file) === null
 }

@@ -1,11 +1,6 @@
 const STEP = 0x6d2b79f5
 
-/**
- * Numbers that look random and are the same for the same seed: mulberry32, Tommy Ettinger's generator of 32 bits.
- *
- * @param {number} seed
- * @returns {() => number} the next one, in [0, 1)
- */
+/** Returns mulberry32, Tommy Ettinger's generator of 32 bits: the next number in [0, 1), the same for the same seed. @param {number} seed */
 export function seededRandom(seed) {
   let state = seed
   return () => {
@@ -14,12 +9,12 @@ export function seededRandom(seed) {
   }
 }
 
-/** Number `n` of what seededRandom gives, from 0, without those before it. @param {number} seed @param {number} n */
+/** Number `n`, from 0, of seededRandom, without those before it. @param {number} seed @param {number} n */
 export function randomAt(seed, n) {
   return scrambled((seed + Math.imul(n + 1, STEP)) | 0)
 }
 
-/** From the standard normal distribution (Box and Muller). @param {() => number} random the next number in [0, 1) */
+/** A draw from the standard normal distribution (Box and Muller). @param {() => number} random the next number in [0, 1) */
 export function normal(random) {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 }

@@ -7,7 +7,7 @@ const START_TIMEOUT_MS = 10_000
 const POLL_MS = 20
 
 /**
- * Starts a server as a process of its own, and waits until it can be loaded.
+ * Starts a server as its own process, and waits until it is ready.
  *
  * @param {string} name for messages
  * @param {string[]} command
@@ -18,7 +18,6 @@ const POLL_MS = 20
  * @param {string} options.logFile takes what it prints
  * @param {() => Promise<boolean>} options.isReady asked again and again
  * @param {number} options.stopGrace_ms from SIGTERM to SIGKILL
- * @returns {Promise<{ pid: number, died: Promise<never>, stop: () => Promise<void> }>} died rejects when it ends by itself
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
  */
@@ -27,14 +26,15 @@ export async function startService(name, command, { cores, nofile, env, logFile,
   const { child, exited, stop } = startChild(command, { cores, nofile, env, stdio: ['ignore', log, log] })
   closeSync(log)
   let stopping = false
+  /** Rejects when it ends by itself. */
   const died = exited.then(({ code, signal }) => {
     if (stopping) return /** @type {Promise<never>} */ (new Promise(() => {}))
     throw new ServiceEnded(name, code, signal, lastWords(logFile))
   })
   died.catch(() => {})
-  const stopNow = async () => {
+  const stopNow = () => {
     stopping = true
-    await stop(stopGrace_ms)
+    return stop(stopGrace_ms)
   }
   try {
     await Promise.race([untilReady(), died])

@@ -3,11 +3,11 @@ import { chmodSync, chownSync, copyFileSync, rmSync, writeFileSync } from 'node:
 import path from 'node:path'
 import pg from 'pg'
 import { NotApplied } from '../../load/command/errors.js'
+import { isListening, onFreePorts } from '../../load/system/ports.js'
 import { startService } from '../../load/system/service.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
-import { isListening, onFreePorts } from './on-free-ports.js'
 
 /**
  * @import { Place } from '../../load/run/site.js'

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { coresOf, nofileOf } from '../../../load/system/machine.js'
+import { isListening, onFreePorts } from '../../../load/system/ports.js'
 import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
-import { isListening, onFreePorts } from '../../knobs/on-free-ports.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
