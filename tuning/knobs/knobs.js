@@ -7,21 +7,26 @@ import { semiSpaceOf } from './means.js'
 
 /**
  * @import { Setting } from '../../api/settings.js'
- * @import { MEANS } from './means.js'
+ * @import { By } from './means.js'
  */
 
 /**
  * @typedef {object} Knob
- * @property {keyof typeof MEANS} by how it is applied, and read back from what runs
+ * @property {By} by how it is applied, and read back from what runs
  * @property {string} about one line
  * @property {Level[]} levels the first is the default
  * @property {string} expected completes "expected …"
  * @property {(text: string) => Level | undefined} parse undefined: not as expected
  * @property {(text: string) => string | null} [refusal] why a level that looks right is refused
- * @property {boolean} advised a level of it may be recommended: it costs nothing but what is measured
+ * @property {boolean} advised a level may be recommended: it costs nothing but what is measured
  *
  * @typedef {string | number} Level
  */
+
+/** The limit of a process that we start without setting one. */
+const OWN_NOFILE = nofileOf('self') ?? 1024
+const OWN_MAJOR = Number(process.versions.node.split('.')[0])
+const SOFT_ALONE = 'Node raises its soft limit to the hard one at start, so a lower soft one alone would change nothing'
 
 /** @type {Readonly<Record<string, Knob>>} */
 export const KNOBS = Object.freeze({
@@ -30,16 +35,12 @@ export const KNOBS = Object.freeze({
   POOL_MAX: setting('POOL_MAX', [5, 10, 40, 80]),
   POOL_CONNECT_TIMEOUT_MS: setting('POOL_CONNECT_TIMEOUT_MS', [100, 30000]),
   NOFILE: {
-    ...whole([...new Set([ownNofile(), 2000, 1024, 700])], [32, 2 ** 31], 'open files, soft and hard'),
-    by: 'prlimit',
+    ...whole('prlimit', [OWN_NOFILE, 2000, 1024, 700], [32, 2 ** 31], 'open files, soft and hard'),
     refusal: (level) => (level.includes(':') ? SOFT_ALONE : null),
-    advised: false,
   },
   SOFT_NOFILE: {
-    ...whole([64], [32, 2 ** 31], 'soft limit of open files alone'),
-    by: 'soft limit',
+    ...whole('soft limit', [64], [32, 2 ** 31], 'soft limit of open files alone'),
     refusal: () => SOFT_ALONE,
-    advised: false,
   },
   BATCH_MAX_ROWS: setting('BATCH_MAX_ROWS', [50, 5000]),
   BATCH_SLOTS: setting('BATCH_SLOTS', [1, 2, 8]),
@@ -48,71 +49,48 @@ export const KNOBS = Object.freeze({
   MAX_QUEUE_MS: setting('MAX_QUEUE_MS', [0, 100]),
   MAX_QUEUE_REQUESTS: setting('MAX_QUEUE_REQUESTS', [100]),
   MAX_LOOP_DELAY_MS: setting('MAX_LOOP_DELAY_MS', [0]),
-  CONNECTIONS: {
-    ...choice(['kept', 'fresh'], "the clients' connections: kept, or a new one for each request"),
-    by: 'generator',
-    advised: false,
-  },
-  GENERATOR: {
-    ...choice(['paced', 'vegeta', 'vegeta-unbounded'], 'what sends an open loop; unbounded: with its own defaults'),
-    by: 'generator',
-    advised: false,
-  },
-  DB_DELAY_MS: {
-    ...whole([0, 1, 5], [0, 1000], 'a database that far away: each statement takes so much longer'),
-    by: 'trigger',
-    advised: false,
-  },
-  PGBOUNCER_POOL: {
-    ...whole([0, 4, 20], [0, 1000], 'PgBouncer before Postgres, with so many of its own; 0: none'),
-    by: 'pgbouncer',
-    advised: false,
-  },
-  SYNCHRONOUS_COMMIT: {
-    ...choice(
-      ['on', 'off'],
-      'off: 201 does not wait for the disk, and a crash of Postgres loses what was acknowledged',
-    ),
-    by: 'session',
-    advised: false,
-  },
-  COMMIT_DELAY_US: {
-    ...whole(
-      [0, 200, 1000],
-      [0, 100_000],
-      'a commit waits so long for others to share its flush, where five are on their way',
-    ),
-    by: 'session',
-    advised: false,
-  },
+  CONNECTIONS: choice('generator', ['kept', 'fresh'], "the clients' connections: kept, or a new one for each request"),
+  GENERATOR: choice(
+    'generator',
+    ['paced', 'vegeta', 'vegeta-unbounded'],
+    'what sends an open loop; unbounded: with its own defaults',
+  ),
+  DB_DELAY_MS: whole('trigger', [0, 1, 5], [0, 1000], 'a database that far away: each statement takes so much longer'),
+  PGBOUNCER_POOL: whole(
+    'pgbouncer',
+    [0, 4, 20],
+    [0, 1000],
+    'PgBouncer before Postgres, with so many of its own; 0: none',
+  ),
+  SYNCHRONOUS_COMMIT: choice(
+    'session',
+    ['on', 'off'],
+    'off: 201 does not wait for the disk, and a crash of Postgres loses what was acknowledged',
+  ),
+  COMMIT_DELAY_US: whole(
+    'session',
+    [0, 200, 1000],
+    [0, 100_000],
+    'a commit waits so long for others to share its flush, where five are on their way',
+  ),
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
-  SEMI_SPACE_MB: {
-    ...whole([Number(semiSpaceOf(NODE_FLAGS) ?? 16), 16, 1], [1, 1024], "V8's young generation (a half of it)"),
-    by: 'flag',
-  },
-  NODE: {
-    ...whole([...new Set([ownMajor(), 20, 22, 24, 26])], [20, 99], 'version of Node for the API, from npm'),
-    by: 'node',
-  },
+  SEMI_SPACE_MB: whole(
+    'flag',
+    [Number(semiSpaceOf(NODE_FLAGS) ?? 16), 16, 1],
+    [1, 1024],
+    "V8's young generation (a half of it)",
+  ),
+  NODE: whole('node', [OWN_MAJOR, 20, 22, 24, 26], [20, 99], 'version of Node for the API, from npm'),
 })
 
-const SOFT_ALONE = 'Node raises its soft limit to the hard one at start, so a lower soft one alone would change nothing'
-
-/**
- * `POOL_MAX=5,10` -> { name: 'POOL_MAX', levels: [5, 10] }.
- *
- * @param {string} text
- * @returns {{ name: string, levels: Level[] }}
- * @throws {UsageError}
- */
+/** `POOL_MAX=5,10` -> { name: 'POOL_MAX', levels: [5, 10] }. @param {string} text @throws {UsageError} */
 export function parseKnob(text) {
   const [name, list] = text.split(/=(.*)/s)
   const knob = KNOBS[name]
   if (!knob || !list) {
-    throw new UsageError(
-      `--knob: expected NAME=LEVEL,LEVEL with one of ${Object.keys(KNOBS).join(', ')}, got "${text}"`,
-    )
+    const names = Object.keys(KNOBS).join(', ')
+    throw new UsageError(`--knob: expected NAME=LEVEL,LEVEL with one of ${names}, got "${text}"`)
   }
   const levels = list.split(',').map((level) => levelOf(name, knob, level))
   if (new Set(levels).size < levels.length)
@@ -128,31 +106,27 @@ function levelOf(name, { parse, refusal, expected }, text) {
   throw new UsageError(`--knob: expected ${name} to be ${expected}, got "${text}"${because ? `: ${because}` : ''}`)
 }
 
-/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels beside the default @returns {Knob} */
+/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels beside the default */
 function setting(name, others) {
   /** @type {Setting} */
   const { default: byDefault, min, max, about } = SETTINGS[name]
   const levels = [/** @type {Level} */ (byDefault), ...others]
   return min === undefined || max === undefined
-    ? choice(levels.map(String), about)
-    : whole(levels.map(Number), [min, max], about)
+    ? choice('environment', levels.map(String), about)
+    : whole('environment', levels.map(Number), [min, max], about)
 }
 
-/** @param {number[]} levels @param {[number, number]} range @param {string} about @returns {Knob} */
-function whole(levels, [min, max], about) {
-  return { by: 'environment', about, levels, ...wholeNumber(min, max), advised: true }
+/** @param {By} by @param {number[]} levels @param {[number, number]} range @param {string} about */
+function whole(by, levels, [min, max], about) {
+  return { by, about, levels: [...new Set(levels)], ...wholeNumber(min, max), advised: isAdvised(by) }
 }
 
-/** @param {string[]} levels @param {string} about @returns {Knob} */
-function choice(levels, about) {
-  return { by: 'environment', about, levels, ...oneOf(levels), advised: true }
+/** @param {By} by @param {string[]} levels @param {string} about */
+function choice(by, levels, about) {
+  return { by, about, levels, ...oneOf(levels), advised: isAdvised(by) }
 }
 
-/** The limit of a process that we start without setting one. */
-function ownNofile() {
-  return nofileOf('self') ?? 1024
-}
-
-function ownMajor() {
-  return Number(process.versions.node.split('.')[0])
+/** What others decide, or what costs durability, is not chosen by speed. @param {By} by */
+function isAdvised(by) {
+  return by === 'environment' || by === 'flag' || by === 'node'
 }

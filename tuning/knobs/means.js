@@ -3,10 +3,9 @@ import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { nodeOf } from '../../load/system/node-versions.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
-import { openSession } from './session.js'
+import { ask, plantTrigger } from './session.js'
 
 /**
- * @import { Client } from 'pg'
  * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
  * @import { Level } from './knobs.js'
@@ -14,8 +13,10 @@ import { openSession } from './session.js'
 
 const SEMI_SPACE = '--max-semi-space-size='
 
-/** Of the time that an empty insert takes beyond an empty question, which has the same way. */
-const DELAY_TOLERANCE_MS = 0.5
+/** Postgres reports how long it took, so that the way to it does not count. */
+const EMPTY_INSERT = "EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO users (email, password) SELECT '', '' WHERE false"
+const DELAY_TRIES = 5
+const DELAY_TOLERANCE_MS = 5
 
 /**
  * How a knob is turned.
@@ -30,9 +31,10 @@ const DELAY_TOLERANCE_MS = 0.5
  *
  * @typedef {{ place: Place, settings: Record<string, string>, end: () => Promise<void> }} Between settings describe it
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
+ * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'trigger' | 'pgbouncer' | 'generator'} By
  */
 
-/** @satisfies {Record<string, Means>} */
+/** @type {Record<By, Means>} */
 export const MEANS = {
   /** An environment variable of the API, which reports in its metrics what it read. */
   environment: {
@@ -49,10 +51,8 @@ export const MEANS = {
   /** The soft limit alone. Node raises it at startup, so the rise is what is read back. */
   'soft limit': {
     apply: (place, _name, level) => ({ ...place, nofile: `${level}:` }),
-    readBack: ({ softNofile: soft, settings }, _place, _name, level) => {
-      return soft === settings.NOFILE
-        ? String(level)
-        : `a soft limit of ${soft} beside a hard one of ${settings.NOFILE}`
+    readBack: ({ softNofile: soft, settings: { NOFILE } }, _place, _name, level) => {
+      return soft === NOFILE ? String(level) : `a soft limit of ${soft} beside a hard one of ${NOFILE}`
     },
   },
 
@@ -82,31 +82,27 @@ export const MEANS = {
     },
     readBack: async (_target, place, name) => {
       const parameter = parameterOf(name)
-      const { rows } = await inSession(place.databaseUrl, (session) => session.query(`SHOW ${parameter}`))
-      return rows[0][parameter]
+      const [row] = await ask(place.databaseUrl, `SHOW ${parameter}`)
+      return row[parameter]
     },
   },
 
-  /** A trigger that sleeps once per statement; an insert of no rows shows how long it takes. */
+  /** A trigger that sleeps once per statement; an insert of no rows shows for how long. */
   trigger: {
     plant: async ({ databaseUrl }, level) => {
       if (Number(level) === 0) return async () => {}
       const statements = readFileSync(new URL('delay.sql', import.meta.url), 'utf8')
-      const session = await openSession(databaseUrl)
-      try {
-        await session.query(statements.replace('DELAY_S', String(Number(level) / 1000)))
-      } catch (error) {
-        await session.end()
-        throw error
-      }
-      return async () => {
-        await session.query('DROP FUNCTION pg_temp.redline_delay CASCADE').finally(() => session.end())
-      }
+      return plantTrigger(databaseUrl, statements.replace('DELAY_S', String(Number(level) / 1000)), 'redline_delay')
     },
     readBack: async (_target, { databaseUrl }, _name, level) => {
-      const took_ms = await inSession(databaseUrl, emptyInsert)
-      // A difference of two times, each a little off: half of it is not nothing, and twice as much is not another level.
-      const isInForce = took_ms >= Number(level) / 2 && took_ms < 2 * Number(level) + 10 * DELAY_TOLERANCE_MS
+      const times_ms = []
+      for (let i = 0; i < DELAY_TRIES; i++) {
+        const [row] = await ask(databaseUrl, EMPTY_INSERT)
+        times_ms.push(row['QUERY PLAN'][0]['Execution Time'])
+      }
+      const took_ms = Math.min(...times_ms)
+      // A sleep takes a little longer than it was asked for; twice as much would not be another level.
+      const isInForce = took_ms >= Number(level) && took_ms < 2 * Number(level) + DELAY_TOLERANCE_MS
       return isInForce ? String(level) : took_ms.toFixed(1)
     },
   },
@@ -151,31 +147,4 @@ export function semiSpaceOf(words) {
 /** Postgres' parameter, whose name has no unit. @param {string} name of the knob */
 function parameterOf(name) {
   return name.toLowerCase().replace(/_us$/, '')
-}
-
-/** What an insert of no rows takes beyond the way there, in milliseconds. @param {Client} session */
-async function emptyInsert(session) {
-  const insert_ms = await leastTime_ms(session, "INSERT INTO users (email, password) SELECT '', '' WHERE false")
-  return Math.max(0, insert_ms - (await leastTime_ms(session, 'SELECT 1')))
-}
-
-/** Of a few. @param {Client} session @param {string} statement */
-async function leastTime_ms(session, statement) {
-  const times_ms = []
-  for (let i = 0; i < 5; i++) {
-    const start_ms = performance.now()
-    await session.query(statement)
-    times_ms.push(performance.now() - start_ms)
-  }
-  return Math.min(...times_ms)
-}
-
-/** @template T @param {string} databaseUrl @param {(session: Client) => Promise<T>} work */
-async function inSession(databaseUrl, work) {
-  const session = await openSession(databaseUrl)
-  try {
-    return await work(session)
-  } finally {
-    await session.end()
-  }
 }

@@ -6,7 +6,7 @@ import { MEANS } from './means.js'
 /**
  * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
- * @import { GeneratorPart, Means } from './means.js'
+ * @import { GeneratorPart } from './means.js'
  * @import { Cell } from '../../load/report/record.js'
  */
 
@@ -19,9 +19,7 @@ import { MEANS } from './means.js'
  * @throws {NotApplied} when a level could not be set, or is not what was read back
  */
 export async function openCell(cell, place) {
-  const turned = Object.entries(cell).map(([name, level]) => {
-    return { name, level, means: /** @type {Means} */ (MEANS[KNOBS[name].by]) }
-  })
+  const turned = Object.entries(cell).map(([name, level]) => ({ name, level, means: MEANS[KNOBS[name].by] }))
   let where = place
   for (const { name, level, means } of turned) where = (await means.apply?.(where, name, level)) ?? where
   /** @type {(() => Promise<void>)[]} */
@@ -29,7 +27,7 @@ export async function openCell(cell, place) {
   const stop = async () => {
     /** @type {unknown[]} */
     const failed = []
-    // Each has something of its own to remove, whatever becomes of the others.
+    // Each has something of its own to remove, even if others fail.
     for (const end of ends.splice(0).reverse()) await end().catch((error) => failed.push(error))
     if (failed.length > 0) throw failed[0]
   }
@@ -65,8 +63,5 @@ export async function openCell(cell, place) {
 
 /** What the generator does differently for this cell. @param {Cell} cell @returns {GeneratorPart} */
 export function loadOf(cell) {
-  const parts = Object.entries(cell).map(([name, level]) => {
-    return /** @type {Means} */ (MEANS[KNOBS[name].by]).load?.(name, level) ?? {}
-  })
-  return Object.assign({}, ...parts)
+  return Object.assign({}, ...Object.entries(cell).map(([name, level]) => MEANS[KNOBS[name].by].load?.(name, level)))
 }

@@ -8,6 +8,7 @@ import { startService } from '../../load/system/service.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
+import { ask } from './session.js'
 
 /**
  * @import { Place } from '../../load/run/site.js'
@@ -17,10 +18,9 @@ import { makeScratch } from '../../sql/scratch.js'
 /** Debian puts it where the PATH of an ordinary user does not look. */
 const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
 const STOP_GRACE_MS = 2000
-const ANSWER_TIMEOUT_MS = 5000
 
 /** Since this version, named statements follow a client from one connection to another. */
-const PREPARES_SINCE = [1, 21]
+const PREPARES_SINCE = '1.21'
 
 /** PgBouncer does not pass the URL's options on: without its search path the rows would go to another table. */
 const SEARCH_PATH = `
@@ -30,12 +30,12 @@ const SEARCH_PATH = `
 const MAX_CLIENTS = 2000
 
 /**
- * PgBouncer in transaction mode between this place and its Postgres.
+ * Starts PgBouncer in transaction mode between this place and its Postgres.
  *
  * @param {Place} place
  * @param {number} pool_size connections to Postgres
  * @returns {Promise<Between>}
- * @throws {NotApplied} where there is no PgBouncer
+ * @throws {NotApplied} if there is no PgBouncer
  */
 export async function putPgbouncer(place, pool_size) {
   const { databaseUrl, env, logFile, host } = place
@@ -44,6 +44,11 @@ export async function putPgbouncer(place, pool_size) {
   }
   const { program, version } = findPgbouncer()
   const folder = makeScratch('pgbouncer')
+  let stop = async () => {}
+  const end = async () => {
+    await stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
   try {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
@@ -62,23 +67,19 @@ export async function putPgbouncer(place, pool_size) {
         stopGrace_ms: STOP_GRACE_MS,
       })
     })
-    const end = async () => {
-      await service.stop()
-      rmSync(folder, { recursive: true, force: true })
-    }
+    stop = service.stop
     const throughIt = through(databaseUrl, ports[0])
-    await ask(throughIt, 'SELECT').catch(async (error) => {
-      await service.stop()
+    await ask(throughIt, 'SELECT').catch((error) => {
       throw new Error(`expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${logFile}`)
     })
     return { place: { ...place, databaseUrl: throughIt }, settings: { PGBOUNCER: version }, end }
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
+    await end()
     throw error
   }
 }
 
-/** As PgBouncer reports it. @param {string} databaseUrl that goes through it @returns {Promise<string>} */
+/** As PgBouncer reports it. @param {string} databaseUrl that goes through it */
 export async function poolSizeOf(databaseUrl) {
   const url = new URL(databaseUrl)
   url.pathname = '/pgbouncer'
@@ -87,23 +88,7 @@ export async function poolSizeOf(databaseUrl) {
   return pool_mode === 'transaction' ? default_pool_size : `${default_pool_size} in ${pool_mode} mode`
 }
 
-/** @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */
-async function ask(databaseUrl, text) {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-  })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    return (await client.query(text)).rows
-  } finally {
-    await client.end()
-  }
-}
-
-/** @param {string[]} [places] @throws {NotApplied} */
+/** Its program and version. @param {string[]} [places] @throws {NotApplied} if there is none */
 export function findPgbouncer(places = PLACES) {
   for (const program of places) {
     const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
@@ -114,9 +99,10 @@ export function findPgbouncer(places = PLACES) {
 }
 
 /**
+ * Writes its files and returns their paths, the configuration first.
+ *
  * @param {string} folder
  * @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'folder' | 'server'> & { databaseUrl: string, env: NodeJS.ProcessEnv }} options
- * @returns {string[]} the configuration first
  */
 function writeFiles(folder, { databaseUrl, env, ...options }) {
   const { host, port, user, password } = new pg.Client({ connectionString: databaseUrl })
@@ -131,21 +117,14 @@ function writeFiles(folder, { databaseUrl, env, ...options }) {
 }
 
 /**
- * Startup parameters of a session are accepted and ignored, since PgBouncer would refuse whoever sends them. It sets the search path
- * itself, on each connection that it opens. Pure.
+ * PgBouncer's configuration. It ignores startup parameters, since it would otherwise refuse clients that send them, and sets the
+ * search path on each connection that it opens. Pure.
  *
- * @param {object} options
- * @param {{ host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }} options.server
- * @param {string} options.folder
- * @param {number} options.port
- * @param {number} options.pool_size
- * @param {string} options.version
- * @param {{ statement: string }} [options.session] for each of its connections
- * @returns {string}
+ * @param {{ server: { host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }, folder: string,
+ *   port: number, pool_size: number, version: string, session?: { statement: string } }} options session: of its connections
  */
 export function pgbouncerConfig({ server, folder, port, pool_size, version, session }) {
-  const [major, minor] = version.split('.').map(Number)
-  const prepares = major > PREPARES_SINCE[0] || (major === PREPARES_SINCE[0] && minor >= PREPARES_SINCE[1])
+  const prepares = version.localeCompare(PREPARES_SINCE, 'en', { numeric: true }) >= 0
   const query = session ? ` connect_query='${session.statement.replaceAll("'", "''")}'` : ''
   const lines = [
     '[databases]',

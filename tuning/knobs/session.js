@@ -1,10 +1,50 @@
 import pg from 'pg'
 
-/** A session that plants a fault in Postgres. The fault ends with it, so that nothing is left when we are killed. @param {string} databaseUrl */
-export async function openSession(databaseUrl) {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'redline-fault' })
+/**
+ * A session that plants something in Postgres, which ends with it, so that nothing is left when we are killed.
+ *
+ * @param {string} databaseUrl
+ * @param {pg.ClientConfig} [options]
+ */
+export async function openSession(databaseUrl, options) {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'redline-fault', ...options })
   // A lost connection makes the next query fail, which is where somebody waits for it.
   client.on('error', () => {})
   await client.connect()
   return client
+}
+
+/**
+ * Plants a trigger of the session's own.
+ *
+ * @param {string} databaseUrl
+ * @param {string} statements that create pg_temp.NAME and the trigger that calls it
+ * @param {string} name of the function
+ * @returns {Promise<() => Promise<void>>} removes it
+ */
+export async function plantTrigger(databaseUrl, statements, name) {
+  const session = await openSession(databaseUrl)
+  try {
+    await session.query(statements)
+  } catch (error) {
+    await session.end()
+    throw error
+  }
+  // The end of the session would drop it too, but at an unknown time.
+  return async () => {
+    await session.query(`DROP FUNCTION pg_temp.${name} CASCADE`).finally(() => session.end())
+  }
+}
+
+const ANSWER_TIMEOUT_MS = 5000
+
+/** The rows of one question. @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */
+export async function ask(databaseUrl, text) {
+  const timeouts = { connectionTimeoutMillis: ANSWER_TIMEOUT_MS, query_timeout: ANSWER_TIMEOUT_MS }
+  const session = await openSession(databaseUrl, timeouts)
+  try {
+    return (await session.query(text)).rows
+  } finally {
+    await session.end()
+  }
 }

@@ -13,7 +13,7 @@ import { openCell } from './open-cell.js'
  * @import { Target } from '../../load/targets/index.js'
  */
 
-/** What a run itself sets for the API: these in a file would have no effect. */
+/** What a run itself sets for the API; in a file it would have no effect. */
 const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 /**
@@ -23,14 +23,10 @@ const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
  *   shown_url: the URL without its secrets; a kept plan has only this one, as its url
  */
 
-/**
- * A flag for a side.
- *
- * @param {string} flag its name
- */
+/** A flag that names a side. @param {string} flag */
 export function sideFlag(flag) {
   return {
-    /** @param {string} text @returns {Side | undefined} @throws {UsageError} where a file has settings that no side can have */
+    /** @param {string} text @returns {Side | undefined} @throws {UsageError} if a file has settings that no side can have */
     parse: (text) => {
       if (/^(https?:\/\/|\{\{)/i.test(text)) {
         const url = httpUrl(flag, text)
@@ -73,7 +69,7 @@ export function silentSide(records, sides, isExcused = () => false) {
  * @param {Side} side
  * @param {Place} place
  * @returns {Promise<Target>}
- * @throws {UsageError} where a setting could not be set, or is not what was read back: without the side there is no answer
+ * @throws {UsageError} if a setting could not be set, or is not what was read back: without the side there is no answer
  */
 export async function openSide(side, place) {
   const { url, shown_url: shownUrl, file } = side
@@ -90,13 +86,7 @@ export async function openSide(side, place) {
   throw new UsageError(`${labelOf(side)}: ${ignored}`)
 }
 
-/**
- * The first setting that did not become one of the API's. Pure.
- *
- * @param {Record<string, string>} asked
- * @param {Target['settings']} found read back
- * @returns {string | null} what was expected instead
- */
+/** What is wrong with the first setting that is not in force. Pure. @param {Record<string, string>} asked @param {Target['settings']} found */
 export function ignoredSetting(asked, found) {
   for (const [name, value] of Object.entries(asked)) {
     if (!(name in found)) return `expected settings of the API (see .env.example), got ${name}`

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openSession } from '../../knobs/session.js'
+import { openSession, plantTrigger } from '../../knobs/session.js'
 
 /**
  * @import { Plant } from './index.js'
@@ -15,19 +15,7 @@ import { openSession } from '../../knobs/session.js'
  */
 export function trigger(file) {
   const statements = readFileSync(new URL(`sql/${file}`, import.meta.url), 'utf8')
-  return async ({ databaseUrl }) => {
-    const session = await openSession(databaseUrl)
-    try {
-      await session.query(statements)
-    } catch (error) {
-      await session.end()
-      throw error
-    }
-    return async () => {
-      // The end of the session would drop it too, but at an unknown time.
-      await session.query('DROP FUNCTION pg_temp.redline_fault CASCADE').finally(() => session.end())
-    }
-  }
+  return ({ databaseUrl }) => plantTrigger(databaseUrl, statements, 'redline_fault')
 }
 
 /** The table is locked for a share of the time; in between, whoever waits gets through, so that the lab can count the rows. */
