@@ -1,13 +1,23 @@
+import { isDeepStrictEqual } from 'node:util'
+import { keptPlan, lacksCredentials } from '../command/credentials.js'
+import { withDatabase } from '../command/environment.js'
+import { UsageError } from '../command/errors.js'
+import { parseFlags, shownArguments } from '../command/flags.js'
+import { DATABASE_FLAG } from '../system/ssh/plan.js'
+import { livePlan, secretWarnings } from './live-plan.js'
+import { beginRun, resumeRun } from './results.js'
+import { runExperiment } from './runner.js'
+
 /**
  * @import { Flag } from '../command/flags.js'
- * @import { LoadHost } from '../generators/hosts/prepare.js'
  * @import { Block } from '../report/blocks.js'
- * @import { SshPlan } from '../system/ssh/plan.js'
  * @import { Target } from '../targets/index.js'
- * @import { Place } from './site.js'
+ * @import { Older } from './older.js'
  * @import { Results } from './results.js'
+ * @import { Place } from './site.js'
  * @import { Io } from './runner.js'
- * @import { At, Cell, MixPlan, NotAppliedCell, Run, Slo, Step, TrialRecord } from '../report/record.js'
+ * @import { Ended } from './shell.js'
+ * @import { Cell, NotAppliedCell, Run, Step, TrialRecord } from '../report/record.js'
  */
 
 /**
@@ -26,7 +36,8 @@
  *   settings: plain data, kept in run.json
  * @property {(plan: P) => void} [check] throws UsageError where this plan cannot be run here
  * @property {(plan: P) => string} [size] how much work it is, in a line
- * @property {Prepare} [prepare] before the first trial; run.json keeps what it returns, and `analyse` finds it in `run`
+ * @property {(plan: P, begun: { results: Results, run: any }, io: Io) => Promise<object | void>} [prepare] before the first
+ *   trial; run.json keeps what it returns, and `analyse` finds it in `run`
  * @property {(plan: P, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
  *   done; a run that was cut off goes on by calling it again
  * @property {(cell: Cell | null, place: Place, plan: P) => Promise<Target>} [open] the target of a cell, which stays open while
@@ -40,16 +51,68 @@
  *
  * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why there is no
  *   trustworthy answer; kept: what run.json says of them, such as `capacity` and `limit`
- *
- * @typedef {object} Older how runs without `at` are read: a trial's place in the design was one string, and so was its cell
- * @property {string} verb
- * @property {(experiment: string, record: any) => At} at
- * @property {(cell: string) => Cell | null} [cell] by default, settings as `cellOf` reads them
- * @property {(plan: any) => any} [plan]
- *
- * @typedef {(plan: any, begun: { results: Results, run: any, runId: string }, io: Io) => Promise<object | void>} Prepare
  */
 
+/** What every verb takes that keeps what it measures. @satisfies {Record<string, Flag>} */
+export const RUN_FLAGS = {
+  ...DATABASE_FLAG,
+  out: { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' },
+  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
+  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
+  help: { value: '', about: 'this text' },
+}
+
 /**
- * run.json.
+ * Runs what a command line asks for: a new run, or one that was cut off. The database URL must be given again, since its
+ * password is not kept.
+ *
+ * @param {Experiment} experiment
+ * @param {Record<string, Flag>} flags of the verb, RUN_FLAGS among them
+ * @param {string[]} argv
+ * @param {Io} given_io
+ * @returns {Promise<Ended>}
+ * @throws {UsageError}
  */
+export async function runTrials(experiment, flags, argv, given_io) {
+  const { resume, json = false, out, help, 'database-url': databaseUrl, ...given } = parseFlags(flags, argv)
+  const { name, check, size, prepare, older } = experiment
+  const io = { ...given_io, environment: withDatabase(given_io.environment, databaseUrl) }
+  const planOf = (/** @type {Record<string, any>} */ options) => experiment.plan(options, io.environment.settings)
+  const before = resume && resumeRun(name, resume, older)
+  const kept = before ? resumedPlan(before.run, resume, given, 'seed' in flags, planOf) : planOf(given)
+  const plan = livePlan(kept)
+  check?.(plan)
+  const { results, run } = before || beginRun(name, { argv: shownArguments(flags, argv), out, plan: keptPlan(kept) })
+  for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
+  const prepared = await prepare?.(plan, { results, run }, io).catch((error) => {
+    results.releaseUnused()
+    throw error
+  })
+  if (size) io.progress.note(size(plan))
+  const ended = await runExperiment({ experiment, run: { ...run, ...prepared }, plan, results }, io)
+  return { ...ended, folder: results.folder, json }
+}
+
+/**
+ * The plan to go on with. Flags that are given with --resume must match the run; they are needed only for secrets on its
+ * command line, which are not kept.
+ *
+ * @param {any} run
+ * @param {string} folder
+ * @param {Record<string, any>} given
+ * @param {boolean} hasSeed
+ * @param {(given: Record<string, any>) => any} planOf
+ */
+function resumedPlan({ plan: kept, argv }, folder, given, hasSeed, planOf) {
+  const isRepeated = Object.keys(given).length > 0
+  if (!isRepeated && lacksCredentials(kept)) {
+    throw new UsageError(
+      `--resume: expected the flags of the run in ${folder} again, since secrets on its command line were not kept`,
+    )
+  }
+  const plan = isRepeated ? planOf(hasSeed ? { seed: kept.mix.seed, ...given } : given) : kept
+  if (isRepeated && !isDeepStrictEqual(keptPlan(plan), kept)) {
+    throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.join(' ')}) or none`)
+  }
+  return plan
+}

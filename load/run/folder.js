@@ -1,33 +1,96 @@
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import path from 'node:path'
 import { UsageError } from '../command/errors.js'
-import { isLock } from './folder-lock.js'
+import { textOf } from '../system/machine.js'
 
 const SHOWN = 3
 
 /**
- * Results need an empty folder, so that they never overwrite existing files.
- *
- * @param {string} folder
- * @throws {UsageError} if it holds anything
+ * A run puts a file into its results folder, so that no second one writes there: Node cannot lock files. The name says which
+ * process it belongs to, and when that process began; one whose process has ended does not count, so that nothing has to be
+ * tidied up after a kill -9. Only processes of this machine are seen.
  */
+const LOCK = /^lock-(\d+)-(\d+)$/
+const TRIES = 5
+const PAUSE_MS = 40
+
+/** Results need an empty folder, so that they never overwrite existing files. @param {string} folder @throws {UsageError} if it holds anything */
 export function refuseForeign(folder) {
   if (!fs.existsSync(folder)) return
-  const names = fs.readdirSync(folder).filter((name) => !isLock(name))
+  const names = fs.readdirSync(folder).filter((name) => !LOCK.test(name))
   if (names.length === 0) return
-  const more = names.length > SHOWN ? ', …' : ''
-  throw new UsageError(
-    `--out: expected a new or empty folder, got ${folder}, which holds ${names.slice(0, SHOWN).join(', ')}${more}`,
-  )
+  const shown = `${names.slice(0, SHOWN).join(', ')}${names.length > SHOWN ? ', …' : ''}`
+  throw new UsageError(`--out: expected a new or empty folder, got ${folder}, which holds ${shown}`)
 }
 
-/**
- * What is appended to would follow a link to wherever it leads.
- *
- * @param {string} folder of a run
- * @throws {UsageError} if any of its files is a link
- */
+/** What is appended to would follow a link to wherever it leads. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
 export function refuseLinks(folder) {
   const link = fs.readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink())
   if (link)
     throw new UsageError(`--resume: expected a run's own files in ${folder}, got the symbolic link ${link.name}`)
+}
+
+/** @type {Map<string, string>} lock files of this process, by folder */
+const held = new Map()
+
+/**
+ * Holds a folder until this process ends. A run first puts its own file there and then looks for others: of two that do so at
+ * the same moment, each sees the other, and both withdraw and try again after a random time.
+ *
+ * @param {string} folder that exists
+ * @param {string} flag for messages
+ * @throws {UsageError} if another process holds it
+ */
+export function holdFolder(folder, flag) {
+  const key = fs.realpathSync(folder)
+  if (held.has(key)) return
+  const own = path.join(key, `lock-${process.pid}-${startOf(process.pid)}`)
+  let other = null
+  for (let i = 0; i < TRIES; i++) {
+    if (i > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS * (1 + Math.random()))
+    fs.writeFileSync(own, '')
+    other = otherHolder(key)
+    if (other === null) {
+      if (held.size === 0) process.once('exit', () => [...held.keys()].map(releaseFolder))
+      held.set(key, own)
+      return
+    }
+    fs.rmSync(own)
+  }
+  throw new UsageError(
+    `${flag}: expected a folder that no run is using, got ${folder}, which process ${other} is writing to: wait for it, or stop it`,
+  )
+}
+
+/** @param {string} folder that exists */
+export function releaseFolder(folder) {
+  const key = fs.existsSync(folder) ? fs.realpathSync(folder) : folder
+  const own = held.get(key)
+  if (own) fs.rmSync(own, { force: true })
+  held.delete(key)
+}
+
+/** The process that holds a folder; files of processes that have ended are removed. @param {string} folder */
+function otherHolder(folder) {
+  for (const name of fs.readdirSync(folder)) {
+    const [, pid, start] = LOCK.exec(name) ?? []
+    if (pid === undefined || Number(pid) === process.pid) continue
+    if (startOf(Number(pid)) === start) return Number(pid)
+    fs.rmSync(path.join(folder, name), { force: true })
+  }
+  return null
+}
+
+/** When a process began, in digits, which tells it from a later one with the same id; null: it has ended. @param {number} pid */
+function startOf(pid) {
+  if (process.platform === 'linux') {
+    // Behind the name, which may hold anything: the state, and as 20th field the start in clock ticks since boot (proc(5)).
+    const stat = textOf(`/proc/${pid}/stat`)
+    const fields = stat?.replace(/^.*\) /s, '').split(' ')
+    return !fields || /[ZX]/.test(fields[0]) ? null : fields[19]
+  }
+  const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/bin:/usr/bin' }
+  const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env })
+  return status === 0 ? String(Date.parse(`${stdout.trim()} UTC`)) : null
 }

@@ -1,8 +1,8 @@
 import { parseFlags, shownArguments } from '../command/flags.js'
 import { writeReport } from '../report/write.js'
 import { describeMachine, redlineCommit } from '../system/machine.js'
+import { RUN_FLAGS } from './experiment.js'
 import { framed } from './frame.js'
-import { RUN_FLAGS } from './open-run.js'
 import { beginRun } from './results.js'
 import { titleOf } from './runner.js'
 

@@ -1,26 +1,24 @@
 /**
- * @import { Older } from './experiment.js'
- * @import { Cell } from '../report/record.js'
+ * Records of older versions as today's have them. In runs without `at`, a trial's place in the design was one string, and so
+ * was its cell. Pure.
+ *
+ * @typedef {object} Older how a verb's are read
+ * @property {string} verb
+ * @property {(experiment: string, record: any) => At} at
+ * @property {(cell: string) => Cell | null} [cell] by default, settings as `cellOf` reads them
+ * @property {(plan: any) => any} [plan]
+ *
+ * @import { At, Cell } from '../report/record.js'
  */
 
-/**
- * A record as today's versions write it: in older ones, a trial's place in its design was one string, and so was its cell. Pure.
- *
- * @param {any} record a line of trials.ndjson
- * @param {Older} older the verb's
- * @returns {any}
- */
+/** A line of trials.ndjson. @param {any} record @param {Older} older */
 export function currentRecord(record, { verb, at, cell = cellOf }) {
   if (record.at) return record
-  return {
-    ...record,
-    experiment: verb,
-    at: at(record.experiment, record),
-    cell: typeof record.cell === 'string' ? cell(record.cell) : (record.cell ?? null),
-  }
+  const place = typeof record.cell === 'string' ? cell(record.cell) : (record.cell ?? null)
+  return { ...record, experiment: verb, at: at(record.experiment, record), cell: place }
 }
 
-/** The same for run.json. @param {any} run @param {Older} older @returns {any} */
+/** run.json. @param {any} run @param {Older} older */
 export function currentRun(run, { plan = (kept) => kept, cell = cellOf }) {
   const not_applied = (run.not_applied ?? []).map((/** @type {any} */ one) => {
     return typeof one.cell === 'string' ? { ...one, cell: cell(one.cell) } : one

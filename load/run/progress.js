@@ -1,9 +1,7 @@
 import { createLogUpdate } from 'log-update'
-import { cellName, count, offered } from '../report/format.js'
-import { screenOf } from './screen.js'
+import { cellName, count, milliseconds, offered } from '../report/format.js'
 
 /**
- * @import { Shown } from './screen.js'
  * @import { TrialPlan } from './trial.js'
  * @import { Output } from './shell.js'
  * @import { Cell, TrialRecord } from '../report/record.js'
@@ -15,6 +13,8 @@ const BETWEEN_TRIALS_S = 0.5
 /** Beyond it, a line is hard to find again with the eye. */
 const MAX_COLUMNS = 100
 
+const BAR_WIDTH = 24
+
 /**
  * Shows how far a run is: a view that lives on a terminal, a line per trial elsewhere or where NO_COLOR is set
  * (no-color.org).
@@ -23,10 +23,8 @@ const MAX_COLUMNS = 100
  * @param {NodeJS.ProcessEnv} env
  */
 export function createProgress(stream, env) {
-  const live =
-    stream.isTTY && stream.rows !== 0 && !env.NO_COLOR
-      ? createLogUpdate(/** @type {any} */ (stream), { showCursor: true })
-      : null
+  const isLive = stream.isTTY && stream.rows !== 0 && !env.NO_COLOR
+  const live = isLive ? createLogUpdate(/** @type {any} */ (stream), { showCursor: true }) : null
   /** @type {Shown | null} */
   let shown = null
   let before = ''
@@ -44,7 +42,7 @@ export function createProgress(stream, env) {
   return {
     /** @param {string} text something that takes a while */
     note(text) {
-      if (live) live.clear()
+      live?.clear()
       stream.write(`${text}\n`)
       show({})
     },
@@ -81,9 +79,8 @@ export function createProgress(stream, env) {
     trialEnded({ trial, cell, load, traffic, outcome }) {
       done_s += load.warmup_s + load.duration_s + BETWEEN_TRIALS_S
       const achieved = `achieved ${count(Math.round(traffic.achieved_rps))}/s`
-      const line = `${labelOf(cell, load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}`
-      before = line
-      if (!live) stream.write(`trial ${trial}: ${line}\n`)
+      before = `${labelOf(cell, load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}`
+      if (!live) stream.write(`trial ${trial}: ${before}\n`)
     },
 
     stop() {
@@ -93,19 +90,54 @@ export function createProgress(stream, env) {
   }
 }
 
-/**
- * @typedef {object} Looks at a load that is on
- * @property {number} sent
- * @property {number} completed
- * @property {number} ok
- * @property {number} failed
- * @property {number | null} [p99_ms] of the last second, about
- * @property {number | null} [api_core_ratio]
- */
+/** @typedef {ReturnType<typeof createProgress>} Progress */
 
 /** @param {Cell | string | null} cell @param {any} load */
 function labelOf(cell, load) {
   return `${cell ? `${cellName(cell)}, ` : ''}offered ${offered(load)}`
 }
 
-/** @typedef {ReturnType<typeof createProgress>} Progress */
+/**
+ * The lines on a terminal while a run is on, none longer than the terminal is wide. Pure.
+ *
+ * @param {Shown} shown
+ * @param {number} columns
+ *
+ * @typedef {object} Shown
+ * @property {number} trial
+ * @property {number} trials about so many in all
+ * @property {string} about what the trial is for
+ * @property {string} before how the trial before it ended
+ * @property {string} offered
+ * @property {number} done_s by the trials before it
+ * @property {number} passed_s of this one
+ * @property {number} left_s of this one and all after it, as it began
+ * @property {Looks & { achieved_rps: number }} [now]
+ *
+ * @typedef {{ sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null, api_core_ratio?: number | null }} Looks
+ *   at a load that is on; p99_ms: of the last second, about
+ */
+export function screenOf(shown, columns) {
+  const { trial, trials, about, before, done_s, passed_s, left_s } = shown
+  const share = (done_s + passed_s) / (done_s + Math.max(passed_s, left_s) || 1)
+  const full = Math.round(Math.min(1, share) * BAR_WIDTH)
+  const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full)
+  const rest_s = Math.round(Math.max(0, left_s - passed_s))
+  const rest = rest_s < 60 ? `${rest_s} s` : `${Math.floor(rest_s / 60)} min ${rest_s % 60} s`
+  const head = `${bar} trial ${trial} of about ${trials}, ${rest} left`
+  const lines = [head, `  ${loadText(shown)}`, about && `  ${about}`, before && `  before: ${before}`].filter(Boolean)
+  return lines.map((line) => (line.length <= columns ? line : `${line.slice(0, columns - 1)}…`))
+}
+
+/** @param {Shown} shown */
+function loadText({ offered, now }) {
+  if (!now) return `${offered} | warming up`
+  const { achieved_rps, p99_ms, api_core_ratio, failed } = now
+  return [
+    offered,
+    `achieved ${count(achieved_rps)}/s`,
+    ...(p99_ms ? [`p99 ${milliseconds(p99_ms)}`] : []),
+    ...(typeof api_core_ratio === 'number' ? [`API core ${Math.round(api_core_ratio * 100)} %`] : []),
+    `${count(failed)} errors`,
+  ].join(' | ')
+}

@@ -1,12 +1,11 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../command/errors.js'
-import { refuseForeign, refuseLinks } from './folder.js'
-import { holdFolder, releaseFolder } from './folder-lock.js'
+import { holdFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'
 import { currentRecord, currentRun } from './older.js'
 
 /**
- * @import { Older } from './experiment.js'
+ * @import { Older } from './older.js'
  * @import { TrialRecord } from '../report/record.js'
  */
 
@@ -32,11 +31,12 @@ export function beginRun(verb, { argv, out, plan }) {
  *
  * @param {string} verb
  * @param {string} folder
+ * @param {Older} [older] how runs of older versions are read
  * @throws {UsageError} when there is none of this verb
  */
-export function resumeRun(verb, folder) {
+export function resumeRun(verb, folder, older) {
   const results = Results.resume(folder)
-  const run = results.readRun()
+  const run = results.readRun(older)
   if (run.verb !== verb) throw new UsageError(`--resume: expected a ${verb} in ${folder}, got a ${run.verb}`)
   return { results, run }
 }
@@ -57,7 +57,11 @@ export class Results {
    * @throws {UsageError} when the folder holds anything, a run or other files
    */
   static create(out, runId) {
-    if (out !== undefined && Results.holdsRun(out)) refuseTaken(out)
+    const refuseTaken = () => {
+      if (out === undefined || !Results.holdsRun(out)) return
+      throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
+    }
+    refuseTaken()
     try {
       const folder = out ?? newFolder(runId)
       refuseForeign(folder)
@@ -69,15 +73,12 @@ export class Results {
     } catch (error) {
       if (error instanceof UsageError) throw error
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-      if (code === 'EEXIST' && out && Results.holdsRun(out)) refuseTaken(out)
+      if (code === 'EEXIST') refuseTaken()
       throw new UsageError(`--out: expected a folder that can be written, got ${message}`)
     }
   }
 
-  /**
-   * @param {string} folder of a run that was cut off
-   * @throws {UsageError} when there is none, or a run is using it
-   */
+  /** Of a run that was cut off. @param {string} folder @throws {UsageError} when there is none, or a run is using it */
   static resume(folder) {
     if (!Results.holdsRun(folder)) {
       throw new UsageError(`--resume: expected a results folder with a run.json, got ${folder}`)
@@ -86,16 +87,13 @@ export class Results {
     results.readRun()
     refuseLinks(folder)
     holdFolder(folder, '--resume')
-    results.#dropTornLine()
+    const trials = results.file('trials.ndjson')
+    // A line without its end was being written when the machine or the process died: that trial is measured again.
+    if (fs.existsSync(trials)) fs.truncateSync(trials, fs.readFileSync(trials).lastIndexOf('\n') + 1)
     return results
   }
 
-  /**
-   * A run that is only looked at.
-   *
-   * @param {string} folder
-   * @throws {UsageError} when there is none
-   */
+  /** Of a run that is only looked at. @param {string} folder @throws {UsageError} when there is none */
   static read(folder) {
     if (!Results.holdsRun(folder)) throw new UsageError(`expected a results folder with a run.json, got ${folder}`)
     return new Results(folder)
@@ -129,7 +127,10 @@ export class Results {
 
   /** @param {Older} [older] how records of older versions are read @returns {TrialRecord[]} */
   readTrials(older) {
-    const records = this.#lines().map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+    if (!fs.existsSync(this.file('trials.ndjson'))) return []
+    // What follows the last end of a line is being written, or was when its writer died.
+    const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
+    const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
     return older ? records.map((record) => currentRecord(record, older)) : records
   }
 
@@ -156,25 +157,6 @@ export class Results {
   file(name) {
     return path.join(this.folder, name)
   }
-
-  #lines() {
-    if (!fs.existsSync(this.file('trials.ndjson'))) return []
-    // What follows the last end of a line is being written, or was when its writer died.
-    return fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
-  }
-
-  /** A line without its end was being written when the machine or the process died: that trial is measured again. */
-  #dropTornLine() {
-    const file = this.file('trials.ndjson')
-    if (!fs.existsSync(file)) return
-    const whole = fs.readFileSync(file).lastIndexOf('\n') + 1
-    fs.truncateSync(file, whole)
-  }
-}
-
-/** @param {string} out @returns {never} */
-function refuseTaken(out) {
-  throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
 }
 
 /** results/<run_id>, or with a number behind it where two runs start in the same second. @param {string} runId */

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { withDatabase } from '../command/environment.js'
 import { NotApplied, OtherConditions, ServiceEnded, UsageError } from '../command/errors.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
-import { cellName } from '../report/format.js'
+import { isSameCell } from '../report/format.js'
 import { writeReport } from '../report/write.js'
 import { openApi, openUrl } from '../targets/index.js'
 import { relaxed } from '../verdict/relax.js'
@@ -13,7 +12,6 @@ import { runTrial } from './trial.js'
 
 /**
  * @import { Environment } from '../command/environment.js'
- * @import { Block } from '../report/blocks.js'
  * @import { Target } from '../targets/index.js'
  * @import { Place } from './site.js'
  * @import { Experiment } from './experiment.js'
@@ -32,12 +30,7 @@ const LAB = {
   openSite,
   describeRun,
   spoilers,
-  openTarget: (
-    /** @type {Open} */ open,
-    /** @type {any} */ cell,
-    /** @type {Place} */ place,
-    /** @type {any} */ plan,
-  ) => open(cell, place, plan),
+  openTarget: (/** @type {Open} */ open, /** @type {Parameters<Open>} */ ...asked) => open(...asked),
   runTrial,
   writeReport,
   now: () => new Date(),
@@ -45,19 +38,22 @@ const LAB = {
     pause(ms, /** @type {void} */ (undefined), { signal }),
 }
 
+/** @typedef {(cell: any, place: Place, plan: any) => Promise<Target>} Open */
+
+const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, limit: null, problem: null }
+
 /**
- * Runs trials until the design is done, writes each down as it ends, and the report at the end.
+ * Runs trials until the design is done, writes each down as it ends, and the report at the end: also when it was interrupted
+ * (run.interrupted) or broke off (run.problem).
  *
- * @param {Begun & { experiment: Experiment }} begun
+ * @param {Begun} begun
  * @param {Io} io
- * @returns {Promise<{ run: Run, records: TrialRecord[], blocks: Block[] }>} also when it was interrupted (run.interrupted) or broke
- *   off (run.problem); what was measured is in the folder either way
  *
  * @typedef {object} Begun
+ * @property {Experiment} experiment
  * @property {any} run run.json so far: run_id, verb, argv, started_at, plan as it may be kept
  * @property {any} plan with its secrets in place
  * @property {Results} results
- * @property {string} [databaseUrl] of the command line, or "embedded"; it wins over the environment
  *
  * @typedef {object} Io
  * @property {AbortSignal} signal stops load within a second; what was measured stays
@@ -65,13 +61,14 @@ const LAB = {
  * @property {Environment} environment
  * @property {Partial<Lab>} [lab] what stands in for the real one
  */
-export async function runExperiment({ experiment, run, plan, results, databaseUrl }, io) {
+export async function runExperiment(begun, io) {
+  const { experiment, run, plan, results } = begun
   const lab = { ...LAB, ...io.lab }
   const records = results.readTrials(experiment.older)
   const before = records.length
   const state = { ...run, ...NOTHING_YET, warnings: [], not_applied: [] }
   try {
-    await measure({ experiment, run, plan, results, databaseUrl, state, records }, io, lab)
+    await measure(begun, state, records, io, lab)
   } catch (error) {
     if (records.length === 0) results.releaseUnused()
     // Before the first target was open nothing has been written, and there is nothing to write.
@@ -81,9 +78,8 @@ export async function runExperiment({ experiment, run, plan, results, databaseUr
     if (!io.signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   }
   const findings = experiment.analyse(plan, records, state)
-  const { problem, kept } = findings
-  Object.assign(state, kept, { finished_at: lab.now().toISOString() })
-  if (!state.interrupted) state.problem ??= problem
+  Object.assign(state, findings.kept, { finished_at: lab.now().toISOString() })
+  if (!state.interrupted) state.problem ??= findings.problem
   results.writeRun(state)
   const files = experiment.files?.(findings, state) ?? {}
   for (const [name, text] of Object.entries(files)) results.writeText(name, text)
@@ -95,20 +91,19 @@ export async function runExperiment({ experiment, run, plan, results, databaseUr
   return { run: state, records, blocks }
 }
 
-const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, limit: null, problem: null }
-
 /**
- * @param {Begun & { experiment: Experiment, state: any, records: TrialRecord[] }} begun state: run.json, kept up to date
+ * @param {Begun} begun
+ * @param {any} state run.json, kept up to date
+ * @param {TrialRecord[]} records those that there are; each new one is added
  * @param {Io} io
  * @param {Lab} lab
  */
-async function measure({ experiment, run, plan, results, databaseUrl, state, records }, io, lab) {
-  const { signal, progress, environment } = io
+async function measure({ experiment, run, plan, results }, state, records, io, lab) {
+  const { signal, progress } = io
   const { design, open = openPlanned } = experiment
-  const origin = await lab.openOrigin(plan, { signal, progress })
-  const opening = { signal, progress, environment: withDatabase(environment, databaseUrl), runId: run.run_id }
-  const site = await lab.openSite(plan, results, opening)
-  let opened = /** @type {Opened | null} */ (null)
+  const origin = await lab.openOrigin(plan, io)
+  const site = await lab.openSite(plan, results, { ...io, runId: run.run_id })
+  let opened = /** @type {{ cell: any, target: Target } | null} */ (null)
   let noisy = 0
   try {
     Object.assign(state, await lab.describeRun(plan, site), { load_hosts: origin.hosts })
@@ -117,44 +112,41 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
     for (let step = design(plan, records, state.not_applied); step; step = design(plan, records, state.not_applied)) {
       signal.throwIfAborted()
-      if (!opened || cellName(opened.cell) !== cellName(step.cell)) {
+      const { at, cell, load } = step
+      if (!opened || !isSameCell(opened.cell, cell)) {
         await opened?.target.stop()
         opened = null
-        const { cell } = step
         const target = await lab.openTarget(open, cell, site.place, plan).catch((error) => {
           if (!(error instanceof NotApplied) || signal.aborted) throw error
           state.not_applied.push({ cell, because: error.message })
         })
         if (!target) continue
         opened = { cell, target }
-        refuseOtherConditions(run, state, records, opened)
+        const first = records.find((record) => isSameCell(record.cell, cell))
+        if (first) refuseOtherConditions(run.machine ? run : state, first, state, target)
         if (!state.pinning) {
           state.pinning = experiment.pinning?.(plan) ?? pinningText(plan, site, target)
-          state.warnings.push(...(await lab.spoilers(step, plan, { ...site, origin }, target, { signal, progress })))
+          state.warnings.push(...(await lab.spoilers(step, plan, { ...site, origin }, target, io)))
         }
         results.writeRun(state)
       }
-      const trial = (records.at(-1)?.trial ?? 0) + 1
-      const from = origin.of(step.load.driver)
-      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...from, ...step.load }
-      progress.trialStarted(trialPlan, step.left_s, step.cell, step.about)
       const { target } = opened
-      const setup = {
-        target,
-        database: target.countsRows ? site.database : null,
-        slo: plan.slo,
-        runId: state.run_id,
-        experiment: experiment.name,
-        at: step.at,
-        cell: step.cell,
-      }
-      const record = await lab.runTrial(setup, trialPlan, signal, progress.tick)
+      const trial = (records.at(-1)?.trial ?? 0) + 1
+      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...origin.of(load.driver), ...load }
+      progress.trialStarted(trialPlan, step.left_s, cell, step.about)
+      const database = target.countsRows ? site.database : null
+      const about = { slo: plan.slo, runId: state.run_id, experiment: experiment.name, at, cell }
+      const record = await lab.runTrial({ target, database, ...about }, trialPlan, signal, progress.tick)
       results.appendTrial(record)
       records.push(record)
       progress.trialEnded(record)
       warnOfMetrics(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
-      if (noisy > 0) await waitOut(noisy, signal, progress, lab.pause)
+      if (noisy === 0) continue
+      // Noise comes in spells: to repeat a trial at once would only measure the same one again.
+      const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
+      progress.note(`the machine was noisy: waiting ${wait_s} s`)
+      await lab.pause(wait_s * 1000, signal)
     }
   } finally {
     progress.stop()
@@ -164,37 +156,18 @@ async function measure({ experiment, run, plan, results, databaseUrl, state, rec
   }
 }
 
+const CALM_S = 2
+
 /** The title of a run's report. @param {Pick<Run, 'verb' | 'run_id'>} run */
 export function titleOf({ verb, run_id }) {
   return `Redline ${verb}: ${run_id}`
 }
-
-/**
- * @typedef {(cell: any, place: Place, plan: any) => Promise<Target>} Open
- * @typedef {{ cell: any, target: Target }} Opened
- */
 
 /** Once: the page is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
 function warnOfMetrics({ warnings }, { probes }) {
   const problem = probes.api?.metrics_problem
   const text = `the service's metrics page could not be read, so its own figures are missing: ${problem}`
   if (problem && !warnings.includes(text)) warnings.push(text)
-}
-
-const CALM_S = 2
-
-/**
- * Noise comes in spells: to repeat a trial at once would only measure the same one again.
- *
- * @param {number} noisy trials in a row
- * @param {AbortSignal} signal
- * @param {Progress} progress
- * @param {Lab['pause']} pause
- */
-async function waitOut(noisy, signal, progress, pause) {
-  const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
-  progress.note(`the machine was noisy: waiting ${wait_s} s`)
-  await pause(wait_s * 1000, signal)
 }
 
 /**
@@ -216,15 +189,13 @@ export async function openPlanned(cell, place, { url, metrics_url, shown_url }) 
 /**
  * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
  *
- * @param {any} before run.json as it was; a run that has just begun has no machine in it
+ * @param {any} before run.json as it was
+ * @param {TrialRecord} first of the cell
  * @param {any} now
- * @param {TrialRecord[]} records
- * @param {Opened} opened
+ * @param {Target} target
  */
-function refuseOtherConditions(before, now, records, { cell, target }) {
-  const first = records.find((record) => cellName(record.cell) === cellName(cell))
-  if (!first) return
-  const was = { ...machinesOf(before.machine ? before : now), ...first.settings }
+function refuseOtherConditions(before, first, now, target) {
+  const was = { ...machinesOf(before), ...first.settings }
   const is = { ...machinesOf(now), ...target.settings }
   const changed = Object.keys({ ...was, ...is }).find((name) => !/PORT$/.test(name) && was[name] !== is[name])
   if (!changed) return

@@ -1,17 +1,15 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
-import { readEnvironment, withDatabase } from '../command/environment.js'
+import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText } from '../command/flags.js'
 import { terminalOf } from '../report/terminal.js'
+import { RUN_FLAGS, runTrials } from './experiment.js'
 import { MEASUREMENT_FLAGS, runMeasurement } from './measurement.js'
-import { openRun, RUN_FLAGS } from './open-run.js'
 import { createProgress } from './progress.js'
-import { runExperiment } from './runner.js'
 
 /**
  * @import { Block } from '../report/blocks.js'
- * @import { Flag } from '../command/flags.js'
  * @import { Experiment } from './experiment.js'
  * @import { Measurement } from './measurement.js'
  * @import { Io, Lab } from './runner.js'
@@ -26,6 +24,8 @@ import { runExperiment } from './runner.js'
  * @property {string} help
  * @property {(argv: string[], io: Io) => Promise<Ended>} run
  * @property {Experiment} [experiment] by which the results that it keeps are shown
+ *
+ * @typedef {Experiment | Measurement | Verb} AnyVerb
  *
  * @typedef {object} Ended
  * @property {any} run run.json
@@ -58,16 +58,14 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
  *
  * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
  */
-export async function main(verbs, [name, ...argv], shell = {}) {
+export async function main(verbs, [name = '', ...argv], shell = {}) {
   const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
-  const named = Object.hasOwn(verbs, name ?? '') ? verbs[name] : null
-  if (!named) {
-    const known = Object.entries(verbs).map(
-      ([verbName, verb]) => `  npm run ${scriptOf(verbName, verb)}   ${verb.about}\n`,
-    )
-    stderr.write(`redline: expected one of these verbs, got ${name ?? 'none'}\n${known.join('')}`)
+  if (!Object.hasOwn(verbs, name)) {
+    const known = Object.entries(verbs).map(([own, verb]) => `  npm run ${scriptOf(own, verb)}   ${verb.about}\n`)
+    stderr.write(`redline: expected one of these verbs, got ${name || 'none'}\n${known.join('')}`)
     return EXIT.usage
   }
+  const named = verbs[name]
   const verb = 'run' in named ? named : verbOf(named)
   if (argv.includes('--help') || argv.includes('-h')) {
     stdout.write(verb.help)
@@ -78,7 +76,7 @@ export async function main(verbs, [name, ...argv], shell = {}) {
     const environment = readEnvironment(env, dotenvFile)
     await tidy()
     const io = { signal, progress: createProgress(stderr, environment.settings), environment, lab }
-    return print(await verb.run(argv, io), { stdout, stderr })
+    return print(await verb.run(argv, io), stdout, stderr)
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted
     const isUsers = error instanceof UsageError || error instanceof DatabaseError
@@ -91,23 +89,14 @@ export async function main(verbs, [name, ...argv], shell = {}) {
   }
 }
 
-/**
- * The command line of an experiment or a measurement.
- *
- * @param {Experiment | Measurement} experiment
- * @returns {Verb}
- */
+/** The command line of what measures. @param {Experiment | Measurement} experiment @returns {Verb} */
 function verbOf(experiment) {
   const { name, about, details, examples } = experiment
+  const title = `${about[0].toUpperCase()}${about.slice(1)}${details ? `\n\n${details}` : ''}`
   const flags = { ...experiment.flags, ...('measure' in experiment ? MEASUREMENT_FLAGS : RUN_FLAGS) }
-  const title = about[0].toUpperCase() + about.slice(1)
   return {
     about,
-    help: helpText(
-      [`npm run ${scriptOf(name, experiment)} -- [flags]`, title, ...(details ? [details] : [])].join('\n\n'),
-      flags,
-      examples,
-    ),
+    help: helpText(`npm run ${scriptOf(name, experiment)} -- [flags]\n\n${title}`, flags, examples),
     run: (argv, io) =>
       'measure' in experiment ? runMeasurement(experiment, flags, argv, io) : runTrials(experiment, flags, argv, io),
   }
@@ -118,28 +107,8 @@ function scriptOf(name, verb) {
   return ('measure' in verb && verb.script) || name
 }
 
-/** @param {Experiment} experiment @param {Record<string, Flag>} flags @param {string[]} argv @param {Io} io @returns {Promise<Ended>} */
-async function runTrials(experiment, flags, argv, io) {
-  const { name, plan: planOf, check, size, prepare } = experiment
-  const planned = (/** @type {Record<string, any>} */ given) => planOf(given, io.environment.settings)
-  const { json, warnings, ...begun } = openRun(name, flags, argv, planned, check)
-  const { plan, results, run } = begun
-  for (const text of warnings) io.progress.note(`warning: ${text}`)
-  const environment = withDatabase(io.environment, begun.databaseUrl)
-  const opening = { results, run, runId: run.run_id }
-  const prepared = await prepare?.(plan, opening, { ...io, environment }).catch((error) => {
-    results.releaseUnused()
-    throw error
-  })
-  if (size) io.progress.note(size(plan))
-  const ended = await runExperiment({ experiment, ...begun, run: { ...run, ...prepared } }, io)
-  return { ...ended, folder: results.folder, json }
-}
-
-/** @typedef {Experiment | Measurement | Verb} AnyVerb */
-
-/** @param {Ended} ended @param {Pick<Shell, 'stdout' | 'stderr'>} shell */
-function print({ run, records, text, blocks, folder, json, isResumable = true }, { stdout, stderr }) {
+/** @param {Ended} ended @param {Output} stdout @param {Output} stderr */
+function print({ run, records, text, blocks, folder, json, isResumable = true }, stdout, stderr) {
   const shown = blocks ? terminalOf(blocks) : text
   if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
   else if (folder === null) stdout.write(`\n${shown}\n`)

@@ -10,11 +10,15 @@ import { limitOf } from '../verdict/limit.js'
 /**
  * @import { Database } from '../../sql/database.js'
  * @import { Generator } from '../generators/drive.js'
- * @import { LoadHost } from '../generators/hosts/prepare.js'
- * @import { Findings } from '../probes/index.js'
+ * @import { Load } from '../generators/drivers/index.js'
  * @import { Calm, Target } from '../targets/index.js'
- * @import { At, Beside, Limit, MixPlan, Outcome, Slo, Traffic, TrialRecord } from '../report/record.js'
+ * @import { At, MixPlan, Slo, StepLoad, TrialRecord } from '../report/record.js'
  */
+
+/** What refuses everything serves nothing that is left, and needs no time for it. */
+const MOST_LEFT_S = 3
+
+const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge. Gives exactly one record.
@@ -32,12 +36,15 @@ import { limitOf } from '../verdict/limit.js'
  * @param {(counts: any) => void} onCounts while the load is on
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start]
  * @returns {Promise<TrialRecord>}
+ *
+ * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, mix: MixPlan, timeout_s: number }} TrialPlan
+ *   trial: number within the run, from 1
  */
 export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
   const { target, database, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
-  const load = { ...plan, url: target.url, connections: plan.connections }
   await orAborted(signal, async () => database?.reset())
+  const load = { ...plan, url: target.url }
   const generator = await start(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
@@ -49,7 +56,13 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
     const rowsBefore = await orAborted(signal, async () => counted?.countRows())
-    if (rowsBefore === 0) refuseOtherTable(warmup)
+    const acknowledged = countOk(warmup.status)
+    if (rowsBefore === 0 && acknowledged > 0) {
+      throw new DatabaseError(
+        `the service acknowledged ${acknowledged} rows, none of which is in the table that the lab checks: ` +
+          'expected both to use one database and one search_path',
+      )
+    }
     probes = await orAborted(signal, async () => {
       const started = await startProbes({ target, database, generator })
       if (signal.aborted) started.stop()
@@ -95,64 +108,25 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   }
 }
 
-/**
- * @typedef {object} TrialPlan
- * @property {number} trial number within the run, from 1
- * @property {string} driver
- * @property {'open' | 'closed'} loop
- * @property {number | null} rate_rps
- * @property {number} connections
- * @property {MixPlan} mix
- * @property {number} warmup_s
- * @property {number} duration_s
- * @property {number} timeout_s
- * @property {boolean} [fresh_connections] a connection for each request
- * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
- * @property {boolean} [unbounded] vegeta with its own defaults
- * @property {number | null} [nofile] limit of open files of the generator
- * @property {LoadHost[]} [load_hosts] where it comes from, instead of this machine
- * @property {string | null} [ssh_config] on the way to them
- * @property {string[]} [local_addresses] of this machine that connections come from, in turn
- */
-
 /** @param {TrialPlan} plan */
 function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
   const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }
 
-/** What refuses everything serves nothing that is left, and needs no time for it. */
-const MOST_LEFT_S = 3
-
-const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
-
-/** @param {{ status: Record<string, number> }} warmup */
-function refuseOtherTable({ status }) {
-  if (countOk(status) === 0) return
-  throw new DatabaseError(
-    `the service acknowledged ${countOk(status)} rows, none of which is in the table that the lab checks: ` +
-      'expected both to use one database and one search_path',
-  )
-}
-
 /**
- * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time.
+ * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time: seconds
+ * that it needs for them. What it refused took it none.
  *
  * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan
  * @param {{ sent: number, completed: number, goodput_rps: number }} warmup
- * @returns {number} seconds that it needs for them; what it refused took it none
  */
 export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
   const unanswered = sent - completed
   return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
 }
 
-/**
- * What the target uses of its core, for somebody who watches.
- *
- * @param {Target} target
- * @param {(counts: any) => void} onCounts
- */
+/** What the target uses of its core, for somebody who watches. @param {Target} target @param {(counts: any) => void} onCounts */
 function withCore({ kind, pid }, onCounts) {
   const own = kind === 'local' ? pid : null
   let use = watchProcess(own)

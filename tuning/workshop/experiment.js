@@ -73,7 +73,7 @@ export const exerciseExperiment = {
 export async function measure({ exercise: { id }, measurements: asked, round, folder, facts, seed, io }) {
   const measurements = facts.pinned ? asked : asked.map(warmedUp)
   const begun = isBegun(folder)
-    ? resumeRun('workshop', folder)
+    ? resumeRun('workshop', folder, exerciseExperiment.older)
     : beginRun('workshop', {
         argv: ['--exercise', id],
         out: folder,

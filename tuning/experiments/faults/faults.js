@@ -55,12 +55,12 @@ export const faults = {
   npm run faults -- --only pool-of-one,held-lock --repeats 3
   npm run faults -- --ssh ubuntu@host --database-url 'postgres://…'   those that can be made and seen there`,
   plan: planOf,
-  async prepare(plan, { results, runId }, io) {
+  async prepare(plan, { results, run }, io) {
     refuseUnnamed(io.environment)
     if (plan.skipped) io.progress.note(`skipped: ${plan.skipped}`)
     const names = plan.faults.filter((/** @type {string} */ name) => faultNamed(name).namespace && !plan.inside)
     if (names.length === 0 || results.readTrials().length > 0) return
-    for (const record of await runInside(names, plan, io)) results.appendTrial({ ...record, run_id: runId })
+    for (const record of await runInside(names, plan, io)) results.appendTrial({ ...record, run_id: run.run_id })
   },
   design,
   open: openFaulty,

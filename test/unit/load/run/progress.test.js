@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createProgress } from '../../../../load/run/progress.js'
-import { screenOf } from '../../../../load/run/screen.js'
+import { createProgress, screenOf } from '../../../../load/run/progress.js'
 
 const PLAN = /** @type {any} */ ({ trial: 3, rate_rps: 20_000, warmup_s: 0.5, duration_s: 2 })
 const RECORD = /** @type {any} */ ({
