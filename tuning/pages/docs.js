@@ -11,7 +11,7 @@ import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '..
 import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
-import { exercisePage, exercisesTable, pageName } from '../workshop/pages.js'
+import { exercisePage, exercisesTable } from '../workshop/pages.js'
 import { evidence } from './evidence.js'
 import { answerBlocks } from './front.js'
 import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
@@ -96,8 +96,8 @@ export function pages() {
     const texts = Object.entries(blocks).map(([block, quote]) => [block, markdownOf(quoted(block, quote))])
     return [file, texts.reduce((page, [block, text]) => withBlock(page, block, text), readFileSync(file, 'utf8'))]
   })
-  const exercises = EXERCISES.map((exercise, i) => {
-    return [inRepository(`tuning/workshop/pages/${pageName(exercise, i + 1)}`), exercisePage(exercise, i + 1)]
+  const exercises = EXERCISES.map((exercise) => {
+    return [inRepository(`tuning/workshop/pages/${exercise.name}.md`), exercisePage(exercise)]
   })
   return Object.fromEntries([[inRepository('.env.example'), envExample()], ...quoting, ...exercises])
 }

@@ -9,11 +9,9 @@ import { openCell } from '../knobs/open-cell.js'
  * @import { Cell } from '../../load/report/record.js'
  */
 
-/** What the exercises set besides the knobs of `npm run tune`. */
-const OWN = ['MAX_CONNECTIONS', 'UV_THREADPOOL_SIZE', 'CORES', 'NEIGHBOURS', 'NEIGHBOUR_NICE']
-
-/** Those that are variables of the API's environment. */
+/** Variables of the API's environment that `npm run tune` does not turn. */
 const VARIABLES = ['MAX_CONNECTIONS', 'UV_THREADPOOL_SIZE']
+const SURROUNDINGS = ['CORES', 'NEIGHBOURS', 'NEIGHBOUR_NICE']
 
 /**
  * The API as an exercise wants it, each setting read back from what runs.
@@ -24,19 +22,17 @@ const VARIABLES = ['MAX_CONNECTIONS', 'UV_THREADPOOL_SIZE']
  * @throws {NotApplied}
  */
 export async function openExercise(cell, place) {
-  const own = picked(cell, (name) => OWN.includes(name))
-  const cores = own.CORES === 'all' ? place.allCores : place.cores
-  const variables = Object.entries(own).filter(([name]) => VARIABLES.includes(name))
-  const env = { ...place.env, ...Object.fromEntries(variables.map(([name, level]) => [name, String(level)])) }
-  const target = await openCell(knobsOf(cell), { ...place, cores, env })
-  const wrong = misapplied(own, target)
+  const { CORES, NEIGHBOURS, NEIGHBOUR_NICE: nice } = cell
+  const env = { ...place.env }
+  for (const name of VARIABLES) if (name in cell) env[name] = String(cell[name])
+  const target = await openCell(knobsOf(cell), { ...place, cores: CORES === 'all' ? place.allCores : place.cores, env })
+  const wrong = misapplied(cell, target)
   if (wrong) {
     await target.stop()
     throw new NotApplied(wrong)
   }
-  if (own.NEIGHBOURS === undefined) return target
-  const nice = own.NEIGHBOUR_NICE === undefined ? null : String(own.NEIGHBOUR_NICE)
-  const plant = crowd(Number(own.NEIGHBOURS), { nice })
+  if (NEIGHBOURS === undefined) return target
+  const plant = crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
   const api = { pid: Number(target.pid), cores: place.cores }
   return {
     ...target,
@@ -44,17 +40,13 @@ export async function openExercise(cell, place) {
   }
 }
 
-/** The part of a cell that openCell and the generator know. @param {Cell} cell */
+/** The part of a cell that openCell and the generator know. @param {Cell} cell @returns {Cell} */
 export function knobsOf(cell) {
-  return picked(cell, (name) => !OWN.includes(name))
+  const own = [...VARIABLES, ...SURROUNDINGS]
+  return Object.fromEntries(Object.entries(cell).filter(([name]) => !own.includes(name)))
 }
 
-/** @param {Cell} cell @param {(name: string) => boolean} wants */
-function picked(cell, wants) {
-  return Object.fromEntries(Object.entries(cell).filter(([name]) => wants(name)))
-}
-
-/** What was set but is not in force. @param {Cell} own @param {Target} target @returns {string | null} */
+/** What was set but is not in force. @param {Cell} cell @param {Target} target */
 function misapplied({ MAX_CONNECTIONS, UV_THREADPOOL_SIZE }, { pid, settings }) {
   if (MAX_CONNECTIONS !== undefined && settings.MAX_CONNECTIONS !== MAX_CONNECTIONS) {
     return `MAX_CONNECTIONS: expected ${MAX_CONNECTIONS} when it was read back, got ${settings.MAX_CONNECTIONS}`

@@ -7,7 +7,7 @@ import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
 import { median } from '../stats/ranks.js'
 import { EXERCISES } from './exercises/index.js'
-import { folderOf, readProgress } from './progress.js'
+import { folderOf, isShown, readProgress } from './progress.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
@@ -43,12 +43,7 @@ export function readClass(folder) {
   return pupils.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/**
- * Capacities and guesses of a class, in one table, and how the class did in each exercise in another. Pure.
- *
- * @param {Pupil[]} pupils
- * @returns {Block[]}
- */
+/** Capacities and guesses of a class, in one table, and how the class did in each exercise in another. Pure. @param {Pupil[]} pupils @returns {Block[]} */
 export function classBlocks(pupils) {
   const begun = EXERCISES.filter(({ id }) => pupils.some(({ exercises }) => id in exercises))
   return [
@@ -79,12 +74,10 @@ function pupilsTable(pupils, begun) {
 /** "+ - 2": the first guess was right, the second not, solved in two tries. @param {State | undefined} state */
 function markOf(state) {
   if (!state) return NONE
-  const guesses = ['predict', 'expect'].flatMap((name) => {
-    const comparison = state.comparisons[name]
-    return comparison ? [comparison.right ? '+' : '-'] : []
-  })
-  const end = isShown(state) ? 'shown' : state.stage === 'done' ? String(state.round) : 'open'
-  return [...guesses, end].join(' ')
+  const { predict, expect } = state.comparisons
+  const guesses = [predict, expect].flatMap((guess) => (guess ? [guess.right ? '+' : '-'] : []))
+  const end = state.stage === 'done' ? String(state.round) : 'open'
+  return [...guesses, isShown(state) ? 'shown' : end].join(' ')
 }
 
 /** @param {Pupil[]} pupils @param {typeof EXERCISES} begun */
@@ -100,9 +93,8 @@ function exercisesTable(pupils, begun) {
       `${guessed.filter(({ comparisons }) => comparisons.predict.right).length} of ${guessed.length}`,
       guessesText(guessed),
       `${solved.length} of ${states.length}`,
-      ...(solved.length === 0
-        ? [NONE, NONE]
-        : [String(median(solved.map(({ round }) => round))), `${median(minutes).toFixed(0)} min`]),
+      solved.length === 0 ? NONE : String(median(solved.map(({ round }) => round))),
+      solved.length === 0 ? NONE : `${median(minutes).toFixed(0)} min`,
     ]
   })
   return table(['exercise', 'guessed right', 'guesses', 'solved', 'tries (median)', 'took (median)'], rows)
@@ -117,11 +109,6 @@ function guessesText(states) {
   }
   const words = [...new Set(values.map(String))]
   return words.map((word) => `${plain(word)} ${values.filter((value) => String(value) === word).length}x`).join(', ')
-}
-
-/** @param {State} state */
-function isShown({ answers }) {
-  return answers.some(({ by }) => by === 'solution')
 }
 
 /** @param {string} folder @returns {Pupil | null} null: it contains nothing of Redline's */

@@ -14,12 +14,11 @@ import { EXERCISES } from './exercises/index.js'
 /**
  * @import { Experiment } from '../../load/run/experiment.js'
  * @import { Io } from '../../load/run/runner.js'
- * @import { Exercise, Facts, Found, Measurement } from './exercise.js'
+ * @import { Facts, Measurement } from './exercise.js'
  * @import { NotAppliedCell, Plan, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
-const TIMEOUT_S = 10
 const START_S = 1
 
 /** Where all processes share their cores, a service takes longer until it is as fast as it will be. */
@@ -28,8 +27,8 @@ const SHARED_WARMUP_S = 6
 /**
  * The measurements of an exercise: one run, which each stage continues with its own.
  *
- * @typedef {Plan & { exercise: string, facts: Facts } & Partial<Stage>} ExercisePlan run.json has no stage
  * @typedef {{ measurements: Measurement[], round: number }} Stage round: number of the try to solve it; 0: before the first
+ * @typedef {{ measurements?: Measurement[], round?: number }} ExercisePlan
  *
  * @type {Experiment}
  */
@@ -45,7 +44,7 @@ export const exerciseExperiment = {
     const found = { facts: plan.facts, trials: trialsByName(records), answers: {} }
     return { problem: problemOf(plan, records, not_applied), exercise: plan.exercise, found, trials: records.length }
   },
-  report(/** @type {{ exercise: string, found: Found, trials: number }} */ { exercise: id, found, trials }) {
+  report({ exercise: id, found, trials }) {
     const exercise = EXERCISES.find((one) => one.id === id)
     if (!exercise) throw new Error(`expected the id of an exercise, got ${id}`)
     const number = `${trials} ${trials === 1 ? 'trial' : 'trials'}`
@@ -66,32 +65,30 @@ export const exerciseExperiment = {
 /**
  * Takes the measurements of a stage that its folder does not have yet. A run that was cut off goes on.
  *
- * @param {Stage & { exercise: Exercise, folder: string, facts: Facts, seed: number, io: Io }} stage
+ * @param {Stage & { exercise: string, folder: string, facts: Facts, seed: number, io: Io }} stage exercise: its id
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
  * @throws the signal's reason, when it was interrupted; what was measured stays
  */
-export async function measure({ exercise: { id }, measurements: asked, round, folder, facts, seed, io }) {
-  const measurements = facts.pinned ? asked : asked.map(warmedUp)
-  const begun = isBegun(folder)
+export async function measure({ exercise, measurements: asked, round, folder, facts, seed, io }) {
+  // A run that was killed before its first trial left only a placeholder.
+  if (Results.holdsRun(folder)) new Results(folder).releaseUnused()
+  const begun = Results.holdsRun(folder)
     ? resumeRun('workshop', folder, exerciseExperiment.older)
-    : beginRun('workshop', {
-        argv: ['--exercise', id],
-        out: folder,
-        plan: planOf({ exercise: id, facts, seed }),
-      })
-  const allowed = coresOf('self')
+    : beginRun('workshop', { argv: ['--exercise', exercise], out: folder, plan: planOf({ exercise, facts, seed }) })
+  const measurements = facts.pinned ? asked : asked.map(warmedUp)
   const plan = { ...begun.run.plan, measurements, round }
+  const allowed = coresOf('self')
   const { run } = await runExperiment({ experiment: exerciseExperiment, ...begun, plan }, io).finally(() => {
     // The run left the service's core to the service; the next run needs it to find both.
     if (allowed) pinSelf(allowed)
   })
   if (run.interrupted) throw io.signal.reason
-  return { problem: run.problem, warnings: run.warnings }
+  return run
 }
 
-/** @param {Record<string, any>} given */
+/** What run.json keeps; a stage's measurements are not in it. @param {Record<string, any>} given */
 function planOf({ exercise, facts, seed }) {
-  return { ...localPlan({ seed, duration_s: 3, timeout_s: TIMEOUT_S }), slo: SLO, warmup_s: 1, exercise, facts }
+  return { ...localPlan({ seed, duration_s: 3, timeout_s: 10 }), slo: SLO, warmup_s: 1, exercise, facts }
 }
 
 /** @param {Measurement} measurement @returns {Measurement} */
@@ -99,34 +96,31 @@ function warmedUp({ load, ...measurement }) {
   return { ...measurement, load: { ...load, warmup_s: Math.max(load.warmup_s, SHARED_WARMUP_S) } }
 }
 
-/** A run that was killed before its first trial left only a placeholder. @param {string} folder */
-function isBegun(folder) {
-  if (Results.holdsRun(folder)) new Results(folder).releaseUnused()
-  return Results.holdsRun(folder)
-}
-
 /** @param {ExercisePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null} */
 function design({ measurements = [], round = 0 }, records, notApplied) {
   const open = measurements.filter((measurement) => {
     const own = records.filter(isOf(measurement, round))
-    const isRefused = notApplied.some(({ cell }) => isSameCell(cell, measurement.cell))
-    return !isRefused && !isSettled(own, (trial) => countsFor(measurement, trial))
+    return !refusalOf(measurement, notApplied) && !isSettled(own, (trial) => countsFor(measurement, trial))
   })
   if (open.length === 0) return null
   const [{ name, cell, load }] = open
   const left_s = open.reduce((sum, one) => sum + START_S + one.load.warmup_s + one.load.duration_s, 0)
-  const at = { measurement: name, round }
-  return { at, cell, left_s, about: name, load: { ...load, ...loadOf(knobsOf(cell)) } }
+  return { at: { measurement: name, round }, cell, left_s, about: name, load: { ...load, ...loadOf(knobsOf(cell)) } }
 }
 
-/** @param {ExercisePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied] */
-function problemOf({ measurements = [], round = 0 }, records, notApplied = []) {
+/** @param {ExercisePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
+function problemOf({ measurements = [], round = 0 }, records, notApplied) {
   for (const measurement of measurements) {
-    const refused = notApplied.find(({ cell }) => isSameCell(cell, measurement.cell))
-    if (refused) return refused.because
+    const refusal = refusalOf(measurement, notApplied)
+    if (refusal) return refusal.because
     if (!records.some(isOf(measurement, round))) return `"${measurement.name}" was not measured`
   }
   return null
+}
+
+/** @param {Measurement} measurement @param {NotAppliedCell[]} notApplied */
+function refusalOf(measurement, notApplied) {
+  return notApplied.find(({ cell }) => isSameCell(cell, measurement.cell))
 }
 
 /** @param {Measurement} measurement @param {number} round */
@@ -134,27 +128,17 @@ function isOf({ name }, round) {
   return (/** @type {TrialRecord} */ { at }) => at.measurement === name && at.round === round
 }
 
-/**
- * Whether a trial answers what its measurement asks. A trial whose stored rows differ from the acknowledged ones never does.
- *
- * @param {Measurement} measurement
- * @param {TrialRecord} trial
- */
+/** Whether a trial answers its measurement; one whose rows are not those acknowledged never does. @param {Measurement} measurement @param {TrialRecord} trial */
 export function countsFor({ countsAlways }, { outcome }) {
   return isValid({ outcome }) || (countsAlways && (outcome.blame === 'noise' || outcome.blame === 'generator'))
 }
 
-/** The trials measured for an exercise so far. @param {string} folder @returns {Record<string, TrialRecord>} by measurement */
+/** The trials measured for an exercise so far. @param {string} folder */
 export function trialsIn(folder) {
   return trialsByName(new Results(folder).readTrials(exerciseExperiment.older))
 }
 
-/**
- * By the name of the measurement, the trial that counts: of the last round, the first that is valid, else the last.
- *
- * @param {TrialRecord[]} records
- * @returns {Record<string, TrialRecord>}
- */
+/** By measurement, the trial that counts: of the last round, the first that is valid, else the last. @param {TrialRecord[]} records */
 export function trialsByName(records) {
   /** @type {Record<string, TrialRecord>} */
   const found = {}

@@ -3,20 +3,13 @@ import { markdownOf } from '../../load/report/markdown.js'
 import { questionBlocks } from './exercise.js'
 import { EXERCISES } from './exercises/index.js'
 
-/** @import { Exercise, Facts, Question } from './exercise.js' */
+/** @import { Exercise, Question } from './exercise.js' */
 
-/** A machine on which everything can be had, for what a page lists. @type {Facts} */
+/** What a page lists is what a machine has that lacks nothing. */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
-/**
- * A page for the student, from the exercise itself.
- *
- * @param {Exercise} exercise
- * @param {number} number
- * @returns {string} markdown
- */
-export function exercisePage(exercise, number) {
-  const { title, minutes, needs, symptoms, predict, turn, expect, discussion } = exercise
+/** A page for the student, in markdown. @param {Exercise} exercise */
+export function exercisePage({ number, title, minutes, needs, symptoms, predict, turn, expect, discussion }) {
   const parts = [
     `# ${number}. ${title}`,
     `\`npm run workshop -- --exercise ${number}\`, about ${minutes} minutes. This page is written from the exercise by \`npm run docs\`; a figure that has to be measured stands as "…".`,
@@ -38,29 +31,18 @@ export function exercisePage(exercise, number) {
   return `${parts.join('\n\n')}\n`
 }
 
-/** The name of its page. @param {Exercise} exercise @param {number} number */
-export function pageName({ id }, number) {
-  return `${String(number).padStart(2, '0')}-${id}.md`
-}
-
-/** For the teacher: what comes when, what it is for, and what is often answered. */
+/** For the teacher: what comes when, how long it takes, and what it is for. */
 export function exercisesTable() {
-  const rows = EXERCISES.map((exercise, i) => [
-    `[${i + 1}. ${exercise.title}](pages/${pageName(exercise, i + 1)})`,
-    `${exercise.minutes} min`,
-    exercise.lesson,
-  ])
+  const rows = EXERCISES.map(({ number, name, title, minutes, lesson }) => {
+    return [`[${number}. ${title}](pages/${name}.md)`, `${minutes} min`, lesson]
+  })
   return table(['exercise', 'takes', 'what it is for'], rows)
 }
 
 /** @param {Question} question */
 function questionParts(question) {
-  return [markdownOf(questionBlocks(question, ANY_MACHINE)), ...hintParts(question)]
-}
-
-/** @param {Question} question */
-function hintParts({ hints }) {
-  return hints.map((hint, i) => folded(`Hint ${i + 1}`, [hint]))
+  const hints = question.hints.map((hint, i) => folded(`Hint ${i + 1}`, [hint]))
+  return [markdownOf(questionBlocks(question, ANY_MACHINE)), ...hints]
 }
 
 /** @param {string} summary @param {string[]} paragraphs */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../load/command/errors.js'
-import { helpText, parseFlags, wholeNumber } from '../../load/command/flags.js'
+import { helpText, numberFlag, parseFlags } from '../../load/command/flags.js'
 import { table } from '../../load/report/blocks.js'
 import { terminalOf } from '../../load/report/terminal.js'
 import { startChild } from '../../load/system/processes.js'
@@ -11,14 +11,13 @@ import { folderOf, readProgress } from './progress.js'
 /**
  * @import { ChildProcessWithoutNullStreams } from 'node:child_process'
  * @import { Exercise } from './exercise.js'
- * @import { State } from './progress.js'
  */
 
 /** `node tuning/workshop/play.js`: every exercise to its end, through the real program, with answers wrong and right. */
 
 const FLAGS = {
   out: { value: 'DIR', about: 'folder for progress and results (default results/workshop-played)' },
-  only: { value: 'N', about: 'this exercise alone', ...wholeNumber(1, EXERCISES.length) },
+  only: numberFlag('this exercise alone', 1, EXERCISES.length),
   help: { value: '', about: 'this text' },
 }
 
@@ -47,17 +46,16 @@ async function main({ out: folder = 'results/workshop-played', only, help }) {
     return 0
   }
   const rows = []
-  let solved = 0
-  for (const [i, { title }] of EXERCISES.entries()) {
-    if (only !== undefined && only !== i + 1) continue
+  let exitCode = 0
+  for (const { number, title } of EXERCISES.filter((one) => only === undefined || only === one.number)) {
     const started_ms = performance.now()
-    const { codes, transcript, state } = await playThrough(i + 1, { folder })
+    const { codes, transcript, state } = await playThrough(number, { folder })
     process.stdout.write(transcript)
     const isSolved = state.stage === 'done' && codes.every((code) => code === 0)
-    if (isSolved) solved++
+    if (!isSolved) exitCode = 1
     const [wrong, ...others] = state.outcomes
     rows.push([
-      `${i + 1}. ${title}`,
+      `${number}. ${title}`,
       wrong ? `${wrong.solved ? 'solved!' : 'not solved'}: ${wrong.because}` : 'not judged',
       `${isSolved ? 'solved' : 'not solved'} (${others.length} judged): ${others.at(-1)?.because ?? 'nothing'}`,
       String(state.round),
@@ -66,7 +64,7 @@ async function main({ out: folder = 'results/workshop-played', only, help }) {
   }
   const results = table(['exercise', 'a wrong answer', 'the solution', 'rounds', 'took'], rows)
   process.stdout.write(`\n${terminalOf([results])}\n`)
-  return solved === rows.length ? 0 : 1
+  return exitCode
 }
 
 /**
@@ -75,8 +73,7 @@ async function main({ out: folder = 'results/workshop-played', only, help }) {
  *
  * @param {number} number
  * @param {{ folder: string, env?: NodeJS.ProcessEnv }} options
- * @returns {Promise<{ codes: (number | null)[], transcript: string, state: State }>} codes: of the program's exits;
- *   transcript: its output, over all of them
+ * @returns codes: of the program's exits; transcript: its output, over all of them
  */
 export async function playThrough(number, { folder, env = process.env }) {
   const exercise = EXERCISES[number - 1]
@@ -109,7 +106,7 @@ async function playSession(number, folder, env, nextLine) {
     child.stdin.write(`${line}\n`)
   })
   const errors = child.stderr.toArray()
-  const code = await new Promise((resolve) => child.once('close', resolve))
+  const code = await new Promise((/** @type {(code: number | null) => void} */ resolve) => child.once('close', resolve))
   if (code !== 0) text += Buffer.concat(await errors)
   return { code, text, left }
 }

@@ -17,9 +17,10 @@ export class Left extends Error {}
 export class Unmeasured extends Error {}
 
 /**
- * What a player needs around an exercise.
+ * An exercise, and what its player needs.
  *
  * @typedef {object} Desk
+ * @property {Exercise} exercise
  * @property {State} state goes on from where it is
  * @property {() => void} save
  * @property {string} folder of the exercise
@@ -34,100 +35,92 @@ export class Unmeasured extends Error {}
  * @property {(question: Question, found: Found) => Promise<string | null>} line null: there will be no more
  */
 
-/**
- * Plays an exercise from where it is to its end.
- *
- * @param {Exercise} exercise
- * @param {Desk} desk
- * @throws {Left} when the student leaves
- */
-export async function play(exercise, desk) {
-  const { state, say } = desk
-  const { symptoms, remark, discussion } = exercise
-  for (const paragraph of symptoms) say(paragraph)
-  for (const text of [remarkOf(state.facts), remark?.(state.facts)]) if (text) say(`Here: ${text}`)
-  if (!['before', 'predict', 'first', 'read', 'outcome'].includes(state.stage)) showEvidence(exercise, desk)
+/** Plays an exercise from where it is to its end. @param {Desk} desk @throws {Left} when the student leaves */
+export async function play(desk) {
+  const { exercise, state, say, save } = desk
+  for (const paragraph of exercise.symptoms) say(paragraph)
+  for (const text of [remarkOf(state.facts), exercise.remark?.(state.facts)]) if (text) say(`Here: ${text}`)
+  if (['turn', 'expect', 'again', 'done'].includes(state.stage)) showEvidence(desk)
   while (state.stage !== 'done') {
-    state.stage = await STAGES[state.stage](exercise, desk)
+    state.stage = await STAGES[state.stage](desk)
     if (state.stage === 'done') state.solved_at = new Date().toISOString()
-    desk.save()
+    save()
   }
-  for (const paragraph of discussion) say(paragraph)
+  for (const paragraph of exercise.discussion) say(paragraph)
 }
 
-/** Each stage does its part and gives the next. @type {Record<Exclude<Stage, 'done'>, (exercise: Exercise, desk: Desk) => Promise<Stage>>} */
+/** Each stage does its part and gives the next. @type {Record<Exclude<Stage, 'done'>, (desk: Desk) => Promise<Stage>>} */
 const STAGES = {
-  async before(exercise, desk) {
+  async before(desk) {
     desk.say('First, what this machine takes:')
-    await take(exercise.before(desk.state.facts), exercise, desk)
+    await take(desk.exercise.before(desk.state.facts), desk)
     return 'predict'
   },
 
-  async predict(exercise, desk) {
+  async predict(desk) {
     desk.head('Predict')
-    await ask('predict', exercise, desk)
+    await ask('predict', desk.exercise.predict, desk)
     return 'first'
   },
 
-  async first(exercise, desk) {
+  async first(desk) {
     desk.say('Now it is measured.')
-    await take(exercise.first(foundOf(desk)), exercise, desk)
+    await take(desk.exercise.first(foundOf(desk)), desk)
     return 'read'
   },
 
-  async read(exercise, desk) {
-    const found = foundOf(desk)
+  async read(desk) {
     desk.head('Evidence')
-    showEvidence(exercise, desk)
-    const measured = exercise.first(found)
+    const found = showEvidence(desk)
+    const measured = desk.exercise.first(found)
     const spoiled = spoiledBy(measured, found)
-    if (spoiled.length > 0 && spoiled.length === measured.length) {
-      desk.say(`Your guess is not judged: ${spoiled[0]}.`)
-    } else judgeGuess('predict', exercise.compare(found), desk)
+    if (spoiled.length === measured.length) desk.say(`Your guess is not judged: ${spoiled[0]}.`)
+    else judgeGuess('predict', desk.exercise.compare(found), desk)
     return 'turn'
   },
 
-  async turn(exercise, desk) {
+  async turn(desk) {
     desk.head('Turn a knob')
-    await ask('turn', exercise, desk)
+    await ask('turn', desk.exercise.turn, desk)
     desk.state.round++
-    return exercise.expect ? 'expect' : 'again'
+    return desk.exercise.expect ? 'expect' : 'again'
   },
 
-  async expect(exercise, desk) {
-    await ask('expect', exercise, desk)
+  async expect(desk) {
+    if (desk.exercise.expect) await ask('expect', desk.exercise.expect, desk)
     return 'again'
   },
 
-  async again(exercise, desk) {
+  async again(desk) {
     desk.say('Now it is measured.')
-    const problem = await take(exercise.again(foundOf(desk)), exercise, desk, { isChosen: true })
+    const problem = await take(desk.exercise.again(foundOf(desk)), desk)
     if (problem === null) return 'outcome'
     desk.say(`That could not be measured: ${problem}. Choose again.`)
     return 'turn'
   },
 
-  async outcome(exercise, desk) {
-    const found = foundOf(desk)
-    desk.head('What came of it')
-    showEvidence(exercise, desk)
+  async outcome(desk) {
+    const { exercise, state, say, head } = desk
+    head('What came of it')
+    const found = showEvidence(desk)
     const [spoiled] = spoiledBy(exercise.again(found), found)
     if (spoiled) {
-      desk.say(`Not judged: ${spoiled}. Answer the same to measure it again.`)
+      say(`Not judged: ${spoiled}. Answer the same to measure it again.`)
       return 'turn'
     }
-    const expected = exercise.compareExpected?.(found)
-    if (expected) judgeGuess('expect', expected, desk)
+    if (exercise.compareExpected) judgeGuess('expect', exercise.compareExpected(found), desk)
     const outcome = exercise.outcome(found)
-    desk.state.outcomes.push(outcome)
-    desk.say(`${outcome.solved ? 'Solved' : 'Not solved'}: ${outcome.because}.`)
+    state.outcomes.push(outcome)
+    say(`${outcome.solved ? 'Solved' : 'Not solved'}: ${outcome.because}.`)
     return outcome.solved ? 'done' : 'turn'
   },
 }
 
-/** @param {Exercise} exercise @param {Desk} desk */
-function showEvidence(exercise, desk) {
-  desk.say(evidenceOf(exercise, foundOf(desk)))
+/** @param {Desk} desk */
+function showEvidence(desk) {
+  const found = foundOf(desk)
+  desk.say(evidenceOf(desk.exercise, found))
+  return found
 }
 
 /** Measurements that should describe the service but do not. @param {Measurement[]} measurements @param {Found} found */
@@ -136,44 +129,31 @@ function spoiledBy(measurements, { trials }) {
   return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)
 }
 
-/**
- * @param {Measurement[]} measurements
- * @param {Exercise} exercise
- * @param {Desk} desk
- * @param {{ isChosen?: boolean }} [options] isChosen: by the student, who can choose again
- * @returns {Promise<string | null>} why it could not be measured
- */
-async function take(measurements, exercise, { state, folder, seed, io, say }, { isChosen = false } = {}) {
-  const round = isChosen ? state.round : 0
-  const { problem, warnings } = await measure({ exercise, measurements, round, folder, facts: state.facts, seed, io })
+/** What the student chose may fail: this returns why. @param {Measurement[]} measurements @param {Desk} desk */
+async function take(measurements, { exercise, state, folder, seed, io, say }) {
+  const isChosen = state.stage === 'again'
+  const stage = { exercise: exercise.id, measurements, round: isChosen ? state.round : 0 }
+  const { problem, warnings } = await measure({ ...stage, folder, facts: state.facts, seed, io })
   if (state.stage === 'before') for (const warning of warnings) say(`Warning: ${warning}.`)
   if (problem !== null && !isChosen) throw new Unmeasured(problem)
   return problem
 }
 
-const NO_MORE_HINTS = 'That was all; leave, and --solution plays it from here.'
-
-/**
- * Asks until the answer can be understood, and keeps it with its time.
- *
- * @param {'predict' | 'turn' | 'expect'} name
- * @param {Exercise} exercise
- * @param {Desk} desk
- */
-async function ask(name, exercise, desk) {
-  const question = exercise[name]
-  if (!question) throw new Error(`expected a question ${name} in ${exercise.id}`)
-  const { state, student, say, save } = desk
+/** Asks until the answer can be understood, and keeps it with its time. @param {string} name @param {Question} question @param {Desk} desk */
+async function ask(name, question, desk) {
+  const { exercise, state, student, say, save } = desk
   const found = foundOf(desk)
   const { kind, hints } = question
+  const expected = kind.expected(found.facts)
   say(questionBlocks(question, found.facts, exercise.figures(found)))
-  say(`(${kind.expected(found.facts)}; "hint" helps, "quit" leaves)`)
+  say(`(${expected}; "hint" helps, "quit" leaves)`)
   for (const asked_ms = Date.now(); ; ) {
     const said = await student.line(question, found)
     if (said === null || /^(quit|exit|q)$/i.test(said)) throw new Left()
     if (/^(hint|help|\?)$/i.test(said)) {
       const given = state.hints[name] ?? 0
-      say(given < hints.length ? `Hint ${given + 1} of ${hints.length}: ${hints[given]}` : NO_MORE_HINTS)
+      const hint = hints[given] && `Hint ${given + 1} of ${hints.length}: ${hints[given]}`
+      say(hint ?? 'That was all; leave, and --solution plays it from here.')
       state.hints[name] = Math.min(given + 1, hints.length)
       save()
       continue
@@ -184,7 +164,7 @@ async function ask(name, exercise, desk) {
       state.answers.push({ question: name, said, value, by: student.by, at, took_ms: Date.now() - asked_ms })
       return
     }
-    say(`Expected ${kind.expected(found.facts)}, got ${JSON.stringify(said)}.`)
+    say(`Expected ${expected}, got ${JSON.stringify(said)}.`)
   }
 }
 

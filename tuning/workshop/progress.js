@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
 import { refuseForeign } from '../../load/run/folder.js'
+import { Results } from '../../load/run/results.js'
 import { EXERCISES } from './exercises/index.js'
 
 /** @import { Comparison, Facts, Outcome } from './exercise.js' */
@@ -12,9 +13,7 @@ const FORMAT = 'redline-workshop-1'
 /**
  * The state of a workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
  *
- * @typedef {object} Progress
- * @property {string} format
- * @property {Record<string, State>} exercises by id; those that were begun
+ * @typedef {{ format: string, exercises: Record<string, State> }} Progress exercises: those that were begun, by id
  *
  * @typedef {object} State of one exercise
  * @property {Stage} stage what comes next
@@ -27,22 +26,24 @@ const FORMAT = 'redline-workshop-1'
  * @property {string} started_at
  * @property {string | null} solved_at
  *
- * @typedef {'before' | 'predict' | 'first' | 'read' | 'turn' | 'expect' | 'again' | 'outcome' | 'done'} Stage
- *
- * @typedef {object} Answer
- * @property {string} question predict, turn or expect
- * @property {string} said
- * @property {any} value
- * @property {'student' | 'solution'} by
- * @property {string} at
- * @property {number} took_ms
+ * @typedef {keyof typeof NEXT} Stage
+ * @typedef {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }} Answer
  */
 
-/**
- * @param {string} folder
- * @returns {Progress}
- * @throws {UsageError} where something else is kept there
- */
+/** What comes next, in words. */
+const NEXT = {
+  before: 'a first look',
+  predict: 'your guess',
+  first: 'measuring',
+  read: 'the evidence',
+  turn: 'a knob',
+  expect: 'what will come of it',
+  again: 'measuring again',
+  outcome: 'the outcome',
+  done: 'nothing',
+}
+
+/** @param {string} folder @returns {Progress} @throws {UsageError} where something else is kept there */
 export function readProgress(folder) {
   const file = path.join(folder, FILE)
   if (!fs.existsSync(file)) {
@@ -59,9 +60,7 @@ export function readProgress(folder) {
 /** In one step: after a crash the file has the last state or the one before. @param {string} folder @param {Progress} progress */
 export function writeProgress(folder, progress) {
   fs.mkdirSync(folder, { recursive: true })
-  const temporary = path.join(folder, `${FILE}.tmp`)
-  fs.writeFileSync(temporary, `${JSON.stringify(progress, null, 2)}\n`, { flush: true })
-  fs.renameSync(temporary, path.join(folder, FILE))
+  new Results(folder).writeText(FILE, `${JSON.stringify(progress, null, 2)}\n`)
 }
 
 /**
@@ -84,11 +83,12 @@ export function forget(folder, ids) {
 
 /** What was measured for an exercise. @param {string} folder @param {string} id */
 export function folderOf(folder, id) {
-  return path.join(folder, `${String(EXERCISES.findIndex((one) => one.id === id) + 1).padStart(2, '0')}-${id}`)
+  return path.join(folder, String(EXERCISES.find((one) => one.id === id)?.name))
 }
 
 /** @param {Facts} facts @returns {State} */
 export function newState(facts) {
+  const started_at = new Date().toISOString()
   return {
     stage: 'before',
     round: 0,
@@ -97,7 +97,7 @@ export function newState(facts) {
     hints: {},
     comparisons: {},
     outcomes: [],
-    started_at: new Date().toISOString(),
+    started_at,
     solved_at: null,
   }
 }
@@ -105,22 +105,13 @@ export function newState(facts) {
 /** How far somebody is with an exercise, in words. @param {State | undefined} state */
 export function stateText(state) {
   if (!state) return 'not begun'
-  if (state.stage !== 'done') return `begun: ${WORDS[state.stage]} is next`
-  const tries = `${state.round} ${state.round === 1 ? 'try' : 'tries'}`
-  return state.answers.some(({ by }) => by === 'solution') ? 'shown (--solution)' : `solved in ${tries}`
+  if (state.stage !== 'done') return `begun: ${NEXT[state.stage]} is next`
+  return isShown(state) ? 'shown (--solution)' : `solved in ${state.round} ${state.round === 1 ? 'try' : 'tries'}`
 }
 
-/** @type {Record<Stage, string>} */
-const WORDS = {
-  before: 'a first look',
-  predict: 'your guess',
-  first: 'measuring',
-  read: 'the evidence',
-  turn: 'a knob',
-  expect: 'what will come of it',
-  again: 'measuring again',
-  outcome: 'the outcome',
-  done: 'nothing',
+/** Whether --solution answered any question. @param {State} state */
+export function isShown({ answers }) {
+  return answers.some(({ by }) => by === 'solution')
 }
 
 /** @param {string} file */

@@ -5,11 +5,12 @@ import fs from 'node:fs'
 /**
  * An exercise: its rules, and the prose of the Markdown file of its name, in which a question has its hints as a list.
  *
+ * @param {number} number from 1
  * @param {string} id
  * @param {Rules} rules
  * @throws {Error} where the file lacks a section
  */
-export function exerciseOf(id, { constants = {}, predict, turn, expect, ...rules }) {
+export function exerciseOf(number, id, { constants = {}, predict, turn, expect, ...rules }) {
   const file = new URL(`exercises/${id}.md`, import.meta.url)
   const text = fs.readFileSync(file, 'utf8').replace(/\{(\w+)\}/g, (whole, name) => String(constants[name] ?? whole))
   const [{ title, items }, ...sections] = sectionsOf(text)
@@ -24,7 +25,10 @@ export function exerciseOf(id, { constants = {}, predict, turn, expect, ...rules
     hints: section(name).items,
   })
   return {
+    number,
     id,
+    /** Of its page and of its folder of results: `01-knee`. */
+    name: `${String(number).padStart(2, '0')}-${id}`,
     title,
     minutes: Number(minutes),
     needs,

@@ -13,4 +13,4 @@ import { timeout } from './timeout.js'
 /** In the order in which each needs the ones before; the prose of each is in the Markdown file of its name. */
 const RULES = { knee, loops, liar, little, timeout, files, batching, overload, hash, neighbour }
 
-export const EXERCISES = Object.entries(RULES).map(([id, rules]) => exerciseOf(id, rules))
+export const EXERCISES = Object.entries(RULES).map(([id, rules], i) => exerciseOf(i + 1, id, rules))
