@@ -9,27 +9,17 @@ import { median } from '../stats/ranks.js'
 import { EXERCISES } from './exercises/index.js'
 import { folderOf, isShown, readProgress } from './progress.js'
 
-/**
- * @import { Block } from '../../load/report/blocks.js'
- * @import { State } from './progress.js'
- */
+/** @import { State } from './progress.js' */
 
 /**
  * The results of a class: each folder in `folder` is a student's results folder, with `workshop/` and runs in it, or the
  * workshop's own.
  *
+ * @typedef {NonNullable<ReturnType<typeof readPupil>>} Pupil
+ *
  * @param {string} folder
  * @returns {Pupil[]} by name
  * @throws {UsageError} where there is nobody
- *
- * @typedef {object} Pupil
- * @property {string} name of the folder
- * @property {string} machine
- * @property {Capacity[]} capacities of the sweeps, in the order in which they were measured
- * @property {Capacity | null} knee of the first exercise
- * @property {Record<string, State>} exercises by id
- *
- * @typedef {{ low_rps: number | null, high_rps: number | null }} Capacity
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
@@ -43,7 +33,7 @@ export function readClass(folder) {
   return pupils.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** Capacities and guesses of a class, in one table, and how the class did in each exercise in another. Pure. @param {Pupil[]} pupils @returns {Block[]} */
+/** Capacities and guesses in one table, and how the class did in each exercise in another. @param {Pupil[]} pupils */
 export function classBlocks(pupils) {
   const begun = EXERCISES.filter(({ id }) => pupils.some(({ exercises }) => id in exercises))
   return [
@@ -111,7 +101,7 @@ function guessesText(states) {
   return words.map((word) => `${plain(word)} ${values.filter((value) => String(value) === word).length}x`).join(', ')
 }
 
-/** @param {string} folder @returns {Pupil | null} null: it contains nothing of Redline's */
+/** A student's results, or null if the folder contains nothing of Redline's. @param {string} folder */
 function readPupil(folder) {
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
   const exercises = own ? readProgress(own).exercises : {}

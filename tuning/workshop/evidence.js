@@ -2,13 +2,12 @@ import { paragraph, table } from '../../load/report/blocks.js'
 import { count, milliseconds, NONE, offered, percent, wholePercent } from '../../load/report/format.js'
 
 /**
- * @import { Block } from '../../load/report/blocks.js'
- * @import { Comparison, Exercise, Found, Outcome } from './exercise.js'
+ * @import { Exercise, Found } from './exercise.js'
  * @import { TrialRecord } from '../../load/report/record.js'
  */
 
 /**
- * Columns of a table of evidence. Terminals are 100 columns wide, so each exercise shows the few that it needs.
+ * Terminals are 100 columns wide, so each exercise shows the few that it needs.
  *
  * @satisfies {Record<string, (trial: TrialRecord) => string>}
  */
@@ -37,13 +36,7 @@ const COLUMNS = {
 
 /** @typedef {keyof typeof COLUMNS} Column */
 
-/**
- * What an exercise has measured so far, a row for each trial, with its notes.
- *
- * @param {Exercise} exercise
- * @param {Found} found
- * @returns {Block[]}
- */
+/** What was measured so far, a row for each trial, with notes. @param {Exercise} exercise @param {Found} found */
 export function evidenceOf({ rows, columns, notes = {} }, { trials }) {
   const measured = Object.entries(rows).filter(([, name]) => trials[name])
   const cells = measured.map(([row, name]) => [row, ...columns.map((column) => COLUMNS[column](trials[name]))])
@@ -59,28 +52,18 @@ export function limitText({ limit, outcome }) {
   return `At its limit: ${limit.resource}: ${limit.evidence.join('; ')}.`
 }
 
-/**
- * A guess as a multiple of what was measured: right between two bounds.
- *
- * @param {number} ratio
- * @param {[number, number]} bounds
- * @param {string} text
- * @returns {Comparison}
- */
-export function guessed(ratio, [least, most], text) {
-  return { right: ratio > least && ratio < most, text }
+/** Whether a guess, as a multiple of what was measured, is within bounds. @param {number} ratio @param {[number, number]} bounds */
+export function isNear(ratio, [least, most]) {
+  return ratio > least && ratio < most
 }
 
-/** In percentage points. */
-const NEAR = 15
-
-/** A guessed percentage of what is left. @param {number} said @param {number} left_ratio @returns {Comparison} */
+/** A guessed percentage: right within 15 percentage points. @param {number} said @param {number} left_ratio */
 export function guessedLeft(said, left_ratio) {
   const left = 100 * left_ratio
-  return { right: Math.abs(left - said) <= NEAR, text: `You said ${said} %, ${figure(left)} % was left.` }
+  return { right: Math.abs(left - said) <= 15, text: `You said ${said} %, ${figure(left)} % was left.` }
 }
 
-/** An outcome that the SLO decides. @param {TrialRecord} trial @returns {Outcome} */
+/** An outcome that the SLO decides. @param {TrialRecord} trial */
 export function promised({ outcome }) {
   return { solved: outcome.verdict === 'pass', because: outcome.because }
 }

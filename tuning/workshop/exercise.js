@@ -2,8 +2,8 @@ import { list, paragraph } from '../../load/report/blocks.js'
 import { KNOBS } from '../knobs/knobs.js'
 
 /**
- * @import { Block } from '../../load/report/blocks.js'
  * @import { Column } from './evidence.js'
+ * @import { factsOfMachine } from './facts.js'
  * @import { exerciseOf } from './prose.js'
  * @import { Cell, Step, TrialRecord } from '../../load/report/record.js'
  */
@@ -27,53 +27,32 @@ import { KNOBS } from '../knobs/knobs.js'
  * @property {Answering} [expect] the effect of that
  * @property {(found: Found) => Measurement[]} again with the knob turned
  * @property {(found: Found) => Comparison} [compareExpected]
- * @property {(found: Found) => Outcome} outcome decided by what was measured
+ * @property {(found: Found) => { solved: boolean, because: string }} outcome decided by what was measured
  *
  * @typedef {ReturnType<typeof exerciseOf>} Exercise
- *
- * @typedef {object} Facts of this machine
- * @property {boolean} pinned the service has a core for itself
- * @property {number} cores
- * @property {boolean} limits whether a process can be given a limit of open files (prlimit)
- * @property {boolean} vegeta
- *
- * @typedef {object} Found all that is known so far
- * @property {Facts} facts
- * @property {Record<string, TrialRecord>} trials by measurement; the last of several
- * @property {Record<string, any>} answers by question; the last of several
- *
- * @typedef {object} Measurement
- * @property {string} name
- * @property {Cell} cell settings of the service and its surroundings
- * @property {Step['load']} load
- * @property {boolean} countsAlways whatever the verdict: the disturbance is the subject, or only the rate matters
+ * @typedef {ReturnType<typeof factsOfMachine>} Facts
+ * @typedef {{ facts: Facts, trials: Record<string, TrialRecord>, answers: Record<string, any> }} Found all that is known so far:
+ *   trials by measurement, answers by question; of several, the last
+ * @typedef {{ name: string, cell: Cell, load: Step['load'], countsAlways: boolean }} Measurement cell: of the service and its
+ *   surroundings; countsAlways: whatever the verdict, since the disturbance is the subject, or only the rate matters
  *
  * @typedef {object} Answering
- * @property {Kind} kind
+ * @property {Kind | ((options: Record<string, string>) => Kind)} kind options: what may be chosen, and what it says
  * @property {(found: Found) => string} solution what somebody types who knows
  * @property {(found: Found) => string} [wrong] what somebody types who does not: understood, but no solution
  *
- * @typedef {Answering & { text: string, hints: string[] }} Question hints: one after the other, each tells more
+ * @typedef {Exercise['predict']} Question its hints: one after the other, each tells more
+ * @typedef {{ right: boolean, text: string }} Comparison
  *
  * @typedef {object} Kind what may be answered
  * @property {(text: string, facts: Facts) => any} parse undefined: not as expected
  * @property {(facts: Facts) => string} expected completes "expected …"
  * @property {(facts: Facts) => string[]} [choices] lines to choose from
- *
- * @typedef {{ right: boolean, text: string }} Comparison
- * @typedef {{ solved: boolean, because: string }} Outcome
  */
 
 const LETTERS = 'abcdefgh'
 
-/**
- * A question as it is asked, and as its page has it.
- *
- * @param {Question} question
- * @param {Facts} facts
- * @param {Record<string, string>} [figures] those that are not known yet are left open
- * @returns {Block[]}
- */
+/** A question with the figures that are known. @param {Question} question @param {Facts} facts @param {Record<string, string>} [figures] */
 export function questionBlocks({ text, kind }, facts, figures = {}) {
   const filled = text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
   return [paragraph(filled), ...(kind.choices ? [list(kind.choices(facts))] : [])]
@@ -119,12 +98,7 @@ export function number(unit, least, most, { whole = true } = {}) {
   }
 }
 
-/**
- * `NAME=VALUE`, of some knobs.
- *
- * @param {...string} names of KNOBS
- * @returns {Kind} gives { name, level }
- */
+/** `NAME=VALUE`, parsed as { name, level }. @param {...string} names of KNOBS @returns {Kind} */
 export function setting(...names) {
   return {
     parse: (text) => {

@@ -128,7 +128,7 @@ function isOf({ name }, round) {
   return (/** @type {TrialRecord} */ { at }) => at.measurement === name && at.round === round
 }
 
-/** Whether a trial answers its measurement; one whose rows are not those acknowledged never does. @param {Measurement} measurement @param {TrialRecord} trial */
+/** One whose stored rows are not those acknowledged never does. @param {Measurement} measurement @param {TrialRecord} trial */
 export function countsFor({ countsAlways }, { outcome }) {
   return isValid({ outcome }) || (countsAlways && (outcome.blame === 'noise' || outcome.blame === 'generator'))
 }
@@ -138,7 +138,7 @@ export function trialsIn(folder) {
   return trialsByName(new Results(folder).readTrials(exerciseExperiment.older))
 }
 
-/** By measurement, the trial that counts: of the last round, the first that is valid, else the last. @param {TrialRecord[]} records */
+/** By measurement: of the last round, the first trial that is valid, else the last. @param {TrialRecord[]} records */
 export function trialsByName(records) {
   /** @type {Record<string, TrialRecord>} */
   const found = {}

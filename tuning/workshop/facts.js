@@ -6,11 +6,13 @@ import { planCores } from '../../load/system/machine.js'
 
 /** @import { Facts } from './exercise.js' */
 
-/** What this machine can and cannot, as far as an exercise depends on it. @returns {Facts} */
+/** What this machine can and cannot, as far as an exercise depends on it. */
 export function factsOfMachine() {
   return {
+    /** The service has a core for itself. */
     pinned: planCores() !== null,
     cores: os.availableParallelism(),
+    /** A process can be given a limit of open files. */
     limits: process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0,
     vegeta: hasVegeta(),
   }

@@ -8,12 +8,9 @@ const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), ra
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, ...TIMES }
 
 /**
- * A closed loop. Only its rate matters, whatever the SLO says.
+ * A closed loop, of which only the rate matters.
  *
- * @param {string} name
- * @param {Cell} cell
- * @param {number} connections
- * @param {Partial<Measurement['load']>} [load]
+ * @param {string} name @param {Cell} cell @param {number} connections @param {Partial<Measurement['load']>} [load]
  * @returns {Measurement}
  */
 export function closed(name, cell, connections, load = {}) {
@@ -23,9 +20,7 @@ export function closed(name, cell, connections, load = {}) {
 /**
  * An open loop.
  *
- * @param {string} name
- * @param {Cell} cell
- * @param {number} rate_rps
+ * @param {string} name @param {Cell} cell @param {number} rate_rps
  * @param {Partial<Measurement['load']> & { countsAlways?: boolean }} [options]
  * @returns {Measurement}
  */
@@ -56,7 +51,7 @@ export function ofPeak(found, factor) {
 /** One statement for each row, and a database that is `5 ms` away: its capacity is about the same on every machine. */
 export const FAR = { INSERT_MODE: 'single', POOL_MAX: 4, DB_DELAY_MS: 5 }
 
-/** Twice the peak of FAR; half as much again where all processes share their cores, which twice would saturate. @param {Found} found */
+/** Twice the peak; half as much again where all processes share cores, which twice would saturate. @param {Found} found */
 export function moreThanPeak(found) {
   return ofPeak(found, found.facts.pinned ? 2 : 1.5)
 }

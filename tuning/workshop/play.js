@@ -89,7 +89,12 @@ export async function playThrough(number, { folder, env = process.env }) {
   }
 }
 
-/** The program from its start to its exit. @param {number} number @param {string} folder @param {NodeJS.ProcessEnv} env @param {() => string} nextLine typed at a prompt */
+/**
+ * The program from its start to its exit.
+ *
+ * @param {number} number @param {string} folder @param {NodeJS.ProcessEnv} env
+ * @param {() => string} nextLine typed at a prompt
+ */
 async function playSession(number, folder, env, nextLine) {
   const command = [process.execPath, CLI, 'workshop', '--exercise', String(number), '--out', folder]
   const started = startChild(command, { cores: null, env, stdio: ['pipe', 'pipe', 'pipe'] })

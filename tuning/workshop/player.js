@@ -139,7 +139,7 @@ async function take(measurements, { exercise, state, folder, seed, io, say }) {
   return problem
 }
 
-/** Asks until the answer can be understood, and keeps it with its time. @param {string} name @param {Question} question @param {Desk} desk */
+/** Asks until the answer is understood, and keeps it. @param {string} name @param {Question} question @param {Desk} desk */
 async function ask(name, question, desk) {
   const { exercise, state, student, say, save } = desk
   const found = foundOf(desk)

@@ -5,7 +5,7 @@ import { refuseForeign } from '../../load/run/folder.js'
 import { Results } from '../../load/run/results.js'
 import { EXERCISES } from './exercises/index.js'
 
-/** @import { Comparison, Facts, Outcome } from './exercise.js' */
+/** @import { Comparison, Facts, Rules } from './exercise.js' */
 
 const FILE = 'progress.json'
 const FORMAT = 'redline-workshop-1'
@@ -22,7 +22,7 @@ const FORMAT = 'redline-workshop-1'
  * @property {Answer[]} answers
  * @property {Record<string, number>} hints that were given, by question
  * @property {Record<string, Comparison>} comparisons of guesses with what was measured, by question
- * @property {Outcome[]} outcomes
+ * @property {ReturnType<Rules['outcome']>[]} outcomes
  * @property {string} started_at
  * @property {string | null} solved_at
  *

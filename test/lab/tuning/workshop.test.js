@@ -49,7 +49,7 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   )
   t.equal(state.stage, 'done')
   t.equal(state.round, 2)
-  t.match(state.answers[0], { question: 'predict', said: 'b', by: 'student', at: /Z$/ })
+  t.match(state.answers[0], { question: 'predict', said: 'accept-queue', by: 'student', at: /Z$/ })
   t.strictSame(
     state.outcomes.map((/** @type {any} */ { solved }) => solved),
     [false, true],

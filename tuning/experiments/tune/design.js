@@ -25,15 +25,8 @@ const START_S = 0.8
 const SEARCH_S = 30
 
 /**
- * @typedef {object} TuneOnly
- * @property {string | null} preset
- * @property {Factor[]} knobs
- * @property {Cell[]} cells
- * @property {Cell} anchor the first cell
- * @property {number} blocks
- * @property {number | null} capacity_rps of the anchor, as given; null: it is searched for
- *
- * @typedef {Plan & TuneOnly} TunePlan
+ * @typedef {Plan & { preset: string | null, knobs: Factor[], cells: Cell[], anchor: Cell, blocks: number, capacity_rps: number | null }} TunePlan
+ *   anchor: the first cell; capacity_rps: its, as given; null: it is searched for
  */
 
 /**
@@ -52,7 +45,7 @@ export function designMatrix(plan, records, notApplied) {
   if (first) return { ...first, left_s: first.left_s + durationOf(plan) }
   const capacity_rps = anchorCapacity(plan, records)
   if (capacity_rps === null) return null
-  const step = nextTrial(blocksOf(plan, capacity_rps), records, notApplied)
+  const step = nextTrial(matrixOf(plan, capacity_rps), records, notApplied)
   if (step) return step
   const finalists = finalistsOf(plan, records)
   if (finalists.some(isOut)) return null
@@ -80,7 +73,7 @@ export function finalistsOf(plan, records) {
 }
 
 /** @param {TunePlan} plan @param {number} capacity_rps @returns {Matrix} */
-function blocksOf(plan, capacity_rps) {
+function matrixOf(plan, capacity_rps) {
   return {
     visits: visitsTo(plan),
     kinds: [...ORDER],
@@ -106,8 +99,7 @@ const visitsTo = oncePerPlan((/** @type {TunePlan} */ { cells, blocks, mix }) =>
 /** @param {string} of @param {Cell} cell @param {TunePlan} plan @param {TrialRecord[]} records */
 function searchStep(of, cell, plan, records) {
   const step = capacityStep(of, cell, plan, records)
-  if (step?.load.loop !== 'open') return step
-  return { ...step, load: { ...step.load, ...loadOf(cell) } }
+  return step?.load.loop === 'open' ? { ...step, load: { ...step.load, ...loadOf(cell) } } : step
 }
 
 /** Seconds. @param {TunePlan} plan */

@@ -5,12 +5,10 @@ import { interactions, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { median } from '../../stats/ranks.js'
 import { anchorCapacity, finalistsOf } from './design.js'
-import { measured, RESPONSES, recommendationOf } from './responses.js'
+import { measured, recommendationOf } from './responses.js'
 
 /**
- * @import { Effect } from '../../stats/effects.js'
  * @import { TunePlan } from './design.js'
- * @import { Choice, Response } from './responses.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
@@ -22,7 +20,6 @@ const ALL_RATIO = 0.98
  *
  * @typedef {ReturnType<typeof analyseMatrix>} TuneFindings
  * @typedef {TuneFindings['responses'][number]} ResponseFindings
- * @typedef {TuneFindings['cells'][number]} CellFindings
  *
  * @param {TunePlan} plan
  * @param {TrialRecord[]} records
@@ -30,45 +27,38 @@ const ALL_RATIO = 0.98
 export function analyseMatrix(plan, records) {
   const { preset, anchor, blocks } = plan
   const capacity_rps = anchorCapacity(plan, records)
-  const responses = measured(plan, records).map(({ value, ...response }) => ({
-    ...response,
-    interactions: interactions(response.observations, plan.knobs, response.noise),
-  }))
+  const responses = measured(plan, records)
   const { levels, choices } = recommendationOf(plan, records)
   const isKnown = capacity_rps !== null
+  const kept = isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] }
   return {
     problem: problemOf(plan, records),
-    kept: isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] },
+    kept,
     preset,
     anchor,
     blocks,
     capacity_rps,
     searched: plan.capacity_rps === null ? capacityOf('anchor', anchor, plan, records) : null,
-    recommended: isKnown ? levels : null,
-    choices: choices.map((choice) => ({ ...choice, at_least: tookAll(choice, records) })),
+    recommended: kept.recommended,
+    choices: choices.map((choice) => ({ ...choice, at_least: choice.by === 'goodput' && tookAll(choice, records) })),
     finals: (isKnown ? finalistsOf(plan, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }
     }),
-    responses,
+    responses: responses.map(({ value, ...response }) => {
+      const { observations, noise } = response
+      return { ...response, interactions: interactions(observations, plan.knobs, noise) }
+    }),
     cells: cellsOf(plan, records, responses),
   }
 }
 
-/** Whether a level got through whatever was offered, so that its gain is a lower bound. @param {Choice} choice @param {TrialRecord[]} records */
-function tookAll({ name, level, by }, records) {
+/** Whether a level got through whatever was offered, so that its gain is a lower bound. @param {{ name: string, level: string | number }} choice @param {TrialRecord[]} records */
+function tookAll({ name, level }, records) {
   const own = trialsAt(records, { kind: 'above' }).filter(({ cell }) => cell?.[name] === level)
-  return (
-    by === 'goodput' && median(own.map(({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))) >= ALL_RATIO
-  )
+  return median(own.map(({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))) >= ALL_RATIO
 }
 
-/**
- * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor.
- *
- * @param {TunePlan} plan
- * @param {TrialRecord[]} records
- * @param {Pick<ReturnType<typeof measured>[number], 'name' | 'observations' | 'noise'>[]} responses
- */
+/** Medians of each cell, NaN where nothing was measured, and its ratios to the anchor. @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof measured>} responses */
 function cellsOf({ cells, anchor }, records, responses) {
   const trials = groupBy(trialsAt(records), ({ cell }) => cellName(cell))
   const observed = responses.map(({ name, observations, noise }) => {
@@ -76,10 +66,10 @@ function cellsOf({ cells, anchor }, records, responses) {
   })
   return cells.map((cell) => {
     const own = trials.get(cellName(cell)) ?? []
-    const of = (/** @type {string} */ kind, /** @type {Response['value']} */ value) => {
+    const medianOf = (/** @type {string} */ kind, /** @type {(record: TrialRecord) => number | undefined} */ value) => {
       return median(own.filter(({ at }) => at.kind === kind).map((record) => value(record) ?? Number.NaN))
     }
-    const success = (/** @type {string} */ kind) => of(kind, ({ traffic }) => traffic.success_ratio)
+    const success = (/** @type {string} */ kind) => medianOf(kind, ({ traffic }) => traffic.success_ratio)
     const ratios = observed.map(({ name, noise, byCell }) => {
       const both = [cell, anchor].flatMap((one) => byCell.get(cellName(one)) ?? [])
       return [name, ratioOf(both, cell, anchor, noise)]
@@ -89,11 +79,11 @@ function cellsOf({ cells, anchor }, records, responses) {
       is_anchor: isSameCell(cell, anchor),
       is_measured: own.length > 0,
       success_ratio: { below: success('below'), at: success('at'), above: success('above') },
-      p99_ms: of('at', ({ traffic }) => traffic.latency_ms?.p99),
-      ok_p99_ms: of('at', ({ traffic }) => traffic.ok_latency_ms?.p99),
-      goodput_rps: of('above', RESPONSES.goodput.value),
-      cpu_us: of('below', RESPONSES.cpu.value),
-      ratios: /** @type {Record<string, Effect>} */ (Object.fromEntries(ratios)),
+      p99_ms: medianOf('at', ({ traffic }) => traffic.latency_ms?.p99),
+      ok_p99_ms: medianOf('at', ({ traffic }) => traffic.ok_latency_ms?.p99),
+      goodput_rps: medianOf('above', ({ traffic }) => traffic.goodput_rps),
+      cpu_us: medianOf('below', ({ probes }) => probes.api.cpu_us_per_request),
+      ratios: /** @type {Record<string, ReturnType<typeof ratioOf>>} */ (Object.fromEntries(ratios)),
     }
   })
 }
@@ -106,7 +96,7 @@ function problemOf(plan, records) {
   return records.some(({ at }) => at.phase === 'block') ? null : 'no cell was measured'
 }
 
-/** @param {TrialRecord[]} records */
+/** Why a search found nothing. @param {TrialRecord[]} records */
 export function lastReason(records) {
   return records.at(-1)?.outcome.because ?? 'it could not be had as its knobs want it'
 }

@@ -7,10 +7,9 @@ import { OFFERED } from './design.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture } from '../../../load/report/picture.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { Effect, Noise } from '../../stats/effects.js'
- * @import { CellFindings, ResponseFindings, TuneFindings } from './findings.js'
+ * @import { ResponseFindings, TuneFindings } from './findings.js'
  * @import { Cell, Run } from '../../../load/report/record.js'
  */
 
@@ -28,15 +27,15 @@ const ENV_FILE = 'recommended.env'
 /** @param {TuneFindings} findings @returns {Block[]} */
 export function matrixReport(findings) {
   if (findings.capacity_rps === null) return []
-  const { responses, cells } = findings
+  const { responses } = findings
   return [
     answer(sentence(findings)),
     heading('Recommended'),
     ...recommended(findings),
     heading('Cells'),
-    ...cellsPicture(findings).map(drawn),
+    ...cellsPicture(findings),
     paragraph(noiseText(responses[0].noise, 'goodput')),
-    cellsTable(cells),
+    cellsTable(findings),
     ...responses.flatMap(responseBlocks),
     method(methodLines(findings)),
   ]
@@ -85,8 +84,9 @@ function capacityText({ capacity, limit }) {
 /**
  * The ratio of two capacities, from the ends of their intervals.
  *
- * @param {{ low_rps: number | null, high_rps: number | null }} best
- * @param {{ low_rps: number | null, high_rps: number | null }} anchor
+ * @typedef {{ low_rps: number | null, high_rps: number | null }} Interval
+ * @param {Interval} best
+ * @param {Interval} anchor
  * @returns {string | null} null: nothing is known
  */
 export function gainText(best, anchor) {
@@ -97,15 +97,18 @@ export function gainText(best, anchor) {
   return `All together: ${Number.isFinite(most) ? `${from} to ${to}` : `at least ${from}`} the capacity of the anchor.`
 }
 
-/** @param {CellFindings[]} cells */
-function cellsTable(cells) {
+/** @param {TuneFindings} findings */
+function cellsTable({ cells }) {
+  const known = (/** @type {number} */ value, /** @type {(value: number) => string} */ text) => {
+    return Number.isNaN(value) ? NONE : text(value)
+  }
   const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratios }) => [
     is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell),
-    ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
+    ...Object.values(success_ratio).map((ratio) => known(ratio, percent)),
     milliseconds(p99_ms),
-    Number.isNaN(goodput_rps) ? NONE : decimal(goodput_rps, 0),
+    known(goodput_rps, (value) => decimal(value, 0)),
     is_anchor ? '1' : ratioText(ratios.goodput),
-    Number.isNaN(cpu_us) ? NONE : decimal(cpu_us, 1),
+    known(cpu_us, (value) => decimal(value, 1)),
   ])
   const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
   const head = ['cell', ...success, 'p99 at 1x', 'goodput/s at 1.5x', 'x anchor', 'CPU us at 0.5x']
@@ -124,18 +127,15 @@ function responseBlocks(response) {
       verdictOf(effect, better),
     ]),
   )
-  const together = interactions
-    .slice(0, STRONGEST)
-    .map((effect) => [
-      String(effect.level),
-      ratioText(effect),
-      String(effect.pairs),
-      !Number.isFinite(effect.high) ? 'too few pairs' : effect.tied ? 'none' : 'yes',
-    ])
+  const together = interactions.slice(0, STRONGEST).map((effect) => {
+    const isThere = effect.tied ? 'none' : 'yes'
+    const known = Number.isFinite(effect.high) ? isThere : 'too few pairs'
+    return [String(effect.level), ratioText(effect), String(effect.pairs), known]
+  })
   const head = ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${better}`]
   return [
     heading(title),
-    ...effectsPicture(response).map(drawn),
+    ...effectsPicture(response),
     paragraph(noiseText(noise, 'this')),
     list(effects.map(({ knob, found }) => effectSentence(knob, found, better))),
     table(head, rows),
@@ -149,25 +149,17 @@ function noiseText({ ratio, pairs }, what) {
   return `Noise floor of ${what}: two visits to the same cell in the same block differ by up to x${ratio.toFixed(2)} (95 % of ${pairs} pairs).`
 }
 
-/**
- * "20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75]".
- *
- * @param {Factor} knob
- * @param {Effect[]} found
- * @param {'more' | 'less'} better
- */
+/** "20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75]". @param {Factor} knob @param {Effect[]} found @param {'more' | 'less'} better */
 export function effectSentence({ name, levels }, found, better) {
-  const tied = found.filter((effect) => effect.tied && effect.pairs > 0 && Number.isFinite(effect.high))
-  const few = found.filter((effect) => !Number.isFinite(effect.high))
+  const levelsThatAre = (/** @type {string} */ verdict) => {
+    return found.flatMap((effect) => (verdictOf(effect, better) === verdict ? [String(effect.level)] : []))
+  }
+  const [tied, few] = [levelsThatAre('tied'), levelsThatAre('too few pairs')]
   const others = found.filter((effect) => !effect.tied)
   const parts = [
-    ...(tied.length > 0
-      ? [`${WORDS.format([levels[0], ...tied.map(({ level }) => level)].map(String))} are tied`]
-      : []),
+    ...(tied.length > 0 ? [`${WORDS.format([String(levels[0]), ...tied])} are tied`] : []),
     ...others.map((effect) => `${effect.level} is ${ratioText(effect)} of ${levels[0]} (${verdictOf(effect, better)})`),
-    ...(few.length > 0
-      ? [`too few pairs to say anything about ${WORDS.format(few.map(({ level }) => String(level)))}`]
-      : []),
+    ...(few.length > 0 ? [`too few pairs to say anything about ${WORDS.format(few)}`] : []),
   ]
   return `${name}: ${parts.join('; ') || 'nothing was measured'}`
 }
@@ -179,55 +171,50 @@ function verdictOf({ tied, ratio, high }, better) {
   return ratio > 1 === (better === 'more') ? 'better' : 'worse'
 }
 
-/** @param {TuneFindings} findings @returns {Picture[]} none: nothing was measured */
+/** @param {TuneFindings} findings @returns {Block[]} none: nothing was measured */
 function cellsPicture({ cells, anchor, responses }) {
   const known = cells.filter(({ is_measured }) => is_measured)
   if (known.length === 0) return []
-  return [
-    {
-      name: 'cells',
-      title: 'Cells beside the anchor',
-      about: `Ratios to ${cellName(anchor)}, within a block. Blue is better, orange is worse, pale is close to it.`,
-      form: {
-        kind: 'heat',
-        corner: 'cell',
-        rows: known.map(({ cell }) => cellName(cell)),
-        columns: responses.map(({ short }) => short),
-        cells: known.map(({ is_anchor, ratios }) =>
-          responses.map(({ name, better }) => {
-            if (is_anchor) return { score: 0, text: 'anchor' }
-            if (Number.isNaN(ratios[name].ratio)) return null
-            const score = Math.log(ratios[name].ratio) / Math.log(DEEPEST_RATIO)
-            return { score: better === 'more' ? score : -score, text: ratioText(ratios[name]).split(' ')[0] }
-          }),
-        ),
-      },
+  const picture = drawn({
+    name: 'cells',
+    title: 'Cells beside the anchor',
+    about: `Ratios to ${cellName(anchor)}, within a block. Blue is better, orange is worse, pale is close to it.`,
+    form: {
+      kind: 'heat',
+      corner: 'cell',
+      rows: known.map(({ cell }) => cellName(cell)),
+      columns: responses.map(({ short }) => short),
+      cells: known.map(({ is_anchor, ratios }) =>
+        responses.map(({ name, better }) => {
+          if (is_anchor) return { score: 0, text: 'anchor' }
+          if (Number.isNaN(ratios[name].ratio)) return null
+          const score = Math.log(ratios[name].ratio) / Math.log(DEEPEST_RATIO)
+          return { score: better === 'more' ? score : -score, text: ratioText(ratios[name]).split(' ')[0] }
+        }),
+      ),
     },
-  ]
+  })
+  return [picture]
 }
 
-/** @param {ResponseFindings} response @returns {Picture[]} none: no effect is known */
+/** @param {ResponseFindings} response @returns {Block[]} none: no effect is known */
 function effectsPicture({ name, title, better, effects }) {
-  const known = effects.flatMap(({ knob, found }) =>
-    found
-      .filter(({ ratio }) => Number.isFinite(ratio))
-      .map((effect) => ({ label: `${knob.name}=${effect.level}`, effect })),
-  )
+  const all = effects.flatMap(({ knob, found }) => found.map((effect) => ({ knob, effect })))
+  const known = all.filter(({ effect }) => Number.isFinite(effect.ratio))
   if (known.length === 0) return []
-  return [
-    {
-      name: `effects-${name}`,
-      title: `Main effects: ${title}`,
-      about: `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. An interval that contains 1 is a tie.`,
-      form: {
-        kind: 'dots',
-        x: { title: 'ratio to the reference level', unit: 'ratio', log: true },
-        labels: known.map(({ label }) => label),
-        series: [{ name: 'ratio', values: known.map(({ effect }) => figureOf(effect)) }],
-        reference: 1,
-      },
+  const picture = drawn({
+    name: `effects-${name}`,
+    title: `Main effects: ${title}`,
+    about: `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. An interval that contains 1 is a tie.`,
+    form: {
+      kind: 'dots',
+      x: { title: 'ratio to the reference level', unit: 'ratio', log: true },
+      labels: known.map(({ knob, effect }) => `${knob.name}=${effect.level}`),
+      series: [{ name: 'ratio', values: known.map(({ effect }) => figureOf(effect)) }],
+      reference: 1,
     },
-  ]
+  })
+  return [picture]
 }
 
 /** @param {TuneFindings} findings */

@@ -5,23 +5,19 @@ import { trialsAt } from '../../stats/matrix.js'
 /**
  * @import { Effect } from '../../stats/effects.js'
  * @import { TunePlan } from './design.js'
- * @import { Cell, TrialRecord } from '../../../load/report/record.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 /**
- * A figure by which cells are compared.
+ * A figure by which cells are compared. kind: of the trials that have it
  *
- * @typedef {object} Response
- * @property {string} title
- * @property {string} short
- * @property {'below' | 'at' | 'above'} kind of the trials that have it
- * @property {'more' | 'less'} better
- * @property {(record: TrialRecord) => number | undefined} value
+ * @typedef {{ name: string, title: string, short: string, kind: 'below' | 'above', better: 'more' | 'less', value: (record: TrialRecord) => number | undefined }} Response
  */
 
-/** @satisfies {Record<string, Response>} in order of importance */
-export const RESPONSES = {
-  goodput: {
+/** In order of importance. @type {Response[]} */
+export const RESPONSES = [
+  {
+    name: 'goodput',
     title: "Goodput when 1.5 x the anchor's capacity is offered",
     short: 'goodput at 1.5x',
     kind: 'above',
@@ -29,29 +25,31 @@ export const RESPONSES = {
     // Zero has no logarithm.
     value: ({ traffic }) => Math.max(1, traffic.goodput_rps),
   },
-  p99: {
+  {
+    name: 'p99',
     title: "p99 when 1.5 x the anchor's capacity is offered",
     short: 'p99 at 1.5x',
     kind: 'above',
     better: 'less',
     value: ({ traffic }) => traffic.latency_ms?.p99,
   },
-  cpu: {
+  {
+    name: 'cpu',
     title: "CPU of the API per request, at half of the anchor's capacity",
     short: 'CPU at 0.5x',
     kind: 'below',
     better: 'less',
     value: ({ probes }) => probes.api.cpu_us_per_request,
   },
-}
+]
 
 /** The effects of all knobs on each response. @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records */
 export function measured({ knobs }, records) {
-  return Object.entries(RESPONSES).map(([name, response]) => {
+  return RESPONSES.map((response) => {
     const observations = observationsOf(trialsAt(records, { kind: response.kind }), response.value)
     const noise = noiseOf(observations)
     const effects = knobs.map((knob) => ({ knob, found: mainEffects(observations, knob, noise) }))
-    return { name, .../** @type {Response} */ (response), observations, noise, effects }
+    return { ...response, observations, noise, effects }
   })
 }
 
@@ -62,17 +60,11 @@ export function measured({ knobs }, records) {
  *
  * @param {Pick<TunePlan, 'knobs'>} plan
  * @param {TrialRecord[]} records
- * @returns {{ levels: Cell, choices: Choice[] }}
- *
- * @typedef {object} Choice
- * @property {string} name
- * @property {string | number} level
- * @property {string | null} by the response in which it is better; null: it is the reference
- * @property {Effect | null} effect
  */
 export function recommendationOf(plan, records) {
   const known = measured(plan, records)
   const choices = plan.knobs.map(({ name, levels }, i) => {
+    /** by: the response in which the level is better; null: it is the reference */
     const reference = { name, level: levels[0], by: null, effect: null }
     if (!KNOBS[name].advised) return reference
     let candidates = levels.slice(1)

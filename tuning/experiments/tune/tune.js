@@ -41,9 +41,8 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 /** A matrix of cells at the same rates. */
 const MATRIX = {
   plan: matrixPlan,
-  size: (/** @type {TunePlan} */ plan) => {
-    return `${plan.cells.length} cells in ${plan.blocks} blocks: about ${Math.ceil((durationOf(plan) + ANCHOR_S) / 60)} min`
-  },
+  visits: (/** @type {TunePlan} */ { cells }) => `${cells.length} cells`,
+  duration_s: (/** @type {TunePlan} */ plan) => durationOf(plan) + ANCHOR_S,
   design: designMatrix,
   analyse: analyseMatrix,
   report: matrixReport,
@@ -53,9 +52,8 @@ const MATRIX = {
 /** The article's rows. */
 const ROWS = {
   plan: articlePlan,
-  size: (/** @type {ArticlePlan} */ plan) => {
-    return `8 rows by two generators in ${plan.blocks} blocks: about ${Math.ceil(articleDuration(plan) / 60)} min`
-  },
+  visits: () => '8 rows by two generators',
+  duration_s: articleDuration,
   design: designArticle,
   analyse: analyseArticle,
   report: articleReport,
@@ -98,7 +96,10 @@ export const tune = {
   npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
   npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`,
   plan: (flags) => ({ ...kindOf(flags).plan(flags), ssh: sshPlanOf(flags) }),
-  size: (plan) => kindOf(plan).size(plan),
+  size: (plan) => {
+    const { visits, duration_s } = kindOf(plan)
+    return `${visits(plan)} in ${plan.blocks} blocks: about ${Math.ceil(duration_s(plan) / 60)} min`
+  },
   design: (plan, records, notApplied) => kindOf(plan).design(plan, records, notApplied),
   open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
   analyse: (plan, records) => kindOf(plan).analyse(plan, records),

@@ -1,4 +1,4 @@
-import { figure, guessed, limitText, promised } from '../evidence.js'
+import { figure, isNear, limitText, promised } from '../evidence.js'
 import { choice, number, setting } from '../exercise.js'
 import { closed, goodput, offered, ofPeak, times } from '../loads.js'
 
@@ -13,14 +13,9 @@ export const batching = {
   before: () => [closed('peak', SERVICE, 64)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(ofPeak(found, TIMES)) }),
   predict: {
-    kind: choice({
-      'api-cpu': 'the core of the service',
-      'postgres-cpu': 'the cores of Postgres',
-      'postgres-commit': 'the commits: they wait for the disk',
-      'pool-size': 'the connections of the pool, and nothing behind them',
-    }),
-    solution: ({ facts }) => (facts.pinned ? 'b' : 'a'),
-    wrong: () => 'd',
+    kind: choice,
+    solution: ({ facts }) => (facts.pinned ? 'postgres-cpu' : 'api-cpu'),
+    wrong: () => 'pool-size',
   },
   first: (found) => [offered('as it is', SERVICE, ofPeak(found, TIMES), LOAD)],
   rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again', 'your peak': 'top' },
@@ -53,7 +48,7 @@ export const batching = {
   },
   compareExpected: (found) => {
     const [said, was] = [found.answers.expect, times(found, 'top', 'peak')]
-    return guessed(said / was, [0.67, 1.5], `You said ${said} x, it was ${was.toFixed(1)} x.`)
+    return { right: isNear(said / was, [0.67, 1.5]), text: `You said ${said} x, it was ${was.toFixed(1)} x.` }
   },
   outcome: ({ trials }) => promised(trials.again),
 }

@@ -27,14 +27,9 @@ export const files = {
   before: () => [closed('peak', SERVICE, 32, { duration_s: 2 })],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
   predict: {
-    kind: choice({
-      'api-cpu': 'the core of the service',
-      'accept-queue': 'the queue of new connections',
-      'pool-size': 'the connections of the pool',
-      files: 'the sockets that the service may have open',
-    }),
-    solution: () => 'd',
-    wrong: () => 'b',
+    kind: choice,
+    solution: () => 'files',
+    wrong: () => 'accept-queue',
   },
   first: (found) => [offered('as it is', limited(found, 100), ofPeak(found, SHARE), LOAD)],
   rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },

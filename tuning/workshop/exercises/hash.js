@@ -1,5 +1,5 @@
 import { cellName, milliseconds } from '../../../load/report/format.js'
-import { figure, guessed } from '../evidence.js'
+import { figure, isNear } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, goodput, times } from '../loads.js'
 
@@ -48,20 +48,12 @@ export const hash = {
   compare: (found) => {
     const [said, was] = [found.answers.predict, goodput(found, 'many')]
     const text = `You said ${said}/s, it was ${figure(was)}/s: ${times(found, 'many', 'one').toFixed(1)} x one client.`
-    return guessed(said / was, [0.7, 1.4], text)
+    return { right: isNear(said / was, [0.7, 1.4]), text }
   },
   turn: {
-    kind: choice(
-      {
-        pool: 'POOL_MAX=80',
-        threads: 'UV_THREADPOOL_SIZE=16: more threads',
-        cores: 'all cores of this machine for the service, instead of one',
-        none: 'none of them',
-      },
-      { only: (value, { pinned }) => value !== 'cores' || pinned },
-    ),
-    solution: ({ facts }) => (facts.pinned ? 'c' : facts.cores > 5 ? 'b' : 'c'),
-    wrong: () => 'a',
+    kind: (options) => choice(options, { only: (value, { pinned }) => value !== 'cores' || pinned }),
+    solution: ({ facts }) => (facts.pinned ? 'cores' : facts.cores > 5 ? 'threads' : 'none'),
+    wrong: () => 'pool',
   },
   // Whoever says none has said something about each.
   again: ({ facts, answers }) => {

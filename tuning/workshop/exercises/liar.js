@@ -34,14 +34,9 @@ export const liar = {
   before: ({ vegeta }) => [closed('peak', vegeta ? SERVICE : STAND_IN, 64)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
   predict: {
-    kind: choice({
-      'api-cpu': 'the core of the service',
-      'postgres-cpu': 'the cores of Postgres',
-      'pool-size': 'the connections of the pool',
-      generator: 'the generator itself',
-    }),
-    solution: () => 'd',
-    wrong: () => 'a',
+    kind: choice,
+    solution: () => 'generator',
+    wrong: () => 'api-cpu',
   },
   first: (found) => {
     const { vegeta } = found.facts

@@ -1,4 +1,4 @@
-import { figure, guessed, limitText, promised } from '../evidence.js'
+import { figure, isNear, limitText, promised } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, moreThanPeak, offered } from '../loads.js'
 
@@ -12,14 +12,9 @@ export const little = {
   before: () => [closed('peak', FAR, 32)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
   predict: {
-    kind: choice({
-      'api-cpu': 'the core of the service',
-      'postgres-cpu': 'the cores of Postgres',
-      'pool-size': 'the connections of the pool',
-      network: 'the network between client and service',
-    }),
-    solution: () => 'c',
-    wrong: () => 'd',
+    kind: choice,
+    solution: () => 'pool-size',
+    wrong: () => 'network',
   },
   first: (found) => [offered('as it is', FAR, moreThanPeak(found), { connections: 1000 })],
   rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
@@ -44,7 +39,10 @@ export const little = {
   },
   compareExpected: ({ trials, answers }) => {
     const used = Number(trials.again.probes.api.pool_used_mean)
-    return guessed(answers.expect / used, [0.7, 1.4], `You said ${answers.expect}, ${figure(used)} were in use.`)
+    return {
+      right: isNear(answers.expect / used, [0.7, 1.4]),
+      text: `You said ${answers.expect}, ${figure(used)} were in use.`,
+    }
   },
   outcome: (found) => {
     const { solved, because } = promised(found.trials.again)

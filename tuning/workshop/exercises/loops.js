@@ -1,5 +1,5 @@
 import { milliseconds } from '../../../load/report/format.js'
-import { figure, guessed } from '../evidence.js'
+import { figure, isNear } from '../evidence.js'
 import { choice, number } from '../exercise.js'
 import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
 
@@ -31,13 +31,9 @@ export const loops = {
     p99: milliseconds(trials.closed.traffic.latency_ms?.p99),
   }),
   predict: {
-    kind: choice({
-      same: 'about the same: it is the same service',
-      half: 'about half as much again, as the rate',
-      queue: 'many times as much, and more the longer it lasts',
-    }),
-    solution: () => 'c',
-    wrong: () => 'b',
+    kind: choice,
+    solution: () => 'queue',
+    wrong: () => 'half',
   },
   first: (found) => [offered('open', SERVICE, rounded(OVER * goodput(found, 'closed')), LOAD)],
   rows: { closed: 'closed', open: 'open', 'closed, yours': 'again' },
@@ -64,7 +60,7 @@ export const loops = {
   again: ({ answers }) => [closed('again', SERVICE, answers.turn, { warmup_s: 3, duration_s: 5 })],
   compareExpected: (found) => {
     const [said, was] = [found.answers.expect, goodput(found, 'again')]
-    return guessed(said / was, [0.75, 1.33], `You said ${figure(said)}/s, it was ${figure(was)}/s.`)
+    return { right: isNear(said / was, [0.75, 1.33]), text: `You said ${figure(said)}/s, it was ${figure(was)}/s.` }
   },
   outcome: ({ trials }) => {
     const times = p99Of(trials.again) / p99Of(trials.open)

@@ -50,14 +50,9 @@ export const neighbour = {
   columns: ['goodput/s', 'p50', 'p99', 'API core', 'API waits', 'CPU us'],
   compare: (found) => guessedLeft(found.answers.predict, times(found, 'beside', 'alone')),
   turn: {
-    kind: choice({
-      pool: 'POOL_MAX=80',
-      batches: 'BATCH_SLOTS=8: more statements on their way',
-      timeout: 'POOL_CONNECT_TIMEOUT_MS=30000',
-      nice: 'the lowest priority for the neighbour (nice 19)',
-    }),
-    solution: () => 'd',
-    wrong: () => 'a',
+    kind: choice,
+    solution: () => 'nice',
+    wrong: () => 'pool',
   },
   again: (found) => {
     const name = found.answers.turn

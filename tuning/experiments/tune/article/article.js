@@ -20,20 +20,32 @@ const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 /** How the article's service stores and refuses: one unnamed statement per row, and no request is refused for its age. */
 const SERVICE = { INSERT_MODE: 'single', MAX_QUEUE_MS: 0, MAX_QUEUE_REQUESTS: 1_000_000, MAX_LOOP_DELAY_MS: 0 }
 
-const PEAK = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
-const PEAK_TIMES = { warmup_s: 2, duration_s: 5 }
+const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
+const PEAK = { ...CLOSED, warmup_s: 2, duration_s: 5 }
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256 }
 const WARMUP_S = 1
 
 /** What a trial takes besides its load: the start, and late answers; more where a generator collapses. */
 const OVERHEAD_S = 20
 
+/** A row's figures, as they are published of most rows. @satisfies {Record<string, (traffic: TrialRecord['traffic']) => number | undefined>} */
+const FIGURES = {
+  achieved_rps: ({ achieved_rps }) => achieved_rps,
+  success_ratio: ({ success_ratio }) => success_ratio,
+  mean_ms: ({ latency_ms }) => latency_ms?.mean,
+  p99_ms: ({ latency_ms }) => latency_ms?.p99,
+  max_ms: ({ latency_ms }) => latency_ms?.max,
+  min_ms: ({ latency_ms }) => latency_ms?.min,
+  created: ({ status }) => status[201] ?? 0,
+  server_errors: ({ status }) => sum(Object.entries(status).flatMap(([code, n]) => (code.startsWith('5') ? n : []))),
+  code_0: ({ errors }) => sum(Object.values(errors)),
+}
+
 /**
  * @typedef {Plan & { blocks: number, preset: 'article' }} ArticlePlan
  * @typedef {typeof GENERATORS[number]} Generator
- *
+ * @typedef {Record<keyof typeof FIGURES, number>} Figures
  * @typedef {{ offered_rps: number, pool_max: number, connect_timeout_ms: number, nofile: number } & Figures} Published
- * @typedef {{ achieved_rps?: number, success_ratio: number, mean_ms: number, p99_ms: number, max_ms: number, min_ms: number, created?: number, server_errors?: number, code_0?: number }} Figures
  */
 
 /**
@@ -51,7 +63,7 @@ export function designArticle(plan, records, notApplied) {
   const peak_rps = peakOf(records)
   if (peak_rps === null) {
     if (isSettled(records)) return null
-    return { at: { phase: 'peak' }, cell: first, left_s: articleDuration(plan), load: { ...PEAK, ...PEAK_TIMES } }
+    return { at: { phase: 'peak' }, cell: first, left_s: articleDuration(plan), load: PEAK }
   }
   const visits = visitsTo(plan)
   return nextTrial(
@@ -78,7 +90,6 @@ export function articleDuration(plan) {
  * The article's rows, published and here, and a verdict on each of its conclusions. Pure.
  *
  * @typedef {ReturnType<typeof analyseArticle>} ArticleFindings
- * @typedef {ReturnType<typeof measuredRow>} MeasuredRow
  *
  * @param {ArticlePlan} plan
  * @param {TrialRecord[]} records
@@ -108,24 +119,14 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
 
 /** Medians over the blocks. @param {Generator} generator @param {TrialRecord[]} trials */
 function measuredRow(generator, trials) {
-  const of = (/** @type {(traffic: TrialRecord['traffic']) => number | undefined} */ value) => {
-    return median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))
-  }
+  const medians = Object.entries(FIGURES).map(([name, value]) => {
+    return [name, median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))]
+  })
   return {
     generator,
     trials: trials.length,
     success: spreadOf(trials.map(({ traffic }) => traffic.success_ratio)),
-    achieved_rps: of(({ achieved_rps }) => achieved_rps),
-    success_ratio: of(({ success_ratio }) => success_ratio),
-    mean_ms: of(({ latency_ms }) => latency_ms?.mean),
-    p99_ms: of(({ latency_ms }) => latency_ms?.p99),
-    max_ms: of(({ latency_ms }) => latency_ms?.max),
-    min_ms: of(({ latency_ms }) => latency_ms?.min),
-    created: of(({ status }) => status[201] ?? 0),
-    server_errors: of(({ status }) =>
-      sum(Object.entries(status).flatMap(([code, n]) => (code.startsWith('5') ? n : []))),
-    ),
-    code_0: of(({ errors }) => sum(Object.values(errors))),
+    .../** @type {Figures} */ (Object.fromEntries(medians)),
   }
 }
 

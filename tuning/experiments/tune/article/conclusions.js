@@ -24,20 +24,28 @@ const OVERLOADS = [TIMEOUT_2_S, TIMEOUT_30_S, NOFILE_2000, NOFILE_700, POOL_20]
 const ARTICLE = 'the article'
 const TABLE = 'its table'
 
-/** @typedef {{ name: string, value: (record: TrialRecord) => number, generator: Generator, by: string }} Measure */
+/** Who sends. @typedef {{ generator: Generator, by: string }} Sender */
+const DEFAULTS = /** @type {Sender} */ ({ generator: 'vegeta-unbounded', by: 'the generator with its defaults' })
+const BOUNDED = /** @type {Sender} */ ({ generator: 'paced', by: 'a bounded one' })
 
-/** Zero has no logarithm. @satisfies {Record<string, Pick<Measure, 'name' | 'value'>>} */
-const VALUES = {
-  success: { name: 'success ratio', value: ({ traffic }) => Math.max(1e-4, traffic.success_ratio) },
-  goodput: { name: 'goodput', value: ({ traffic }) => Math.max(1, traffic.goodput_rps) },
-}
-const DEFAULTS = { generator: /** @type {const} */ ('vegeta-unbounded'), by: 'the generator with its defaults' }
-const BOUNDED = { generator: /** @type {const} */ ('paced'), by: 'a bounded one' }
+/** Zero has no logarithm. @param {Sender} sender */
+const success = (sender) => ({
+  ...sender,
+  name: 'success ratio',
+  value: (/** @type {TrialRecord} */ { traffic }) => Math.max(1e-4, traffic.success_ratio),
+})
+
+/** @param {Sender} sender */
+const goodput = (sender) => ({
+  ...sender,
+  name: 'goodput',
+  value: (/** @type {TrialRecord} */ { traffic }) => Math.max(1, traffic.goodput_rps),
+})
 
 /**
  * Two rows against each other; the first measure decides, the others are evidence beside it.
  *
- * @type {(Claim & { published: string, by: string, rows: [number, number], measures: Measure[], more?: (trialsOf: TrialsOf) => string })[]}
+ * @type {(Claim & { published: string, by: string, rows: [number, number], measures: ReturnType<typeof success>[], more?: (trialsOf: TrialsOf) => string })[]}
  */
 const COMPARISONS = [
   {
@@ -46,7 +54,7 @@ const COMPARISONS = [
     rows: [TIMEOUT_2_S, TIMEOUT_30_S],
     expect: 'more',
     least_ratio: 1.05,
-    measures: [{ ...VALUES.success, ...DEFAULTS }],
+    measures: [success(DEFAULTS)],
     more: refusedText,
   },
   {
@@ -55,7 +63,7 @@ const COMPARISONS = [
     rows: [TIMEOUT_2_S, TIMEOUT_30_S],
     expect: 'more',
     least_ratio: 1.1,
-    measures: [{ ...VALUES.goodput, ...BOUNDED }],
+    measures: [goodput(BOUNDED)],
   },
   {
     published: 'More open files (2000 instead of 1024) make it worse, by context switching',
@@ -63,7 +71,7 @@ const COMPARISONS = [
     rows: [TIMEOUT_30_S, NOFILE_2000],
     expect: 'less',
     least_ratio: 1.1,
-    measures: [DEFAULTS, BOUNDED].map((generator) => ({ ...VALUES.success, ...generator })),
+    measures: [success(DEFAULTS), success(BOUNDED)],
   },
   {
     published: 'Fewer (700) make it worse, too (rows 4 and 6)',
@@ -71,7 +79,7 @@ const COMPARISONS = [
     rows: [TIMEOUT_30_S, NOFILE_700],
     expect: 'less',
     least_ratio: 1.1,
-    measures: [DEFAULTS, BOUNDED].map((generator) => ({ ...VALUES.success, ...generator })),
+    measures: [success(DEFAULTS), success(BOUNDED)],
   },
   {
     published: 'At 3,000/s a pool of 20 does worse than one of 40 (rows 4 and 7)',
@@ -79,10 +87,7 @@ const COMPARISONS = [
     rows: [TIMEOUT_30_S, POOL_20],
     expect: 'less',
     least_ratio: 1.05,
-    measures: [
-      { ...VALUES.success, ...DEFAULTS },
-      { ...VALUES.goodput, ...BOUNDED },
-    ],
+    measures: [success(DEFAULTS), goodput(BOUNDED)],
   },
 ]
 
@@ -90,15 +95,9 @@ const COMPARISONS = [
  * What the article concludes, and what its table suggests besides, tested on the trials of this run. Pure.
  *
  * @param {TrialsOf} trialsOf
- * @returns {Conclusion[]}
  *
  * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf
- *
- * @typedef {object} Conclusion
- * @property {string} published
- * @property {string} by
- * @property {Verdict} verdict
- * @property {string[]} evidence
+ * @typedef {{ published: string, by: string, verdict: Verdict, evidence: string[] }} Conclusion
  */
 export function conclusionsOf(trialsOf) {
   return [capacity(trialsOf), ...COMPARISONS.map((one) => compared(one, trialsOf)), codeZero(trialsOf)]
@@ -121,15 +120,15 @@ function compared({ published, by, rows, expect, least_ratio, measures, more }, 
 /** @param {TrialsOf} trialsOf @returns {Conclusion} */
 function capacity(trialsOf) {
   const trials = trialsOf(CLAIMED_CAPACITY, 'paced')
-  const published = '2,600/s is what one core takes, with a pool of 20'
-  if (trials.length === 0) return { published, by: ARTICLE, verdict: 'not measured', evidence: [] }
+  const claim = { published: '2,600/s is what one core takes, with a pool of 20', by: ARTICLE }
+  if (trials.length === 0) return { ...claim, verdict: 'not measured', evidence: [] }
   const p99s_ms = trials.map(({ traffic }) => traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY)
   const success = trials.map(({ traffic }) => traffic.success_ratio)
   const holds = p99s_ms.map((p99_ms, i) => p99_ms <= SLO_P99_MS && success[i] === 1)
   const verdict = holds.every(Boolean) ? 'reproduced' : holds.some(Boolean) ? 'undecided' : 'refuted'
   const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
   const evidence = `at the same share of the peak, by a bounded generator: success ${percent(median(success))}, p99 ${spread} in ${trials.length} trials; the service does not sustain a rate whose p99 exceeds ${SLO_P99_MS} ms`
-  return { published, by: ARTICLE, verdict, evidence: [evidence] }
+  return { ...claim, verdict, evidence: [evidence] }
 }
 
 /** Answers with which the service refused. @param {TrialsOf} trialsOf */
@@ -143,9 +142,9 @@ function refusedText(trialsOf) {
 
 /** @param {TrialsOf} trialsOf @returns {Conclusion} */
 function codeZero(trialsOf) {
-  const published = 'Code 0 means that the server reset the connection'
+  const claim = { published: 'Code 0 means that the server reset the connection', by: ARTICLE }
   const [own, bounded] = [DEFAULTS, BOUNDED].map(({ generator }) => lostOf(trialsOf, generator))
-  if (own.trials === 0) return { published, by: ARTICLE, verdict: 'not measured', evidence: [] }
+  if (own.trials === 0) return { ...claim, verdict: 'not measured', evidence: [] }
   const share = own.server / own.all
   const verdict = own.all === 0 ? 'undecided' : share < 0.5 ? 'refuted' : share > 0.9 ? 'reproduced' : 'undecided'
   const evidence = [
@@ -154,7 +153,7 @@ function codeZero(trialsOf) {
       : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(share)} of them, ${percent(own.reset / own.all)} by a reset`,
     `by one whose connections are bounded, ${count(bounded.all)}${bounded.text ? `: ${bounded.text}` : ''}`,
   ]
-  return { published, by: ARTICLE, verdict, evidence }
+  return { ...claim, verdict, evidence }
 }
 
 /** Requests that ended without an answer in the overloads. @param {TrialsOf} trialsOf @param {Generator} generator */
@@ -166,10 +165,12 @@ function lostOf(trialsOf, generator) {
     for (const [key, number] of Object.entries(traffic.errors)) totals[key] = (totals[key] ?? 0) + number
   }
   const sorted = Object.entries(totals).sort(([, a], [, b]) => b - a)
-  const sum = (/** @type {[string, number][]} */ entries) => entries.reduce((total, [, number]) => total + number, 0)
+  const sumOf = (/** @type {string} */ side) => {
+    return sorted.reduce((sum, [key, number]) => (key.startsWith(side) ? sum + number : sum), 0)
+  }
   return {
-    all: sum(sorted),
-    server: sum(sorted.filter(([key]) => key.startsWith('server:'))),
+    all: sumOf(''),
+    server: sumOf('server:'),
     reset: totals['server:reset'] ?? 0,
     text: sorted.map(([key, number]) => `${count(number)} × ${key}`).join(', '),
     trials: trials.length,
