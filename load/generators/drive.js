@@ -22,15 +22,13 @@ const GRACE_S = 10
  * @param {Load} load
  * @param {AbortSignal} signal stops it within a second
  * @param {(counts: any) => void} onCounts
- * @param {{ nofile?: number | null, grace_s?: number }} [limits] of its process; grace_s: unless told otherwise, that of its
- *   driver
+ * @param {{ nofile?: number | null, grace_s?: number }} [limits] of its process; grace_s: by default that of its driver
  * @returns {Promise<Generator>}
  */
-export async function startGenerator(load, signal, onCounts, { nofile = null, grace_s: given_s } = {}) {
+export async function startGenerator(load, signal, onCounts, { nofile, grace_s: given_s } = {}) {
   signal.throwIfAborted()
-  const command = [process.execPath, GENERATOR]
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
-  const { child, exited, kill, stop } = startChild(command, { cores: null, nofile, stdio })
+  const { child, exited, kill, stop } = startChild([process.execPath, GENERATOR], { cores: null, nofile, stdio })
   goFirst(child.pid)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
@@ -43,42 +41,44 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
   const ofDriver_s = GRACE_S + (DRIVERS[load.driver].grace_s ?? 0)
   const grace_s = given_s ?? ofDriver_s
   const beyond_s = 2 * load.timeout_s + grace_s
-  // A process needs its start-up time, however short the grace period is afterwards.
-  const opening_s = 2 * load.timeout_s + Math.max(grace_s, ofDriver_s)
-  let extend = (/** @type {number} */ _seconds) => {}
+  let extend = (/** @type {number} */ _limit_s) => {}
 
-  /** @param {{ command: string, duration_s?: number, load?: object }} message @param {() => void} [onEnd] @returns {Promise<any>} */
-  async function ask(message, onEnd = () => {}) {
-    const late = deadline((limit_s) => {
-      kill()
-      const what = `the generator (${load.driver}) to end "${message.command}" within ${limit_s} s`
-      return new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`)
-    })
-    extend = late.extend
-    late.extend(message.command === 'open' ? opening_s : (message.duration_s ?? 0) + beyond_s)
+  /** @param {{ command: string, duration_s?: number, load?: Load }} message @param {number} first_s @param {() => void} [onEnd] */
+  async function ask(message, first_s, onEnd = () => {}) {
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
     const answered = new Promise((resolve, reject) => {
-      const onMessage = (/** @type {any} */ reply) => {
-        if (reply.counts) return onCounts(reply.counts)
-        if (reply.ended) return onEnd()
-        child.off('message', onMessage)
-        if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
-        else resolve(reply.result)
+      extend = (limit_s) => {
+        clearTimeout(timer)
+        timer = setTimeout(() => {
+          kill()
+          const what = `the generator (${load.driver}) to end "${message.command}" within ${limit_s} s`
+          reject(new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`))
+        }, limit_s * 1000)
       }
-      child.on('message', onMessage)
+      child.on('message', (/** @type {any} */ reply) => {
+        if (reply.counts) onCounts(reply.counts)
+        else if (reply.ended) onEnd()
+        else if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
+        else resolve(reply.result)
+      })
       child.send(message, (error) => error && reject(error))
     })
+    extend(first_s)
     try {
-      return await Promise.race([answered, late.missed, lost])
+      return await Promise.race([answered, lost])
     } finally {
-      late.clear()
+      extend = () => {}
+      clearTimeout(timer)
+      child.removeAllListeners('message')
     }
   }
 
   /** @type {Generator} */
   const generator = {
     pid: /** @type {number} */ (child.pid),
-    ready: (duration_s) => ask({ command: 'ready', duration_s }),
-    run: (duration_s, onEnd) => ask({ command: 'run', duration_s }, onEnd),
+    ready: (duration_s) => ask({ command: 'ready', duration_s }, duration_s + beyond_s),
+    run: (duration_s, onEnd) => ask({ command: 'run', duration_s }, duration_s + beyond_s, onEnd),
     enough: () => {
       extend(beyond_s)
       if (child.connected) child.send({ command: 'enough' }, () => {})
@@ -91,7 +91,8 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
     },
   }
   try {
-    await ask({ command: 'open', load })
+    // A process needs its start-up time, however short the grace period is afterwards.
+    await ask({ command: 'open', load }, 2 * load.timeout_s + Math.max(grace_s, ofDriver_s))
     return generator
   } catch (error) {
     await generator.close()
@@ -100,30 +101,14 @@ export async function startGenerator(load, signal, onCounts, { nofile = null, gr
 }
 
 /**
- * @param {(limit_s: number) => Error} onMissed
- * @returns {{ missed: Promise<never>, extend: (limit_s: number) => void, clear: () => void }} extend: counts from now, and is
- *   no longer possible once it was cleared
+ * @typedef {object} Generator
+ * @property {number} pid
+ * @property {(duration_s: number) => Promise<void>} ready does what the next phase needs before it can begin
+ * @property {(duration_s: number, onEnd?: () => void) => Promise<Traffic>} run one phase;
+ *   onEnd: the last answer has come, and the generator sums up
+ * @property {() => void} enough ends the phase that runs, where the driver can (Phase.enough)
+ * @property {() => Promise<void>} close
  */
-function deadline(onMissed) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  let cleared = false
-  const ends = { extend: (/** @type {number} */ _limit_s) => {} }
-  const missed = /** @type {Promise<never>} */ (
-    new Promise((_resolve, reject) => {
-      ends.extend = (limit_s) => {
-        clearTimeout(timer)
-        if (!cleared) timer = setTimeout(() => reject(onMissed(limit_s)), limit_s * 1000)
-      }
-    })
-  )
-  missed.catch(() => {})
-  const clear = () => {
-    cleared = true
-    clearTimeout(timer)
-  }
-  return { missed, extend: ends.extend, clear }
-}
 
 /** Against others on its core, where it may be; the least is -20 (setpriority(2)). */
 const PRIORITY = -10
@@ -142,13 +127,3 @@ function goFirst(pid) {
     // Only root may; others see by its lateness whether it mattered.
   }
 }
-
-/**
- * @typedef {object} Generator
- * @property {number} pid
- * @property {(duration_s: number) => Promise<void>} ready does what the next phase needs before it can begin
- * @property {(duration_s: number, onEnd?: () => void) => Promise<Traffic>} run one phase;
- *   onEnd: the last answer has come, and the generator sums up
- * @property {() => void} enough ends the phase that runs, where the driver can (Phase.enough)
- * @property {() => Promise<void>} close
- */

@@ -28,9 +28,7 @@ const commands = {
     session = open(load, abort.signal)
     await session
   },
-  async ready({ duration_s }) {
-    await (await session)?.ready?.({ duration_s, signal: abort.signal })
-  },
+  ready: async ({ duration_s }) => (await session)?.ready?.({ duration_s, signal: abort.signal }),
   async run({ duration_s }) {
     enough = new AbortController()
     const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
@@ -48,7 +46,7 @@ process.on('message', async (/** @type {any} */ message) => {
   if (message.command === 'enough') return enough.abort()
   try {
     const result = await commands[message.command](message)
-    if (process.connected) process.send?.({ done: message.command, result })
+    if (process.connected) process.send?.({ result })
   } catch (error) {
     const { message: words, stack } = /** @type {Error} */ (error)
     if (process.connected) process.send?.({ failed: error instanceof RemoteError ? words : stack })

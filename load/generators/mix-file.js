@@ -23,20 +23,17 @@ const SHAPE =
  * @throws {UsageError}
  */
 export function readMixFile(file, without = []) {
-  const found = parsed(textOf(file))
-  if (!Array.isArray(found)) refuse(`a list such as ${SHAPE}`, kindOf(found))
-  if (found.length === 0) refuse('at least one entry', 'none')
-  if (found.length > MAX_ENTRIES) refuse(`at most ${MAX_ENTRIES} entries`, String(found.length))
+  const { size } = readable('mix', () => statSync(file))
+  expect(size <= MAX_BYTES, `a file of at most ${MAX_BYTES} bytes`, size)
+  const found = parsed(readable('mix', () => readFileSync(file, 'utf8')))
+  expect(Array.isArray(found), `a list such as ${SHAPE}`, kindOf(found))
+  expect(found.length > 0, 'at least one entry', 'none')
+  expect(found.length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries`, found.length)
+  /** @type {Entry[]} */
   const entries = found.map(entryOf)
   const names = entries.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice) refuse('each name once', `${twice} twice`)
-  return leftOf(entries, without)
-}
-
-/** @param {Entry[]} entries @param {string[]} without */
-function leftOf(entries, without) {
-  const names = entries.map(({ name }) => name)
+  expect(twice === undefined, 'each name once', `${twice} twice`)
   const stranger = without.find((name) => !names.includes(name))
   if (stranger !== undefined) {
     throw new UsageError(`--without: expected one of ${names.join(', ')}, got ${JSON.stringify(stranger)}`)
@@ -46,66 +43,58 @@ function leftOf(entries, without) {
   return left
 }
 
-/** @param {string} file */
-function textOf(file) {
+/** What a flag's file holds. @template T @param {string} flag @param {() => T} read @throws {UsageError} */
+export function readable(flag, read) {
   try {
-    const { size } = statSync(file)
-    if (size > MAX_BYTES) refuse(`a file of at most ${MAX_BYTES} bytes`, `${size}`)
-    return readFileSync(file, 'utf8')
+    return read()
   } catch (error) {
-    if (error instanceof UsageError) throw error
-    return refuse('a file that can be read', /** @type {Error} */ (error).message)
+    throw new UsageError(`--${flag}: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
   }
 }
 
-/** @param {string} text @returns {unknown} */
+/** @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text)
   } catch (error) {
     // The rest of the message quotes the file, which may hold secrets.
     const where = /at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message)
-    return refuse('JSON', where ? `something else ${where[0]}` : 'something else')
+    throw new UsageError(`--mix: expected JSON, got ${where ? `something else ${where[0]}` : 'something else'}`)
   }
 }
 
 /** @param {any} given @param {number} i @returns {Entry} */
 function entryOf(given, i) {
   const where = `entry ${i + 1}`
-  if (kindOf(given) !== 'an object') refuse(`an object as ${where}`, kindOf(given))
+  expect(kindOf(given) === 'an object', `an object as ${where}`, kindOf(given))
   const unknown = Object.keys(given).find((key) => !KEYS.includes(key))
-  if (unknown) refuse(`no keys in ${where} but ${KEYS.join(', ')}`, JSON.stringify(unknown))
+  expect(!unknown, `no keys in ${where} but ${KEYS.join(', ')}`, JSON.stringify(unknown))
   const { name, path, weight = 1 } = given
   const isName = /^[A-Za-z0-9][\w .:/-]{0,63}$/.test(text(name))
-  if (!isName) refuse(`a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
+  expect(isName, `a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
   const whose = `${where} (${name})`
   const isWeight = typeof weight === 'number' && weight > 0 && weight <= MAX_WEIGHT
-  if (!isWeight) refuse(`a weight above 0, at most ${MAX_WEIGHT}, in ${whose}`, shown(weight))
-  const body = bodyOf(given.body, whose)
+  expect(isWeight, `a weight above 0, at most ${MAX_WEIGHT}, in ${whose}`, shown(weight))
+  const content = given.body ?? ''
+  const isBody = ['string', 'object'].includes(typeof content)
+  expect(isBody, `a text, an object or a list as the body of ${whose}`, kindOf(content))
+  const body = typeof content === 'string' ? content : JSON.stringify(content)
   const method = given.method ?? (body === '' ? 'GET' : 'POST')
-  if (!/^[A-Z]{3,10}$/.test(text(method))) refuse(`a method in capitals, such as POST, in ${whose}`, shown(method))
-  for (const template of [text(path), body]) refuseBlanks(template, whose)
+  expect(/^[A-Z]{3,10}$/.test(text(method)), `a method in capitals, such as POST, in ${whose}`, shown(method))
+  for (const template of [text(path), body]) expectBlanks(template, whose)
   const isPath = /^\/[\x21-\x7e]*$/.test(text(path).replace(/\{\{.*?\}\}/g, '0'))
   const found = shown(typeof path === 'string' ? keptUrl(path) : path)
-  if (!isPath) refuse(`a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
+  expect(isPath, `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
   return { name, method, path, body, weight }
 }
 
-/** @param {unknown} given @param {string} whose @returns {string} */
-function bodyOf(given, whose) {
-  if (given === undefined || given === null) return ''
-  if (typeof given === 'string') return given
-  if (typeof given === 'object') return JSON.stringify(given)
-  return refuse(`a text, an object or a list as the body of ${whose}`, kindOf(given))
-}
-
 /** @param {string} template @param {string} whose */
-function refuseBlanks(template, whose) {
+function expectBlanks(template, whose) {
   try {
     parseTemplate(template)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    refuse(`${KNOWN_BLANKS} in ${whose}`, error.message)
+    expect(false, `${KNOWN_BLANKS} in ${whose}`, error.message)
   }
 }
 
@@ -126,7 +115,7 @@ function shown(value) {
   return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 100)
 }
 
-/** @param {string} expected @param {string} got @returns {never} */
-function refuse(expected, got) {
-  throw new UsageError(`--mix: expected ${expected}, got ${got}`)
+/** @param {boolean} holds @param {string} expected @param {string | number} got @throws {UsageError} */
+function expect(holds, expected, got) {
+  if (!holds) throw new UsageError(`--mix: expected ${expected}, got ${got}`)
 }

@@ -5,7 +5,7 @@ import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { JSON_TYPE } from './mix.js'
-import { readMixFile } from './mix-file.js'
+import { readable, readMixFile } from './mix-file.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
@@ -37,20 +37,25 @@ export const MIX_FLAGS = {
 
 /** @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
-  refuseHeaders(flags.header ?? [])
-  if (flags.mix) return weightedMixOf(flags)
-  if (flags.without) throw new UsageError('--without: requires --mix')
-  const method = flags.method ?? 'POST'
-  const body = flags.body === undefined ? null : bodyOf(flags.body)
-  const bodiless = body === null && (method === 'GET' || method === 'HEAD')
-  return {
-    name: flags.body ?? (bodiless ? method.toLowerCase() : 'create-user'),
-    method,
-    headers: bodiless ? (flags.header ?? []) : typed(flags.header),
-    body_base64: bodiless ? '' : (body?.toString('base64') ?? null),
-    seed: flags.seed ?? randomInt(MAX_SEED + 1),
-    ...(body && { source: sourceOf('body', flags.body) }),
+  const { mix, without, method = 'POST', body: file, header: headers = [], seed = randomInt(MAX_SEED + 1) } = flags
+  refuseHeaders(headers)
+  if (mix) {
+    const beside = ['method', 'body'].find((name) => flags[name] !== undefined)
+    if (beside) throw new UsageError(`--${beside}: cannot be combined with --mix, whose entries have their own`)
+    const entries = readMixFile(mix, without)
+    const [first] = entries
+    const common = { name: mix, method: first.method, headers: typed(headers), body_base64: null }
+    return { ...common, seed, entries, source: sourceOf('mix', mix) }
   }
+  if (without) throw new UsageError('--without: requires --mix')
+  if (file !== undefined) {
+    const body_base64 = bodyOf(file).toString('base64')
+    return { name: file, method, headers: typed(headers), body_base64, seed, source: sourceOf('body', file) }
+  }
+  if (method === 'GET' || method === 'HEAD') {
+    return { name: method.toLowerCase(), method, headers, body_base64: '', seed }
+  }
+  return { name: 'create-user', method, headers: typed(headers), body_base64: null, seed }
 }
 
 /**
@@ -71,29 +76,10 @@ export function bodyOf(file) {
   return readable('body', () => readFileSync(file))
 }
 
-/** @param {Record<string, any>} flags @returns {MixPlan} */
-function weightedMixOf({ mix, without, method, body, header, seed }) {
-  const beside = Object.entries({ method, body }).find(([, value]) => value !== undefined)
-  if (beside) throw new UsageError(`--${beside[0]}: cannot be combined with --mix, whose entries have their own`)
-  const entries = readMixFile(mix, without)
-  const [{ method: first }] = entries
-  const common = { name: mix, method: first, headers: typed(header), body_base64: null }
-  return { ...common, seed: seed ?? randomInt(MAX_SEED + 1), entries, source: sourceOf('mix', mix) }
-}
-
-/** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} [headers] */
-function typed(headers = []) {
+/** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} headers */
+function typed(headers) {
   const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
   return has ? headers : [JSON_TYPE, ...headers]
-}
-
-/** @template T @param {string} flag @param {() => T} read @returns {T} */
-function readable(flag, read) {
-  try {
-    return read()
-  } catch (error) {
-    throw new UsageError(`--${flag}: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
-  }
 }
 
 /**

@@ -3,30 +3,10 @@ import { drawsOf, fillTemplate, parseTemplate } from './template.js'
 
 /**
  * @import { Part } from './template.js'
- * @import { Entry, Header, MixPlan } from '../report/record.js'
+ * @import { Header, MixPlan } from '../report/record.js'
  */
 
-/** @type {Header} */
-export const JSON_TYPE = ['Content-Type', 'application/json']
-
-/**
- * What the requests of a trial consist of. Request `i` is the same bytes whenever seed and trial are the same.
- *
- * @typedef {object} Mix
- * @property {string} name
- * @property {string} method of every request; where there are entries, of the first of them
- * @property {Header[]} headers without Host and Content-Length
- * @property {boolean} varied there are entries: each request has a method and a path of its own
- * @property {(i: number) => string | Buffer} body of request i, empty for none; a string is one byte a character
- * @property {(i: number) => Request} request
- *
- * @typedef {object} Request
- * @property {string} name of its entry
- * @property {string} method
- * @property {string | null} path null: that of the target's URL
- * @property {Header[]} headers
- * @property {string | Buffer} body
- */
+export const JSON_TYPE = /** @type {Header} */ (['Content-Type', 'application/json'])
 
 /** A new user with each request: what the API is for. @param {number} seed @returns {MixPlan} */
 export function createUserMix(seed) {
@@ -37,29 +17,25 @@ export function createUserMix(seed) {
 const SEQS_PER_TRIAL = 1e9
 
 /**
+ * The requests of a trial: request `i` is the same bytes whenever plan and trial are the same.
+ *
  * @param {MixPlan} plan
  * @param {number} trial its number is part of every email, so that a run never sends one twice
  * @returns {Mix}
+ *
+ * @typedef {(i: number) => Request} Mix
+ * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer }} Request
+ *   path: null for that of the target's URL; headers: without Host and Content-Length; body: a string is one byte a character
  */
 export function createMix(plan, trial) {
-  const { name, method, headers } = plan
-  if (plan.entries) {
-    const request = requestOf(programOf(plan, trial))
-    return { name, method, headers, varied: true, body: (i) => request(i).body, request }
-  }
-  const body = bodyOf(plan, trial)
-  const request = (/** @type {number} */ i) => ({ name, method, path: null, headers, body: body(i) })
-  return { name, method, headers, varied: false, body, request }
-}
-
-/** @param {MixPlan} plan @param {number} trial @returns {Mix['body']} */
-function bodyOf(plan, trial) {
-  if (plan.body_base64 !== null) {
-    const body = Buffer.from(plan.body_base64, 'base64')
-    return () => body
-  }
+  if (plan.entries) return followed(programOf(plan, trial, ''))
+  const { name, method, headers, body_base64 } = plan
+  const fixed = body_base64 === null ? null : Buffer.from(body_base64, 'base64')
   const prefix = prefixOf(plan, trial)
-  return (i) => `{"email":"user-${prefix}-${i}@redline.test","password":"secret-${i}"}`
+  return (i) => {
+    const body = fixed ?? `{"email":"user-${prefix}-${i}@redline.test","password":"secret-${i}"}`
+    return { name, method, path: null, headers, body }
+  }
 }
 
 /**
@@ -67,51 +43,56 @@ function bodyOf(plan, trial) {
  * from number i * draws on (random.js). The first chooses the entry: the first one whose `up_to` is above it. The others
  * fill the blanks of its path and then of its body.
  *
- * @typedef {object} Program
- * @property {number} seed
- * @property {number} draws
- * @property {number} first_seq
- * @property {ProgramEntry[]} entries
+ * @param {MixPlan} plan
+ * @param {number} trial
+ * @param {string} url whose path a mix without entries has
+ * @returns {Program}
  *
- * @typedef {object} ProgramEntry
- * @property {string} name
- * @property {string} method
- * @property {Header[]} headers
- * @property {Part[] | null} path
- * @property {Part[]} body
- * @property {number} up_to
+ * @typedef {{ seed: number, draws: number, first_seq: number, entries: ProgramEntry[] }} Program
+ * @typedef {{ name: string, method: string, headers: Header[], path: Part[], body: Part[], up_to: number }} ProgramEntry
  */
-
-/** @param {MixPlan} plan @param {number} trial @returns {Program} */
-export function programOf(plan, trial) {
-  const entries = plan.entries ? weighted(plan.entries, plan.headers) : [onlyEntry(plan, trial)]
-  const draws = 1 + Math.max(...entries.map(({ path, body }) => drawsOf(path ?? []) + drawsOf(body)))
+export function programOf(plan, trial, url) {
+  const entries = plan.entries ? weighted(plan) : [onlyEntry(plan, trial, new URL(url))]
+  const draws = 1 + Math.max(...entries.map(({ path, body }) => drawsOf(path) + drawsOf(body)))
   // Seeds that follow each other start in places that have nothing to do with each other.
   const seed = Math.floor(randomAt(plan.seed, trial) * 2 ** 32)
   return { seed, draws, first_seq: trial * SEQS_PER_TRIAL, entries }
 }
 
-/** @param {Entry[]} entries @param {Header[]} headers @returns {ProgramEntry[]} */
-function weighted(entries, headers) {
+/** @param {MixPlan} plan */
+function weighted({ entries = [], headers }) {
   const total = entries.reduce((sum, { weight }) => sum + weight, 0)
+  // Some services refuse a type without a body.
   const typeless = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
   let sum = 0
   return entries.map(({ name, method, path, body, weight }, i) => {
     sum += weight
     const up_to = i === entries.length - 1 ? 1 : sum / total
-    // Some services refuse a type without a body.
     const own = body === '' ? typeless : headers
     return { name, method, headers: own, path: parseTemplate(path), body: parseTemplate(body), up_to }
   })
 }
 
-/** @param {MixPlan} plan @param {number} trial @returns {ProgramEntry} */
-function onlyEntry(plan, trial) {
+/** @param {MixPlan} plan @param {number} trial @param {URL} url @returns {ProgramEntry} */
+function onlyEntry(plan, trial, { pathname, search }) {
   const { name, method, headers, body_base64 } = plan
   const index = /** @type {const} */ ({ fill: 'index' })
   const user = [`{"email":"user-${prefixOf(plan, trial)}-`, index, '@redline.test","password":"secret-', index, '"}']
   const fixed = Buffer.from(body_base64 ?? '', 'base64').toString('latin1')
-  return { name, method, headers, path: null, body: body_base64 === null ? user : fixed ? [fixed] : [], up_to: 1 }
+  return { name, method, headers, path: [pathname + search], body: body_base64 === null ? user : [fixed], up_to: 1 }
+}
+
+/** @param {Program} program @returns {Mix} */
+function followed({ seed, draws, first_seq, entries }) {
+  return (i) => {
+    let n = i * draws
+    const random = () => randomAt(seed, n++)
+    const chosen = random()
+    const entry = /** @type {ProgramEntry} */ (entries.find(({ up_to }) => chosen < up_to))
+    const { name, method, headers } = entry
+    const path = fillTemplate(entry.path, i, first_seq, random)
+    return { name, method, path, headers, body: fillTemplate(entry.body, i, first_seq, random) }
+  }
 }
 
 /** Begins the emails of users that the lab stores on its own account, and not as part of a load. */
@@ -137,17 +118,4 @@ export function seedBeside(seed) {
 /** @param {MixPlan} plan @param {number} trial */
 function prefixOf({ seed }, trial) {
   return `${seed.toString(36)}-${trial}`
-}
-
-/** @param {Program} program @returns {Mix['request']} */
-function requestOf({ seed, draws, first_seq, entries }) {
-  return (i) => {
-    let n = i * draws
-    const random = () => randomAt(seed, n++)
-    const chosen = random()
-    const entry = /** @type {ProgramEntry} */ (entries.find(({ up_to }) => chosen < up_to))
-    const { name, method, headers } = entry
-    const path = fillTemplate(entry.path ?? [], i, first_seq, random)
-    return { name, method, path, headers, body: fillTemplate(entry.body, i, first_seq, random) }
-  }
 }

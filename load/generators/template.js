@@ -2,7 +2,7 @@
  * Texts with blanks that each request fills anew: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
  *
  * @typedef {string | Blank} Part a string is one byte a character
- * @typedef {{ fill: 'seq' } | { fill: 'index' } | { fill: 'word' } | { fill: 'int', min: number, max: number }} Blank
+ * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number }} Blank
  *   seq: a number that no other request of the run has; index: the number of the request within its trial
  */
 
@@ -10,13 +10,21 @@ export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
-const WORDS = LETTERS.length ** WORD_LETTERS
 
 /** @param {string} text @returns {Part[]} @throws {RangeError} that names the blank which nobody knows */
 export function parseTemplate(text) {
   const pieces = text.split(/\{\{(.*?)\}\}/s)
-  const parts = pieces.map((piece, i) => (i % 2 === 1 ? blankOf(piece.trim()) : latin1(piece)))
+  // UTF-8, with one character for each byte.
+  const parts = pieces.map((piece, i) => (i % 2 ? blankOf(piece.trim()) : Buffer.from(piece).toString('latin1')))
   return parts.filter((part) => part !== '')
+}
+
+/** @param {string} text @returns {Blank} */
+function blankOf(text) {
+  if (text === 'seq' || text === 'word') return { fill: text }
+  const [min, max] = (/^int (-?\d{1,10}) (-?\d{1,10})$/.exec(text) ?? []).slice(1).map(Number)
+  if (min <= max) return { fill: 'int', min, max }
+  throw new RangeError(`{{${text}}}`)
 }
 
 /**
@@ -27,7 +35,13 @@ export function parseTemplate(text) {
  */
 export function fillTemplate(parts, index, firstSeq, random) {
   let text = ''
-  for (const part of parts) text += typeof part === 'string' ? part : filling(part, index, firstSeq, random)
+  for (const part of parts) {
+    if (typeof part === 'string') text += part
+    else if (part.fill === 'index') text += index
+    else if (part.fill === 'seq') text += firstSeq + index
+    else if (part.fill === 'int') text += part.min + Math.floor(random() * (part.max - part.min + 1))
+    else text += word(random())
+  }
   return text
 }
 
@@ -36,33 +50,13 @@ export function drawsOf(parts) {
   return parts.filter((part) => typeof part !== 'string' && (part.fill === 'word' || part.fill === 'int')).length
 }
 
-/** @param {Blank} blank @param {number} index @param {number} firstSeq @param {() => number} random */
-function filling(blank, index, firstSeq, random) {
-  if (blank.fill === 'index') return index
-  if (blank.fill === 'seq') return firstSeq + index
-  if (blank.fill === 'int') return blank.min + Math.floor(random() * (blank.max - blank.min + 1))
-  return word(Math.floor(random() * WORDS))
-}
-
-/** @param {number} number below WORDS */
-function word(number) {
+/** @param {number} random */
+function word(random) {
   let letters = ''
-  for (let left = number, i = 0; i < WORD_LETTERS; i++, left = Math.floor(left / LETTERS.length)) {
+  let left = Math.floor(random * LETTERS.length ** WORD_LETTERS)
+  for (let i = 0; i < WORD_LETTERS; i++) {
     letters += LETTERS[left % LETTERS.length]
+    left = Math.floor(left / LETTERS.length)
   }
   return letters
-}
-
-/** @param {string} text @returns {Blank} */
-function blankOf(text) {
-  if (text === 'seq' || text === 'word') return { fill: text }
-  const [, from, to] = /^int (-?\d{1,10}) (-?\d{1,10})$/.exec(text) ?? []
-  const [min, max] = [Number(from), Number(to)]
-  if (min <= max) return { fill: 'int', min, max }
-  throw new RangeError(`{{${text}}}`)
-}
-
-/** The bytes of a text as UTF-8, one character each. @param {string} text */
-function latin1(text) {
-  return Buffer.from(text).toString('latin1')
 }

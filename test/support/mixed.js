@@ -31,7 +31,7 @@ export async function countingServer(t) {
 export function requestsOf(entries, count) {
   const plan = { name: 'mix', method: 'POST', headers: [], body_base64: null, seed: 1, entries }
   const mix = createMix(plan, 1)
-  const requests = Array.from({ length: count }, (_, i) => mix.request(i))
+  const requests = Array.from({ length: count }, (_, i) => mix(i))
   const text = (/** @type {string | Buffer} */ body) => Buffer.from(String(body), 'latin1').toString()
   return new Set(requests.map(({ method, path, body }) => `${method} ${path} ${text(body)}`))
 }

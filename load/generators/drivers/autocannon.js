@@ -1,21 +1,21 @@
 import { createRequire } from 'node:module'
 import { createMix } from '../mix.js'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
-import { headOf, headsOf } from './head.js'
+import { headsOf } from './head.js'
 import { refuseHttpsAndHead } from './refuse.js'
 import { ProtocolError, ResponseReader } from './response.js'
 import { countClosedLoop } from './tally.js'
 
 /**
- * @import { Mix } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
  * @import { Recorder } from './recorder.js'
+ * @import { Answered } from './tally.js'
  */
 
+const require = createRequire(import.meta.url)
+
 /** Names of the callbacks that a client gives its parser. */
-const { HTTPParser } = createRequire(createRequire(import.meta.url).resolve('autocannon'))('http-parser-js')
-const ON_HEADERS_COMPLETE = HTTPParser.kOnHeadersComplete
-const ON_MESSAGE_COMPLETE = HTTPParser.kOnMessageComplete
+const { HTTPParser } = createRequire(require.resolve('autocannon'))('http-parser-js')
 
 /** autocannon looks this often whether it is at its end. */
 const END_CHECK_INTERVAL_MS = 100
@@ -30,21 +30,24 @@ const RECONNECT_DELAY_MS = 10
 export const autocannon = {
   name: 'autocannon',
   loop: 'closed',
-  version: async () => createRequire(import.meta.url)('autocannon/package.json').version,
+  version: async () => require('autocannon/package.json').version,
   check: (asked) => refuseHttpsAndHead('autocannon', asked),
 
   async open(load) {
     // Half of a generator's start, which the others need not wait for.
     const { default: runAutocannon } = await import('autocannon')
-    const requestBytes = requestsOf(load, createMix(load.mix, load.trial))
+    const mix = createMix(load.mix, load.trial)
+    const head = headsOf(load.url, load.fresh_connections)
     let requests = 0
-    const next = () => requestBytes(requests++)
+    const next = () => {
+      const request = mix(requests++)
+      const { name, body } = request
+      // A string is one byte a character.
+      if (typeof body === 'string') return { name, bytes: Buffer.from(head(request) + body, 'latin1') }
+      return { name, bytes: Buffer.concat([Buffer.from(head(request), 'latin1'), body]) }
+    }
     return {
-      run: (phase) => {
-        return countClosedLoop(load, phase, (recorder, answered) => {
-          return drive(runAutocannon, load, phase, { next, recorder, answered })
-        })
-      },
+      run: (phase) => countClosedLoop(load, phase, (...counting) => drive(runAutocannon, load, phase, next, counting)),
       close: async () => {},
     }
   },
@@ -54,11 +57,10 @@ export const autocannon = {
  * @param {any} runAutocannon
  * @param {Load} load
  * @param {Phase} phase
- * @param {Counting & { next: () => { name: string, bytes: Buffer } }} own
- *
- * @typedef {{ recorder: Recorder, answered: (name: string, status: number, latency_ms: number) => void }} Counting
+ * @param {() => { name: string, bytes: Buffer }} next
+ * @param {[recorder: Recorder, answered: Answered]} counting
  */
-async function drive(runAutocannon, load, { duration_s, signal }, { next, ...counting }) {
+async function drive(runAutocannon, load, { duration_s, signal }, next, counting) {
   /** @type {any[]} */
   const clients = []
   const instance = runAutocannon({
@@ -78,7 +80,7 @@ async function drive(runAutocannon, load, { duration_s, signal }, { next, ...cou
         client.entryName = name
         return bytes
       }
-      watch(client, { ...counting, timeout_ms: load.timeout_s * 1000, signal })
+      watch(client, counting, load.timeout_s * 1000, signal)
     },
   })
   // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
@@ -102,20 +104,18 @@ async function drive(runAutocannon, load, { duration_s, signal }, { next, ...cou
  * the server closed, nor whose error it was.
  *
  * @param {any} client autocannon's, an event emitter
- * @param {Counting & { timeout_ms: number, signal: AbortSignal }} run
+ * @param {[recorder: Recorder, answered: Answered]} counting
+ * @param {number} timeout_ms
+ * @param {AbortSignal} signal
  */
-function watch(client, { recorder, answered, timeout_ms, signal }) {
+function watch(client, [recorder, answered], timeout_ms, signal) {
   let sentAt_ms = 0
   let waiting = false
   let closing = false
   let timedOut = false
   /** @type {{ sentOn: unknown, answeredOn: unknown }} connections: of the request on its way, and of the last answer */
   const used = { sentOn: null, answeredOn: null }
-
-  const parser = createParser(client, () => {
-    if (waiting) recorder.error(PROTOCOL)
-    reconnectLater()
-  })
+  const parser = createParser(client, () => failed(PROTOCOL))
   client.parser = parser
 
   /** It goes on to the next request, or to its end, without an answer: the server closed, or the wait was too long. */
@@ -140,8 +140,13 @@ function watch(client, { recorder, answered, timeout_ms, signal }) {
     answered(client.entryName, status, performance.now() - sentAt_ms)
   }
 
-  /** autocannon connects again at once, forever within one tick where there is no descriptor. Destroyed, it waits. */
-  function reconnectLater() {
+  /**
+   * autocannon connects again at once, forever within one tick where there is no descriptor. Destroyed, it waits.
+   *
+   * @param {string} side
+   */
+  function failed(side) {
+    if (waiting) recorder.error(side)
     waiting = false
     client.destroyed = true
     client._destroyConnection()
@@ -169,10 +174,7 @@ function watch(client, { recorder, answered, timeout_ms, signal }) {
   client.on('timeout', () => {
     timedOut = true
   })
-  client.on('connError', (/** @type {Error} */ error) => {
-    if (waiting) recorder.error(sideOfCode(error))
-    reconnectLater()
-  })
+  client.on('connError', (/** @type {Error} */ error) => failed(sideOfCode(error)))
   client.on('done', settleLost)
 }
 
@@ -198,38 +200,13 @@ function createParser(client, onMalformed) {
       const answer = reader.read(bytes)
       if (answer instanceof ProtocolError) return onMalformed()
       if (answer === null) return
-      parser[ON_HEADERS_COMPLETE]({ statusCode: answer.status, shouldKeepAlive: answer.keepAlive, headers: [] })
-      parser[ON_MESSAGE_COMPLETE]()
+      const head = { statusCode: answer.status, shouldKeepAlive: answer.keepAlive, headers: [] }
+      parser[HTTPParser.kOnHeadersComplete](head)
+      parser[HTTPParser.kOnMessageComplete]()
     },
 
     /** The connection ended. @returns {number | null} status of the response that ended with it; null: there is none */
     end: () => reader.end()?.status ?? null,
   }
   return parser
-}
-
-/**
- * @param {Load} load
- * @param {Mix} mix
- * @returns {(i: number) => { name: string, bytes: Buffer }} request i, and its entry's name
- */
-function requestsOf({ url, fresh_connections: last }, mix) {
-  if (mix.varied) {
-    const head = headsOf(url, { last })
-    return (i) => {
-      const request = mix.request(i)
-      return { name: request.name, bytes: bytesOf(head(request), request.body) }
-    }
-  }
-  const head = headOf(url, mix, { last })
-  return (i) => {
-    const body = mix.body(i)
-    return { name: mix.name, bytes: bytesOf(head(body), body) }
-  }
-}
-
-/** @param {string} head @param {string | Buffer} body a string is one byte a character */
-function bytesOf(head, body) {
-  if (typeof body === 'string') return Buffer.from(head + body, 'latin1')
-  return Buffer.concat([Buffer.from(head, 'latin1'), body])
 }

@@ -7,17 +7,16 @@ import { Samples } from './recorder.js'
 import { countClosedLoop } from './tally.js'
 
 /**
- * @import { Request } from '../mix.js'
+ * @import { Mix } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
- * @import { Distribution, Traffic } from '../../report/record.js'
  */
 
 /** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
 const BUCKETS_PER_DECADE = 100
 
 /** In the order in which they happen; the first three once per connection. */
-const PHASES = /** @type {const} */ (['dns', 'connect', 'tls', 'write', 'wait', 'read'])
-const SETUP = ['dns', 'connect', 'tls']
+const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
+const SETUP = PHASES.slice(0, 3)
 
 const RETRY_DELAY_MS = 10
 
@@ -40,7 +39,7 @@ export const client = {
     const mix = createMix(load.mix, load.trial)
     let requests = 0
     return {
-      run: (phase) => drive(load, phase, () => mix.request(requests++)),
+      run: (phase) => drive(load, phase, () => mix(requests++)),
       close: async () => {},
     }
   },
@@ -49,8 +48,7 @@ export const client = {
 /**
  * @param {Load} load
  * @param {Phase} phase
- * @param {() => Request} next
- * @returns {Promise<Traffic & { phases_ms: Phases, buckets: Record<string, number> }>}
+ * @param {() => ReturnType<Mix>} next
  */
 async function drive(load, phase, next) {
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
@@ -71,9 +69,9 @@ async function drive(load, phase, next) {
           const { name, method, path, body, ...own } = next()
           const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
           const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
-          const where = path === null ? {} : { path }
           recorder.sent++
-          const ended = await exchange(request(url, { method, headers, agent, ...where }), bytes, load, phase.signal)
+          const options = { method, headers, agent, ...(path !== null && { path }) }
+          const ended = await exchange(request(url, options), bytes, load, phase.signal)
           if (ended.error) {
             recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
             await sleep(RETRY_DELAY_MS)
@@ -100,11 +98,9 @@ async function drive(load, phase, next) {
     }
   }
 
-  const phases_ms = Object.fromEntries(Object.entries(phases).map(([name, samples]) => [name, samples.distribution()]))
-  return { ...traffic, phases_ms: /** @type {Phases} */ (phases_ms), buckets }
+  const distributions = Object.entries(phases).map(([name, samples]) => [name, samples.distribution()])
+  return { ...traffic, phases_ms: Object.fromEntries(distributions), buckets }
 }
-
-/** @typedef {Record<typeof PHASES[number], Distribution | null>} Phases */
 
 /** The number of the bucket of a latency. @param {number} latency_ms */
 export function bucketOf(latency_ms) {
@@ -134,11 +130,16 @@ function exchange(req, body, { timeout_s }, signal) {
     let last_ms = performance.now()
     let ready_ms = last_ms
     let status = 0
-    /** @param {string | null} [name] the phase that ends now */
-    const mark = (name) => {
+    let interim = 0
+    /** @param {string} phase that ends now */
+    const mark = (phase) => {
       const now_ms = performance.now()
-      if (name) phases_ms[name] = now_ms - last_ms
+      phases_ms[phase] = now_ms - last_ms
       last_ms = now_ms
+    }
+    const ready = () => {
+      last_ms = performance.now()
+      ready_ms = last_ms
     }
     /** @param {string | null} error */
     const settle = (error) => {
@@ -146,14 +147,14 @@ function exchange(req, body, { timeout_s }, signal) {
       signal.removeEventListener('abort', abort)
       resolve({ status, latency_ms: performance.now() - ready_ms, phases_ms, error })
     }
-    const abort = () => void req.destroy()
     /** @param {string} error */
     const giveUp = (error) => {
       settle(error)
       req.destroy()
     }
-    const timer = setTimeout(() => giveUp(TIMEOUT), timeout_s * 1000)
-    let interim = 0
+    const timer = setTimeout(giveUp, timeout_s * 1000, TIMEOUT)
+    const abort = () => void req.destroy()
+    signal.addEventListener('abort', abort, { once: true })
     req.on('information', () => {
       if (++interim > INTERIM_MAX) giveUp(PROTOCOL)
     })
@@ -162,18 +163,12 @@ function exchange(req, body, { timeout_s }, signal) {
       socket.destroy()
       giveUp(PROTOCOL)
     })
-    signal.addEventListener('abort', abort, { once: true })
-    const ready = () => {
-      mark(null)
-      ready_ms = last_ms
-    }
     req.on('socket', (socket) => {
       if (!socket.connecting) return ready()
-      const secure = 'encrypted' in socket
       socket.once('lookup', () => mark('dns'))
       socket.once('connect', () => {
         mark('connect')
-        if (!secure) ready()
+        if (!('encrypted' in socket)) ready()
       })
       socket.once('secureConnect', () => {
         mark('tls')

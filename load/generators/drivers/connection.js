@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
@@ -25,33 +26,19 @@ export class Connection {
   /** @type {{ done: Done, sentAt_ms: number, answerBegan: boolean } | null} */
   #request = null
 
-  /**
-   * @param {Target} target
-   * @param {{ bodiless: boolean }} options bodiless: answers have no body whatever their headers say (HEAD)
-   */
+  /** @param {Target} target @param {{ bodiless: boolean }} options bodiless: answers have no body whatever their headers say (HEAD) */
   constructor(target, { bodiless }) {
     this.#target = target
     this.#bodiless = bodiless
   }
 
-  /**
-   * Connects ahead of the first request.
-   *
-   * @param {number} timeout_ms
-   * @returns {Promise<void>} also when it failed, or took too long: the first request will tell
-   */
-  open(timeout_ms) {
-    return new Promise((resolve) => {
-      const socket = this.#connect()
-      const timer = setTimeout(() => socket.destroy(), timeout_ms)
-      socket.once(this.#target.secure ? 'secureConnect' : 'connect', settle)
-      socket.once('close', settle)
-
-      function settle() {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  /** Connects ahead of the first request, which will tell when that fails or takes too long. @param {number} timeout_ms */
+  async open(timeout_ms) {
+    const socket = this.#connect()
+    const timer = setTimeout(() => socket.destroy(), timeout_ms)
+    const open = once(socket, this.#target.secure ? 'secureConnect' : 'connect')
+    await Promise.race([open, once(socket, 'close')]).catch(() => {})
+    clearTimeout(timer)
   }
 
   /**

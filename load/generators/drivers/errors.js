@@ -3,8 +3,8 @@
  * one, by their text where it does not. What no row knows is `unknown:` and the code, never the server's fault.
  */
 
-/** Codes of Node's sockets (errno(3), and those of its own). */
-const BY_CODE = /** @type {Record<string, string>} */ ({
+/** Codes of Node's sockets (errno(3), and those of its own). @type {Record<string, string>} */
+const BY_CODE = {
   EADDRNOTAVAIL: 'client:ports',
   EADDRINUSE: 'client:ports',
   EMFILE: 'client:nofile',
@@ -18,16 +18,13 @@ const BY_CODE = /** @type {Record<string, string>} */ ({
   ETIMEDOUT: 'network:timeout',
   EHOSTUNREACH: 'network:unreachable',
   ENETUNREACH: 'network:unreachable',
-})
+}
 
 /** OpenSSL's and Node's names for a TLS handshake that failed or a certificate that does not hold. */
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO)/
 
-/** Errors of Node's own HTTP parser. */
-const PARSER_CODE = /^HPE_/
-
-/** Go's net and net/http, as vegeta prints them. The first that fits counts. */
-const BY_TEXT = /** @type {[RegExp, string][]} */ ([
+/** Go's net and net/http, as vegeta prints them. The first that fits counts. @type {[RegExp, string][]} */
+const BY_TEXT = [
   [/address already in use|cannot assign requested address/, 'client:ports'],
   [/too many open files/, 'client:nofile'],
   [/Client\.Timeout|deadline exceeded|i\/o timeout/, 'client:timeout'],
@@ -40,7 +37,7 @@ const BY_TEXT = /** @type {[RegExp, string][]} */ ([
   [/unexpected .*(chunk|transfer encoding)|too many 1xx|response headers exceeded/, 'server:protocol'],
   [/x509:|tls:/, 'server:tls'],
   [/no route to host|network is unreachable/, 'network:unreachable'],
-])
+]
 
 /** The client waited for an answer as long as it was told to. */
 export const TIMEOUT = 'client:timeout'
@@ -56,7 +53,8 @@ export function sideOfCode(error) {
   const code = error.code ?? ''
   if (code in BY_CODE) return BY_CODE[code]
   if (TLS_CODE.test(code)) return 'server:tls'
-  if (PARSER_CODE.test(code)) return PROTOCOL
+  // Node's own HTTP parser.
+  if (code.startsWith('HPE_')) return PROTOCOL
   return `unknown:${code || error.message || 'error'}`
 }
 
@@ -72,6 +70,5 @@ export function sideOfEnd({ reused, answerBegan }) {
 
 /** @param {string} text vegeta's error, when there was no answer @returns {string} side and kind */
 export function sideOfText(text) {
-  const row = BY_TEXT.find(([pattern]) => pattern.test(text))
-  return row ? row[1] : `unknown:${text.slice(0, 80)}`
+  return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? `unknown:${text.slice(0, 80)}`
 }

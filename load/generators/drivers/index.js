@@ -8,7 +8,7 @@ import { wrk } from './wrk.js'
 /**
  * @import { LoadHost } from '../hosts/prepare.js'
  * @import { Asked } from './refuse.js'
- * @import { MixPlan, Traffic } from '../../report/record.js'
+ * @import { MixPlan, StepLoad, Traffic } from '../../report/record.js'
  */
 
 /**
@@ -23,31 +23,25 @@ import { wrk } from './wrk.js'
  * @property {(load: Load, signal: AbortSignal) => Promise<Session>} open signal: the session is not wanted any more
  *
  * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
- * @property {(phase: Pick<Phase, 'duration_s' | 'signal'>) => Promise<void>} [ready] does what the next phase needs before it can begin,
- *   where that takes time
+ * @property {(phase: Pick<Phase, 'duration_s' | 'signal'>) => Promise<void>} [ready] does what the next phase needs before it
+ *   can begin, where that takes time
  * @property {(phase: Phase) => Promise<Traffic>} run
  * @property {() => Promise<void>} close
  *
- * @typedef {object} Load plain data: it crosses to the generator's process
- * @property {string} driver
- * @property {string} url
- * @property {MixPlan} mix
- * @property {number} trial
- * @property {number | null} rate_rps null in a closed loop
- * @property {number} connections
- * @property {number} timeout_s
- * @property {boolean} [fresh_connections] a connection for each request
- * @property {number} [latest_end_s] vegeta: longest wait for its end, beyond the load and its timeouts
- * @property {number} [per_worker_rps] client: so many requests per second and worker at the most
- * @property {boolean} [unbounded] vegeta with its own defaults: no bound on workers and connections
- * @property {LoadHost[]} [load_hosts] where it comes from, instead of this machine
+ * @typedef {Omit<StepLoad, 'loop' | 'warmup_s' | 'duration_s'> & Own & Origin} Load plain data: it crosses to the generator's process
+ * @typedef {{ url: string, mix: MixPlan, trial: number, timeout_s: number, latest_end_s?: number }} Own
+ *   latest_end_s: longest wait for vegeta's end, beyond the load and its timeouts
+ *
+ * @typedef {object} Origin where a load comes from; by default this machine
+ * @property {LoadHost[]} [load_hosts] instead of this machine
  * @property {string | null} [ssh_config] on the way to them
  * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
  * @typedef {object} Phase
  * @property {number} duration_s
  * @property {AbortSignal} signal stops the load at once; run() rejects with its reason
- * @property {(counts: { sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null }) => void} onCounts about once a second
+ * @property {(counts: { sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null }) => void} onCounts
+ *   about once a second
  * @property {() => void} onEnd the load is over; what follows is arithmetic
  * @property {AbortSignal} enough paced: no more requests are begun, and the phase ends with the answers to those that were
  */

@@ -13,10 +13,6 @@ const PUMP_INTERVAL_MS = 1
 /** How often the connections are searched for requests that have waited too long. */
 const EXPIRE_INTERVAL_MS = 50
 
-/**
- * @typedef {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} Clock in ms
- * @type {Clock}
- */
 const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
 
 /**
@@ -27,11 +23,10 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * @param {(connection: C, i: number, done: Done) => void} write
  * @param {Pick<Load, 'rate_rps' | 'timeout_s'>} load
  * @param {Phase} phase
- * @param {Clock} [clock]
+ * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms
  * @returns {Promise<Traffic>}
  */
-export function pace(connections, write, load, phase, clock = REAL_CLOCK) {
-  const { rate_rps, timeout_s } = load
+export function pace(connections, write, { rate_rps, timeout_s }, phase, clock = REAL_CLOCK) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase
   const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
   const recorder = new Recorder()
@@ -102,8 +97,8 @@ export function pace(connections, write, load, phase, clock = REAL_CLOCK) {
 }
 
 /**
- * A constant rate as two questions: how many requests are due by now, and when was request `i` due? Pure, so that an
- * open loop needs no queue: what is due and not yet sent is a range of numbers.
+ * A constant rate as two questions: how many requests are due by now, and when was request `i` (from 0) due? Pure, so that
+ * an open loop needs no queue: what is due and not yet sent is a range of numbers. Times are in ms since the start.
  *
  * @param {number} rate_rps
  * @param {number} duration_s
@@ -113,11 +108,9 @@ export function constantRate(rate_rps, duration_s) {
   const interval_ms = 1000 / rate_rps
   return {
     total,
-
-    /** @param {number} i request number from 0 @returns {number} ms after the start */
-    dueAt_ms: (i) => i * interval_ms,
-
-    /** @param {number} elapsed_ms since the start @returns {number} how many requests are due, 0 to total */
-    dueBy: (elapsed_ms) => (elapsed_ms < 0 ? 0 : Math.min(total, Math.floor(elapsed_ms / interval_ms) + 1)),
+    dueAt_ms: (/** @type {number} */ i) => i * interval_ms,
+    dueBy: (/** @type {number} */ elapsed_ms) => {
+      return elapsed_ms < 0 ? 0 : Math.min(total, Math.floor(elapsed_ms / interval_ms) + 1)
+    },
   }
 }

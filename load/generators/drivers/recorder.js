@@ -1,4 +1,4 @@
-/** @import { ByEntry, Distribution, HostTraffic, Traffic } from '../../report/record.js' */
+/** @import { Distribution, Traffic } from '../../report/record.js' */
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
@@ -71,7 +71,6 @@ export class Recorder {
    * @param {number} planned requests that should have been answered
    * @param {number} duration_s the time they were spread over; rates are per second of this or, if the answers took
    *   longer, of the time to the last answer
-   * @returns {Traffic}
    */
   summary(planned, duration_s) {
     return trafficOf({
@@ -99,15 +98,13 @@ export class Recorder {
 /**
  * What was counted, as the traffic of a phase.
  *
- * @param {Omit<Traffic, 'completed' | 'achieved_rps' | 'goodput_rps' | 'success_ratio'> & { run_s: number }} counted
+ * @param {Pick<Traffic, 'planned' | 'sent' | 'errors'> & Partial<Traffic> & { run_s: number }} counted
  * @returns {Traffic}
  */
-export function trafficOf({ planned, sent, run_s, status, errors, ...measured }) {
-  let [completed, ok] = [0, 0]
-  for (const [code, count] of Object.entries(status)) {
-    completed += count
-    if (code[0] === '2') ok += count
-  }
+export function trafficOf({ planned, sent, run_s, status = {}, errors, ...measured }) {
+  const counts = Object.entries(status)
+  const completed = totalOf(counts, ([, count]) => count)
+  const ok = totalOf(counts, ([code, count]) => (code[0] === '2' ? count : 0))
   return {
     planned,
     sent,
@@ -117,12 +114,10 @@ export function trafficOf({ planned, sent, run_s, status, errors, ...measured })
     success_ratio: planned === 0 ? 0 : ok / planned,
     status,
     errors: Object.fromEntries(Object.entries(errors).filter(([, count]) => count > 0)),
+    ...{ latency_ms: null, ok_latency_ms: null, lateness_ms: null, queued_ms: null, per_second: [] },
     ...measured,
   }
 }
-
-/** Values for a percentile that somebody only looks at. */
-const ENOUGH = 1000
 
 /** A growing list of numbers in 4 bytes each. */
 export class Samples {
@@ -149,7 +144,7 @@ export class Samples {
    * @returns {number | null} null: nothing has come
    */
   lately(q) {
-    const step = Math.max(1, Math.floor((this.#count - this.#seen) / ENOUGH))
+    const step = Math.max(1, Math.floor((this.#count - this.#seen) / 1000))
     const some = this.#values.subarray(this.#seen, this.#count).filter((_, i) => i % step === 0)
     this.#seen = this.#count
     return some.length === 0 ? null : round(some.sort()[Math.ceil(q * some.length) - 1], 3)
@@ -161,13 +156,14 @@ export class Samples {
     const sorted = this.#values.subarray(0, this.#count).sort()
     const rank = (/** @type {number} */ q) => round(sorted[Math.ceil(q * this.#count) - 1], 3)
     const percentiles = Object.entries(PERCENTILES).map(([name, q]) => [name, rank(q)])
-    return /** @type {Distribution} */ ({
-      min: round(sorted[0], 3),
-      mean: round(this.#sum / this.#count, 3),
-      ...Object.fromEntries(percentiles),
-      max: rank(1),
-    })
+    const ends = { min: round(sorted[0], 3), mean: round(this.#sum / this.#count, 3), max: rank(1) }
+    return /** @type {Distribution} */ ({ ...ends, ...Object.fromEntries(percentiles) })
   }
+}
+
+/** The sum of what a function finds in each. @template T @param {T[]} list @param {(one: T) => number} of */
+export function totalOf(list, of) {
+  return list.reduce((sum, one) => sum + of(one), 0)
 }
 
 /** @param {number} value @param {number} digits */

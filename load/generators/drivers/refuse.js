@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { UsageError } from '../../command/errors.js'
 
 /** What a driver is asked whether it can do. @typedef {{ url: string, method: string, entries?: { method: string }[] }} Asked */
@@ -6,9 +5,8 @@ import { UsageError } from '../../command/errors.js'
 /** For a driver that sends one kind of request only. @param {string} driver @param {Asked} asked */
 export function refuseEntries(driver, { entries }) {
   if (!entries) return
-  throw new UsageError(
-    `--mix: expected a closed-loop --driver (client, autocannon, wrk or locust), got ${driver}, which sends one kind of request`,
-  )
+  const expected = 'a closed-loop --driver (client, autocannon, wrk or locust)'
+  throw new UsageError(`--mix: expected ${expected}, got ${driver}, which sends one kind of request`)
 }
 
 /**
@@ -26,12 +24,6 @@ export function refuseHttpsAndHead(driver, asked) {
 }
 
 /** Whether any request of the load has this method. @param {Asked} asked @param {string} name */
-export function sends({ method, entries }, name) {
-  return entries ? entries.some((entry) => entry.method === name) : method === name
-}
-
-/** @param {string} name of a program @param {string} install the command that installs it */
-export function requireProgram(name, install) {
-  if (spawnSync('sh', ['-c', `command -v ${name}`]).status === 0) return
-  throw new UsageError(`--driver: expected ${name} on PATH, found none: ${install}`)
+export function sends({ method, entries = [{ method }] }, name) {
+  return entries.some((entry) => entry.method === name)
 }

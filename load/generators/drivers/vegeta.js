@@ -1,20 +1,17 @@
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
-import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { makeScratch } from '../../../sql/scratch.js'
 import { createMix } from '../mix.js'
 import { constantRate } from './pacing.js'
 import { refuseEntries } from './refuse.js'
-import { attackArguments, localAttack, partsOf, shareOf } from './vegeta/attack.js'
+import { partsOf, prepareAttack, shareOf } from './vegeta/attack.js'
 import { hitsOf, summarise } from './vegeta/hits.js'
-import { binary, versionOf } from './vegeta/program.js'
-import { remoteAttack } from './vegeta/remote.js'
+import { binary, versionOfVegeta } from './vegeta/program.js'
 
 /**
- * @import { Mix } from '../mix.js'
  * @import { Driver, Load, Phase } from './index.js'
- * @import { Attack, Part, Ran } from './vegeta/attack.js'
+ * @import { Attack, Part } from './vegeta/attack.js'
  */
 
 /** Beyond its last timeout: one that has too little CPU ends late, and its trial is invalid for that. */
@@ -33,7 +30,7 @@ export const vegeta = {
   name: 'vegeta',
   loop: 'open',
   grace_s: 2 * LATEST_END_S,
-  version: async () => versionOf(binary()),
+  version: async () => versionOfVegeta(binary()),
 
   check(asked) {
     refuseEntries('vegeta', asked)
@@ -43,26 +40,27 @@ export const vegeta = {
   async open(load) {
     const program = binary()
     const folder = makeScratch('vegeta')
-    const mix = createMix(load.mix, load.trial)
     let requests = 0
-    /** @type {Begun[]} */
+    /** @type {{ part: Part, attack: Promise<Attack> }[]} */
     let begun = []
     const close = async () => {
-      await Promise.all(begun.map(({ attack }) => attack.close()))
+      const attacks = await Promise.allSettled(begun.map(({ attack }) => attack))
       begun = []
+      await Promise.all(attacks.map((one) => one.status === 'fulfilled' && one.value.close()))
     }
 
     /** @param {Pick<Phase, 'duration_s' | 'signal'>} phase */
     async function ready({ duration_s, signal }) {
       const { total } = constantRate(Number(load.rate_rps), duration_s)
+      const first = requests
+      requests += total
       begun = partsOf(load)
         .filter((part) => shareOf(part, total) > 0)
         .map((part) => {
-          const lines = targets(load.url, mix, requests, total, part)
-          return { part, attack: attackOf(program, load, part, lines, { folder, duration_s, signal }) }
+          const lines = targetsOf(load, first, total, part)
+          return { part, attack: prepareAttack(program, load, part, lines, { folder, duration_s, signal }) }
         })
-      requests += total
-      await Promise.all(begun.map(({ attack }) => attack.ready()))
+      await Promise.all(begun.map(({ attack }) => attack))
     }
 
     return {
@@ -71,9 +69,11 @@ export const vegeta = {
       async run(phase) {
         if (begun.length === 0) await ready(phase)
         try {
-          const parts = await Promise.all(begun.map((one) => started(one, load, phase)))
+          const attacks = await Promise.all(begun.map(({ attack }) => attack))
+          const ran = await Promise.all(attacks.map((attack, i) => toItsEnd(attack, begun[i].part, load, phase)))
           phase.onEnd()
-          const files = await Promise.all(begun.map(({ attack }) => attack.results()))
+          const files = await Promise.all(attacks.map((attack) => attack.results()))
+          const parts = begun.map(({ part }, i) => ({ part, ran: ran[i] }))
           return summarise(await hitsOf(program, files, phase.signal), parts, load, phase.duration_s)
         } finally {
           await close()
@@ -88,58 +88,36 @@ export const vegeta = {
   },
 }
 
-/** @typedef {{ part: Part, attack: Attack }} Begun */
-
-/**
- * JSON targets of a part, one a line.
- *
- * @param {string} url
- * @param {Mix} mix
- * @param {number} first
- * @param {number} count of all parts
- * @param {Part} part
- */
-function* targets(url, mix, first, count, { index, of }) {
+/** JSON targets of a part, one a line. @param {Load} load @param {number} first @param {number} count of all parts @param {Part} part */
+function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
+  const request = createMix(mix, trial)
   /** @type {Record<string, string[]>} */
   const header = {}
   for (const [name, value] of mix.headers) header[name] = [...(header[name] ?? []), value]
   for (let i = first + index; i < first + count; i += of) {
-    const given = mix.body(i)
+    const { method, body } = request(i)
     // A string is one byte a character.
-    const body = (typeof given === 'string' ? Buffer.from(given, 'latin1') : given).toString('base64')
-    yield `${JSON.stringify({ method: mix.method, url, header, body })}\n`
+    const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+    yield `${JSON.stringify({ method, url, header, body: bytes.toString('base64') })}\n`
   }
-}
-
-/**
- * @param {string} program here
- * @param {Load} load
- * @param {Part} part
- * @param {Iterable<string>} lines
- * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
- */
-function attackOf(program, load, part, lines, { folder, duration_s, signal }) {
-  const output = path.join(folder, `results-${part.index}.bin`)
-  const args = attackArguments(load, part, duration_s)
-  if (part.host === null) return localAttack(program, args, lines, { output, signal })
-  return remoteAttack(part.host, args, lines, { config: load.ssh_config ?? null, output, signal })
 }
 
 /**
  * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.
  *
- * @param {Begun} begun
+ * @param {Attack} attack
+ * @param {Part} part
  * @param {Load} load
  * @param {Phase} phase
  * @throws where vegeta does not end, since it has been stopped, or its host stands still
  */
-async function started({ part, attack }, { rate_rps, timeout_s, latest_end_s = LATEST_END_S }, { duration_s, signal }) {
-  if (part.index > 0) await setTimeout((part.index * 1000) / Number(rate_rps), undefined, { signal })
-  const most_s = duration_s + 2 * timeout_s + latest_end_s
-  const where = part.host ? `${part.host.host}: ` : ''
+async function toItsEnd(attack, { index, host }, load, { duration_s, signal }) {
+  if (index > 0) await setTimeout((index * 1000) / Number(load.rate_rps), undefined, { signal })
+  const most_s = duration_s + 2 * load.timeout_s + (load.latest_end_s ?? LATEST_END_S)
   const late = once(AbortSignal.timeout(most_s * 1000), 'abort').then(() => {
+    const where = host ? `${host.host}: ` : ''
     throw new Error(`${where}expected vegeta to end within ${most_s} s, and it still runs: has it been stopped?`)
   })
   late.catch(() => {})
-  return { part, ran: /** @type {Ran} */ (await Promise.race([attack.run(), late])) }
+  return Promise.race([attack.run(), late])
 }

@@ -1,22 +1,19 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { makeScratch } from '../../../sql/scratch.js'
 import { collect, spawnLeashed } from '../../system/processes.js'
 import { programOf } from '../mix.js'
 import { sideOfText, TIMEOUT } from './errors.js'
 import { headersOf } from './head.js'
-import { trafficOf } from './recorder.js'
-import { refuseHttpsAndHead, requireProgram } from './refuse.js'
-import { distributionOf, totalOf } from './tally.js'
+import { distributionOf, perSecondOf, requireProgram, versionOf } from './outside.js'
+import { totalOf, trafficOf } from './recorder.js'
+import { refuseHttpsAndHead } from './refuse.js'
 
 /**
- * @import { ChildProcess } from 'node:child_process'
  * @import { Driver, Load, Phase } from './index.js'
- * @import { Counted } from './tally.js'
+ * @import { Counted } from './outside.js'
  */
 
 const SCRIPT = new URL('wrk/script.lua', import.meta.url)
@@ -33,7 +30,7 @@ const SIGNAL_INTERVAL_MS = 50
 export const wrk = {
   name: 'wrk',
   loop: 'closed',
-  version: versionOfWrk,
+  version: async () => versionOf('wrk', '-v', /^wrk (\S+)/),
 
   check(asked) {
     refuseHttpsAndHead('wrk', asked)
@@ -55,14 +52,6 @@ export const wrk = {
   },
 }
 
-/** @returns {Promise<string>} */
-function versionOfWrk() {
-  // It prints its version and its usage, and ends with 1.
-  return new Promise((resolve) => {
-    execFile('wrk', ['-v'], (_error, stdout) => resolve(stdout.match(/^wrk (\S+)/)?.[1] ?? 'unknown'))
-  })
-}
-
 /**
  * @param {string} folder
  * @param {Load} load
@@ -72,11 +61,10 @@ function versionOfWrk() {
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
-  const script = path.join(folder, 'script.lua')
-  const result = path.join(folder, 'result.json')
-  await fs.rm(result, { force: true })
-  const globals = { program: programFor(load), first, threads, result_file: result }
-  const lines = Object.entries(globals).map(([name, value]) => `${name} = ${luaOf(value)}\n`)
+  const [script, result_file] = [path.join(folder, 'script.lua'), path.join(folder, 'result.json')]
+  await fs.rm(result_file, { force: true })
+  const globals = Object.entries({ program: programFor(load), first, threads, result_file })
+  const lines = globals.map(([name, value]) => `${name} = ${luaOf(value)}\n`)
   const text = lines.join('') + (await fs.readFile(SCRIPT, 'latin1'))
   await fs.writeFile(script, text, { encoding: 'latin1', mode: 0o600 })
   signal.throwIfAborted()
@@ -88,29 +76,19 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   ]
   const child = spawnLeashed(command, { stdio: ['ignore', 'ignore', 'pipe'], signal, killSignal: 'SIGKILL' })
   const words = collect(child.stderr)
-  const ended = new AbortController()
-  if (!Number.isInteger(duration_s)) interrupt(child, duration_s, ended.signal).catch(() => {})
-  const [code] = await once(child, 'close', { signal }).finally(() => ended.abort())
+  const interrupt = () => {
+    child.kill('SIGINT')
+    timer = setTimeout(interrupt, SIGNAL_INTERVAL_MS)
+  }
+  // wrk takes whole seconds; SIGINT ends it in between.
+  let timer = Number.isInteger(duration_s) ? undefined : setTimeout(interrupt, duration_s * 1000)
+  const [code] = await once(child, 'close', { signal }).finally(() => clearTimeout(timer))
   onEnd()
   const said = words().trim()
   if (code !== 0 && /unable to connect|unable to resolve/.test(said)) return { failed: said }
   if (code !== 0 || said) throw new Error(`wrk ended with code ${code}: ${said}`)
-  const counted = JSON.parse(await fs.readFile(result, 'utf8'))
+  const counted = JSON.parse(await fs.readFile(result_file, 'utf8'))
   return { ...counted, threads, numbers: (counted.most + 1) * threads }
-}
-
-/**
- * wrk takes whole seconds; SIGINT ends it in between.
- *
- * @param {ChildProcess} child
- * @param {number} after_s
- * @param {AbortSignal} signal
- */
-async function interrupt(child, after_s, signal) {
-  for (let wait_ms = after_s * 1000; ; wait_ms = SIGNAL_INTERVAL_MS) {
-    await pause(wait_ms, undefined, { signal })
-    child.kill('SIGINT')
-  }
 }
 
 /**
@@ -125,7 +103,7 @@ async function interrupt(child, after_s, signal) {
  * @property {number} write
  * @property {number} timeout answers that came later than the timeout: no part of the histogram
  * @property {Record<string, number>} status
- * @property {Record<string, number>} seconds two rows for each second: all answers, and the successes
+ * @property {Record<string, number>} seconds two rows for each second: other answers, and the successes
  * @property {Counted[]} histogram with the values that wrk makes up
  */
 
@@ -146,6 +124,7 @@ export function summarise(result, { connections, timeout_s }) {
   const run_s = duration_us / 1e6
   const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
   const allOk = Object.keys(status).every((code) => code[0] === '2')
+  const seconds = Object.entries(result.seconds).map(([row, count]) => ({ row: Number(row), count }))
   const traffic = trafficOf({
     planned: requests + lost + hung,
     sent,
@@ -157,10 +136,9 @@ export function summarise(result, { connections, timeout_s }) {
       'server:reset': result.write,
       [TIMEOUT]: timeout + hung,
     },
-    per_second: perSecond(result.seconds),
+    per_second: perSecondOf(seconds.map(({ row, count }) => [Math.floor(row / 2), row % 2 === 1, count])),
     latency_ms: distributionOf([...latencies, [timeout_s * 1e6, timeout + hung]]),
     ok_latency_ms: distributionOf(allOk ? latencies : []),
-    ...{ lateness_ms: null, queued_ms: null },
   })
   return { ...traffic, threads: result.threads }
 }
@@ -190,66 +168,37 @@ function withoutLate(status, late) {
  *
  * @param {Counted[]} histogram rising
  * @param {number} expected_us e: the mean time between two requests of a connection
- * @returns {Counted[]}
  */
 export function measuredOnly(histogram, expected_us) {
   const counts = new Map(histogram)
-  return histogram
-    .map(([us, count]) => {
-      const made = us > expected_us ? (counts.get(us + expected_us) ?? 0) : 0
-      return /** @type {Counted} */ ([us, count - made])
-    })
-    .filter(([, count]) => count > 0)
-}
-
-/** @param {Record<string, number>} seconds */
-function perSecond(seconds) {
-  const last = Math.max(-2, ...Object.keys(seconds).map(Number))
-  return Array.from({ length: Math.floor(last / 2) + 1 }, (_, second) => ({
-    completed: seconds[2 * second] ?? 0,
-    ok: seconds[2 * second + 1] ?? 0,
-  }))
+  const measured = histogram.map(([us, count]) => {
+    const made = us > expected_us ? (counts.get(us + expected_us) ?? 0) : 0
+    return /** @type {Counted} */ ([us, count - made])
+  })
+  return measured.filter(([, count]) => count > 0)
 }
 
 /** wrk tries a connection before it begins, and does not begin without. @param {string} words @param {number} run_s */
 function refusedTraffic(words, run_s) {
   const side = /unable to resolve/.test(words) ? 'client:dns' : sideOfText(words.toLowerCase())
-  const nothing = {
-    status: {},
-    per_second: [],
-    latency_ms: null,
-    ok_latency_ms: null,
-    lateness_ms: null,
-    queued_ms: null,
-  }
-  return trafficOf({ planned: 1, sent: 1, run_s, errors: { [side]: 1 }, ...nothing })
+  return trafficOf({ planned: 1, sent: 1, run_s, errors: { [side]: 1 } })
 }
 
-/**
- * It gives each thread the same number of connections, and leaves out the rest.
- *
- * @param {number} connections
- * @param {number} cores
- */
+/** wrk gives each thread the same number of connections, and leaves out the rest. @param {number} connections @param {number} cores */
 export function threadsFor(connections, cores) {
-  for (let threads = Math.min(connections, cores); threads > 1; threads--) {
-    if (connections % threads === 0) return threads
-  }
-  return 1
+  let threads = Math.min(connections, cores)
+  while (connections % threads !== 0) threads--
+  return threads
 }
 
 /** @param {Load} load */
 function programFor({ url, mix, trial, fresh_connections }) {
-  const { host, pathname, search } = new URL(url)
-  const { entries, ...program } = programOf(mix, trial)
-  return {
-    ...program,
-    entries: entries.map((entry) => ({
-      ...{ method: entry.method, body: entry.body, up_to: entry.up_to, path: entry.path ?? [pathname + search] },
-      head: headersOf(host, entry, { last: fresh_connections }),
-      bodiless: entry.method === 'GET',
-    })),
-  }
+  const { host } = new URL(url)
+  const { entries, ...program } = programOf(mix, trial, url)
+  const filled = entries.map(({ method, headers, path, body, up_to }) => {
+    return { method, path, body, up_to, head: headersOf(host, headers, fresh_connections), bodiless: method === 'GET' }
+  })
+  return { ...program, entries: filled }
 }
 
 /** @param {any} value @returns {string} as Lua writes it; a text is one byte a character */
@@ -259,7 +208,6 @@ function luaOf(value) {
   }
   if (Array.isArray(value)) return `{${value.map(luaOf).join(',')}}`
   if (typeof value !== 'object') return String(value)
-  return `{${Object.entries(value)
-    .map(([name, one]) => `${name}=${luaOf(one)}`)
-    .join(',')}}`
+  const fields = Object.entries(value).map(([name, one]) => `${name}=${luaOf(one)}`)
+  return `{${fields.join(',')}}`
 }

@@ -22,26 +22,19 @@ export const HOSTS_FLAGS = {
   },
 }
 
-/** Drivers that can share a load. */
-const BY_HOSTS = ['vegeta', 'locust']
-const BY_ADDRESSES = ['paced', 'vegeta']
-
 /**
  * @param {Record<string, any>} flags parsed by HOSTS_FLAGS
  * @param {object} load
  * @param {string[]} load.drivers
  * @param {number} load.connections the least of a trial
  * @param {(string | null)[]} load.urls what is loaded; null: the local API
- * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: drivers of it that can; target: its flag for a URL
- * @returns {Origin}
+ * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: drivers of it that can share a load; target: its flag for a URL
+ * @returns {AskedOrigin} empty for this machine
  * @throws {UsageError} where flags do not go together
  *
- * @typedef {object} Origin of a load; this machine, unless told otherwise
- * @property {string[]} [load_hosts]
- * @property {string | null} [ssh_config]
- * @property {string[]} [local_addresses]
+ * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin
  */
-export function originOf(flags, load, { byHosts = BY_HOSTS, target = '--url or --ssh' } = {}) {
+export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target = '--url or --ssh' } = {}) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
   if (ssh_config !== null && !load_hosts && !flags.ssh) throw new UsageError('--ssh-config: requires --load-hosts')
   if (load_hosts) {
@@ -53,7 +46,7 @@ export function originOf(flags, load, { byHosts = BY_HOSTS, target = '--url or -
     return { load_hosts, ssh_config }
   }
   if (!local_addresses) return {}
-  refuseMisfits('--local-addresses', local_addresses, load, BY_ADDRESSES)
+  refuseMisfits('--local-addresses', local_addresses, load, ['paced', 'vegeta'])
   return { local_addresses }
 }
 

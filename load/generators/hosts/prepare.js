@@ -11,57 +11,37 @@ import { binary } from '../drivers/vegeta/program.js'
 /**
  * @import { Remote } from '../../system/ssh/remote.js'
  * @import { Facts } from '../../probes/facts.js'
- * @import { Load } from '../drivers/index.js'
- * @import { Origin } from './flags.js'
+ * @import { Origin } from '../drivers/index.js'
+ * @import { AskedOrigin } from './flags.js'
  */
-
-/** What a host is like, as far as it matters to a generator there. */
-const LOOK = `
-say system $(uname -s) $(uname -m)
-say cores $(getconf _NPROCESSORS_ONLN)
-say nofile $(ulimit -Sn) $(ulimit -Hn)
-say ports $(cat /proc/sys/net/ipv4/ip_local_port_range)
-say reuse $(cat /proc/sys/net/ipv4/tcp_tw_reuse) $(cat /proc/sys/net/ipv4/tcp_timestamps)
-say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
-`
 
 /**
  * Makes ready what the load of a run comes from.
  *
- * @param {{ driver: string } & Origin} plan
+ * @param {{ driver: string } & AskedOrigin} plan
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<OpenOrigin>}
  * @throws {UsageError} where it cannot come from there
  *
- * @typedef {object} OpenOrigin
- * @property {LoadHost[]} hosts none: this machine
- * @property {(driver: string) => Partial<Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'>>} of parts of a load that say it
+ * @typedef {{ hosts: LoadHost[], of: (driver: string) => Origin }} OpenOrigin hosts: none for this machine
  */
 export async function openOrigin(plan, { signal, progress }) {
-  const { driver, load_hosts: hosts, ssh_config: config = null, local_addresses } = plan
-  if (local_addresses) await checkAddresses(local_addresses)
-  const load_hosts = hosts && (await prepareHosts({ driver, hosts, config, signal, note: progress.note }))
-  return {
-    hosts: load_hosts ?? [],
-    // The closed loop before a search is a first guess, and sent from here.
-    of: (/** @type {string} */ name) => {
-      if (name !== driver) return {}
-      return { ...(load_hosts && { load_hosts, ssh_config: config }), ...(local_addresses && { local_addresses }) }
-    },
-  }
+  const { driver, load_hosts: hosts, ssh_config = null, local_addresses } = plan
+  for (const address of local_addresses ?? []) await checkAddress(address)
+  const load_hosts = hosts && (await prepareHosts({ driver, hosts, config: ssh_config, signal, note: progress.note }))
+  const origin = { ...(load_hosts && { load_hosts, ssh_config }), ...(local_addresses && { local_addresses }) }
+  // The closed loop before a search is a first guess, and sent from here.
+  return { hosts: load_hosts ?? [], of: (name) => (name === driver ? origin : {}) }
 }
 
-/** Refuses addresses that are not this machine's. @param {string[]} own */
-async function checkAddresses(own) {
-  for (const address of own) {
-    await new Promise((resolve, reject) => {
-      const server = net.createServer()
-      server.once('error', reject)
-      server.listen(0, address, () => server.close(resolve))
-    }).catch((error) => {
-      throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
-    })
-  }
+/** Refuses an address that is not this machine's. @param {string} address */
+async function checkAddress(address) {
+  await new Promise((resolve, reject) => {
+    const server = net.createServer().once('error', reject)
+    server.listen(0, address, () => server.close(resolve))
+  }).catch((error) => {
+    throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
+  })
 }
 
 /**
@@ -80,13 +60,23 @@ export async function prepareHosts({ driver, hosts, config, signal, note }) {
   note(`making ${hosts.join(' and ')} ready …`)
   const version = await DRIVERS[driver].version()
   const prepare = driver === 'locust' ? prepareLocust : prepareVegeta
-  const prepared = hosts.map((host) => onHost(host, { config, signal, ...prepare({ host, version, note }) }))
+  const prepared = hosts.map((host) => onHost(host, config, signal, prepare(host, version, note)))
   await Promise.allSettled(prepared)
   signal.throwIfAborted()
   return Promise.all(prepared).catch((error) => {
     throw new UsageError(error.message)
   })
 }
+
+/** What a host is like, as far as it matters to a generator there. */
+const LOOK = `
+say system $(uname -s) $(uname -m)
+say cores $(getconf _NPROCESSORS_ONLN)
+say nofile $(ulimit -Sn) $(ulimit -Hn)
+say ports $(cat /proc/sys/net/ipv4/ip_local_port_range)
+say reuse $(cat /proc/sys/net/ipv4/tcp_tw_reuse) $(cat /proc/sys/net/ipv4/tcp_timestamps)
+say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
+`
 
 /**
  * @typedef {object} LoadHost
@@ -98,30 +88,25 @@ export async function prepareHosts({ driver, hosts, config, signal, note }) {
  *
  * @typedef {object} Preparation
  * @property {string} setup shell
- * @property {string} words shell
+ * @property {string} [words] shell
  * @property {string} [cleanup] shell
  * @property {(remote: Remote, system: string) => Promise<string>} finish gives the program
  */
 
-/**
- * @param {string} host
- * @param {{ config: string | null, signal: AbortSignal } & Preparation} options
- * @returns {Promise<LoadHost>}
- */
-async function onHost(host, { config, signal, setup, words, cleanup, finish }) {
-  signal.throwIfAborted()
-  const remote = startRemote(host, { config, setup: LOOK + setup, words, cleanup })
-  const abort = () => void remote.close()
-  signal.addEventListener('abort', abort)
+/** @param {string} host @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation */
+async function onHost(host, config, signal, { setup, words, cleanup, finish }) {
+  const remote = startRemote(host, { config, signal, setup: LOOK + setup, words, cleanup })
   try {
-    const numbers = async (/** @type {string} */ word) => (await remote.heard(word)).map(Number)
+    const numbers = async (/** @type {string} */ word) => {
+      const found = await remote.heard(word)
+      return found.map((text) => (text === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(text)))
+    }
     const system = (await remote.heard('system')).join(' ')
     const [cores] = await numbers('cores')
-    const [soft, hard] = (await remote.heard('nofile')).map(limit)
+    const [soft, hard] = await numbers('nofile')
     const [first, last] = await numbers('ports')
     const [reuse, timestamps] = await numbers('reuse')
     const [waiting] = await numbers('waiting')
-    const program = await finish(remote, system)
     const facts = {
       generator_nofile: { soft, hard },
       ephemeral_ports: last >= first ? last - first + 1 : null,
@@ -129,9 +114,8 @@ async function onHost(host, { config, signal, setup, words, cleanup, finish }) {
       tw_reuse_loopback: timestamps > 0 && reuse > 0,
       tw_reuse_remote: timestamps > 0 && reuse === 1,
     }
-    return { host, program, system, cores, facts }
+    return { host, program: await finish(remote, system), system, cores, facts }
   } finally {
-    signal.removeEventListener('abort', abort)
     await remote.close()
   }
 }
@@ -141,18 +125,15 @@ function refusal(host, expected) {
   return new UsageError(`--load-hosts ${host}: expected ${expected}`)
 }
 
-/** @param {string} text */
-function limit(text) {
-  return text === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(text)
-}
-
 /**
  * The host's own vegeta, if it is the same; else ours, which is kept there under a name that changes with it.
  *
- * @param {{ host: string, version: string, note: (text: string) => void }} options
+ * @param {string} host
+ * @param {string} version
+ * @param {(text: string) => void} note
  * @returns {Preparation}
  */
-function prepareVegeta({ host, version, note }) {
+function prepareVegeta(host, version, note) {
   const file = binary()
   const bytes = readFileSync(file)
   const expected = spawnSync(file, ['-version'], { encoding: 'utf8' }).stdout.split('\n')[0].trim()
@@ -163,61 +144,56 @@ function prepareVegeta({ host, version, note }) {
 folder="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 program=$(command -v vegeta)
 ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
-if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say program "$program"
+if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say found there
 else
   program="$folder/${name}"
-  if [ -e "$folder" ] && ! ours "$folder"; then say foreign "$folder"
-  elif [ -x "$program" ] && ours "$program"; then say program "$program"
-  else say missing "$folder"; fi
+  if [ -e "$folder" ] && ! ours "$folder"; then say found foreign "$folder"
+  elif [ -x "$program" ] && ours "$program"; then say found there
+  else say found missing; fi
 fi
 `,
     words: `
-copy) mkdir -p "$folder" && cd "$folder" && say copying ;;
-keep) [ "$(wc -c <${part})" -eq ${bytes.length} ] && chmod 755 ${part} && mv ${part} ${name} && say program "$program" ;;
-try) say runs $("$program" -version 2>&1 </dev/null | head -n 1) ;;
+copy) mkdir -p "$folder" && cd "$folder" && say copy ;;
+keep) [ "$(wc -c <${part})" -eq ${bytes.length} ] && chmod 755 ${part} && mv ${part} ${name} && say keep ;;
+program) say program "$program" ;;
+try) say try $("$program" -version 2>&1 </dev/null | head -n 1) ;;
 `,
     cleanup: `rm -f "$folder/${part}"`,
 
     async finish(remote, system) {
-      const found = await Promise.race(
-        ['program', 'missing', 'foreign'].map((word) => remote.heard(word).then((rest) => ({ word, rest }))),
-      )
-      if (found.word === 'foreign') {
+      const [found, ...folder] = await remote.heard('found')
+      if (found === 'foreign') {
         const whose = 'belong to the user that ssh logs in as, and to be writable by nobody else'
         const mend = 'chmod go-w it, or set XDG_CACHE_HOME there'
-        throw refusal(host, `${found.rest.join(' ')} there to ${whose}: ${mend}`)
+        throw refusal(host, `${folder.join(' ')} there to ${whose}: ${mend}`)
       }
-      if (found.word === 'missing') {
+      if (found === 'missing') {
         const here = `${os.type()} ${os.machine()}`
         if (system !== here) {
           const mend = `put a vegeta ${version} of its own on PATH there`
           throw refusal(host, `${here}, as this machine, to copy vegeta there, got ${system}: ${mend}`)
         }
         note(`copying vegeta to ${host} …`)
-        remote.tell('copy')
-        await remote.heard('copying')
+        await remote.ask('copy')
         await remote.give(part, [bytes])
-        remote.tell('keep')
+        await remote.ask('keep')
       }
-      const program = (await remote.heard('program')).join(' ')
-      remote.tell('try')
-      const runs = (await remote.heard('runs')).join(' ')
+      const program = (await remote.ask('program')).join(' ')
+      const runs = (await remote.ask('try')).join(' ')
       if (runs === expected) return program
       throw refusal(host, `vegeta ${version} to run there, got: ${runs || 'nothing'} (${program})`)
     },
   }
 }
 
-/** @param {{ host: string, version: string }} options @returns {Preparation} */
-function prepareLocust({ host, version }) {
+/** @param {string} host @param {string} version @returns {Preparation} */
+function prepareLocust(host, version) {
   return {
     setup: `
 program=$(command -v locust)
 say locust "$program"
 [ -n "$program" ] && say version $("$program" --version </dev/null 2>&1 | tail -n 1)
 `,
-    words: '',
-
     async finish(remote) {
       const program = (await remote.heard('locust')).join(' ')
       const install = `pip install locust==${version}`

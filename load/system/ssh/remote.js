@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { RemoteError } from '../../command/errors.js'
 import { spawnLeashed } from '../processes.js'
@@ -17,13 +17,18 @@ export function asArguments(options) {
   return options.flatMap((option) => ['-o', option])
 }
 
+/** The system's ssh, so that the user's keys, agents, jump hosts and configuration hold. @param {string | null} config for `ssh -F` */
+export function sshWith(config) {
+  return ['ssh', ...(config === null ? [] : ['-F', config]), ...asArguments(SSH_OPTIONS)]
+}
+
 /** For a POSIX shell. @param {string} text */
 export function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** A connection of its own, so that nobody else's end ends it; INFO tells the port of a forwarding. */
-const OPTIONS = [...SSH_OPTIONS, 'ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
+const SINGLE = asArguments(['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO'])
 
 /** ssh's exit code for its own failures. */
 const FAILED = 255
@@ -52,53 +57,79 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
  * @param {string} host
  * @param {object} options
  * @param {string | null} options.config for `ssh -F`
+ * @param {AbortSignal} options.signal ends it
  * @param {string} [options.setup] shell, run first
- * @param {string} options.words branches of a `case $word`: what to do at a word. `receive BYTES FILE` takes what follows it
+ * @param {string} [options.words] branches of a `case $word`: what to do at a word. `receive BYTES FILE` takes what follows it
  * @param {string} [options.cleanup] shell, run at the end
  * @param {string[]} [options.more] arguments of ssh
  * @param {'ignore' | number} [options.stdout] a file that takes what the script prints
- * @returns {Remote}
  */
-export function startRemote(host, { config, setup = '', words, cleanup = '', more = [], stdout = 'ignore' }) {
+export function startRemote(host, { config, signal, setup, words, cleanup, more = [], stdout = 'ignore' }) {
+  signal.throwIfAborted()
   const script = scriptOf(setup, words, cleanup)
-  const file = config === null ? [] : ['-F', config]
-  // The system's ssh, so that the user's keys, agents, jump hosts and configuration hold.
-  const ssh = ['ssh', ...file, ...asArguments(OPTIONS), ...more, '--', host, `exec sh -c ${quoted(script)}`]
-  const child = spawnLeashed(ssh, { stdio: ['pipe', stdout, 'pipe'], detached: true })
+  const command = [...sshWith(config), ...SINGLE, ...more, '--', host, `exec sh -c ${quoted(script)}`]
+  const child = spawnLeashed(command, { stdio: ['pipe', stdout, 'pipe'], detached: true })
   const stdin = /** @type {Writable} */ (child.stdin)
   stdin.on('error', () => {})
-  const said = new EventEmitter()
   /** @type {Map<string, string[]>} */
   const spoken = new Map()
   /** @type {string[]} */
   const others = []
   const lines = createInterface({ input: /** @type {Readable} */ (child.stderr) })
   lines.on('line', (line) => {
-    if (line.startsWith(SAYS)) {
-      const [word, ...rest] = line.slice(SAYS.length).split(' ')
-      spoken.set(word, rest)
-    } else others.push(line)
-    said.emit('more')
+    if (!line.startsWith(SAYS)) return others.push(line)
+    const [word, ...rest] = line.slice(SAYS.length).split(' ')
+    spoken.set(word, rest)
   })
+  const beats = setInterval(() => stdin.writableLength === 0 && stdin.write('beat\n'), BEAT_INTERVAL_MS)
   const gone = Promise.all([once(child, 'exit'), once(lines, 'close')]).then(([[code]]) => code)
   const lost = gone.then((code) => {
-    const words = others.filter((line) => !NO_REASONS.test(line)).join('\n')
-    if (code === FAILED && !spoken.has(GREETING)) throw new RemoteError(explain(words, host, '--load-hosts'))
-    throw new RemoteError(
-      `${host}: the line to it, or what ran there, ended: ${words.slice(-300).replaceAll('\n', '; ') || 'without a word'}`,
-    )
+    const reasons = others.filter((line) => !NO_REASONS.test(line)).join('\n')
+    if (code === FAILED && !spoken.has(GREETING)) throw new RemoteError(explain(reasons, host, '--load-hosts'))
+    const last = reasons.slice(-300).replaceAll('\n', '; ') || 'without a word'
+    throw new RemoteError(`${host}: the line to it, or what ran there, ended: ${last}`)
   })
-  lost.catch(() => {})
-  const beats = setInterval(() => stdin.writableLength === 0 && stdin.write('beat\n'), BEAT_INTERVAL_MS)
-  gone.finally(() => clearInterval(beats)).catch(() => {})
+  lost.catch(() => {
+    clearInterval(beats)
+    signal.removeEventListener('abort', close)
+  })
+  signal.addEventListener('abort', close)
 
-  return {
+  async function close() {
+    clearInterval(beats)
+    stdin.end()
+    const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_GRACE_MS)
+    await gone.catch(() => {})
+    clearTimeout(timer)
+  }
+
+  /** @template T @param {() => T | null | undefined} look @returns {Promise<T>} */
+  async function until(look) {
+    for (;;) {
+      const found = look()
+      if (found) return found
+      await Promise.race([once(lines, 'line'), lost])
+    }
+  }
+
+  const remote = {
+    /** Rejects when ssh ends, with what it said in one line. @type {Promise<never>} */
     lost,
+    /** ssh's exit code. @type {Promise<number | null>} */
     gone,
+    /** What came on stderr so far and was not for us. */
     words: () => others.join('\n'),
-    tell: (word) => void stdin.write(`${word}\n`),
-    heard: (word) => until(said, lost, () => spoken.get(word)),
-    line: (pattern) => until(said, lost, () => others.map((line) => pattern.exec(line)).find(Boolean)),
+    tell: (/** @type {string} */ word) => void stdin.write(`${word}\n`),
+    /** The script's `say WORD …`, once it has come: what follows the word. @param {string} word */
+    heard: (word) => until(() => spoken.get(word)),
+    /** Tells it a word, which it answers by the same. @param {string} word */
+    ask: (word) => {
+      remote.tell(word)
+      return remote.heard(word)
+    },
+    /** A line of somebody else on stderr. @param {RegExp} pattern */
+    line: (pattern) => until(() => others.map((line) => pattern.exec(line)).find(Boolean)),
+    /** Appends to a file there, piece by piece. @param {string} name @param {Iterable<string | Buffer>} pieces */
     give: async (name, pieces) => {
       for (const bytes of chunksOf(pieces)) {
         const isFull = !stdin.write(Buffer.concat([Buffer.from(`receive ${bytes.length} ${name}\n`), bytes]))
@@ -106,35 +137,16 @@ export function startRemote(host, { config, setup = '', words, cleanup = '', mor
         if (isFull) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
-    close: async () => {
-      clearInterval(beats)
-      stdin.end()
-      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_GRACE_MS)
-      await gone.catch(() => {})
-      clearTimeout(timer)
-    },
+    /** Ends what runs there, and the connection. */
+    close,
   }
+  return remote
 }
 
-/**
- * @typedef {object} Remote
- * @property {Promise<never>} lost rejects when ssh ends, with what it said in one line
- * @property {Promise<number | null>} gone ssh's exit code
- * @property {() => string} words what came on stderr so far and was not for us
- * @property {(word: string) => void} tell
- * @property {(word: string) => Promise<string[]>} heard the script's `say WORD …`, once it has come; what follows the word
- * @property {(pattern: RegExp) => Promise<RegExpExecArray>} line of somebody else on stderr
- * @property {(name: string, pieces: Iterable<string | Buffer>) => Promise<void>} give appends to a file there, piece by piece
- * @property {() => Promise<void>} close ends what runs there, and the connection
- */
+/** @typedef {ReturnType<typeof startRemote>} Remote */
 
-/**
- * Each word, and each piece of a file, has to come within the silence: a network that is gone does not end a connection.
- *
- * @param {string} setup @param {string} words @param {string} cleanup
- */
-function scriptOf(setup, words, cleanup) {
-  return `
+/** Each word, and each piece of a file, has to come within the silence: a network that is gone does not end a connection. */
+const scriptOf = (setup = '', words = '', cleanup = '') => `
 say() { echo "${SAYS}$*" >&2; }
 receive() { timeout ${SILENCE_S} head -c "$1" >>"$2"; }
 say ${GREETING}
@@ -152,29 +164,6 @@ done
 ${cleanup}
 kill -KILL 0
 `
-}
-
-/**
- * @template T
- * @param {EventEmitter} said
- * @param {Promise<never>} lost
- * @param {() => T | null | undefined} look
- * @returns {Promise<T>}
- */
-async function until(said, lost, look) {
-  for (;;) {
-    const found = look()
-    if (found) return found
-    const waiting = new AbortController()
-    const more = once(said, 'more', { signal: waiting.signal })
-    more.catch(() => {})
-    try {
-      await Promise.race([more, lost])
-    } finally {
-      waiting.abort()
-    }
-  }
-}
 
 /** @param {Iterable<string | Buffer>} pieces */
 function* chunksOf(pieces) {
@@ -182,7 +171,7 @@ function* chunksOf(pieces) {
   let waiting = []
   let bytes = 0
   for (const piece of pieces) {
-    const buffer = typeof piece === 'string' ? Buffer.from(piece) : piece
+    const buffer = Buffer.from(piece)
     for (let from = 0; from < buffer.length; from += CHUNK_BYTES) {
       const part = buffer.subarray(from, from + CHUNK_BYTES)
       waiting.push(part)

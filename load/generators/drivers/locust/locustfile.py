@@ -12,7 +12,7 @@ import socket
 import ssl
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 
@@ -94,19 +94,11 @@ class Phase:
         self.errors = Counter()
         self.waited_us = Counter()
         self.seconds = Counter()
-        self.ok_seconds = Counter()
-        self.statuses = defaultdict(Counter)
-        self.latencies_us = defaultdict(Counter)
+        self.answers = Counter()
 
     def answered(self, name, status, latency_s, now_s):
-        latency_us = round(latency_s * 1e6)
-        second = int(now_s - self.start_s)
-        ok = 200 <= status < 300
-        self.seconds[second] += 1
-        if ok:
-            self.ok_seconds[second] += 1
-        self.statuses[name][status] += 1
-        self.latencies_us[name, ok][latency_us] += 1
+        self.seconds[int(now_s - self.start_s), 200 <= status < 300] += 1
+        self.answers[name, status, round(latency_s * 1e6)] += 1
         self.last_s = now_s
 
     def failed(self, error, latency_s):
@@ -123,10 +115,8 @@ class Phase:
             "cpu_s": time.process_time() - self.start_cpu_s,
             "errors": list(self.errors.items()),
             "waited": list(self.waited_us.items()),
-            "seconds": list(self.seconds.items()),
-            "ok_seconds": list(self.ok_seconds.items()),
-            "statuses": [(name, list(found.items())) for name, found in self.statuses.items()],
-            "latencies": [(name, ok, list(found.items())) for (name, ok), found in self.latencies_us.items()],
+            "seconds": [(*key, count) for key, count in self.seconds.items()],
+            "answers": [(*key, count) for key, count in self.answers.items()],
         }
 
 

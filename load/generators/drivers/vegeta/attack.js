@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import fs from 'node:fs/promises'
+import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { RemoteError } from '../../../command/errors.js'
 import { collect, spawnLeashed } from '../../../system/processes.js'
+import { quoted, startRemote } from '../../../system/ssh/remote.js'
 
 /**
  * @import { LoadHost } from '../../hosts/prepare.js'
@@ -15,18 +18,14 @@ import { collect, spawnLeashed } from '../../../system/processes.js'
  * What one vegeta does of a load that several share: request i is that of part i mod n, so that together they send what
  * one would have sent, when it would have sent it.
  *
- * @typedef {object} Part
- * @property {number} index from 0
- * @property {number} of so many
- * @property {string | null} address local one that its connections come from
- * @property {LoadHost | null} host null: this machine
+ * @typedef {{ index: number, of: number, address: string | null, host: LoadHost | null }} Part
+ *   address: local one that its connections come from; host: null for this machine
  */
 
 /** @param {Load} load @returns {Part[]} one, unless the load comes from several hosts or addresses */
 export function partsOf({ load_hosts, local_addresses }) {
-  const hosts = load_hosts ?? [null]
   const addresses = local_addresses ?? [null]
-  const places = hosts.flatMap((host) => addresses.map((address) => ({ host, address })))
+  const places = (load_hosts ?? [null]).flatMap((host) => addresses.map((address) => ({ host, address })))
   return places.map((place, index) => ({ ...place, index, of: places.length }))
 }
 
@@ -36,16 +35,24 @@ export function shareOf({ index, of }, total) {
 }
 
 /**
+ * Does all that can be done before the attack of a part begins.
+ *
+ * @param {string} program here
  * @param {Load} load
  * @param {Part} part
- * @param {number} duration_s
- * @returns {string[]} arguments of vegeta, but for where targets come from and results go
+ * @param {Iterable<string>} lines targets
+ * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
+ * @returns {Promise<Attack>}
+ *
+ * @typedef {Awaited<ReturnType<typeof remoteAttack>>} Attack
+ * @typedef {Awaited<ReturnType<Attack['run']>>} Ran what a host tells of it
  */
-export function attackArguments(load, part, duration_s) {
-  const { rate_rps, unbounded = false, fresh_connections = false, timeout_s } = load
+export function prepareAttack(program, load, part, lines, { folder, duration_s, signal }) {
+  const output = path.join(folder, `results-${part.index}.bin`)
+  const { rate_rps, unbounded = false, fresh_connections = false, timeout_s, ssh_config = null } = load
   const connections = shareOf(part, load.connections)
   const bounds = unbounded ? [] : ['-workers', '-max-workers', '-connections', '-max-connections']
-  return [
+  const args = [
     // The name tells its results from those of the others.
     ...['attack', `-name=${part.index}`, '-format=json', '-lazy', '-max-body=0', '-redirects=-1', '-http2=false'],
     `-keepalive=${!fresh_connections}`,
@@ -54,23 +61,26 @@ export function attackArguments(load, part, duration_s) {
     ...[`-rate=${rate_rps}/${part.of}s`, `-duration=${duration_s + timeout_s}s`, `-timeout=${timeout_s}s`],
     ...(part.address === null ? [] : [`-laddr=${part.address}`]),
   ]
+  if (part.host === null) return localAttack(program, args, lines, output, signal)
+  return remoteAttack(part.host, ssh_config, args, lines, output, signal)
 }
 
 /**
- * An attack from this machine. It reads its targets while it sends.
+ * An attack from this machine, which reads its targets while it sends.
  *
  * @param {string} program
  * @param {string[]} args
  * @param {Iterable<string>} lines targets
- * @param {{ output: string, signal: AbortSignal }} options output: file for the results
- * @returns {Attack}
+ * @param {string} output file for the results
+ * @param {AbortSignal} signal
+ * @returns {Promise<Attack>}
  */
-export function localAttack(program, args, lines, { output, signal }) {
+async function localAttack(program, args, lines, output, signal) {
   /** @type {ChildProcess | null} */
   let child = null
+  // vegeta writes the URL of each request into its results, and would let everybody read them.
+  await fs.writeFile(output, '', { mode: 0o600 })
   return {
-    // vegeta writes the URL of each request into its results, and would let everybody read them.
-    ready: () => fs.writeFile(output, '', { mode: 0o600 }),
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
       child = spawnLeashed([program, ...args, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
@@ -88,15 +98,91 @@ export function localAttack(program, args, lines, { output, signal }) {
   }
 }
 
+/** Targets and results are in files without a name, which go with the last process that has them open. */
+const SETUP = `
+targets=$(mktemp) && exec 4>"$targets" 5<"$targets" && rm "$targets" || exit 1
+results=$(mktemp) && exec 6>"$results" 7<"$results" && rm "$results" || exit 1
+`
+
 /**
- * @typedef {object} Attack
- * @property {() => Promise<void>} ready all that can be done before it begins is done
- * @property {() => Promise<Ran>} run to its last answer
- * @property {() => Promise<string>} results file with them
- * @property {() => Promise<void>} close ends it, where it still runs
+ * `times` tells the CPU of vegeta, the subshell's only child that counts. Results leave when the load is over.
  *
- * @typedef {object} Ran what a host tells of it
- * @property {bigint | null} told_ns when it was told to begin, by its own clock; null where it is not another host
- * @property {number | null} word_ms from our word to its answer that it has it, by our clock
- * @property {number | null} cpu_s of vegeta there
+ * @param {string} command
  */
+const words = (command) => `
+ready) say ready ;;
+attack) (
+  say attack $(date +%s%N)
+  ${command} <&5 >&6 4>&- 7<&-
+  code=$?
+  times >&2
+  say ended $code
+) & ;;
+results) ( cat <&7; say results $? $(wc -c </dev/fd/7) ) & ;;
+done) exit 0 ;;
+`
+
+/**
+ * An attack from another host, which has all its targets before it begins.
+ *
+ * @param {LoadHost} place
+ * @param {string | null} config for `ssh -F`
+ * @param {string[]} args
+ * @param {Iterable<string>} lines targets
+ * @param {string} output file here for the results
+ * @param {AbortSignal} signal
+ */
+async function remoteAttack({ host, program }, config, args, lines, output, signal) {
+  const command = [program, ...args].map(quoted).join(' ')
+  const file = await fs.open(output, 'w', 0o600)
+  const remote = startRemote(host, { config, signal, setup: SETUP, words: words(command), stdout: file.fd })
+  await file.close()
+  try {
+    await remote.give('/dev/fd/4', lines)
+    await remote.ask('ready')
+  } catch (error) {
+    await remote.close()
+    throw error
+  }
+  return {
+    /** To its last answer. */
+    async run() {
+      const asked_ms = performance.now()
+      const [told_ns] = await remote.ask('attack')
+      const word_ms = Number((performance.now() - asked_ms).toFixed(1))
+      const [code] = await remote.heard('ended')
+      const failed = `${host}: vegeta attack ended with code ${code}: ${remote.words().slice(-300)}`
+      if (code !== '0') throw new RemoteError(failed)
+      return {
+        /** When it was told to begin, by its own clock; null where it is not another host. */
+        told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null,
+        /** From our word to its answer that it has it, by our clock. */
+        word_ms: /** @type {number | null} */ (word_ms),
+        cpu_s: childrenCpu_s(remote.words()),
+      }
+    },
+
+    /** The file with them. */
+    async results() {
+      const [failed, bytes] = await remote.ask('results')
+      remote.tell('done')
+      if ((await remote.gone) !== 0) await remote.lost
+      // ssh does not say that it could not write, and of several files vegeta does not say that one breaks off.
+      const { size } = await fs.stat(output)
+      if (failed === '0' && size === Number(bytes)) return output
+      throw new RemoteError(
+        `${host}: expected ${bytes} bytes of results, got ${size}: is there room in ${path.dirname(output)}?`,
+      )
+    },
+
+    close: remote.close,
+  }
+}
+
+/** By the second line of a shell's `times`: user and system of its children. @param {string} words */
+function childrenCpu_s(words) {
+  const found = [...words.matchAll(/^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$/gm)].at(-1)
+  if (!found) return null
+  const [user_m, user_s, system_m, system_s] = found.slice(1).map(Number)
+  return (user_m + system_m) * 60 + user_s + system_s
+}

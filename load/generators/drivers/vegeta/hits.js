@@ -20,29 +20,19 @@ const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(
 const NO_TARGETS = 'no targets to attack'
 
 /**
- * @typedef {object} Hit times in ms; begin since the part's first row, by the part's own clock
- * @property {number} seq
- * @property {number} begin_ms
- * @property {number} latency_ms as vegeta counts it
- * @property {number} status 0 without an answer
- * @property {string} error
- *
- * @typedef {object} Hits of one part
- * @property {Hit[]} hits in the order of begin
- * @property {bigint} base_ns of that part's clock at begin 0
- */
-
-/**
  * The hits of all parts, whose files vegeta itself merges.
  *
  * @param {string} program
  * @param {string[]} files
  * @param {AbortSignal} signal
  * @returns {Promise<Map<number, Hits>>} by part
+ *
+ * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, in the order of begin; base_ns: that part's clock at begin 0
+ * @typedef {{ seq: number, begin_ms: number, latency_ms: number, status: number, error: string }} Hit
+ *   begin since the part's first row, by the part's own clock; latency as vegeta counts it; status: 0 without an answer
  */
 export async function hitsOf(program, files, signal) {
-  const stdio = /** @type {any} */ (['ignore', 'pipe', 'inherit'])
-  const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio, signal })
+  const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
   const exited = once(child, 'exit')
   exited.catch(() => {})
   /** @type {Map<number, Hits>} */
@@ -94,8 +84,7 @@ export function summarise(found, parts, load, duration_s) {
  * @param {number} duration_s
  * @returns {HostTraffic}
  */
-function record(recorder, { hits, base_ns }, { part, ran, total }, load, duration_s) {
-  const { rate_rps, connections, unbounded } = load
+function record(recorder, { hits, base_ns }, { part, ran, total }, { rate_rps, connections, unbounded }, duration_s) {
   const interval_ms = (part.of * 1000) / Number(rate_rps)
   const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * interval_ms
   const planned = shareOf(part, total)
@@ -123,29 +112,15 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, load, duratio
   }
   for (let unsent = planned - hits.length; unsent > 0; unsent--) for (const one of both) one.error(UNSENT)
   const { sent, completed, errors, lateness_ms } = ofHost.summary(planned, duration_s)
+  const { told_ns, word_ms, cpu_s } = ran
+  // Both are times of one host. vegeta's first request is due an interval after it began.
+  const sinceTold_ms = told_ns === null || base_ns === 0n ? null : Number(base_ns - told_ns) / 1e6
   return {
-    host: part.host?.host ?? '',
-    planned,
-    sent,
-    completed,
-    errors,
-    lateness_ms,
-    start_ms: startDelay_ms(ran.told_ns, base_ns, start_ms - interval_ms),
-    word_ms: ran.word_ms,
-    cpu_s: ran.cpu_s,
-    cpu_core_ratio: ran.cpu_s === null ? null : Number((ran.cpu_s / duration_s).toFixed(3)),
+    ...{ host: part.host?.host ?? '', planned, sent, completed, errors, lateness_ms },
+    start_ms: sinceTold_ms === null ? null : Number((sinceTold_ms + start_ms - interval_ms).toFixed(1)),
+    ...{ word_ms, cpu_s, cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / duration_s).toFixed(3)) },
     cores: part.host?.cores ?? null,
   }
-}
-
-/**
- * Both are times of one host. vegeta's first request is due an interval after it began.
- *
- * @param {bigint | null} told_ns @param {bigint} base_ns @param {number} began_ms since base
- */
-function startDelay_ms(told_ns, base_ns, began_ms) {
-  if (told_ns === null || base_ns === 0n) return null
-  return Number((Number(base_ns - told_ns) / 1e6 + began_ms).toFixed(1))
 }
 
 /** A worker that takes the next request at once counts as busy throughout. */
@@ -161,13 +136,10 @@ const LEAST_SPELL_MS = 5
  * @param {Hit[]} hits in the order of begin
  * @param {number} workers
  * @param {number} start_ms
- * @returns {Spell[]} the last one has no end
- *
- * @typedef {{ from_ms: number, to_ms: number }} Spell
+ * @returns the last one has no end
  */
 function freeSpells(hits, workers, start_ms) {
   const ends = hits.map((hit) => hit.begin_ms + hit.latency_ms + HANDOVER_MS).sort((a, b) => a - b)
-  /** @type {Spell[]} */
   const spells = []
   let from_ms = start_ms
   let ended = 0
@@ -182,7 +154,7 @@ function freeSpells(hits, workers, start_ms) {
   return [...spells, { from_ms: isFull ? Number.POSITIVE_INFINITY : from_ms, to_ms: Number.POSITIVE_INFINITY }]
 }
 
-/** How much of the spells lies before a time. Asked for one time after the other. @param {Spell[]} spells */
+/** How much of the spells lies before a time. Asked for one time after the other. @param {ReturnType<typeof freeSpells>} spells */
 function timeWithin(spells) {
   let passed = 0
   let before_ms = 0

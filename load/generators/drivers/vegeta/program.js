@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../command/errors.js'
 import { foreignProgram } from '../../../system/processes.js'
+import { versionOf } from '../outside.js'
 
 /** What its results look like, and how it keeps to a rate, differs between versions. */
 export const VERSION = 'v12.13.0'
@@ -19,25 +20,19 @@ const BUILT = fileURLToPath(new URL('bin/vegeta', import.meta.url))
 export function binary(built = BUILT) {
   const isBuilt = existsSync(built)
   const problem = isBuilt && foreignProgram(built)
-  if (problem) {
-    throw new UsageError(
-      `--driver: expected a vegeta that you or root own and nobody else may write to, got ${problem}: remove it and run \`npm run vegeta\``,
-    )
-  }
+  const safe = 'a vegeta that you or root own and nobody else may write to'
+  if (problem) throw new UsageError(`--driver: expected ${safe}, got ${problem}: remove it and run \`npm run vegeta\``)
   const file = isBuilt ? built : spawnSync('sh', ['-c', 'command -v vegeta'], { encoding: 'utf8' }).stdout?.trim()
+  const needs = '(needs Go 1.22 or newer)'
   if (!file)
-    throw new UsageError(
-      '--driver: expected vegeta on PATH or built by `npm run vegeta` (needs Go 1.22 or newer), found neither',
-    )
-  const version = versionOf(file)
+    throw new UsageError(`--driver: expected vegeta on PATH or built by \`npm run vegeta\` ${needs}, found neither`)
+  const version = versionOfVegeta(file)
   if (version === VERSION) return file
-  throw new UsageError(
-    `--driver: expected vegeta ${VERSION}, got ${version} (${file}): \`npm run vegeta\` builds it (needs Go 1.22 or newer)`,
-  )
+  const found = `got ${version} (${file})`
+  throw new UsageError(`--driver: expected vegeta ${VERSION}, ${found}: \`npm run vegeta\` builds it ${needs}`)
 }
 
 /** @param {string} file @returns {string} such as v12.13.0 */
-export function versionOf(file) {
-  const { stdout } = spawnSync(file, ['-version'], { encoding: 'utf8' })
-  return stdout?.match(/^Version: (\S+)/m)?.[1] ?? 'unknown'
+export function versionOfVegeta(file) {
+  return versionOf(file, '-version', /^Version: (\S+)/m)
 }

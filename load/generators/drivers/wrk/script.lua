@@ -116,10 +116,10 @@ end
 
 function response(code)
   status[code] = (status[code] or 0) + 1
-  -- Two rows for each second: all answers, and the successes.
+  -- Two rows for each second: other answers, and the successes.
   local row = math.floor(now_s() - began_s) * 2
+  if code >= 200 and code < 300 then row = row + 1 end
   seconds[row] = (seconds[row] or 0) + 1
-  if code >= 200 and code < 300 then seconds[row + 1] = (seconds[row + 1] or 0) + 1 end
 end
 
 -- In the main thread.
