@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
@@ -13,42 +14,32 @@ const BEAT_MS = 1000
  *
  * @param {ChildProcess} child
  * @param {(message: any) => void} onMessage what it says unasked
- * @returns {Channel}
- *
- * @typedef {object} Channel
- * @property {(ask: string, asked?: object) => Promise<any>} ask what it answers: `result` or `error`; rejects when the line is gone
- * @property {() => void} end
  */
 export function openChannel({ stdin, stdout }, onMessage) {
-  /** @type {Map<number, { resolve: (answer: any) => void, reject: (error: Error) => void }>} */
-  const asking = new Map()
+  // An error is that of all who still wait, of whom there may be none.
+  const answers = new EventEmitter().setMaxListeners(0).on('error', () => {})
   let last = 0
   const write = (/** @type {object} */ message) => void stdin?.write(`${JSON.stringify(message)}\n`)
-  const beat = setInterval(() => write({ beat: true }), BEAT_MS)
+  const beat = setInterval(write, BEAT_MS, { beat: true })
   const end = () => {
     clearInterval(beat)
     stdin?.end()
-    for (const { reject } of asking.values()) reject(new Error('the line is closed'))
-    asking.clear()
+    answers.emit('error', new Error('the line is closed'))
   }
   stdin?.on('error', () => {})
   const lines = createInterface({ input: /** @type {Readable} */ (stdout) })
   lines.on('close', end).on('line', (line) => {
     const message = parsed(line)
-    const waiting = asking.get(message?.id)
-    if (waiting) {
-      asking.delete(message.id)
-      waiting.resolve(message)
-    } else if (message) onMessage(message)
+    if (!message || answers.emit(String(message.id), message)) return
+    onMessage(message)
   })
   return {
     end,
-    ask: (ask, asked = {}) => {
+    /** @param {string} ask @param {object} [asked] @returns {Promise<any>} `result` or `error`; rejects when the line is gone */
+    ask: async (ask, asked) => {
       const id = ++last
-      return new Promise((resolve, reject) => {
-        asking.set(id, { resolve, reject })
-        write({ id, ask, ...asked })
-      })
+      write({ id, ask, ...asked })
+      return (await once(answers, String(id)))[0]
     },
   }
 }

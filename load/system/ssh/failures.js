@@ -4,22 +4,21 @@
  * @param {string} said what ssh printed
  * @param {string} host as the user gave it
  * @param {string} [flag] by which
- * @returns {string}
  */
 export function explain(said, host, flag = '--ssh') {
-  const last = said.trim().split('\n').at(-1)?.trim() ?? ''
-  const found = CAUSES.find(({ pattern }) => pattern.test(said))
-  return `${flag} ${host}: ${found ? found.line(said, host) : `expected ssh to get in, got: ${last || 'no word of it'}`}`
+  const cause = CAUSES.find(({ pattern }) => pattern.test(said))
+  const last = said.trim().split('\n').at(-1)?.trim()
+  return `${flag} ${host}: expected ${cause?.line(said, host) ?? `ssh to get in, got: ${last || 'no word of it'}`}`
 }
 
-/** @type {{ pattern: RegExp, line: (said: string, host: string) => string }[]} in the order in which they explain one another */
+/** In the order in which they explain one another. @type {{ pattern: RegExp, line: (said: string, host: string) => string }[]} */
 const CAUSES = [
   {
     pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED/,
     line: (said, host) => {
       const where = /Offending .* key in (\S+)/.exec(said)?.[1] ?? 'known_hosts'
       const { name, port } = addressOf(host)
-      return `expected the host key that ${where} holds, got another one: if the host was made anew, forget the old key (ssh-keygen -R ${port ? `'[${name}]:${port}'` : name}); if not, somebody else answers`
+      return `the host key that ${where} holds, got another one: if the host was made anew, forget the old key (ssh-keygen -R ${port ? `'[${name}]:${port}'` : name}); if not, somebody else answers`
     },
   },
   {
@@ -27,35 +26,35 @@ const CAUSES = [
     line: (_, host) => {
       const { name, port } = addressOf(host)
       const scan = `ssh-keyscan ${port ? `-p ${port} ` : ''}${name}`
-      return `expected a host key that is known here, got one that is not: compare its fingerprint (${scan} | ssh-keygen -lf -) with what the host's console says, then keep it (${scan} >> ~/.ssh/known_hosts)`
+      return `a host key that is known here, got one that is not: compare its fingerprint (${scan} | ssh-keygen -lf -) with what the host's console says, then keep it (${scan} >> ~/.ssh/known_hosts)`
     },
   },
   {
     pattern: /Could not resolve hostname/,
-    line: (said) => `expected a host that can be found, got: ${lineWith(said, 'Could not resolve hostname')}`,
+    line: (said) => `a host that can be found, got: ${lineWith(said, 'Could not resolve hostname')}`,
   },
   {
     pattern: /Permission denied|Too many authentication failures|No more authentication methods/,
     line: (said) =>
-      `expected a key that the host takes, got: ${lineWith(said, 'Permission denied', 'authentication')}; ssh-add -l and IdentityFile tell which keys are offered, the host's authorized_keys which are taken`,
+      `a key that the host takes, got: ${lineWith(said, 'Permission denied', 'authentication')}; ssh-add -l and IdentityFile tell which keys are offered, the host's authorized_keys which are taken`,
   },
   {
     pattern:
       /connect to host|Connection (timed out|refused|closed|reset)|No route to host|banner exchange|kex_exchange/,
     line: (said) =>
-      `expected an sshd that answers, got: ${lineWith(said, 'connect to host', 'Connection', 'route', 'exchange')}; is the host up, and its port open to this machine (security group, firewall)?`,
+      `an sshd that answers, got: ${lineWith(said, 'connect to host', 'Connection', 'route', 'exchange')}; is the host up, and its port open to this machine (security group, firewall)?`,
   },
   {
     pattern: /Can't open user config file|Bad (configuration|owner)|terminating, \d+ bad/,
-    line: (said) => `expected a configuration that ssh can read, got: ${lineWith(said, 'Bad', 'config')}`,
+    line: (said) => `a configuration that ssh can read, got: ${lineWith(said, 'Bad', 'config')}`,
   },
 ]
 
 /** @param {string} said @param {string[]} parts the line that holds the first of them that is there */
 function lineWith(said, ...parts) {
   const lines = said.split('\n').map((line) => line.replace(/^ssh: /, '').trim())
-  const part = parts.find((one) => lines.some((line) => line.includes(one)))
-  return lines.findLast((line) => part !== undefined && line.includes(part)) ?? lines.at(-1)
+  const found = parts.map((part) => lines.findLast((line) => line.includes(part)))
+  return found.find(Boolean) ?? lines.at(-1)
 }
 
 /** What ssh-keyscan takes; a port stands in a URL alone, since an IPv6 address has colons of its own. @param {string} host */

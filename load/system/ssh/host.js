@@ -25,8 +25,9 @@ const REASON_MS = 500
  *
  * @param {SshPlan} plan
  * @param {{ signal: AbortSignal, note: (text: string) => void, logFile: string }} io logFile: takes what the API prints
- * @returns {Promise<Host>}
  * @throws {UsageError} what has to be changed, in one line
+ *
+ * @typedef {Awaited<ReturnType<typeof openHost>>} Host
  */
 export async function openHost(plan, { signal, note, logFile }) {
   note(`connecting to ${plan.host} …`)
@@ -43,26 +44,9 @@ export async function openHost(plan, { signal, note, logFile }) {
 }
 
 /**
- * @typedef {object} Host
- * @property {string} name as the user calls it
- * @property {string} address at which it is loaded
- * @property {string} bind address there that the API listens on
- * @property {number} port there
- * @property {Connection} connection
- * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string, node: string }} machine
- * @property {{ api: string, others: string } | null} cores there
- * @property {string} root folder of our programs there
- * @property {string} folder there that goes with the connection
- * @property {(ask: string, asked?: object) => Promise<any>} ask the agent
- * @property {() => Promise<never>} died rejects when the API that is started next, or the line to it, ends by itself
- * @property {() => Promise<void>} close stops what runs there
- */
-
-/**
  * @param {SshPlan} plan
  * @param {{ connection: Connection, command: string, address: string }} way
  * @param {{ signal: AbortSignal, logFile: string }} io
- * @returns {Promise<Host>}
  */
 async function startAgent(plan, { connection, command, address }, { signal, logFile }) {
   const { child, exited, stop } = connection.command(command)
@@ -81,9 +65,8 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   const lost = exited.then(async () => {
     // The connection knows better why than the agent, whose line it was.
     const why = await Promise.race([connection.lost, setTimeout(REASON_MS, null, { ref: false })])
-    throw new RemoteError(
-      `the line to ${plan.host} was lost: ${why ?? (stderr().trim().split('\n').at(-1) || 'its agent ended')}`,
-    )
+    const last = why ?? (stderr().trim().split('\n').at(-1) || 'its agent ended')
+    throw new RemoteError(`the line to ${plan.host} was lost: ${last}`)
   })
   lost.catch((error) => {
     if (!closing) heard.emit('died', error)
@@ -91,31 +74,38 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
   signal.throwIfAborted()
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
-  const [hello] = await Promise.race([greeted, lost])
+  /** @type {[Hello]} */
+  const [hello] = /** @type {any} */ (await Promise.race([greeted, lost]))
   signal.removeEventListener('abort', abort)
   // What is on its way then, the agent ends when it loses us.
   const aborted = once(signal, 'abort').then(() => signal.throwIfAborted())
   aborted.catch(() => {})
+  const { address: ours, ...there } = hello
 
   return {
+    ...there,
     name: plan.host,
+    /** At which it is loaded. */
     address,
-    bind: bindOf(plan, address, hello.address),
+    /** There, that the API listens on. */
+    bind: bindOf(plan, address, ours),
     port: plan.port,
     connection,
-    ...{ machine: hello.machine, cores: hello.cores, root: hello.root, folder: hello.folder },
+    /** Asks the agent. @param {string} ask @param {object} [asked] @returns {Promise<any>} */
     ask: async (ask, asked) => {
       signal.throwIfAborted()
       const { result, error } = await Promise.race([channel.ask(ask, asked).catch(() => lost), lost, aborted])
       if (error) throw revivedError(error)
       return result
     },
+    /** Rejects when the API that is started next, or the line to it, ends by itself. @returns {Promise<never>} */
     died: () => {
       const died = once(heard, 'died').then(([error]) => Promise.reject(error))
       // Nobody may be waiting for it.
       died.catch(() => {})
       return died
     },
+    /** Stops what runs there. */
     close: async () => {
       closing = true
       channel.end()
@@ -130,7 +120,18 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
 }
 
 /**
- * Where the load comes in by a way of its own, it may come to any address. Pure.
+ * What the agent says first.
+ *
+ * @typedef {object} Hello
+ * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string, node: string }} machine
+ * @property {{ api: string, others: string } | null} cores there
+ * @property {string} root folder of our programs there
+ * @property {string} folder there that goes with the connection
+ * @property {string | null} address there that our connection came to
+ */
+
+/**
+ * The address that the API listens on: where the load comes in by a way of its own, it may come to any. Pure.
  *
  * @param {Pick<SshPlan, 'address'>} plan
  * @param {string} address at which it is loaded
@@ -141,17 +142,11 @@ export function bindOf(plan, address, ours) {
   return plan.address === null ? (ours ?? any) : any
 }
 
-/**
- * Where it is loaded: a number, so that no request waits for a name.
- *
- * @param {SshPlan} plan
- * @param {Connection} connection
- */
+/** Where it is loaded: a number, so that no request waits for a name. @param {SshPlan} plan @param {Connection} connection */
 async function addressOf({ host, address }, connection) {
   const name = address ?? (await connection.hostname())
   const found = await lookup(name).catch(() => null)
   if (found) return found.address
-  throw new UsageError(
-    `--ssh ${host}: expected its name ${name} to be one that is known here, got none; --ssh-address tells how the load reaches it`,
-  )
+  const expected = `its name ${name} to be one that is known here, got none`
+  throw new UsageError(`--ssh ${host}: expected ${expected}; --ssh-address tells how the load reaches it`)
 }

@@ -2,11 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 
-/**
- * @import { Bundle } from './prepare.js'
- * @import { Readable } from 'node:stream'
- */
+/** @import { Bundle } from './prepare.js' */
 
 /**
  * Runs on the host, sent as text to its Node: writes our programs into its cache, and has npm bring the packages. A folder
@@ -16,7 +14,6 @@ import path from 'node:path'
 const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
 const NPM_TIMEOUT_MS = 300_000
 const BROKEN = /TAR_ENTRY_ERROR/
-
 const OURS = /^(code|modules|vegeta)-/
 
 /** What nobody has used for so long goes. */
@@ -85,7 +82,7 @@ async function bring(folder) {
   const beat = setInterval(() => process.stdout.write('\n'), BEAT_MS)
   try {
     const closed = once(npm, 'close')
-    const [stdout, stderr] = await Promise.all([textOf(npm.stdout), textOf(npm.stderr), closed])
+    const [stdout, stderr] = await Promise.all([text(npm.stdout), text(npm.stderr), closed])
     // With a full disk npm says so, leaves packages in halves, and ends with 0.
     if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
   } finally {
@@ -94,17 +91,12 @@ async function bring(folder) {
   }
 }
 
-/** @param {Readable} stream */
-async function textOf(stream) {
-  return (await stream.setEncoding('utf8').toArray()).join('')
-}
-
 /** @param {string} folder @param {Record<string, string>} files */
 function write(folder, files) {
-  for (const [name, text] of Object.entries(files)) {
+  for (const [name, content] of Object.entries(files)) {
     const file = path.join(folder, name)
     fs.mkdirSync(path.dirname(file), { recursive: true })
-    fs.writeFileSync(file, text)
+    fs.writeFileSync(file, content)
   }
 }
 

@@ -18,15 +18,12 @@ export function limitFor(wanted) {
   const now = nofileOf('self')
   if (own === null || now === null) return wanted
   if (wanted === null) return now > own ? own : null
-  const hard = Number(String(wanted).split(':').at(-1) || own)
   // The soft one alone: the hard one is that of the user, and not what this process was raised to.
   if (String(wanted).endsWith(':')) return now > own ? `${wanted}${own}` : wanted
+  const hard = Number(String(wanted).split(':').at(-1) || own)
   if (hard <= now || process.getuid?.() === 0) return wanted
-  const { status, stderr, error } = spawnSync(
-    'sudo',
-    ['-n', 'prlimit', `--pid=${process.pid}`, `--nofile=${hard}:${hard}`],
-    { encoding: 'utf8' },
-  )
+  const prlimit = ['-n', 'prlimit', `--pid=${process.pid}`, `--nofile=${hard}:${hard}`]
+  const { status, stderr, error } = spawnSync('sudo', prlimit, { encoding: 'utf8' })
   if (status === 0) return wanted
   const { username } = os.userInfo()
   const why = error ? error.message : stderr.trim().split('\n')[0]

@@ -36,9 +36,7 @@ export const DATABASE_FLAG = {
     value: 'URL',
     about:
       'a Postgres of yours, in a schema of the lab’s own; "embedded": one is started (default, unless DATABASE_URL is set)',
-    parse: (/** @type {string} */ text) => {
-      return text === 'embedded' || /^postgres(ql)?:\/\//.test(text) ? text : undefined
-    },
+    parse: (/** @type {string} */ text) => (/^(embedded$|postgres(ql)?:\/\/)/.test(text) ? text : undefined),
     expected: 'embedded, or a URL such as postgres://user:password@host/db',
     shown: (/** @type {string} */ text) => (text === 'embedded' ? text : keptDatabaseUrl(text)),
   },

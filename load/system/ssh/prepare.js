@@ -20,15 +20,11 @@ const PACKAGES = ['package.json', 'package-lock.json']
 const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
 
-/** As a program of the Node that is asked. */
-const IS_NEW_ENOUGH = `const [major, minor] = process.versions.node.split(".")
-process.exit(major > ${LEAST_NODE[0]} || (major == ${LEAST_NODE[0]} && minor >= ${LEAST_NODE[1]}) ? 0 : 1)`
-
 /**
  * For any POSIX shell. What is there is used if nobody else may write it, and is not old then. A version manager's Node is on
  * PATH only in a login or an interactive shell; these do what their user had them do, and are asked last.
  *
- * @param {Pick<Bundle, 'code' | 'modules'>} bundle
+ * @param {Bundle} bundle
  */
 const look = ({ code, modules }) => `
 echo
@@ -41,7 +37,8 @@ for how in "" -lc -lic; do
   [ -x "$node" ] || continue
   echo "node $("$node" --version </dev/null) $node"
   PATH="$(dirname "$node"):$PATH" command -v npm | sed 's/^/npm /'
-  "$node" -e '${IS_NEW_ENOUGH}' </dev/null && break
+  "$node" -e 'const [major, minor] = process.versions.node.split(".")
+process.exit(major > ${LEAST_NODE[0]} || (major == ${LEAST_NODE[0]} && minor >= ${LEAST_NODE[1]}) ? 0 : 1)' </dev/null && break
 done
 exit 0
 `
@@ -57,16 +54,17 @@ exit 0
 export async function prepare(connection, { name, note }) {
   const bundle = bundleOf()
   const { code, stdout, stderr } = await connection.run('sh', look(bundle))
-  const notShell = `--ssh ${name}: expected a POSIX shell there, got: ${stderr.trim() || `code ${code}`}`
-  if (code !== 0) throw new UsageError(notShell)
+  const got = stderr.trim() || `code ${code}`
+  if (code !== 0) throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${got}`)
   const { cache, there, node, hasNpm } = found(stdout, name)
+  // Node with its own folder on PATH, where its npm is.
+  const program = `env PATH=${quoted(path.posix.dirname(node))}:"$PATH" ${quoted(node)}`
   if (!there) {
     note(`copying Redline to ${name}, and its packages by npm …`)
     if (!hasNpm) throw new UsageError(`--ssh ${name}: expected npm beside ${node}, found none: install npm there`)
-    await send(connection, { ...bundle, cache }, { name, node })
+    await send(connection, name, program, { ...bundle, cache })
   }
-  const folder = path.posix.join(cache, bundle.code)
-  return `cd ${quoted(folder)} && exec ${withPath(node)} load/targets/ssh/agent.js`
+  return `cd ${quoted(path.posix.join(cache, bundle.code))} && exec ${program} load/targets/ssh/agent.js`
 }
 
 /** Pure. @param {string} output of look @param {string} name of the host */
@@ -74,22 +72,15 @@ export function found(output, name) {
   const values = (/** @type {string} */ word) => {
     return output.split('\n').flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []))
   }
-  const nodes = values('node').map((value) => {
-    const [, version, file] = /^(\S*) (.*)$/.exec(value) ?? []
-    return { version, file }
-  })
+  const nodes = values('node').map((value) => /^(?<version>\S*) (?<file>.*)$/.exec(value)?.groups ?? {})
   const usable = nodes.find(({ version }) => isNewEnough(version))
   if (!usable) {
     const [first] = nodes
     const got = first ? `got ${first.version} (${first.file})` : 'found no node on PATH, nor in a login shell'
     throw new UsageError(`--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, ${got}`)
   }
-  return {
-    cache: values('cache')[0],
-    there: values('code').length > 0,
-    node: usable.file,
-    hasNpm: values('npm').length > 0,
-  }
+  const there = values('code').length > 0
+  return { cache: values('cache')[0], there, node: usable.file, hasNpm: values('npm').length > 0 }
 }
 
 /** @param {string} version such as v20.19.0 */
@@ -102,12 +93,14 @@ function isNewEnough(version) {
  * The program and what it writes go as one text to Node's standard input: only Node is needed there, and nothing is quoted.
  *
  * @param {Connection} connection
+ * @param {string} name of the host
+ * @param {string} node command that runs it there
  * @param {Bundle & { cache: string }} bundle
- * @param {{ name: string, node: string }} host
  */
-async function send(connection, bundle, { name, node }) {
-  const program = `${readFileSync(INSTALL, 'utf8')}\nconsole.log('\\n' + JSON.stringify(await install(${JSON.stringify(bundle)})))\n`
-  const { stdout, stderr } = await connection.run(`${withPath(node)} --input-type=module -`, program)
+async function send(connection, name, node, bundle) {
+  const call = `console.log('\\n' + JSON.stringify(await install(${JSON.stringify(bundle)})))`
+  const program = `${readFileSync(INSTALL, 'utf8')}\n${call}\n`
+  const { stdout, stderr } = await connection.run(`${node} --input-type=module -`, program)
   const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
   const last = stderr.trim().split('\n').at(-1)
   if (!answer) throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${last}`)
@@ -118,34 +111,22 @@ async function send(connection, bundle, { name, node }) {
   throw new UsageError(`--ssh ${name}: expected ${what}, got: ${failed.message}${failed.code === 'ENOSPC' ? full : ''}`)
 }
 
-/** Node with its own folder on PATH, where its npm is. @param {string} node */
-function withPath(node) {
-  return `env PATH=${quoted(path.posix.dirname(node))}:"$PATH" ${quoted(node)}`
-}
-
 /**
- * The part of this checkout that a host needs, and names for it that change with it.
+ * The part of this checkout that a host needs, as texts by path, and names for its two folders that change with it.
  *
- * @returns {Bundle}
- *
- * @typedef {object} Bundle
- * @property {string} code name of the folder with the programs
- * @property {string} modules name of the folder with the packages
- * @property {Record<string, string>} files text by path
- * @property {Record<string, string>} packages the same, for npm
+ * @typedef {ReturnType<typeof bundleOf>} Bundle
  */
 export function bundleOf() {
   const names = FOLDERS.flatMap((folder) => {
-    return readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => PROGRAM.test(name))
-      .map((name) => path.posix.join(folder, name.split(path.sep).join('/')))
+    const entries = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    return entries.filter((name) => PROGRAM.test(name)).map((name) => path.posix.join(folder, name))
   })
   const packages = textsOf(PACKAGES)
   const files = { ...textsOf(names.sort()), ...packages }
   return { code: `code-${hashOf(files)}`, modules: `modules-${hashOf(packages)}`, files, packages }
 }
 
-/** @param {string[]} names @returns {Record<string, string>} */
+/** @param {string[]} names */
 function textsOf(names) {
   return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(ROOT, name), 'utf8')]))
 }

@@ -19,7 +19,7 @@ export function asArguments(options) {
 
 /** The system's ssh, so that the user's keys, agents, jump hosts and configuration hold. @param {string | null} config for `ssh -F` */
 export function sshWith(config) {
-  return ['ssh', ...(config === null ? [] : ['-F', config]), ...asArguments(SSH_OPTIONS)]
+  return ['ssh', ...(config ? ['-F', config] : []), ...asArguments(SSH_OPTIONS)]
 }
 
 /** For a POSIX shell. @param {string} text */
