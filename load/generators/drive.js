@@ -23,7 +23,8 @@ const GRACE_S = 10
  * @param {AbortSignal} signal stops it within a second
  * @param {(counts: any) => void} onCounts
  * @param {{ nofile?: number | null, grace_s?: number }} [limits] of its process; grace_s: by default that of its driver
- * @returns {Promise<Generator>}
+ *
+ * @typedef {Awaited<ReturnType<typeof startGenerator>>} Generator
  */
 export async function startGenerator(load, signal, onCounts, { nofile, grace_s: given_s } = {}) {
   signal.throwIfAborted()
@@ -43,7 +44,12 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   const beyond_s = 2 * load.timeout_s + grace_s
   let extend = (/** @type {number} */ _limit_s) => {}
 
-  /** @param {{ command: string, duration_s?: number, load?: Load }} message @param {number} first_s @param {() => void} [onEnd] */
+  /**
+   * @param {{ command: string, duration_s?: number, load?: Load }} message
+   * @param {number} first_s
+   * @param {() => void} [onEnd] the last answer has come, and the generator sums up
+   * @returns {Promise<any>}
+   */
   async function ask(message, first_s, onEnd = () => {}) {
     /** @type {NodeJS.Timeout | undefined} */
     let timer
@@ -74,11 +80,13 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     }
   }
 
-  /** @type {Generator} */
   const generator = {
     pid: /** @type {number} */ (child.pid),
+    /** Does what the next phase needs before it can begin. @param {number} duration_s @returns {Promise<void>} */
     ready: (duration_s) => ask({ command: 'ready', duration_s }, duration_s + beyond_s),
+    /** One phase. @param {number} duration_s @param {() => void} [onEnd] @returns {Promise<Traffic>} */
     run: (duration_s, onEnd) => ask({ command: 'run', duration_s }, duration_s + beyond_s, onEnd),
+    /** Ends the phase that runs, where the driver can (Phase.enough). */
     enough: () => {
       extend(beyond_s)
       if (child.connected) child.send({ command: 'enough' }, () => {})
@@ -99,16 +107,6 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     throw error
   }
 }
-
-/**
- * @typedef {object} Generator
- * @property {number} pid
- * @property {(duration_s: number) => Promise<void>} ready does what the next phase needs before it can begin
- * @property {(duration_s: number, onEnd?: () => void) => Promise<Traffic>} run one phase;
- *   onEnd: the last answer has come, and the generator sums up
- * @property {() => void} enough ends the phase that runs, where the driver can (Phase.enough)
- * @property {() => Promise<void>} close
- */
 
 /** Against others on its core, where it may be; the least is -20 (setpriority(2)). */
 const PRIORITY = -10

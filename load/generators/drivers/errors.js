@@ -1,7 +1,4 @@
-/**
- * Whose error was it? Every driver's errors are sorted by the side they belong to, by their code where the driver gives
- * one, by their text where it does not. What no row knows is `unknown:` and the code, never the server's fault.
- */
+/** Whose error was it? What no row knows is `unknown:` and the code, never the server's fault. */
 
 /** Codes of Node's sockets (errno(3), and those of its own). @type {Record<string, string>} */
 const BY_CODE = {
@@ -41,10 +38,8 @@ const BY_TEXT = [
 
 /** The client waited for an answer as long as it was told to. */
 export const TIMEOUT = 'client:timeout'
-
 /** Due, but every connection was busy until the client's patience ended: it never left. */
 export const UNSENT = 'client:unsent'
-
 /** The response was malformed, endless, or not HTTP at all. */
 export const PROTOCOL = 'server:protocol'
 
@@ -59,8 +54,8 @@ export function sideOfCode(error) {
 }
 
 /**
- * The server ended the connection while a request was on it. On a connection that had already served one, this is the
- * race with its keep-alive timeout; on a fresh one, it did not want us.
+ * The server ended the connection while a request was on it: after an earlier one this is the race with its keep-alive
+ * timeout; on a fresh connection, it did not want us.
  *
  * @param {{ reused: boolean, answerBegan: boolean }} connection
  */

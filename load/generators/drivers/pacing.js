@@ -41,7 +41,7 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
   function pump() {
     const elapsed_ms = clock.now() - start_ms
     const due = Math.min(total, schedule.dueBy(elapsed_ms))
-    for (; noticed < due; noticed++) recorder.late(elapsed_ms - schedule.dueAt_ms(noticed))
+    for (; noticed < due; noticed++) recorder.lateness.add(elapsed_ms - schedule.dueAt_ms(noticed))
     for (; next < due; next++) {
       const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
       if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms)
@@ -53,7 +53,7 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
   /** @param {C} connection @param {number} i */
   function dispatch(connection, i) {
     recorder.sent++
-    recorder.queued(clock.now() - start_ms - schedule.dueAt_ms(i))
+    recorder.queued.add(clock.now() - start_ms - schedule.dueAt_ms(i))
     write(connection, i, (status, error) => {
       const at_ms = clock.now() - start_ms
       const latency_ms = at_ms - schedule.dueAt_ms(i)

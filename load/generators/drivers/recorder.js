@@ -6,8 +6,10 @@ const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 
 export class Recorder {
   #latencies = new Samples()
   #okLatencies = new Samples()
-  #lateness = new Samples()
-  #queued = new Samples()
+  /** How long after its time the generator turned to a request, in ms; its own fault alone. */
+  lateness = new Samples()
+  /** From the intended send time to the sending, in ms: lateness, and the wait for a connection. */
+  queued = new Samples()
   /** @type {Record<string, number>} */
   #status = {}
   /** @type {Record<string, number>} */
@@ -20,21 +22,7 @@ export class Recorder {
   ok = 0
   failed = 0
 
-  /** @param {number} lateness_ms how long after its time the generator turned to a request; its own fault alone */
-  late(lateness_ms) {
-    this.#lateness.add(lateness_ms)
-  }
-
-  /** @param {number} queued_ms from the intended send time to the sending: lateness, and the wait for a connection */
-  queued(queued_ms) {
-    this.#queued.add(queued_ms)
-  }
-
-  /**
-   * @param {number} status
-   * @param {number} latency_ms from the intended send time where there is one
-   * @param {number} at_ms since the start of the measurement
-   */
+  /** @param {number} status @param {number} latency_ms from the intended send time, if any @param {number} at_ms since the start */
   answer(status, latency_ms, at_ms) {
     const ok = status >= 200 && status < 300
     const second = this.#second(at_ms)
@@ -52,8 +40,7 @@ export class Recorder {
 
   /**
    * @param {string} key side and kind, from errors.js
-   * @param {number} [waited_ms] how long the client had waited when it gave up: a latency like any other, and a lower
-   *   bound of the true one
+   * @param {number} [waited_ms] until the client gave up: a latency like any other, and a lower bound of the true one
    */
   error(key, waited_ms) {
     this.failed++
@@ -68,9 +55,10 @@ export class Recorder {
   }
 
   /**
+   * Rates are per second of the duration or, if the answers took longer, of the time to the last answer.
+   *
    * @param {number} planned requests that should have been answered
-   * @param {number} duration_s the time they were spread over; rates are per second of this or, if the answers took
-   *   longer, of the time to the last answer
+   * @param {number} duration_s the time they were spread over
    */
   summary(planned, duration_s) {
     return trafficOf({
@@ -81,8 +69,8 @@ export class Recorder {
       errors: this.#errors,
       latency_ms: this.#latencies.distribution(),
       ok_latency_ms: this.#okLatencies.distribution(),
-      lateness_ms: this.#lateness.distribution(),
-      queued_ms: this.#queued.distribution(),
+      lateness_ms: this.lateness.distribution(),
+      queued_ms: this.queued.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
     })
   }
@@ -137,12 +125,7 @@ export class Samples {
     this.#sum += value
   }
 
-  /**
-   * About a percentile of what has come since the last look; of many values some are enough, since the load waits for it.
-   *
-   * @param {number} q
-   * @returns {number | null} null: nothing has come
-   */
+  /** About a percentile of what has come since the last look: of many values some, since the load waits for it. @param {number} q */
   lately(q) {
     const step = Math.max(1, Math.floor((this.#count - this.#seen) / 1000))
     const some = this.#values.subarray(this.#seen, this.#count).filter((_, i) => i % step === 0)

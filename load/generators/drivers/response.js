@@ -1,7 +1,4 @@
-/**
- * Bounds the headers of one response, those of interim responses (1xx) included; its trailers; and the line with the size
- * of each chunk. For comparison: Node's limit is 16 KiB, that of http-parser-js 80 KiB.
- */
+/** Bounds the headers of one response and its interim ones (1xx), its trailers, and each line with a chunk's size; Node: 16 KiB. */
 const TEXT_MAX_BYTES = 64 * 1024
 
 const STATUS_LINE = /^HTTP\/1\.(\d) ([1-9]\d\d)(?: [\t -~\x80-\xff]*)?\r\n$/
@@ -17,8 +14,7 @@ const LF = 10
  *
  * It refuses whatever is malformed. A generator that guesses where such a response ends reports a broken service as a
  * working one, or never finishes: http-parser-js takes `Content-Length: abc` for a success and loops forever on a chunk
- * size of -5. Node's own parser comes only with HTTP clients, which cost the generator twice the CPU (see
- * connection.js).
+ * size of -5. Node's own parser comes only with HTTP clients, which cost twice the CPU (see connection.js).
  */
 export class ResponseReader {
   #bodiless
@@ -26,7 +22,6 @@ export class ResponseReader {
   #state = 'status'
   /** Part of a line whose end has not arrived. */
   #text = ''
-  /** What counts against TEXT_MAX_BYTES. */
   #textBytes = 0
   /** Bytes that are still missing from the body or the chunk. */
   #left = 0
@@ -39,27 +34,19 @@ export class ResponseReader {
 
   /**
    * @param {Buffer} bytes as they arrive
-   * @returns {Answer | ProtocolError | null} null: the response has not ended; an error: they are malformed or too many, and
-   *   the connection can no longer be used
+   * @returns {Answer | ProtocolError | null} null: it has not ended; an error: the connection can no longer be used
    */
   read(bytes) {
     try {
-      return this.#read(bytes)
+      let at = 0
+      while (at < bytes.length && this.#state !== 'done') at = this.#step(bytes, at)
+      if (this.#state !== 'done') return null
+      if (at === bytes.length || isBlank(bytes.subarray(at))) return this.#answer(this.#head.keepAlive)
+      return new ProtocolError('expected the end of the response, got more bytes')
     } catch (error) {
       if (error instanceof ProtocolError) return error
       throw error
     }
-  }
-
-  /** @param {Buffer} bytes */
-  #read(bytes) {
-    let at = 0
-    while (at < bytes.length && this.#state !== 'done') at = this.#step(bytes, at)
-    if (this.#state !== 'done') return null
-    if (at < bytes.length && !isBlank(bytes.subarray(at))) {
-      throw new ProtocolError('expected the end of the response, got more bytes')
-    }
-    return this.#answer(this.#head.keepAlive)
   }
 
   /** The server closed the connection. @returns {Answer | null} the response that ends by this; null: there is none */
@@ -118,13 +105,13 @@ export class ResponseReader {
   }
 
   #endHead() {
-    const head = this.#head
-    if (head.status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
-    if (head.status < 200) {
+    const { status } = this.#head
+    if (status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
+    if (status < 200) {
       this.#state = 'status'
       return
     }
-    const { state, left = 0 } = head.framing(this.#bodiless)
+    const { state, left = 0 } = this.#head.framing(this.#bodiless)
     this.#left = left
     this.#enter(state)
   }
@@ -230,10 +217,8 @@ function isChunked(value) {
 
 /** @param {string} value */
 function listOf(value) {
-  return value
-    .toLowerCase()
-    .split(',')
-    .map((one) => one.trim())
+  const items = value.toLowerCase().split(',')
+  return items.map((one) => one.trim())
 }
 
 /** @param {string} what @param {string} got */
@@ -243,8 +228,5 @@ function expected(what, got) {
 
 /**
  * @typedef {'status' | 'fields' | 'body' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done'} State
- *
- * @typedef {object} Answer
- * @property {number} status
- * @property {boolean} keepAlive whether the connection can take another request
+ * @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can take another request
  */

@@ -92,19 +92,11 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
 }
 
 /**
- * @typedef {object} Result
- * @property {number} threads
- * @property {number} numbers of requests that were given out
- * @property {number} sent
- * @property {number} requests that were answered
- * @property {number} duration_us
- * @property {number} connect errors, as read and write
- * @property {number} read
- * @property {number} write
- * @property {number} timeout answers that came later than the timeout: no part of the histogram
- * @property {Record<string, number>} status
- * @property {Record<string, number>} seconds two rows for each second: other answers, and the successes
- * @property {Counted[]} histogram with the values that wrk makes up
+ * @typedef {Record<'threads' | 'numbers' | 'sent' | 'requests' | 'duration_us' | 'connect' | 'read' | 'write' | 'timeout', number>} Sums
+ *   numbers: of requests, that were given out; requests: that were answered; connect, read, write: errors; timeout: answers that
+ *   came later than it, no part of the histogram
+ * @typedef {Sums & { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result
+ *   seconds: two rows for each, other answers and the successes; histogram: with the values that wrk makes up
  */
 
 /** Pure. @param {Result} result @param {Pick<Load, 'connections' | 'timeout_s'>} load */

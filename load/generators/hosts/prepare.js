@@ -79,21 +79,16 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
 `
 
 /**
- * @typedef {object} LoadHost
- * @property {string} host as ssh takes it
- * @property {string} program that loads, there
- * @property {string} system such as Linux x86_64
- * @property {number} cores
- * @property {Pick<Facts, 'generator_nofile' | 'ephemeral_ports' | 'time_wait' | 'tw_reuse_loopback' | 'tw_reuse_remote'>} facts
+ * @param {string} host as ssh takes it
+ * @param {string | null} config
+ * @param {AbortSignal} signal
+ * @param {Preparation} preparation
  *
- * @typedef {object} Preparation
- * @property {string} setup shell
- * @property {string} [words] shell
- * @property {string} [cleanup] shell
- * @property {(remote: Remote, system: string) => Promise<string>} finish gives the program
+ * @typedef {Awaited<ReturnType<typeof onHost>>} LoadHost
+ * @typedef {Parameters<typeof startRemote>[1]} Script
+ * @typedef {Pick<Script, 'setup' | 'words' | 'cleanup'> & { finish: (remote: Remote, system: string) => Promise<string> }} Preparation
+ *   finish gives the program that loads, there
  */
-
-/** @param {string} host @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation */
 async function onHost(host, config, signal, { setup, words, cleanup, finish }) {
   const remote = startRemote(host, { config, signal, setup: LOOK + setup, words, cleanup })
   try {
@@ -144,28 +139,27 @@ function prepareVegeta(host, version, note) {
 folder="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 program=$(command -v vegeta)
 ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
-if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say found there
+if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say found there "$program"
+elif [ -e "$folder" ] && ! ours "$folder"; then say found foreign "$folder"
 else
+  mkdir -p "$folder" && cd "$folder" || exit 1
   program="$folder/${name}"
-  if [ -e "$folder" ] && ! ours "$folder"; then say found foreign "$folder"
-  elif [ -x "$program" ] && ours "$program"; then say found there
-  else say found missing; fi
+  if [ -x "$program" ] && ours "$program"; then say found there "$program"; else say found missing "$program"; fi
 fi
 `,
     words: `
-copy) mkdir -p "$folder" && cd "$folder" && say copy ;;
 keep) [ "$(wc -c <${part})" -eq ${bytes.length} ] && chmod 755 ${part} && mv ${part} ${name} && say keep ;;
-program) say program "$program" ;;
 try) say try $("$program" -version 2>&1 </dev/null | head -n 1) ;;
 `,
     cleanup: `rm -f "$folder/${part}"`,
 
     async finish(remote, system) {
-      const [found, ...folder] = await remote.heard('found')
+      const [found, ...words] = await remote.heard('found')
+      const program = words.join(' ')
       if (found === 'foreign') {
         const whose = 'belong to the user that ssh logs in as, and to be writable by nobody else'
         const mend = 'chmod go-w it, or set XDG_CACHE_HOME there'
-        throw refusal(host, `${folder.join(' ')} there to ${whose}: ${mend}`)
+        throw refusal(host, `${program} there to ${whose}: ${mend}`)
       }
       if (found === 'missing') {
         const here = `${os.type()} ${os.machine()}`
@@ -174,11 +168,9 @@ try) say try $("$program" -version 2>&1 </dev/null | head -n 1) ;;
           throw refusal(host, `${here}, as this machine, to copy vegeta there, got ${system}: ${mend}`)
         }
         note(`copying vegeta to ${host} …`)
-        await remote.ask('copy')
         await remote.give(part, [bytes])
         await remote.ask('keep')
       }
-      const program = (await remote.ask('program')).join(' ')
       const runs = (await remote.ask('try')).join(' ')
       if (runs === expected) return program
       throw refusal(host, `vegeta ${version} to run there, got: ${runs || 'nothing'} (${program})`)

@@ -11,6 +11,7 @@ import { connect } from './connection.js'
 import { prepare } from './prepare.js'
 
 /**
+ * @import { describeMachine, planCores } from '../machine.js'
  * @import { Connection } from './connection.js'
  * @import { SshPlan } from './plan.js'
  */
@@ -47,6 +48,10 @@ export async function openHost(plan, { signal, note, logFile }) {
  * @param {SshPlan} plan
  * @param {{ connection: Connection, command: string, address: string }} way
  * @param {{ signal: AbortSignal, logFile: string }} io
+ *
+ * @typedef {ReturnType<typeof describeMachine> & { node: string }} Machine
+ * @typedef {{ machine: Machine, cores: ReturnType<typeof planCores>, root: string, folder: string, address: string | null }} Hello
+ *   what the agent says first; root: folder of our programs; folder: goes with the connection; address: that it came to
  */
 async function startAgent(plan, { connection, command, address }, { signal, logFile }) {
   const { child, exited, stop } = connection.command(command)
@@ -118,17 +123,6 @@ async function startAgent(plan, { connection, command, address }, { signal, logF
     },
   }
 }
-
-/**
- * What the agent says first.
- *
- * @typedef {object} Hello
- * @property {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string, node: string }} machine
- * @property {{ api: string, others: string } | null} cores there
- * @property {string} root folder of our programs there
- * @property {string} folder there that goes with the connection
- * @property {string | null} address there that our connection came to
- */
 
 /**
  * The address that the API listens on: where the load comes in by a way of its own, it may come to any. Pure.

@@ -104,8 +104,8 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, { rate_rps, c
     const side = hit.status === 0 ? sideOfText(hit.error) : null
     for (const one of both) {
       one.sent++
-      one.late(late_ms)
-      one.queued(slip_ms)
+      one.lateness.add(late_ms)
+      one.queued.add(slip_ms)
       if (side) one.error(side, side === TIMEOUT ? latency_ms : undefined)
       else one.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
     }

@@ -40,8 +40,8 @@ t.test('answers 200 to 299 are a success', async (t) => {
 
 t.test('lateness and the wait for a connection have distributions of their own', async (t) => {
   const recorder = new Recorder()
-  for (const ms of [1, 2, 3]) recorder.late(ms)
-  for (const ms of [4, 5, 6.1236]) recorder.queued(ms)
+  for (const ms of [1, 2, 3]) recorder.lateness.add(ms)
+  for (const ms of [4, 5, 6.1236]) recorder.queued.add(ms)
   const { lateness_ms, queued_ms, latency_ms } = recorder.summary(3, 1)
   t.match(lateness_ms, { min: 1, mean: 2, p50: 2, max: 3 })
   t.match(queued_ms, { min: 4, p50: 5, max: 6.124 }, 'of three digits')
