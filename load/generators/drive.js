@@ -45,8 +45,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   let extend = (/** @type {number} */ _limit_s) => {}
 
   /**
-   * @param {{ command: string, duration_s?: number, load?: Load }} message
-   * @param {number} first_s
+   * @param {{ command: string, duration_s?: number, load?: Load }} message @param {number} first_s
    * @param {() => void} [onEnd] the last answer has come, and the generator sums up
    * @returns {Promise<any>}
    */

@@ -62,8 +62,7 @@ export function mixOf(flags) {
  * Tells whether a file is the one that a run began with, without keeping anything of what is in it: even a digest would
  * let a short secret be guessed.
  *
- * @param {'body' | 'mix'} flag
- * @param {string} file
+ * @param {'body' | 'mix'} flag @param {string} file
  * @returns {Source}
  */
 export function sourceOf(flag, file) {

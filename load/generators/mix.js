@@ -43,8 +43,7 @@ export function createMix(plan, trial) {
  * from number i * draws on (random.js). The first chooses the entry: the first one whose `up_to` is above it. The others
  * fill the blanks of its path and then of its body.
  *
- * @param {MixPlan} plan
- * @param {number} trial
+ * @param {MixPlan} plan @param {number} trial
  * @param {string} url whose path a mix without entries has
  * @returns {Program}
  *

@@ -54,11 +54,8 @@ export const autocannon = {
 }
 
 /**
- * @param {any} runAutocannon
- * @param {Load} load
- * @param {Phase} phase
- * @param {() => { name: string, bytes: Buffer }} next
- * @param {[recorder: Recorder, answered: Answered]} counting
+ * @param {any} runAutocannon @param {Load} load @param {Phase} phase
+ * @param {() => { name: string, bytes: Buffer }} next @param {[recorder: Recorder, answered: Answered]} counting
  */
 async function drive(runAutocannon, load, { duration_s, signal }, next, counting) {
   /** @type {any[]} */
@@ -104,9 +101,7 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
  * the server closed, nor whose error it was.
  *
  * @param {any} client autocannon's, an event emitter
- * @param {[recorder: Recorder, answered: Answered]} counting
- * @param {number} timeout_ms
- * @param {AbortSignal} signal
+ * @param {[recorder: Recorder, answered: Answered]} counting @param {number} timeout_ms @param {AbortSignal} signal
  */
 function watch(client, [recorder, answered], timeout_ms, signal) {
   let sentAt_ms = 0

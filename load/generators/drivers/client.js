@@ -46,9 +46,7 @@ export const client = {
 }
 
 /**
- * @param {Load} load
- * @param {Phase} phase
- * @param {() => ReturnType<Mix>} next
+ * @param {Load} load @param {Phase} phase @param {() => ReturnType<Mix>} next
  */
 async function drive(load, phase, next) {
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
@@ -115,10 +113,7 @@ export function middleOf(bucket) {
 /**
  * One request and its answer.
  *
- * @param {http.ClientRequest} req
- * @param {Buffer} body
- * @param {{ timeout_s: number }} load
- * @param {AbortSignal} signal
+ * @param {http.ClientRequest} req @param {Buffer} body @param {{ timeout_s: number }} load @param {AbortSignal} signal
  * @returns {Promise<Ended>}
  *
  * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }} Ended

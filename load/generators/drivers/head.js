@@ -9,19 +9,18 @@
  */
 export function headsOf(url, last) {
   const { host, pathname, search } = new URL(url)
-  const own = pathname + search
-  /** Few entries share them, and putting them together costs more than the rest. @type {Map<unknown, string>} */
-  const known = new Map()
-  return ({ method, path, headers, body }) => {
-    let text = known.get(headers)
-    if (text === undefined) {
-      text = headersOf(host, headers, last)
-      known.set(headers, text)
-    }
+  /** Of requests without a path of their own, which are all of one kind. */
+  let common = ''
+  const startOf = (/** @type {Request} */ { method, path, headers }) => {
+    return `${method} ${path ?? pathname + search} ${headersOf(host, headers, last)}`
+  }
+  return (request) => {
+    const { method, path, body } = request
+    if (path === null) common ||= startOf(request)
+    const start = path === null ? common : startOf(request)
     // Where a method is expected to carry a body, an empty one has a length too (RFC 9110, 8.6).
     const isBodiless = body.length === 0 && (method === 'GET' || method === 'HEAD')
-    const length = isBodiless ? '' : `Content-Length: ${body.length}\r\n`
-    return `${method} ${path ?? own} ${text}${length}\r\n`
+    return start + (isBodiless ? '\r\n' : `Content-Length: ${body.length}\r\n\r\n`)
   }
 }
 

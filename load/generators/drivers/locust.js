@@ -68,8 +68,7 @@ export const locust = {
 /**
  * Starts master and workers, and waits until every user is there.
  *
- * @param {string} folder
- * @param {Load} load
+ * @param {string} folder @param {Load} load
  * @param {Running[]} running gets what is started
  * @param {AbortSignal} signal
  */

@@ -19,10 +19,8 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * Runs one phase to its end: every request answered, failed or given up.
  *
  * @template {Pick<Connection, 'expire'>} C
- * @param {C[]} connections
- * @param {(connection: C, i: number, done: Done) => void} write
- * @param {Pick<Load, 'rate_rps' | 'timeout_s'>} load
- * @param {Phase} phase
+ * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s'>} load @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms
  * @returns {Promise<Traffic>}
  */
@@ -100,8 +98,7 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
  * A constant rate as two questions: how many requests are due by now, and when was request `i` (from 0) due? Pure, so that
  * an open loop needs no queue: what is due and not yet sent is a range of numbers. Times are in ms since the start.
  *
- * @param {number} rate_rps
- * @param {number} duration_s
+ * @param {number} rate_rps @param {number} duration_s
  */
 export function constantRate(rate_rps, duration_s) {
   const total = Math.max(1, Math.round(rate_rps * duration_s))

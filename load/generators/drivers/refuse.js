@@ -13,8 +13,7 @@ export function refuseEntries(driver, { entries }) {
  * For a driver that does not check certificates, and waits for the body that an answer to HEAD announces: no option of
  * autocannon 9.0.0 (lib/httpClient.js) or wrk 4.1.0 (src/ssl.c) changes that.
  *
- * @param {string} driver
- * @param {Asked} asked
+ * @param {string} driver @param {Asked} asked
  */
 export function refuseHttpsAndHead(driver, asked) {
   const isHttps = asked.url.startsWith('https:')

@@ -8,8 +8,7 @@ import { Recorder, Samples } from './recorder.js'
 /**
  * Counts what a closed loop in this process does.
  *
- * @param {Pick<Load, 'mix'>} load
- * @param {Phase} phase
+ * @param {Pick<Load, 'mix'>} load @param {Phase} phase
  * @param {(recorder: Recorder, answered: Answered) => Promise<any>} work sends until the phase ends
  * @returns {Promise<Traffic>}
  *

@@ -105,10 +105,7 @@ function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
 /**
  * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.
  *
- * @param {Attack} attack
- * @param {Part} part
- * @param {Load} load
- * @param {Phase} phase
+ * @param {Attack} attack @param {Part} part @param {Load} load @param {Phase} phase
  * @throws where vegeta does not end, since it has been stopped, or its host stands still
  */
 async function toItsEnd(attack, { index, host }, load, { duration_s, signal }) {

@@ -53,9 +53,7 @@ export const wrk = {
 }
 
 /**
- * @param {string} folder
- * @param {Load} load
- * @param {Phase} phase
+ * @param {string} folder @param {Load} load @param {Phase} phase
  * @param {number} first number of the first request
  * @returns {Promise<Result | { failed: string }>} failed: why there was no load
  */
@@ -139,8 +137,7 @@ export function summarise(result, { connections, timeout_s }) {
  * wrk counts the status of an answer that came after its timeout, and does not tell which it was: a success, as far as
  * there are any.
  *
- * @param {Record<string, number>} status
- * @param {number} late
+ * @param {Record<string, number>} status @param {number} late
  */
 function withoutLate(status, late) {
   const successesFirst = Object.entries(status).sort(([a], [b]) => Number(b[0] === '2') - Number(a[0] === '2'))

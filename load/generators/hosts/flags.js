@@ -51,9 +51,7 @@ export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target =
 }
 
 /**
- * @param {string} flag
- * @param {string[]} places
- * @param {{ drivers: string[], connections: number }} load
+ * @param {string} flag @param {string[]} places @param {{ drivers: string[], connections: number }} load
  * @param {string[]} known drivers that can load from them
  */
 function refuseMisfits(flag, places, { drivers, connections }, known) {

@@ -80,9 +80,7 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
 
 /**
  * @param {string} host as ssh takes it
- * @param {string | null} config
- * @param {AbortSignal} signal
- * @param {Preparation} preparation
+ * @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation
  *
  * @typedef {Awaited<ReturnType<typeof onHost>>} LoadHost
  * @typedef {Parameters<typeof startRemote>[1]} Script
@@ -123,9 +121,7 @@ function refusal(host, expected) {
 /**
  * The host's own vegeta, if it is the same; else ours, which is kept there under a name that changes with it.
  *
- * @param {string} host
- * @param {string} version
- * @param {(text: string) => void} note
+ * @param {string} host @param {string} version @param {(text: string) => void} note
  * @returns {Preparation}
  */
 function prepareVegeta(host, version, note) {

@@ -39,8 +39,7 @@ const NEVER = new AbortController().signal
  * One connection by the system's ssh. All commands go through its control socket. It carries `cat`, which ends with its
  * input, and so with us.
  *
- * @param {SshPlan} plan
- * @param {AbortSignal} signal
+ * @param {SshPlan} plan @param {AbortSignal} signal
  * @throws {UsageError} when ssh does not get in
  */
 export async function connect({ host, config }, signal) {

@@ -45,8 +45,7 @@ export async function openHost(plan, { signal, note, logFile }) {
 }
 
 /**
- * @param {SshPlan} plan
- * @param {{ connection: Connection, command: string, address: string }} way
+ * @param {SshPlan} plan @param {{ connection: Connection, command: string, address: string }} way
  * @param {{ signal: AbortSignal, logFile: string }} io
  *
  * @typedef {ReturnType<typeof describeMachine> & { node: string }} Machine

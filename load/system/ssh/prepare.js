@@ -46,8 +46,7 @@ exit 0
 /**
  * Brings our programs to the host, unless they are there.
  *
- * @param {Connection} connection
- * @param {{ name: string, note: (text: string) => void }} options
+ * @param {Connection} connection @param {{ name: string, note: (text: string) => void }} options
  * @returns {Promise<string>} the command there that runs the agent
  * @throws {UsageError} when the host lacks something
  */

@@ -54,8 +54,7 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
  * A script on another host that ends with the connection. Its stdin carries commands, one per line, and heartbeats. When the
  * heartbeats stop, because the connection, the network or this process is gone, it kills its process group.
  *
- * @param {string} host
- * @param {object} options
+ * @param {string} host @param {object} options
  * @param {string | null} options.config for `ssh -F`
  * @param {AbortSignal} options.signal ends it
  * @param {string} [options.setup] shell, run first

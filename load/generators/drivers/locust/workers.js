@@ -12,8 +12,7 @@ import { totalOf } from '../recorder.js'
 /**
  * How many workers each host gets: in turn, one for each of its cores at the most, and none without a connection.
  *
- * @param {{ cores: number }[]} hosts
- * @param {number} connections
+ * @param {{ cores: number }[]} hosts @param {number} connections
  */
 export function workersOf(hosts, connections) {
   const counts = hosts.map(() => 0)
@@ -50,9 +49,7 @@ export function startHere(args, cwd, stdout = 'ignore') {
  * Workers on another host. They come to the master through the connection, so that it listens on loopback alone and no
  * port has to be open. The files that they read go with them.
  *
- * @param {LoadHost} place
- * @param {Load} load
- * @param {object} options
+ * @param {LoadHost} place @param {Load} load @param {object} options
  * @param {number} options.workers
  * @param {number} options.masterPort here
  * @param {string[]} options.args of each worker, but for where the master is

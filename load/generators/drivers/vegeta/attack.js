@@ -38,8 +38,7 @@ export function shareOf({ index, of }, total) {
  * Does all that can be done before the attack of a part begins.
  *
  * @param {string} program here
- * @param {Load} load
- * @param {Part} part
+ * @param {Load} load @param {Part} part
  * @param {Iterable<string>} lines targets
  * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
  * @returns {Promise<Attack>}
@@ -68,8 +67,7 @@ export function prepareAttack(program, load, part, lines, { folder, duration_s, 
 /**
  * An attack from this machine, which reads its targets while it sends.
  *
- * @param {string} program
- * @param {string[]} args
+ * @param {string} program @param {string[]} args
  * @param {Iterable<string>} lines targets
  * @param {string} output file for the results
  * @param {AbortSignal} signal

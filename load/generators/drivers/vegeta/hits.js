@@ -22,9 +22,7 @@ const NO_TARGETS = 'no targets to attack'
 /**
  * The hits of all parts, whose files vegeta itself merges.
  *
- * @param {string} program
- * @param {string[]} files
- * @param {AbortSignal} signal
+ * @param {string} program @param {string[]} files @param {AbortSignal} signal
  * @returns {Promise<Map<number, Hits>>} by part
  *
  * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, in the order of begin; base_ns: that part's clock at begin 0
@@ -59,9 +57,7 @@ export async function hitsOf(program, files, signal) {
 /**
  * All parts as one: every sample is in it, and each is by its own part's schedule and clock.
  *
- * @param {Map<number, Hits>} found
- * @param {{ part: Part, ran: Ran }[]} parts
- * @param {Load} load
+ * @param {Map<number, Hits>} found @param {{ part: Part, ran: Ran }[]} parts @param {Load} load
  * @param {number} duration_s
  * @returns {Traffic}
  */
@@ -77,11 +73,8 @@ export function summarise(found, parts, load, duration_s) {
 }
 
 /**
- * @param {Recorder} recorder
- * @param {Hits} own
- * @param {{ part: Part, ran: Ran, total: number }} context
- * @param {Load} load
- * @param {number} duration_s
+ * @param {Recorder} recorder @param {Hits} own @param {{ part: Part, ran: Ran, total: number }} context
+ * @param {Load} load @param {number} duration_s
  * @returns {HostTraffic}
  */
 function record(recorder, { hits, base_ns }, { part, ran, total }, { rate_rps, connections, unbounded }, duration_s) {
@@ -134,8 +127,7 @@ const LEAST_SPELL_MS = 5
  * stood still fills all its workers as soon as it goes on.
  *
  * @param {Hit[]} hits in the order of begin
- * @param {number} workers
- * @param {number} start_ms
+ * @param {number} workers @param {number} start_ms
  * @returns the last one has no end
  */
 function freeSpells(hits, workers, start_ms) {
