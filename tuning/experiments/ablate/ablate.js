@@ -1,5 +1,5 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { analyse, report } from './report.js'
@@ -39,30 +39,22 @@ const FLAGS = {
     about: `who asks; the budget is the first one's, and what gets through that of the closed loops (default ${DEFAULTS.consumers.join(',')})`,
     ...namesOf(DEFAULTS.consumers),
   },
-  rate: {
-    value: 'N',
-    about: `requests per second of the open loop, well below what it takes (default ${DEFAULTS.rate})`,
-    ...wholeNumber(1, 100_000),
-  },
+  rate: numberFlag(
+    `requests per second of the open loop, well below what it takes (default ${DEFAULTS.rate})`,
+    1,
+    100_000,
+  ),
   slow: {
     value: 'STAGE=TIME',
     about: 'plant so much CPU in a stage, such as validate=20us, to see that it is found',
     parse: planted,
     expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
   },
-  rounds: {
-    value: 'N',
-    about: `of turns over all variants, for the budget (default about ${USUAL.rounds})`,
-    ...wholeNumber(1, MOST_ROUNDS),
-  },
-  blocks: {
-    value: 'N',
-    about: `passes of the closed loops over all variants (default ${USUAL.blocks})`,
-    ...wholeNumber(1, 1000),
-  },
+  rounds: numberFlag(`of turns over all variants, for the budget (default about ${USUAL.rounds})`, 1, MOST_ROUNDS),
+  blocks: numberFlag(`passes of the closed loops over all variants (default ${USUAL.blocks})`, 1, 1000),
   duration: durationFlag(`of each trial of the closed loops (default ${USUAL.duration / 1000}s)`),
   quick: { value: '', about: 'fewer rounds, and each closed loop once: under two minutes' },
-  seed: { value: 'N', about: `of the order and the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+  seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
   ...SSH_FLAGS,
 }
 

@@ -1,11 +1,10 @@
+import { groupBy } from '../../stats/design.js'
 import { noiseOf } from '../../stats/effects.js'
 import { typical } from '../../stats/ranks.js'
-import { generatorWasLimit } from '../../stats/sound.js'
 import { nameOf, PLANTED, WHOLE } from './stages.js'
-import { CONSUMERS, consumed, takenByTurns } from './steps.js'
+import { CONSUMERS, takenByTurns } from './steps.js'
 
 /**
- * @import { Noise } from '../../stats/effects.js'
  * @import { Turn } from './inside/turns.js'
  * @import { AblatePlan, Records } from './steps.js'
  */
@@ -13,163 +12,98 @@ import { CONSUMERS, consumed, takenByTurns } from './steps.js'
 /** Of each interval. */
 export const CONFIDENCE = 0.95
 
-/**
- * What is spent on a request, in the mean of a turn.
- *
- * @typedef {object} Currency
- * @property {string} title
- * @property {(turn: Turn) => number} value_us
- */
+/** @typedef {{ title: string, value_us: (turn: Turn) => number }} Currency spent on a request, in the mean of a turn */
 
 /** @satisfies {Record<string, Currency>} */
 export const CURRENCIES = {
-  cpu: {
-    title: 'CPU of the API per request',
-    value_us: ([, cpu_us]) => cpu_us,
-  },
-  time: {
-    title: 'Time in the API per request (mean)',
-    value_us: ([, , time_us]) => time_us,
-  },
+  cpu: { title: 'CPU of the API per request', value_us: ([, cpu_us]) => cpu_us },
+  time: { title: 'Time in the API per request (mean)', value_us: ([, , time_us]) => time_us },
 }
 
 /**
- * What the budget is written in. In a closed loop the time in the API is the wait behind the other connections.
+ * The budget in each currency. In a closed loop the time in the API is the wait behind the other connections.
  *
- * @param {Pick<AblatePlan, 'consumers'>} plan
- * @returns {[string, Currency][]}
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'consumers'>} plan
+ * @param {Records} records
+ * @returns {Record<string, Budget>} by the currency's name
  */
-export function currenciesOf({ consumers }) {
-  const { loop } = CONSUMERS[consumers[0]]
-  return Object.entries(CURRENCIES).filter(([name]) => loop === 'open' || name !== 'time')
+export function budgetsOf(plan, records) {
+  const { loop } = CONSUMERS[plan.consumers[0]]
+  const currencies = Object.entries(CURRENCIES).filter(([name]) => loop === 'open' || name !== 'time')
+  return Object.fromEntries(currencies.map(([name, currency]) => [name, budgetOf(plan, records, currency)]))
 }
 
 /**
- * @typedef {ReturnType<typeof typical>} Figure us, with the interval; NaN without a block
- *
- * @typedef {object} Line
- * @property {string} stage
- * @property {Figure} alone what its removal alone saves
- * @property {Figure} cost what its removal saves when those before it are away already
- *
- * @typedef {object} Budget
- * @property {Figure} whole
- * @property {Line[]} lines in the order in which they were taken away
- * @property {Figure} rest when all are away
- * @property {number} sum_us of the lines' costs and the rest: within a round the whole, by construction
- * @property {Figure} gap the whole less the rest and what each removal alone saves, within a round: what stages share
- * @property {Figure | null} planted what that costs which was put in on purpose
- * @property {Noise} noise of two visits to the whole in a round
- */
-
-/**
- * What each stage costs. Costs are differences within a round of turns; in each round the lines and the rest add up to the
- * whole. Pure.
+ * What each stage costs (us, with intervals; NaN without a round). Costs are differences within a round of turns; in each round
+ * the lines and the rest add up to the whole, by construction. Pure.
  *
  * @param {Pick<AblatePlan, 'stages' | 'slow_us'>} plan
  * @param {Records} records
  * @param {Currency} currency
- * @returns {Budget}
+ *
+ * @typedef {ReturnType<typeof budgetOf>} Budget
+ * @typedef {Budget['lines'][number]} Line
+ * @typedef {Budget['whole']} Figure
  */
-export function budgetOf({ stages, slow_us }, records, { value_us }) {
-  const rounds = roundsOf(records).map((turns) => visitsOf(turns.map(({ cell, turn }) => [cell, value_us(turn)])))
-  // Of those with several visits the one in the middle: a mean is less skewed than the single visits it is compared with.
-  const blocks = rounds.map((cells) => new Map([...cells].map(([cell, values]) => [cell, middleOf(values)])))
-  const at = (/** @type {string} */ cell) => figureOf(blocks.map((cells) => cells.get(cell)))
-  const between = (/** @type {string} */ more, /** @type {string} */ less) => {
-    return figureOf(blocks.map((cells) => minus(cells.get(more), cells.get(less))))
+export function budgetOf({ stages, slow_us }, records, { title, value_us }) {
+  const rounds = roundsOf(records)
+  const valuesIn = (/** @type {Round} */ round, /** @type {string[]} */ without) => {
+    return (round.get(nameOf(without)) ?? []).map(value_us)
   }
-  const planted = () => figureOf(rounds.map((cells) => minus(meanOf(cells, WHOLE), meanOf(cells, nameOf([PLANTED])))))
+  // Of several visits the middle one: a mean is less skewed than the single visits it is compared with.
+  const middle = (/** @type {Round} */ round, /** @type {string[]} */ ...without) => {
+    const values = valuesIn(round, without)
+    return values[Math.floor(values.length / 2)]
+  }
+  const alone = (/** @type {Round} */ round, /** @type {string} */ stage) => middle(round) - middle(round, stage)
+  const figure = (/** @type {(round: Round) => number} */ of) => {
+    return typical(rounds.map(of).filter(Number.isFinite), CONFIDENCE)
+  }
   const lines = stages.map((stage, i) => ({
     stage,
-    alone: between(WHOLE, nameOf([stage])),
-    cost: between(nameOf(stages.slice(0, i)), nameOf(stages.slice(0, i + 1))),
+    /** What its removal alone saves. */
+    alone: figure((round) => alone(round, stage)),
+    /** What its removal saves when those before it are away already. */
+    cost: figure((round) => middle(round, ...stages.slice(0, i)) - middle(round, ...stages.slice(0, i + 1))),
   }))
-  const nothing = nameOf(stages)
-  const whole = at(WHOLE)
-  const rest = at(nothing)
-  const gaps = blocks.map((cells) => {
-    const alone = stages.map((stage) => minus(cells.get(WHOLE), cells.get(nameOf([stage]))))
-    return minus(
-      minus(cells.get(WHOLE), cells.get(nothing)),
-      alone.reduce((sum, value) => sum + value, 0),
-    )
-  })
+  const rest = figure((round) => middle(round, ...stages))
+  const visits = rounds.flatMap((round, block) => valuesIn(round, []).map((value) => ({ block, cell: WHOLE, value })))
+  const isPlanted = Object.keys(slow_us).length > 0
   return {
-    whole,
+    title,
+    whole: figure((round) => middle(round)),
+    /** In the order in which they were taken away. */
     lines,
+    /** When all are away. */
     rest,
     sum_us: lines.reduce((sum, { cost }) => sum + cost.estimate, rest.estimate),
-    gap: figureOf(gaps),
-    planted: Object.keys(slow_us).length > 0 ? planted() : null,
-    noise: noiseOf(
-      rounds.flatMap((cells, block) => {
-        const known = (cells.get(WHOLE) ?? []).filter((value) => value > 0)
-        return known.map((value) => ({ block, cell: WHOLE, levels: {}, value }))
-      }),
-    ),
+    /** The whole less the rest and what each removal alone saves: what stages share. */
+    gap: figure((round) => {
+      return stages.reduce((left, stage) => left - alone(round, stage), middle(round) - middle(round, ...stages))
+    }),
+    /** What the CPU costs that was put in on purpose. */
+    planted: isPlanted ? figure((round) => mean(valuesIn(round, [])) - mean(valuesIn(round, [PLANTED]))) : null,
+    /** Of two visits to the whole in a round. */
+    noise: noiseOf(visits.filter(({ value }) => value > 0)),
   }
 }
 
 /**
- * How much faster a closed loop turns in a variant, as a ratio to the whole, with its interval; and whether that is as fast
- * as its generator can.
+ * The turns of each variant, in every round of the trials by turns.
  *
  * @param {Records} records
- * @param {string} consumer
- * @param {string} variant
+ * @returns {Round[]}
+ *
+ * @typedef {Map<string, Turn[]>} Round
  */
-export function speedUp(records, consumer, variant) {
-  const trials = consumed(records, consumer)
-  const isLimited = [variant, WHOLE].some((one) => {
-    return generatorWasLimit(trials.filter(({ cell }) => cell.variant === one))
-  })
-  const blocks = [...new Set(trials.map(({ at }) => at.block))]
-  const logs = blocks.map((block) => {
-    const own = trials.filter(({ at }) => at.block === block)
-    const visits = visitsOf(own.map(({ cell, traffic }) => [cell.variant, Math.log(traffic.goodput_rps)]))
-    return minus(meanOf(visits, variant), meanOf(visits, WHOLE))
-  })
-  const { estimate, low, high, pairs } = figureOf(logs)
-  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, isLimited }
-}
-
-/** The rounds of all trials by turns. @param {Records} records @returns {{ cell: string, turn: Turn }[][]} */
 export function roundsOf(records) {
   return takenByTurns(records).flatMap(({ probes }) => {
     const { cells, rounds } = probes.target
-    return rounds.map((/** @type {Turn[]} */ turns) => {
-      return turns.map((turn) => ({ cell: cells[turn[0]], turn }))
-    })
+    return rounds.map((/** @type {Turn[]} */ turns) => groupBy(turns, ([cell]) => cells[cell]))
   })
 }
 
-/** By cell. @param {[cell: string, value: number][]} values */
-function visitsOf(values) {
-  /** @type {Map<string, number[]>} */
-  const cells = new Map()
-  for (const [cell, value] of values) cells.set(cell, [...(cells.get(cell) ?? []), value])
-  return cells
-}
-
-/** @param {number[]} values in the order of time */
-function middleOf(values) {
-  return values[Math.floor(values.length / 2)]
-}
-
-/** @param {Map<string, number[]>} cells @param {string} cell */
-function meanOf(cells, cell) {
-  const values = cells.get(cell)
-  return values && values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-/** @param {number | undefined} a @param {number | undefined} b */
-function minus(a = Number.NaN, b = Number.NaN) {
-  return a - b
-}
-
-/** @param {(number | undefined)[]} values @returns {Figure} */
-function figureOf(values) {
-  const known = values.filter((value) => value !== undefined && Number.isFinite(value))
-  return typical(/** @type {number[]} */ (known), CONFIDENCE)
+/** @param {number[]} values */
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

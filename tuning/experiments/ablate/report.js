@@ -1,24 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
-import { count, decimal, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { count, figure, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { figureOf } from '../../stats/picture-values.js'
 import { median } from '../../stats/ranks.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
-import { budgetOf, CONFIDENCE, currenciesOf, roundsOf } from './budget.js'
-import { nameOf, REQUESTS_PER_TURN, STAGES, variantsOf, WHOLE } from './stages.js'
-import { statisticsOf } from './statistics.js'
-import { CONNECTIONS, CONSUMERS, closedLoopsOf, consumed, takenByTurns } from './steps.js'
-import { conclusionsOf, intervalText, problemOf, RELEVANT_RATIO, speedsOf, verdictOf } from './verdict.js'
+import { budgetsOf, CONFIDENCE, roundsOf } from './budget.js'
+import { closedOf, speedsOf } from './speeds.js'
+import { nameOf, REQUESTS_PER_TURN, STAGES } from './stages.js'
+import { CONNECTIONS, CONSUMERS, closedLoopsOf, takenByTurns } from './steps.js'
+import { conclusionOf, intervalText, problemOf, publishedVerdict, RELEVANT_RATIO, verdictOf } from './verdict.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture } from '../../../load/report/picture.js'
- * @import { Noise } from '../../stats/effects.js'
  * @import { Budget } from './budget.js'
- * @import { Statistics } from './statistics.js'
+ * @import { Closed, SpeedUp } from './speeds.js'
  * @import { AblatePlan, Records } from './steps.js'
- * @import { SpeedUp } from './verdict.js'
  * @import { NotAppliedCell } from '../../../load/report/record.js'
  */
 
@@ -27,34 +24,16 @@ const CROWDED_RATIO = 0.1
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ablate.json', import.meta.url), 'utf8'))
 
 /**
- * @typedef {object} AblateFindings
- * @property {AblatePlan} plan
- * @property {Record<string, Budget>} budgets by currency
- * @property {number} rounds that the budgets rest on
- * @property {string[]} conclusions
- * @property {SpeedUp[]} speeds
- * @property {Consumed[]} closed
- * @property {string[]} warnings
- *
- * @typedef {object} Consumed what a closed loop did
- * @property {string} consumer
- * @property {number} whole_rps with nothing away
- * @property {({ variant: string, cpu_us: number } & Statistics)[]} variants
- */
-
-/**
  * @param {AblatePlan} plan
  * @param {Records} records
  * @param {{ not_applied?: NotAppliedCell[] }} run
- * @returns {AblateFindings & { problem: string | null, kept: object }}
+ *
+ * @typedef {ReturnType<typeof analyse>} AblateFindings
  */
 export function analyse(plan, records, { not_applied = [] }) {
-  const budgets = Object.fromEntries(
-    currenciesOf(plan).map(([name, currency]) => [name, budgetOf(plan, records, currency)]),
-  )
+  const budgets = budgetsOf(plan, records)
   const speeds = speedsOf(plan, records)
-  const conclusions = conclusionsOf(plan, budgets, speeds)
-  const turns = takenByTurns(records)
+  const conclusions = [...Object.values(budgets).map(conclusionOf), ...publishedVerdict(speeds)]
   return {
     problem: problemOf(plan, records, not_applied),
     kept: { budgets, answer: conclusions },
@@ -63,21 +42,9 @@ export function analyse(plan, records, { not_applied = [] }) {
     rounds: roundsOf(records).length,
     conclusions,
     speeds,
-    closed: closedLoopsOf(plan).map((consumer) => consumedBy(consumer, plan, records)),
-    warnings: [...crowded(turns), ...leftOut(records.filter(({ at }) => at.phase !== 'first'))],
+    closed: closedOf(plan, records),
+    warnings: [...crowded(takenByTurns(records)), ...leftOut(records.filter(({ at }) => at.phase !== 'first'))],
   }
-}
-
-/** @param {string} consumer @param {AblatePlan} plan @param {Records} records @returns {Consumed} */
-function consumedBy(consumer, plan, records) {
-  const trials = consumed(records, consumer)
-  const of = (/** @type {string} */ variant) => trials.filter(({ cell }) => cell.variant === variant)
-  const variants = variantsOf({ ...plan, slow_us: {} }).flatMap(({ name: variant }) => {
-    const found = statisticsOf(records, consumer, variant)
-    const cpu_us = median(of(variant).map(({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN))
-    return found ? [{ variant, cpu_us, ...found }] : []
-  })
-  return { consumer, whole_rps: median(of(WHOLE).map(({ traffic }) => traffic.goodput_rps)), variants }
 }
 
 /** @param {Records} turns @returns {string[]} */
@@ -93,13 +60,13 @@ function crowded(turns) {
 export function report(findings) {
   const { plan, budgets, rounds, conclusions, speeds, closed, warnings } = findings
   const [first, ...others] = conclusions
-  const currencies = currenciesOf(plan)
+  const names = Object.keys(budgets)
   const detail = { detail: true }
   return [
     answer(first),
     ...others.map((text) => paragraph(text)),
-    ...currencies.flatMap(([name, { title }]) => budgetPicture(name, title, budgets[name])).map(drawn),
-    ...currencies.flatMap(([name]) => budgetBlocks(findings, name)),
+    ...names.flatMap((name) => budgetPicture(name, budgets[name])),
+    ...names.flatMap((name) => budgetBlocks(findings, name)),
     ...planted(plan, budgets.cpu),
     ...speedBlocks(closed, speeds),
     ...(warnings.length > 0 ? [list(warnings)] : []),
@@ -124,8 +91,7 @@ export function report(findings) {
  * @returns {Block[]}
  */
 export function budgetBlocks({ plan, budgets }, name) {
-  const { whole, lines, rest, sum_us, gap, noise } = budgets[name]
-  const [[, { title }]] = currenciesOf(plan).filter(([one]) => one === name)
+  const { title, whole, lines, rest, sum_us } = budgets[name]
   const share = (/** @type {number} */ us) => tenthPercent(us / whole.estimate)
   const rows = [
     ...lines.map((line) => [
@@ -142,52 +108,45 @@ export function budgetBlocks({ plan, budgets }, name) {
   return [
     paragraph(`**${title}**, ${plan.consumers[0]}${loadText(plan, plan.consumers[0])}, us:`),
     table(['stage', 'cost', 'of the whole', 'removed alone', ''], rows, { name: `budget-${name}` }),
-    paragraph(`${gapText(gap)}${noiseText(noise)}`),
+    paragraph(gapText(budgets[name])),
   ]
 }
 
-/** @param {string} name @param {string} title @param {Budget} budget @returns {Picture[]} */
-function budgetPicture(name, title, { lines, rest, whole }) {
+/** @param {string} name @param {Budget} budget @returns {Block[]} */
+function budgetPicture(name, { title, lines, rest, whole }) {
   if (!Number.isFinite(whole.estimate)) return []
   const costs = [...lines.map(({ cost }) => cost), rest]
+  // Noise makes some costs less than nothing.
+  const ends = costs.flatMap(({ estimate, low }) => [estimate, low].filter(Number.isFinite))
+  const least = Math.min(0, ...ends)
+  const picture = {
+    name: `budget-${name}`,
+    title: `Where a request's budget goes: ${title}`,
+    about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
+  }
   return [
-    {
-      name: `budget-${name}`,
-      title: `Where a request's budget goes: ${title}`,
-      about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
+    drawn({
+      ...picture,
       form: {
         kind: 'dots',
         bars: true,
-        x: { title: 'us per request', unit: 'us', min: lowEnd(costs) },
+        x: { title: 'us per request', unit: 'us', min: least < 0 ? Math.floor((least * 1.05) / 10) * 10 : 0 },
         labels: [...lines.map(({ stage }) => stage), 'the rest'],
         series: [{ name: 'cost', values: costs.map(figureOf) }],
         reference: 0,
       },
-    },
+    }),
   ]
 }
 
-/** Noise makes some costs less than nothing. @param {{ estimate: number, low: number }[]} figures */
-function lowEnd(figures) {
-  const ends = figures.flatMap(({ estimate, low }) => [estimate, low].filter((end) => Number.isFinite(end)))
-  const least = Math.min(0, ...ends)
-  return least < 0 ? Math.floor((least * 1.05) / 10) * 10 : 0
-}
-
-/** @param {Budget['gap']} gap by how much less the stages save alone than together */
-function gapText(gap) {
-  const { estimate, low, high } = gap
+/** By how much less the stages save alone than together, and the noise. @param {Budget} budget */
+function gapText({ gap: { estimate, low, high }, noise }) {
   const isMore = estimate < 0
-  const shown = isMore ? { ...gap, estimate: -estimate, low: -high, high: -low } : gap
+  const shown = isMore ? { estimate: -estimate, low: -high, high: -low } : { estimate, low, high }
   const within = Number.isFinite(high) && low <= 0 && high >= 0 ? ', within the noise' : ''
-  return `Removed alone, the stages save ${intervalText(shown)} us ${isMore ? 'more' : 'less'} than together${within}.`
-}
-
-/** @param {Noise} noise */
-function noiseText({ ratio, pairs }) {
-  return pairs === 0
-    ? ''
-    : ` 95 % of two visits to the whole in a round differ by less than ${tenthPercent(ratio - 1)}.`
+  const gap = `Removed alone, the stages save ${intervalText(shown)} us ${isMore ? 'more' : 'less'} than together${within}.`
+  if (noise.pairs === 0) return gap
+  return `${gap} 95 % of two visits to the whole in a round differ by less than ${tenthPercent(noise.ratio - 1)}.`
 }
 
 /** @param {AblatePlan} plan @param {Budget} budget @returns {Block[]} */
@@ -197,13 +156,16 @@ function planted({ slow_us }, { planted }) {
   return [paragraph(`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`)]
 }
 
-/** Closed loops alone: the rate of the others is given. @param {Consumed[]} closed @param {SpeedUp[]} speeds @returns {Block[]} */
+/** Closed loops alone: the rate of the others is given. @param {Closed[]} closed @param {SpeedUp[]} speeds @returns {Block[]} */
 function speedBlocks(closed, speeds) {
   if (closed.length === 0) return []
   const removed = speeds.filter(({ consumer }) => consumer === closed[0].consumer).map(({ without }) => without)
   const rows = removed.map((without) => {
     const own = speeds.filter((speed) => nameOf(speed.without) === nameOf(without))
-    return [without.length === 1 ? without[0] : 'all of them', ...own.map(speedText)]
+    return [
+      without.length === 1 ? without[0] : 'all of them',
+      ...own.map((speed) => (speed.isLimited && speed.pairs > 0 ? GENERATOR_LIMIT : ratioText(speed))),
+    ]
   })
   const whole = ['nothing (successes/s)', ...closed.map(({ whole_rps }) => figure(whole_rps))]
   const head = ['removed', ...closed.map(({ consumer }) => consumer)]
@@ -213,12 +175,7 @@ function speedBlocks(closed, speeds) {
   ]
 }
 
-/** @param {SpeedUp} speed */
-function speedText(speed) {
-  return speed.isLimited && !Number.isNaN(speed.ratio) ? GENERATOR_LIMIT : ratioText(speed)
-}
-
-/** @param {Consumed} closed */
+/** @param {Closed} closed */
 function statisticsTable({ consumer, variants }) {
   const rows = variants.map(({ variant, count, min, max, sum, mean, median: middle, sd, cpu_us }) => {
     return [variant, String(count), ...[min, max, sum, mean, middle, sd, cpu_us].map(figure)]
@@ -267,9 +224,4 @@ function consumerText(plan, name) {
 /** @param {AblatePlan} plan @param {string} consumer */
 function loadText({ rate_rps }, consumer) {
   return CONSUMERS[consumer].loop === 'open' ? ` at ${count(rate_rps)}/s` : ''
-}
-
-/** @param {number} value */
-function figure(value) {
-  return Number.isFinite(value) ? decimal(value, Math.abs(value) < 100 ? 1 : 0, 0) : NONE
 }

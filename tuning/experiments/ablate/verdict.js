@@ -1,12 +1,12 @@
 import { NONE, wholePercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, isSound, whyUnsound } from '../../stats/sound.js'
-import { currenciesOf, roundsOf, speedUp } from './budget.js'
-import { BY_TURNS, nameOf, STAGE_NAMES } from './stages.js'
-import { closedLoopsOf } from './steps.js'
+import { roundsOf } from './budget.js'
+import { BY_TURNS, STAGE_NAMES } from './stages.js'
 
 /**
- * @import { Budget, Currency, Figure, Line } from './budget.js'
+ * @import { Budget, Figure, Line } from './budget.js'
+ * @import { SpeedUp } from './speeds.js'
  * @import { AblatePlan, Records } from './steps.js'
  * @import { NotAppliedCell } from '../../../load/report/record.js'
  */
@@ -16,14 +16,15 @@ export const RELEVANT_RATIO = 0.05
 
 const REST = "Node's own HTTP, the routes, and the lab's own looks at /metrics"
 
+/** In the order in which a conclusion lists them. */
+const OTHERS = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
+
 /**
  * Whether a stage is worth changing: all of its interval above what is relevant, or all of it below.
  *
- * @typedef {'worth changing' | 'not worth changing' | 'not settled' | 'too few rounds to tell' | 'not measured'} StageVerdict
- *
- * @param {Line} line
- * @param {Budget} budget
- * @returns {StageVerdict}
+ * @param {Pick<Line, 'cost'>} line
+ * @param {Pick<Budget, 'whole'>} budget
+ * @returns {typeof OTHERS[number] | 'worth changing'}
  */
 export function verdictOf({ cost }, { whole }) {
   if (Number.isNaN(cost.estimate)) return 'not measured'
@@ -33,11 +34,11 @@ export function verdictOf({ cost }, { whole }) {
   return cost.high < relevant_us ? 'not worth changing' : 'not settled'
 }
 
-/** Which stage is worth changing and which is not, in a sentence. @param {Budget} budget @param {Currency} currency */
-export function conclusionOf(budget, { title }) {
-  const { whole, lines, rest } = budget
+/** Which stage is worth changing and which is not, in a sentence. @param {Budget} budget */
+export function conclusionOf(budget) {
+  const { title, whole, lines, rest } = budget
   if (Number.isNaN(whole.estimate)) return `${title}: nothing was measured.`
-  const of = (/** @type {StageVerdict} */ verdict) => lines.filter((line) => verdictOf(line, budget) === verdict)
+  const of = (/** @type {string} */ verdict) => lines.filter((line) => verdictOf(line, budget) === verdict)
   const share = (/** @type {number} */ us) => wholePercent(us / whole.estimate)
   const dear = of('worth changing').sort((a, b) => b.cost.estimate - a.cost.estimate)
   const named = dear.map(({ stage, cost }) => `${stage} (${intervalText(cost)} us, ${share(cost.estimate)})`)
@@ -45,8 +46,7 @@ export function conclusionOf(budget, { title }) {
     named.length > 0
       ? `worth changing: ${named.join(', ')}`
       : `no stage surely takes more than ${wholePercent(RELEVANT_RATIO)}`
-  const others = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
-  const listed = others.flatMap((verdict) => {
+  const listed = OTHERS.flatMap((verdict) => {
     const stages = of(verdict).map(({ stage }) => stage)
     return stages.length > 0 ? `${verdict}: ${stages.join(', ')}` : []
   })
@@ -62,44 +62,13 @@ export function conclusionOf(budget, { title }) {
  * @param {AblatePlan} plan
  * @param {Records} records
  * @param {NotAppliedCell[]} notApplied
- * @returns {string | null}
  */
 export function problemOf(plan, records, notApplied) {
   if (roundsOf(records).length > 0) return null
   const refused = notApplied.find(({ cell }) => cell.variant === BY_TURNS)
   const last = records.findLast(({ at }) => at.phase === 'turns')
-  const because = refused?.because ?? (last ? unsoundText(last) : 'no trial')
-  return `no round of turns with ${plan.consumers[0]} that counts: ${because}`
-}
-
-/** @param {Records[number]} record */
-function unsoundText(record) {
-  return isSound(record) ? 'no round came to its end' : whyUnsound(record)
-}
-
-/** @param {AblatePlan} plan @param {Record<string, Budget>} budgets by currency @param {SpeedUp[]} speeds */
-export function conclusionsOf(plan, budgets, speeds) {
-  const sentences = currenciesOf(plan).map(([name, currency]) => conclusionOf(budgets[name], currency))
-  return [...sentences, ...publishedVerdict(speeds)]
-}
-
-/**
- * What each closed loop gains without a stage, and without all of them.
- *
- * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan
- * @param {Records} records
- * @returns {SpeedUp[]}
- *
- * @typedef {{ consumer: string, without: string[] } & ReturnType<typeof speedUp>} SpeedUp
- */
-export function speedsOf(plan, records) {
-  const { stages } = plan
-  const all = stages.length > 1 ? [stages] : []
-  return closedLoopsOf(plan).flatMap((consumer) => {
-    return [...stages.map((stage) => [stage]), ...all].map((without) => {
-      return { consumer, without, ...speedUp(records, consumer, nameOf(without)) }
-    })
-  })
+  const unsound = last && (isSound(last) ? 'no round came to its end' : whyUnsound(last))
+  return `no round of turns with ${plan.consumers[0]} that counts: ${refused?.because ?? unsound ?? 'no trial'}`
 }
 
 /**
@@ -111,27 +80,27 @@ export function speedsOf(plan, records) {
 export function publishedVerdict(speeds) {
   const all = speeds.filter(({ without }) => without.length === 1)
   if (all.length === 0) return []
-  const found = all.filter(({ high, isLimited }) => Number.isFinite(high) && !isLimited)
   const limited = all.filter(({ isLimited }) => isLimited)
   const names = limited.map(({ without: [stage], consumer }) => `${stage} (${consumer})`)
-  const here = limited.length === all.length ? 'Nothing can be said of that here.' : hereText(found)
+  const here = limited.length === all.length ? 'Nothing can be said of that here.' : hereText(all)
   return [
     `Published: no stage that was removed mattered. ${here}`,
     ...(names.length > 0 ? [`Left out, since ${GENERATOR_LIMIT}: ${names.join(', ')}.`] : []),
   ]
 }
 
-/** @param {SpeedUp[]} found those that say something */
-function hereText(found) {
+/** @param {SpeedUp[]} all */
+function hereText(all) {
+  const found = all.filter(({ high, isLimited }) => Number.isFinite(high) && !isLimited)
   if (found.length === 0) return 'Too few blocks here to say whether that holds.'
   const faster = found.filter(({ low }) => low > 1 + RELEVANT_RATIO)
-  const same = found.filter(({ high }) => high < 1 + RELEVANT_RATIO)
   const texts = faster.map(({ without: [stage], consumer, ...speed }) => `${stage} (${consumer}: ${ratioText(speed)})`)
   if (faster.length > 0) return `Not so here: more gets through without ${texts.join(', ')}.`
-  return same.length === found.length ? 'The same here.' : 'Here nothing surely does, and not everything is settled.'
+  const isSame = found.every(({ high }) => high < 1 + RELEVANT_RATIO)
+  return isSame ? 'The same here.' : 'Here nothing surely does, and not everything is settled.'
 }
 
-/** `12.3 [10.1–14.0]` @param {Figure} figure us */
+/** `12.3 [10.1–14.0]` @param {Pick<Figure, 'estimate' | 'low' | 'high'>} figure us */
 export function intervalText({ estimate, low, high }) {
   if (Number.isNaN(estimate)) return NONE
   const digits = Math.abs(estimate) < 100 ? 1 : 0

@@ -86,13 +86,13 @@ t.test('what was not measured is said to be so, and what has too few blocks too'
       const kept = rounds.map((/** @type {number[][]} */ round) => round.filter(([i]) => cells[i] !== cell))
       Object.assign(probes, { target: { cells, rounds: kept } })
     }
-    return conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+    return conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu))
   }
   t.match(without('without log+validate'), /not measured: validate, read-and-parse/)
   t.notMatch(without(nameOf(STAGE_NAMES)), /NaN|the rest/)
   const records = copyOf(runOf())
   for (const { probes } of records) probes.target?.rounds.splice(2)
-  const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu))
   t.match(few, /too few rounds to tell: log/)
   t.notMatch(few, 'not settled')
 })

@@ -1,11 +1,6 @@
 import t from 'tap'
-import {
-  budgetOf,
-  CURRENCIES,
-  currenciesOf,
-  roundsOf,
-  speedUp,
-} from '../../../../../tuning/experiments/ablate/budget.js'
+import { budgetOf, budgetsOf, CURRENCIES, roundsOf } from '../../../../../tuning/experiments/ablate/budget.js'
+import { speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
 
 const PLAN = { stages: ['log', 'pool'], slow_us: {} }
 const CELLS = ['whole', 'without log', 'without log+pool', 'without pool', 'without planted']
@@ -81,7 +76,7 @@ t.test('what was planted is the mean of the whole less that of the turns without
 
 t.test('time in the service counts as CPU does, where a schedule sets it', async (t) => {
   t.equal(estimate(budgetOf(PLAN, byTurns(turns), CURRENCIES.time).whole), 205)
-  const names = (/** @type {string} */ consumer) => currenciesOf({ consumers: [consumer] }).map(([name]) => name)
+  const names = (/** @type {string} */ consumer) => Object.keys(budgetsOf({ ...PLAN, consumers: [consumer] }, []))
   t.strictSame(names('paced'), ['cpu', 'time'])
   t.strictSame(names('autocannon'), ['cpu'])
   t.strictSame(
@@ -108,7 +103,7 @@ t.test('a round without a cell is left out where the cell counts', async (t) => 
 
 t.test('only sound trials by turns count', async (t) => {
   t.equal(roundsOf(byTurns(turns)).length, 6)
-  t.strictSame(roundsOf(byTurns(() => [[1, 7]]))[0], [{ cell: 'without log', turn: [1, 7, 14] }])
+  t.strictSame(roundsOf(byTurns(() => [[1, 7]]))[0], new Map([['without log', [[1, 7, 14]]]]))
   t.equal(roundsOf(byTurns(turns, { outcome: { verdict: 'fail' } })).length, 0)
   t.equal(
     roundsOf(byTurns(turns, { at: { phase: 'blocks', consumer: 'autocannon', block: 0, position: 0 } })).length,

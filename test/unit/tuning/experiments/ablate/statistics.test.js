@@ -1,6 +1,6 @@
 import t from 'tap'
+import { statisticsOf } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { nameOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
-import { statisticsOf } from '../../../../../tuning/experiments/ablate/statistics.js'
 
 t.test('statistics are those of whole seconds', async (t) => {
   const trial = (/** @type {number} */ duration_s, /** @type {number[]} */ seconds) => ({
@@ -9,7 +9,7 @@ t.test('statistics are those of whole seconds', async (t) => {
       cell: { variant: WHOLE },
       outcome: { verdict: 'pass' },
       load: { duration_s },
-      probes: { generator: {} },
+      probes: { generator: {}, api: {} },
     },
     traffic: { goodput_rps: 700, per_second: seconds.map((ok) => ({ ok })) },
   })

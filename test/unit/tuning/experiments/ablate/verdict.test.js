@@ -1,7 +1,8 @@
 import t from 'tap'
-import { budgetOf, CURRENCIES, speedUp } from '../../../../../tuning/experiments/ablate/budget.js'
+import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
+import { speedsOf, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { nameOf } from '../../../../../tuning/experiments/ablate/stages.js'
-import { conclusionOf, publishedVerdict, speedsOf } from '../../../../../tuning/experiments/ablate/verdict.js'
+import { conclusionOf, publishedVerdict } from '../../../../../tuning/experiments/ablate/verdict.js'
 import { copyOf, PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, SUM_US } from '../../../../support/simulated/stages.js'
 
@@ -10,7 +11,7 @@ const published = (plan, records) => publishedVerdict(speedsOf(plan, records))
 
 t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
   const records = runOf({})
-  const sentence = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu), CURRENCIES.cpu)
+  const sentence = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu))
   t.match(sentence, /^CPU of the API per request, \d+ us: worth changing: database \([\d.]+ \[/)
   t.match(sentence, /not worth changing: .*commit/)
   t.match(
@@ -26,7 +27,7 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
   t.match(only(published(alone, runOf({ plan: alone, noise: 0.01 }))), /The same here/)
   t.match(only(published(PLAN, runOf({ plan: { ...PLAN, blocks: 1 } }))), /Too few blocks here to say/)
   t.strictSame(published({ ...PLAN, consumers: ['paced'] }, records), [])
-  t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu), CURRENCIES.cpu), /nothing was measured/)
+  t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu)), /nothing was measured/)
   const truth = SUM_US / (SUM_US - COSTS_US.database)
   const plan = { ...PLAN, consumers: ['autocannon'] }
   const ups = Array.from({ length: 12 }, (_, seed) =>
