@@ -7,12 +7,12 @@ import { closeService, openVariant } from './service.js'
 import { STAGE_NAMES } from './stages.js'
 import { CONSUMERS, durationOf, nextStep, olderPlace } from './steps.js'
 
-/**
- * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { AblatePlan } from './steps.js'
- */
+/** @import { Experiment } from '../../../load/run/experiment.js' */
 
-const DEFAULTS = { rate: 3000, seed: 1, consumers: Object.keys(CONSUMERS) }
+const DEFAULTS = {
+  ...{ rate: 3000, seed: 1, stages: STAGE_NAMES, consumers: Object.keys(CONSUMERS) },
+  slow: /** @type {Record<string, number>} */ ({}),
+}
 
 /** Six blocks are the least that give an interval. */
 const USUAL = { rounds: 300, blocks: 8, duration: 1000 }
@@ -79,27 +79,29 @@ export const ablate = {
   older: { verb: 'ablate', at: olderPlace, cell: (variant) => ({ variant }) },
 }
 
-/** @param {Record<string, any>} given @param {NodeJS.ProcessEnv} settings of the API @returns {AblatePlan} */
+/** @param {Record<string, any>} given @param {NodeJS.ProcessEnv} settings of the API */
 export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
-  const usual = given.quick ? QUICK : USUAL
-  const duration_s = (given.duration ?? usual.duration) / 1000
-  const asked = given.stages ?? STAGE_NAMES
-  const slow_us = given.slow ?? {}
-  const [slow] = Object.keys(slow_us)
-  if (slow && !asked.includes(slow)) throw new UsageError(`--slow: expected one of --stages, got ${slow}`)
-  if (SHARED[insert_mode ?? '']?.includes(slow)) {
-    throw new UsageError(`--slow: expected a stage of each request's own, got ${slow} with INSERT_MODE=${insert_mode}`)
+  const { rate, seed, stages, slow, consumers, rounds, blocks, duration } =
+    /** @type {typeof DEFAULTS & typeof USUAL} */ ({
+      ...DEFAULTS,
+      ...(given.quick ? QUICK : USUAL),
+      ...given,
+    })
+  const [stage] = Object.keys(slow)
+  if (stage && !stages.includes(stage)) throw new UsageError(`--slow: expected one of --stages, got ${stage}`)
+  if (SHARED[insert_mode ?? '']?.includes(stage)) {
+    throw new UsageError(`--slow: expected a stage of each request's own, got ${stage} with INSERT_MODE=${insert_mode}`)
   }
   return {
-    ...localPlan({ seed: given.seed ?? DEFAULTS.seed, duration_s, timeout_s: TIMEOUT_S }),
+    ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),
     ssh: sshPlanOf(given),
-    stages: STAGE_NAMES.filter((stage) => asked.includes(stage)),
-    slow_us,
+    stages: STAGE_NAMES.filter((stage) => stages.includes(stage)),
+    slow_us: slow,
     ...(insert_mode && { insert_mode }),
-    consumers: given.consumers ?? DEFAULTS.consumers,
-    rate_rps: given.rate ?? DEFAULTS.rate,
-    rounds: given.rounds ?? usual.rounds,
-    blocks: given.blocks ?? usual.blocks,
+    consumers,
+    rate_rps: rate,
+    rounds,
+    blocks,
   }
 }
 

@@ -19,6 +19,9 @@ import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, variantsOf } from './stages.js'
 
 const PRELOAD = new URL('inside/preload.js', import.meta.url)
 
+/** In the folder that only this run may enter. */
+const SOCKET = 'orders'
+
 /** A line in the log for each request, and the one storage of passwords that is no stage of its own. */
 const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 
@@ -67,14 +70,14 @@ export function createService({ stages, slow_us, mix, insert_mode = 'prepared' }
     const preload = new URL(PRELOAD)
     preload.searchParams.set('token', token)
     if (host) {
-      const there = socketIn(host.folder)
+      const there = path.join(host.folder, SOCKET)
       await host.ask('keep', { name: TOKEN_FILE, text: token })
       socket = await host.connection.forwardSocket(there)
       preload.searchParams.set('socket', there)
       preload.searchParams.set('host', host.bind)
     } else {
       folder = admit(token)
-      socket = socketIn(folder)
+      socket = path.join(folder, SOCKET)
       preload.searchParams.set('socket', socket)
     }
     const env = { ...place.env, ...SETTINGS, INSERT_MODE: insert_mode }
@@ -96,12 +99,10 @@ export function createService({ stages, slow_us, mix, insert_mode = 'prepared' }
   async function byTurns(service) {
     for (const stage of stages) await without(service, [stage])
     const variants = turnsOf({ stages, slow_us })
-    const turns = { variants, requests: REQUESTS_PER_TURN, seed: mix.seed }
-    await order(socket, { without: [], slow_us, turns })
+    await order(socket, { without: [], slow_us, turns: { variants, requests: REQUESTS_PER_TURN, seed: mix.seed } })
     const settings = { ...service.settings, WITHOUT: BY_TURNS }
-    const countsRows = !stages.includes('database')
     const cells = variants.map(({ name }) => name)
-    return { ...service, countsRows, settings, watch: () => watchTurns(socket, cells) }
+    return { ...service, countsRows: !stages.includes('database'), settings, watch: () => watchTurns(socket, cells) }
   }
 
   return {
@@ -122,35 +123,18 @@ export function createService({ stages, slow_us, mix, insert_mode = 'prepared' }
   }
 }
 
-/**
- * Whether each stage that should be away was skipped by its hook.
- *
- * @param {string[]} wanted stages away
- * @param {InForce} found after a request
- * @returns {string | null} null: all of them were
- */
+/** Which stage that should be away its hook did not skip; null: none. @param {string[]} wanted @param {InForce} found after a request */
 export function notTaken(wanted, { calls }) {
   const stage = wanted.find((name) => !calls[name]?.skipped)
   if (stage === undefined) return null
   return `expected a request without ${stage}, got one that its hook did not skip (${calls[stage]?.passed ?? 0} let through)`
 }
 
-/**
- * The rounds that begin and end while a load is on.
- *
- * @param {string} socket
- * @param {string[]} cells
- * @returns {Promise<Probe>}
- */
+/** The rounds that begin and end while a load is on. @param {string} socket @param {string[]} cells @returns {Promise<Probe>} */
 async function watchTurns(socket, cells) {
   const before = (await order(socket, null)).rounds.length
-  return {
-    sample: async () => {},
-    end: () => async () => {
-      const { rounds } = await order(socket, null)
-      return { cells, rounds: rounds.slice(before + 1) }
-    },
-  }
+  const rounds = async () => (await order(socket, null)).rounds.slice(before + 1)
+  return { sample: async () => {}, end: () => async () => ({ cells, rounds: await rounds() }) }
 }
 
 /** One request. @param {string} url */
@@ -158,11 +142,6 @@ async function ask(url) {
   const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: USER })
   await answer.text()
   if (answer.status !== 201) throw new NotApplied(`expected 201 from the API, got ${answer.status}`)
-}
-
-/** @param {string} folder */
-function socketIn(folder) {
-  return path.join(folder, 'orders')
 }
 
 /** How a connection ends that sshd takes, and may not forward. */
@@ -179,10 +158,8 @@ async function order(file, orders) {
   } catch (error) {
     if (!CUT.includes(/** @type {any} */ (error).code)) throw error
   }
-  if (answer === '') {
-    throw new UsageError(
-      'expected an answer from where stages are taken away, got none; over ssh, sshd has to allow it: AllowStreamLocalForwarding yes',
-    )
-  }
-  return JSON.parse(answer)
+  if (answer) return JSON.parse(answer)
+  throw new UsageError(
+    'expected an answer from where stages are taken away, got none; over ssh, sshd has to allow it: AllowStreamLocalForwarding yes',
+  )
 }

@@ -21,6 +21,9 @@ export const STAGE_NAMES = Object.keys(STAGES)
 /** A busy wait put into a stage on purpose. It can be taken away alone, and goes with its stage. */
 export const PLANTED = 'planted'
 
+/** So often in a round as the whole: away as often as there. */
+const PLANTED_VISITS = 3
+
 export const WHOLE = 'whole'
 
 /** The name of the cell whose trials hold all variants. */
@@ -29,12 +32,7 @@ export const BY_TURNS = 'by turns'
 /** Requests of a turn: some tens of milliseconds at the usual rate. */
 export const REQUESTS_PER_TURN = 100
 
-/** As often as the whole, so that what was planted is as often away as there. */
-const PLANTED_VISITS = 3
-
-/** @typedef {{ name: string, without: string[] }} Variant the service without some of its stages */
-
-/** The name of a variant. @param {string[]} without stages that are away */
+/** The name of the variant without these stages. @param {string[]} without */
 export function nameOf(without) {
   return without.length === 0 ? WHOLE : `without ${without.join('+')}`
 }
@@ -43,7 +41,8 @@ export function nameOf(without) {
  * The service as it is, with each stage away, and with more and more of them away.
  *
  * @param {{ stages: string[], slow_us: Record<string, number> }} plan stages in the order of STAGES
- * @returns {Variant[]}
+ *
+ * @typedef {{ name: string, without: string[] }} Variant
  */
 export function variantsOf({ stages, slow_us }) {
   const planted = Object.keys(slow_us).length > 0 ? [[PLANTED]] : []
@@ -53,12 +52,7 @@ export function variantsOf({ stages, slow_us }) {
   return [[], ...planted, ...singles, ...cumulative].map((without) => ({ name: nameOf(without), without }))
 }
 
-/**
- * The variants of a round by turns.
- *
- * @param {Parameters<typeof variantsOf>[0]} plan
- * @returns {Variant[]} with some of them more than once
- */
+/** The variants of a round by turns, some of them more than once. @param {Parameters<typeof variantsOf>[0]} plan @returns {Variant[]} */
 export function turnsOf(plan) {
   return variantsOf(plan).flatMap((variant) => {
     return variant.name === nameOf([PLANTED]) ? Array(PLANTED_VISITS).fill(variant) : variant
@@ -70,7 +64,7 @@ export function turnsOf(plan) {
  *
  * @param {Variant[]} variants the whole first
  * @param {number} seed
- * @returns {number[]} places in the list
+ * @returns places in the list
  */
 export function orderOf(variants, seed) {
   const cells = variants.map((_, i) => i)

@@ -1,10 +1,14 @@
 import { isSettled } from '../../../load/capacity/ladder.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
+import { trialsAt } from '../../stats/matrix.js'
 import { isSound, isTimely } from '../../stats/sound.js'
 import { BY_TURNS, orderOf, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
 
-/** @import { At, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js' */
+/**
+ * @import { At, NotAppliedCell, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { planOf } from './ablate.js'
+ */
 
 /**
  * What takes the answers: at a rate that all can serve, so that a request costs what it costs; as fast as it goes, by a
@@ -28,30 +32,18 @@ const BETWEEN_TRIALS_S = 0.45
 const FIRST_WARMUP_S = 4
 const OTHER_WARMUP_S = 0.5
 
-/** Of a trial by turns, and the least rounds of it: what was measured is kept, should the run be cut off. */
+/** Of a trial by turns, and the least rounds of it: what was measured is kept if the run is cut off. */
 const TURNS_S = 15
 const LEAST_ROUNDS = 3
 
-/** Of a turn's requests: those that have to be let out before it. */
+/** Of a turn's requests: those from before the change, which have to end first. */
 const BEFORE_TURN_RATIO = 0.1
 
-/**
- * @typedef {object} Ablation
- * @property {string[]} stages
- * @property {Record<string, number>} slow_us CPU planted in stages
- * @property {string} [insert_mode] of the API
- * @property {string[]} consumers the budget is that of the first
- * @property {number} rate_rps of the open loop
- * @property {number} rounds about so many, of the budget
- * @property {number} blocks of the closed loops, whose trials last duration_s
- *
- * @typedef {Plan & Ablation} AblatePlan
- * @typedef {TrialRecord[]} Records
- */
+/** @typedef {ReturnType<typeof planOf>} AblatePlan @typedef {TrialRecord[]} Records */
 
 /**
- * The next trial: the budget by turns, with the first consumer; then, for what gets through, the closed loops in blocks,
- * all variants in an order that is drawn, the whole at the start, in the middle and at the end. Pure.
+ * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order,
+ * the whole at the start, in the middle and at the end. Pure.
  *
  * @param {AblatePlan} plan
  * @param {Records} records
@@ -59,13 +51,13 @@ const BEFORE_TURN_RATIO = 0.1
  * @returns {Step | null}
  */
 export function nextStep(plan, records, notApplied = []) {
-  const done = groupBy(records, ({ at }) => keyOf(at))
+  const done = groupBy(records, ({ at }) => JSON.stringify(at))
   const trials = trialsOf(plan)
-  const isOut = (/** @type {Step['cell']} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
-  const next = trials.findIndex(({ key, cell }) => !isOut(cell) && !isSettled(done.get(key) ?? [], isTimely))
-  if (next === -1) return null
-  const { key, ...step } = trials[next]
-  return { ...step, left_s: sumOf(trials.slice(next)) }
+  const next = trials.findIndex(({ at, cell }) => {
+    const isOut = notApplied.some((one) => isSameCell(one.cell, cell))
+    return !isOut && !isSettled(done.get(JSON.stringify(at)) ?? [], isTimely)
+  })
+  return next === -1 ? null : { ...trials[next], left_s: sumOf(trials.slice(next)) }
 }
 
 /** Seconds. @param {AblatePlan} plan */
@@ -80,14 +72,12 @@ function sumOf(trials) {
 
 /** Sound trials by turns. @param {Records} records */
 export function takenByTurns(records) {
-  return records.filter((record) => record.at.phase === 'turns' && isSound(record))
+  return trialsAt(records, { phase: 'turns' }, isSound)
 }
 
 /** Sound trials of a consumer in blocks. @param {Records} records @param {string} consumer */
 export function consumed(records, consumer) {
-  return records.filter((record) => {
-    return record.at.phase === 'blocks' && record.at.consumer === consumer && isSound(record)
-  })
+  return trialsAt(records, { phase: 'blocks', consumer }, isSound)
 }
 
 /** @param {Pick<AblatePlan, 'consumers'>} plan */
@@ -95,7 +85,7 @@ export function closedLoopsOf({ consumers }) {
   return consumers.filter((name) => CONSUMERS[name].loop === 'closed')
 }
 
-/** Trials of older versions: where each was in its design was a string. @param {string} experiment @returns {At} */
+/** Trials of older versions: the place of each in its design was a string. @param {string} experiment @returns {At} */
 export function olderPlace(experiment) {
   const [phase, second, third] = experiment.split('/')
   if (phase === 'first') return { phase, before: second === BY_TURNS ? 'turns' : 'blocks', consumer: third }
@@ -104,44 +94,37 @@ export function olderPlace(experiment) {
 }
 
 const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
-  const [first] = plan.consumers
+  const { consumers, duration_s, mix } = plan
   const closed = closedLoopsOf(plan)
   const variants = variantsOf({ ...plan, slow_us: {} })
-  const blocks = visitsOf({ cells: variants, anchor: variants[0], blocks: plan.blocks, seed: plan.mix.seed })
-  const trials = [
-    trial(plan, { phase: 'first', before: 'turns', consumer: first }, BY_TURNS, { warmup_s: FIRST_WARMUP_S }),
+  const visits = visitsOf({ cells: variants, anchor: variants[0], blocks: plan.blocks, seed: mix.seed })
+  const trial = (/** @type {At} */ at, /** @type {string} */ variant, times = {}) => {
+    const { loop } = CONSUMERS[at.consumer]
+    const rate_rps = loop === 'open' ? plan.rate_rps : null
+    const load = { driver: at.consumer, loop, rate_rps, connections: CONNECTIONS, warmup_s: WARMUP_S, duration_s }
+    return { at, cell: { variant }, load: { ...load, ...times } }
+  }
+  const [consumer] = consumers
+  return [
+    trial({ phase: 'first', before: 'turns', consumer }, BY_TURNS, { warmup_s: FIRST_WARMUP_S }),
     ...turnTrialsOf(plan).map((duration_s, position) => {
-      return trial(plan, { phase: 'turns', consumer: first, position }, BY_TURNS, { duration_s })
+      return trial({ phase: 'turns', consumer, position }, BY_TURNS, { duration_s })
     }),
     ...closed.map((consumer) => {
-      return trial(plan, { phase: 'first', before: 'blocks', consumer }, WHOLE, { warmup_s: OTHER_WARMUP_S })
+      return trial({ phase: 'first', before: 'blocks', consumer }, WHOLE, { warmup_s: OTHER_WARMUP_S })
     }),
-    ...blocks.flatMap(({ block, position, cell }) => {
-      return closed.map((consumer) => trial(plan, { phase: 'blocks', consumer, block, position }, cell.name))
+    ...visits.flatMap(({ block, position, cell }) => {
+      return closed.map((consumer) => trial({ phase: 'blocks', consumer, block, position }, cell.name))
     }),
   ]
-  return trials.map((one) => ({ ...one, key: keyOf(one.at) }))
 })
 
-/** @param {AblatePlan} plan @param {At} at @param {string} variant @param {{ warmup_s?: number, duration_s?: number }} [times] */
-function trial({ rate_rps, duration_s }, at, variant, times) {
-  const { loop } = CONSUMERS[at.consumer]
-  const rate = loop === 'open' ? rate_rps : null
-  const asked = { driver: at.consumer, loop, rate_rps: rate, connections: CONNECTIONS }
-  return { at, cell: { variant }, load: { ...asked, warmup_s: WARMUP_S, duration_s, ...times } }
-}
-
-/** @param {AblatePlan} plan @returns {number[]} seconds of each */
+/** Seconds of each trial by turns. @param {AblatePlan} plan @returns {number[]} */
 function turnTrialsOf({ rate_rps, rounds, ...plan }) {
   const visits = orderOf(turnsOf(plan), 0).length
   const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps
   const fitting = Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(TURNS_S / round_s)))
-  // The one that is on when it begins does not count.
+  // The round that is on when the trial begins does not count.
   const duration_s = Number(((fitting + 1) * round_s).toFixed(3))
   return Array(Math.ceil(rounds / fitting)).fill(duration_s)
-}
-
-/** @param {At} at */
-function keyOf({ phase, before, consumer, block, position }) {
-  return [phase, before, consumer, block, position].join()
 }

@@ -21,7 +21,7 @@ const DEFAULTS = {
   slow: { count: 1, extra_ms: 250 },
   rate: 40,
   slots: 16,
-  samples: PUBLISHED.samples,
+  samples: Number(PUBLISHED.samples),
   seed: 1,
 }
 
@@ -118,17 +118,17 @@ export function planOf(flags) {
     endpoints,
     slow,
     slots,
-    samples: /** @type {number} */ (samples),
+    samples,
     workers: WORKERS[mode],
     fails: { strategies: failsIn(sizes.strategies), crowded: failsIn(sizes.crowded), failing: failsIn(sizes.failing) },
     sizes,
     processes: processCounts(),
-    parameters: {
+    parameters: /** @type {typeof P} */ ({
       factor: flags.factor ?? P.factor,
       error_factor: flags['error-factor'] ?? P.error_factor,
       decay: flags.decay ?? P.decay,
       min_samples: flags['min-samples'] ?? P.min_samples,
-    },
+    }),
     haproxy: found.program,
     haproxy_version: found.program === null ? null : found.version,
     haproxy_missing: found.program === null ? `${found.because}; this run goes on without it` : null,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** @import { Entry } from './ledger.js' */
 
@@ -15,8 +16,7 @@ const PAUSE_MS = 20
  *
  * @param {string} url
  * @param {string} name makes the emails its own
- * @returns {{ stop: () => Promise<Entry[]>, acknowledged: () => number, answered: () => number }}
- *   stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
+ * @returns stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
  */
 export function startClient(url, name) {
   /** @type {Entry[]} */
@@ -38,7 +38,7 @@ export function startClient(url, name) {
   /** @param {string} email @param {string} [key] */
   async function attempt(email, key) {
     const result = await post(url, agent, email, key)
-    if (result.outcome !== 'acknowledged') await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    if (result.outcome !== 'acknowledged') await pause(PAUSE_MS)
     return result
   }
 
@@ -68,27 +68,21 @@ export function startClient(url, name) {
   }
 }
 
-/**
- * @param {string} url
- * @param {http.Agent} agent
- * @param {string} email
- * @param {string} [key]
- * @returns {Promise<Pick<Entry, 'outcome' | 'id'>>}
- */
+/** @param {string} url @param {http.Agent} agent @param {string} email @param {string} [key] @returns {Promise<Pick<Entry, 'outcome' | 'id'>>} */
 function post(url, agent, email, key) {
   return new Promise((resolve) => {
     const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) }
     const req = http.request(url, { method: 'POST', agent, headers, timeout: TIMEOUT_MS }, async (res) => {
       // The status is the answer, even if its body is cut off. Only 504 leaves open whether the row is stored.
       await res.toArray().catch(() => null)
-      if (res.statusCode === 201)
-        return resolve({ outcome: 'acknowledged', id: res.headers.location?.split('/').pop() })
+      const id = res.headers.location?.split('/').pop()
+      if (res.statusCode === 201) return resolve({ outcome: 'acknowledged', id })
       resolve({ outcome: res.statusCode === 504 ? 'unknown' : 'refused' })
     })
     req.on('timeout', () => req.destroy())
     // Where nobody listens, nothing was sent.
-    req.on('error', (error) =>
-      resolve({ outcome: Reflect.get(error, 'code') === 'ECONNREFUSED' ? 'refused' : 'unknown' }),
+    req.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) =>
+      resolve({ outcome: code === 'ECONNREFUSED' ? 'refused' : 'unknown' }),
     )
     req.end(JSON.stringify({ email, password: 'secret' }))
   })

@@ -1,4 +1,4 @@
-import { wholeNumber } from '../../../load/command/flags.js'
+import { numberFlag } from '../../../load/command/flags.js'
 import { answer, table } from '../../../load/report/blocks.js'
 import { count } from '../../../load/report/format.js'
 import { BLOWS, runRounds } from './rounds.js'
@@ -16,7 +16,7 @@ export const crashTest = {
   name: 'crash-test',
   about: 'is anything acknowledged ever lost?',
   flags: {
-    rounds: { value: 'N', about: 'number of times each process is killed (default 50)', ...wholeNumber(1, 10_000) },
+    rounds: numberFlag('number of times each process is killed (default 50)', 1, 10_000),
   },
   examples: `  npm run crash-test                       about 10 minutes
   INSERT_MODE=prepared npm run crash-test -- --rounds 5`,
@@ -55,12 +55,11 @@ export const crashTest = {
 /** @param {Round[]} rounds */
 function totalsOf(rounds) {
   const sum = (/** @type {(round: Round) => number} */ of) => rounds.reduce((total, round) => total + of(round), 0)
+  const wrong = WRONG.map((kind) => [kind, sum((round) => round[kind].length)])
   return {
     times: rounds.length,
     acknowledged: sum(({ acknowledged }) => acknowledged),
     unknown: sum(({ unknown }) => unknown),
-    lost: sum(({ lost }) => lost.length),
-    doubled: sum(({ doubled }) => doubled.length),
-    invented: sum(({ invented }) => invented.length),
+    .../** @type {Record<typeof WRONG[number], number>} */ (Object.fromEntries(wrong)),
   }
 }

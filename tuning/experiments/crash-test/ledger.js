@@ -6,30 +6,28 @@
  *
  * @param {Entry[]} ledger
  * @param {{ id: string, email: string }[]} rows
- * @returns {{ acknowledged: number, unknown: number, lost: string[], doubled: string[], invented: string[] }} emails:
- *   acknowledged and not there under their id; there more than once; there although nobody sent them or they were refused
+ * @returns lost: emails that were acknowledged and are not there under their id; doubled: that are there more than once; invented:
+ *   that are there although nobody sent them or they were refused
  *
- * @typedef {object} Entry
- * @property {string} email
- * @property {'acknowledged' | 'refused' | 'unknown'} outcome
- * @property {string} [id] of an acknowledged one
+ * @typedef {{ email: string, outcome: 'acknowledged' | 'refused' | 'unknown', id?: string }} Entry
  */
 export function checkLedger(ledger, rows) {
-  const sent = new Map(ledger.map((entry) => [entry.email, entry]))
-  const emailOf = new Map(rows.map(({ id, email }) => [id, email]))
+  const outcomeOf = new Map(ledger.map(({ email, outcome }) => [email, outcome]))
+  const storedAs = new Map(rows.map(({ id, email }) => [id, email]))
+  const emails = rows.map(({ email }) => email)
   const seen = new Set()
-  /** @type {string[]} */
-  const doubled = []
-  /** @type {string[]} */
-  const invented = []
-  for (const { email } of rows) {
-    if (seen.has(email)) doubled.push(email)
+  const doubled = emails.filter((email) => {
+    const again = seen.has(email)
     seen.add(email)
-    const outcome = sent.get(email)?.outcome
-    if (outcome === undefined || outcome === 'refused') invented.push(email)
+    return again
+  })
+  const of = (/** @type {Entry['outcome']} */ outcome) => ledger.filter((entry) => entry.outcome === outcome)
+  const lost = of('acknowledged').filter(({ id, email }) => storedAs.get(String(id)) !== email)
+  return {
+    acknowledged: of('acknowledged').length,
+    unknown: of('unknown').length,
+    lost: lost.map(({ email }) => email),
+    doubled,
+    invented: emails.filter((email) => (outcomeOf.get(email) ?? 'refused') === 'refused'),
   }
-  const acknowledged = ledger.filter(({ outcome }) => outcome === 'acknowledged')
-  const lost = acknowledged.filter(({ id, email }) => emailOf.get(String(id)) !== email).map(({ email }) => email)
-  const unknown = ledger.filter(({ outcome }) => outcome === 'unknown').length
-  return { acknowledged: acknowledged.length, unknown, lost, doubled, invented }
 }

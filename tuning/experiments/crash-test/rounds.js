@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
 import { openLocal } from '../../../load/targets/index.js'
+import { connect, end } from '../../../sql/connection.js'
 import { applySchema } from '../../../sql/database.js'
 import { startEmbedded } from '../../../sql/embedded.js'
 import { makeScratch } from '../../../sql/scratch.js'
@@ -22,8 +22,12 @@ const MAX_DELAY_MS = 300
 const WAIT_TIMEOUT_MS = 60_000
 const POLL_MS = 5
 
-/** What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew. */
-export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ restartApi: boolean }>>} */ ({
+/**
+ * What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew.
+ *
+ * @type {Record<string, (bench: { embedded: Embedded, target: Target }) => Promise<{ restartApi: boolean }>>}
+ */
+export const BLOWS = {
   'kill -9 of the API': async ({ target }) => {
     process.kill(Number(target.pid), 'SIGKILL')
     return { restartApi: true }
@@ -46,9 +50,7 @@ export const BLOWS = /** @type {Record<string, (bench: Bench) => Promise<{ resta
     } catch {}
     return { restartApi: false }
   },
-})
-
-/** @typedef {{ embedded: Embedded, target: Target }} Bench */
+}
 
 /**
  * Runs blows under load, and checks after each that nothing acknowledged is lost, doubled or invented.
@@ -88,7 +90,8 @@ export async function* runRounds({ rounds, blows = Object.keys(BLOWS), startPost
         if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()
         if (restartApi) target = await openApi()
-        await until('Postgres to answer', () => isUp(embedded.url), signal)
+        const isUp = () => query(embedded.url, 'SELECT 1').catch(() => false)
+        await until('Postgres to answer', isUp, signal)
         const rows = await query(embedded.url, 'SELECT id::text, email FROM users')
         yield { blow, ...checkLedger(ledger, rows) }
         signal.throwIfAborted()
@@ -105,33 +108,23 @@ export async function* runRounds({ rounds, blows = Object.keys(BLOWS), startPost
   }
 }
 
-/** @param {ReturnType<typeof startClient>} client @param {AbortSignal} signal */
-async function untilAcknowledged(client, signal) {
-  const wanted = client.acknowledged() + MIN_ACKNOWLEDGED
-  await until('the API to acknowledge', () => client.acknowledged() >= wanted, signal)
+/** @param {Pick<ReturnType<typeof startClient>, 'acknowledged'>} client @param {AbortSignal} signal */
+async function untilAcknowledged({ acknowledged }, signal) {
+  const wanted = acknowledged() + MIN_ACKNOWLEDGED
+  await until('the API to acknowledge', () => acknowledged() >= wanted, signal)
 }
 
-/** @param {string} url */
-function isUp(url) {
-  return query(url, 'SELECT 1').then(
-    () => true,
-    () => false,
-  )
-}
-
-/** @param {string} url @param {string} text @returns {Promise<any[]>} */
+/** @param {string} url @param {string} text */
 async function query(url, text) {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
+  const client = await connect(url)
   try {
-    await client.connect()
     return (await client.query(text)).rows
   } finally {
-    await client.end().catch(() => {})
+    await end(client)
   }
 }
 
-/** @param {string} what @param {() => boolean | Promise<boolean>} isSo @param {AbortSignal} signal */
+/** @param {string} what @param {() => unknown} isSo @param {AbortSignal} signal */
 async function until(what, isSo, signal) {
   for (const until_ms = Date.now() + WAIT_TIMEOUT_MS; !(await isSo()); await pause(POLL_MS, undefined, { signal })) {
     if (Date.now() > until_ms) throw new Error(`expected ${what} within ${WAIT_TIMEOUT_MS / 1000} s`)

@@ -13,13 +13,7 @@ const OVERHEAD_S = 1.2
 /** Outside of the interval by no more than this share counts as near. */
 const NEAR_RATIO = 0.05
 
-/**
- * Searches for the capacity of synthetic services of one kind.
- *
- * @param {string} name of a curve
- * @param {{ runs: number, seed: number }} options
- * @returns {ReturnType<typeof searchOnce>[]}
- */
+/** Searches for the capacity of synthetic services of one kind. @param {string} name of a curve @param {{ runs: number, seed: number }} options */
 export function simulate(name, { runs, seed }) {
   return Array.from({ length: runs }, (_, run) => {
     // Neighbouring seeds start neighbouring sequences: the factor (Knuth) scatters them.
@@ -28,15 +22,11 @@ export function simulate(name, { runs, seed }) {
   })
 }
 
-/**
- * What many runs say about the search. A run without an upper bound is right when its lower one is.
- *
- * @param {ReturnType<typeof searchOnce>[]} runs
- */
+/** What many runs say about the search. A run without an upper bound is right when its lower one is. @param {Found[]} runs */
 export function summarize(runs) {
   const answered = runs.filter(({ problem, interval }) => problem === null && interval !== null)
   const ratios = answered.map(({ middle_rps, aim_rps }) => middle_rps / aim_rps)
-  const share = (/** @type {(run: ReturnType<typeof searchOnce>) => boolean} */ holds) => {
+  const share = (/** @type {(run: Found) => boolean} */ holds) => {
     return answered.filter(holds).length / answered.length
   }
   const trials = runs.map((run) => run.trials.length)
@@ -54,6 +44,8 @@ export function summarize(runs) {
   }
 }
 
+/** @typedef {ReturnType<typeof searchOnce>} Found */
+
 /** @param {Service} service */
 function searchOnce(service) {
   const plan = { ...SEARCH_DEFAULTS, plateau_rps: service.plateau_rps }
@@ -66,7 +58,7 @@ function searchOnce(service) {
     time_s += duration_s + OVERHEAD_S
   }
   const interval = intervalOf(trials, plan)
-  const [low_rps, high_rps] = [interval?.low_rps ?? null, interval?.high_rps ?? null]
+  const { low_rps = null, high_rps = null } = interval ?? {}
   const capacity_rps = service.capacity_rps()
   return {
     plan,

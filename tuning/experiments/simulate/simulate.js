@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { wholeNumber } from '../../../load/command/flags.js'
+import { numberFlag } from '../../../load/command/flags.js'
 import { answer, list, table } from '../../../load/report/blocks.js'
-import { count, NONE } from '../../../load/report/format.js'
+import { count, NONE, tenthPercent } from '../../../load/report/format.js'
 import { CURVES } from './curves.js'
 import { simulate as searchesOf, summarize } from './runs.js'
 
@@ -12,27 +12,14 @@ const DEFAULTS = { runs: 1000, seed: 1 }
 /** Searches between two looks at Ctrl-C: well below a second. */
 const AT_ONCE = 20
 
-/**
- * How good is the search for the capacity? Searches synthetic services whose capacity is known, and counts how often the
- * interval holds it.
- *
- * @type {Measurement}
- */
+/** How good is the search for the capacity? @type {Measurement} */
 export const simulate = {
   name: 'simulate',
   about: 'how good is the search for the capacity?',
   details: 'Searches synthetic services whose capacity is known, and counts how often the interval holds it.',
   flags: {
-    runs: {
-      value: 'N',
-      about: `searches of each kind of service (default ${DEFAULTS.runs})`,
-      ...wholeNumber(1, 1_000_000),
-    },
-    seed: {
-      value: 'N',
-      about: `the same seed gives the same table (default ${DEFAULTS.seed})`,
-      ...wholeNumber(0, 2 ** 31),
-    },
+    runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),
+    seed: numberFlag(`the same seed gives the same table (default ${DEFAULTS.seed})`, 0, 2 ** 31),
   },
   examples: '  npm run simulate -- --runs 5000',
   plan: (given) => ({ ...DEFAULTS, ...given }),
@@ -52,18 +39,17 @@ export const simulate = {
   analyse: (plan, rows) => ({ problem: null, plan, rows }),
   report({ plan: { runs, seed }, rows }) {
     const inside = rows.map((/** @type {Summary} */ row) => row.inside).filter(Number.isFinite)
-    const [least, most] = [percent(Math.min(...inside)), percent(Math.max(...inside))]
+    const [least, most] = [Math.min, Math.max].map((of) => tenthPercent(of(...inside)))
+    const services = Object.entries(CURVES).map(([name, { about }]) => `${name}: ${about}`)
     return [
       answer(`The interval holds the capacity in ${least} to ${most} of the searches, depending on the service.`),
       table(HEAD, rows.map(cellsOf), { name: 'services' }),
-      list([...SERVICES, ...NOTES, `${count(runs)} searches each, seed ${seed}`]),
+      list([...services, ...NOTES, `${count(runs)} searches each, seed ${seed}`]),
     ]
   },
 }
 
 const HEAD = ['service', 'inside', '± 5 %', 'stated', 'bias', 'p5–p95', 'trials', 'p95', 'time', 'no answer']
-
-const SERVICES = Object.entries(CURVES).map(([name, { about }]) => `${name}: ${about}`)
 
 const NOTES = [
   'inside: the capacity lies in the interval; ± 5 %: or no more than that beside it; stated: mean confidence',
@@ -78,17 +64,12 @@ function cellsOf(row) {
   const isAnswered = row.unanswered < 1
   return [
     row.service,
-    ...[row.inside, row.near, row.confidence].map(percent),
-    `${row.bias >= 0 && isAnswered ? '+' : ''}${percent(row.bias)}`,
+    ...[row.inside, row.near, row.confidence].map(tenthPercent),
+    `${row.bias >= 0 && isAnswered ? '+' : ''}${tenthPercent(row.bias)}`,
     isAnswered ? `${row.p5.toFixed(2)}–${row.p95.toFixed(2)}` : NONE,
     String(row.trials),
     String(row.trials_p95),
     `${Math.round(row.time_s)} s`,
-    percent(row.unanswered),
+    tenthPercent(row.unanswered),
   ]
-}
-
-/** @param {number} ratio */
-function percent(ratio) {
-  return Number.isFinite(ratio) ? `${(ratio * 100).toFixed(1)} %` : NONE
 }

@@ -1,7 +1,7 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { makeScratch } from '../../../../sql/scratch.js'
+import { makeScratch, textOf } from '../../../../sql/scratch.js'
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 export const TOKEN_FILE = 'token'
@@ -15,10 +15,9 @@ export function admit(token) {
 }
 
 /**
- * Why stages must not be taken away here. A token that is right is used up.
+ * What was expected where stages must not be taken away; null: they may. The right token is used up.
  *
  * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: where it may listen, beside loopback
- * @returns {string | null} what was expected; null: they may
  */
 export function refusal({ socket, token, host = null, env }) {
   if (env.NODE_ENV === 'production') return 'NODE_ENV other than production, since stages would be missing'
@@ -39,13 +38,4 @@ function isOwn(folder) {
   const found = statSync(folder, { throwIfNoEntry: false })
   const mode = (found?.mode ?? 0) & 0o777
   return found?.isDirectory() === true && mode === OWNER_ONLY && found.uid === process.getuid?.()
-}
-
-/** @param {string} file */
-function textOf(file) {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return null
-  }
 }

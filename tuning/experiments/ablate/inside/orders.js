@@ -11,8 +11,8 @@ import { cpu_us, takeTurns } from './turns.js'
  * @property {Record<string, number>} slow_us CPU that is burnt in a stage
  * @property {Turns} [turns] which stages are away changes all the time
  *
- * @typedef {Orders & { calls: Record<string, Calls>, rounds: Turn[][] }} InForce
- * @typedef {{ skipped: number, passed: number }} Calls of a stage, since the orders came
+ * @typedef {Record<string, { skipped: number, passed: number }>} Calls by stage, since the orders came
+ * @typedef {Orders & { calls: Calls, rounds: Turn[][] }} InForce
  */
 
 const TURN = Symbol('turn')
@@ -22,14 +22,14 @@ let away = new Set()
 /** @type {Orders} */
 let orders = { without: [], slow_us: {} }
 
-/** @type {Record<string, Calls>} */
+/** @type {Calls} */
 let calls = {}
 
 /** @type {ReturnType<typeof takeTurns> | null} */
 let turns = null
 
-/** @type {((without: string[]) => Promise<unknown>)[]} */
-const changed = []
+/** @type {(without: string[]) => Promise<unknown>} */
+let follow = () => Promise.resolve()
 
 /** @param {Orders} wanted */
 export function obey(wanted) {
@@ -39,15 +39,15 @@ export function obey(wanted) {
   turns = wanted.turns ? takeTurns(wanted.turns, change) : null
 }
 
-/** For what takes time to follow a change. @param {(without: string[]) => Promise<unknown>} listener */
+/** For what takes time to follow a change. @param {typeof follow} listener */
 export function onChange(listener) {
-  changed.push(listener)
+  follow = listener
 }
 
 /** @param {string[]} without */
 function change(without) {
   away = new Set(without)
-  return Promise.all(changed.map((listener) => listener(without)))
+  return follow(without)
 }
 
 /** What is in force, and what it did: an order alone would only be our own words again. @returns {InForce} */

@@ -9,34 +9,25 @@ import './database.js'
  * has to start the API with this file, and with the path of a socket, over which the orders come, and a token behind its
  * name (`preload.js?socket=/…&token=…`), which lie in a folder that was made for this one process.
  */
-const { searchParams } = new URL(import.meta.url)
-const socket = searchParams.get('socket') ?? ''
-const expected = refusal({
-  socket,
-  token: searchParams.get('token'),
-  host: searchParams.get('host'),
-  env: process.env,
-})
+const { socket = '', token = null, host } = Object.fromEntries(new URL(import.meta.url).searchParams)
+const expected = refusal({ socket, token, host, env: process.env })
 if (expected) {
   process.stderr.write(`redline: the preload of ablate: expected ${expected}\n`)
   process.exit(2)
 }
 
 module.register(new URL('redirect.js', import.meta.url))
-listen()
 
-/** Orders come as a line of JSON, or null; the answer is what is in force. */
-function listen() {
-  const server = net.createServer((connection) => {
-    connection.setEncoding('utf8').on('error', () => {})
-    let line = ''
-    connection.on('data', (text) => {
-      line += text
-      if (!line.endsWith('\n')) return
-      const wanted = JSON.parse(line)
-      if (wanted) obey(wanted)
-      connection.end(`${JSON.stringify(inForce())}\n`)
-    })
+// Orders come as a line of JSON, or null; the answer is what is in force.
+const server = net.createServer((connection) => {
+  connection.setEncoding('utf8').on('error', () => {})
+  let line = ''
+  connection.on('data', (text) => {
+    line += text
+    if (!line.endsWith('\n')) return
+    const wanted = JSON.parse(line)
+    if (wanted) obey(wanted)
+    connection.end(`${JSON.stringify(inForce())}\n`)
   })
-  server.listen(socket).unref()
-}
+})
+server.listen(socket).unref()

@@ -4,24 +4,19 @@ import { orderOf } from '../stages.js'
 
 /**
  * All variants within one load, by turns of some tens of milliseconds: what slows the machine for longer than that slows
- * all of them alike. After each change, the requests that began before it are let out first.
+ * all of them alike. After each change, the requests that began before it end first.
  *
- * @typedef {object} Turns
- * @property {Variant[]} variants of a round, some of them more than once
- * @property {number} requests of a turn
- * @property {number} seed of the order, which is drawn for each round
- *
- * @typedef {[cell: number, cpu_us: number, time_us: number]} Turn per request; cell: the variant's place in the list
- */
-
-/**
  * @param {Turns} turns
  * @param {(without: string[]) => Promise<unknown>} change takes stages away; resolves when nothing is as it was before
+ *
+ * @typedef {{ variants: Variant[], requests: number, seed: number }} Turns variants of a round, some of them more than once;
+ *   requests of a turn; seed of the order, which is drawn for each round
+ * @typedef {[cell: number, cpu_us: number, time_us: number]} Turn per request; cell: the variant's place in the list
  */
 export function takeTurns({ variants, requests, seed }, change) {
   /** @type {Turn[][]} whole ones */
   const rounds = []
-  /** Places in the list, of the round that is on. @type {number[]} */
+  /** Places in the list, of the present round. @type {number[]} */
   let order = []
   /** @type {Turn[]} */
   let round = []
@@ -40,7 +35,7 @@ export function takeTurns({ variants, requests, seed }, change) {
 
   next()
   return {
-    /** @returns {number} what its end has to be told with */
+    /** @returns the turn, which its end has to be told with */
     began() {
       const own = turn
       count(1)
@@ -49,7 +44,7 @@ export function takeTurns({ variants, requests, seed }, change) {
       return own
     },
 
-    /** @param {number} own of the request, by which those that came before the change are known: later ones may overtake them */
+    /** @param {number} own turn of the request, which tells those from before the change: later ones may overtake them */
     ended(own) {
       count(-1)
       ended++
