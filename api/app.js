@@ -1,9 +1,8 @@
 import { boundPieces } from './body.js'
-import { ApiError, RowRefused } from './errors.js'
+import { ApiError } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
 import { createRefusalLog } from './log.js'
-import { refuseBytes, refuseMore } from './parser-errors.js'
-import { enter, LAST_ON_CONNECTION, leave, lineOf } from './pipelining.js'
+import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseMore } from './pipelining.js'
 import { createRoutes } from './routes.js'
 
 /**
@@ -23,7 +22,7 @@ import { createRoutes } from './routes.js'
  */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
   const route = createRoutes({ users, gate, bodyLimitBytes })
-  const stats = { inFlight: 0, answers: counters(), problems: counters() }
+  const stats = { inFlight: 0, answers: /** @type {Counters} */ ({}), problems: /** @type {Counters} */ ({}) }
   const answerTo = createErrorAnswers(log, stats.problems)
   const logsRequests = log.isLevelEnabled('debug')
   let draining = false
@@ -90,8 +89,10 @@ const OVERLOADED = problem(new ApiError('overloaded'))
 /** Made once: to turn somebody away has to cost next to nothing. Its body, if any, is dropped unread. */
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 
+/** @typedef {Record<string, number>} Counters */
+
 /**
- * @param {Logger} log @param {Record<string, number>} problems counts the answers by code
+ * @param {Logger} log @param {Counters} problems counts the answers by code
  * @returns {(error: unknown, req: IncomingMessage) => Answer | null} null: there is nobody to answer
  */
 function createErrorAnswers(log, problems) {
@@ -99,38 +100,22 @@ function createErrorAnswers(log, problems) {
   const logged = new WeakSet()
   const logRowRefusal = createRefusalLog(log, 'a rule of the database forbids a user: answering 500')
 
-  /** @param {any} cause */
-  function logOnce(cause) {
-    if (logged.has(cause)) return
-    logged.add(cause)
-    log.warn({ err: cause }, 'no response to a statement: answering 504, since its rows may be stored')
-  }
-
   return (error, req) => {
     if (error instanceof ClientGone) return null
-    const known = knownOf(error)
+    const known = error instanceof ApiError ? error : new ApiError('internal_error')
+    const cause = /** @type {any} */ (known.cause)
     if (known.code === 'internal_error') log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
-    if (known.code === 'outcome_unknown') logOnce(known.cause)
-    if (known.code === 'row_refused') logRowRefusal(known.cause instanceof Error ? known.cause : known)
+    if (known.code === 'row_refused') logRowRefusal(cause instanceof Error ? cause : known)
+    if (known.code === 'outcome_unknown' && !logged.has(cause)) {
+      logged.add(cause)
+      log.warn({ err: cause }, 'no response to a statement: answering 504, since its rows may be stored')
+    }
     count(problems, known.code)
     return problem(known)
   }
 }
 
-/** @param {unknown} error */
-function knownOf(error) {
-  if (error instanceof ApiError) return error
-  return error instanceof RowRefused
-    ? new ApiError('row_refused', undefined, { cause: error.cause })
-    : new ApiError('internal_error')
-}
-
-/** @returns {Record<string, number>} */
-function counters() {
-  return {}
-}
-
-/** @param {Record<string, number>} counters @param {string | number} key */
+/** @param {Counters} counters @param {string | number} key */
 function count(counters, key) {
   counters[key] = (counters[key] ?? 0) + 1
 }

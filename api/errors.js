@@ -54,19 +54,9 @@ export class ApiError extends Error {
 }
 
 /** Postgres refused a statement because of a row's values. Nothing of it is stored, and retrying it is of no use. */
-export class RowRefused extends Error {
-  /** @param {Error & { code?: string }} cause */
+export class RowRefused extends ApiError {
+  /** @param {Error} cause */
   constructor(cause) {
-    super(cause.message, { cause })
-    this.name = cause.name
-    /** SQLSTATE */
-    this.code = cause.code
+    super('row_refused', undefined, { cause })
   }
-}
-
-/** The answer's body as RFC 9457 (problem details) has it. @param {ApiError} error @returns {string} JSON */
-export function problemBody(error) {
-  const { title, status } = PROBLEMS[error.code]
-  const { code, detail } = error
-  return JSON.stringify({ type: `urn:redline:problem:${code}`, title, status, code, detail })
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { STATUS_CODES } from 'node:http'
 import { createBody } from './body.js'
-import { ApiError, problemBody } from './errors.js'
+import { ApiError, PROBLEMS } from './errors.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
@@ -40,12 +40,7 @@ export function readJson(req, limitBytes) {
 /** The client closed its connection in the middle of a request: there is nobody to answer. */
 export class ClientGone extends Error {}
 
-/**
- * @typedef {object} Answer
- * @property {number} status
- * @property {string[]} headers flat list: name, value, name, value
- * @property {string} body
- */
+/** @typedef {{ status: number, headers: string[], body: string }} Answer headers: a flat list of name, value, name, value */
 
 /** @param {number} status @param {string} body JSON @param {string[]} headers further headers @returns {Answer} */
 export function json(status, body, headers) {
@@ -54,8 +49,10 @@ export function json(status, body, headers) {
 
 /** An error as the answer it has: a problem (RFC 9457). @param {ApiError} error @returns {Answer} */
 export function problem(error) {
+  const { code, detail, status } = error
   const headers = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
-  return { status: error.status, headers, body: problemBody(error) }
+  const { title } = PROBLEMS[code]
+  return { status, headers, body: JSON.stringify({ type: `urn:redline:problem:${code}`, title, status, code, detail }) }
 }
 
 /** @param {ServerResponse} res @param {Answer} answer */

@@ -1,4 +1,4 @@
-import { ApiError, RowRefused } from './errors.js'
+import { ApiError } from './errors.js'
 import { idOf } from './insert.js'
 
 /**
@@ -125,5 +125,5 @@ async function earlierId(pool, key, isRepeatOf) {
 
 /** What Postgres said. @param {any} error @returns {{ code?: string, table?: string, message: string }} */
 function causeOf(error) {
-  return ((error instanceof RowRefused || error instanceof ApiError) && error.cause) || error
+  return (error instanceof ApiError && error.cause) || error
 }

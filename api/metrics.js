@@ -14,11 +14,6 @@ import { send } from './http.js'
  * @import { Server } from 'node:net'
  */
 
-/**
- * @typedef {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server, dropped: () => number }} Watched dropped:
- *   connections closed because there were too many
- */
-
 const STATEMENT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
@@ -28,6 +23,9 @@ const LOOP_RESOLUTION_MS = 10
  * collection and file descriptors (`process_open_fds`, `process_max_fds`); what follows is Redline's own.
  *
  * @param {Config} config
+ *
+ * @typedef {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server, dropped: () => number }} Watched dropped:
+ *   connections closed because there were too many
  */
 export function createMetrics(config) {
   const registry = new Registry()
@@ -50,7 +48,7 @@ export function createMetrics(config) {
 
     /** @param {Watched} parts */
     watch({ app, pool, users, gate, server, dropped }) {
-      gauges(registry, [
+      show(registry, Gauge, [
         ['redline_connections', 'Client connections open', () => promisify(server.getConnections).call(server)],
         ['redline_connections_max', 'Maximum number of client connections', () => server.maxConnections],
         ['redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight],
@@ -60,21 +58,15 @@ export function createMetrics(config) {
         ['redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle],
         ['redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting()],
         ['redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing()],
+        ['redline_shed_value', 'What was over the limit, the last time', () => gate.stats.value, 'limit'],
       ])
-      const counters = /** @type {Labelled[]} */ ([
-        ['redline_answers_total', 'Answers by HTTP status', 'status', () => app.stats.answers],
-        ['redline_problems_total', 'Answers with a problem, by its code', 'code', () => app.stats.problems],
-        ['redline_shed_total', 'Requests answered 503 at once', 'limit', () => gate.stats.shed],
-        [
-          'redline_dropped_connections_total',
-          'Beyond redline_connections_max',
-          'limit',
-          () => ({ connections: dropped() }),
-        ],
+      const closed = () => ({ connections: dropped() })
+      show(registry, Counter, [
+        ['redline_answers_total', 'Answers by HTTP status', () => app.stats.answers, 'status'],
+        ['redline_problems_total', 'Answers with a problem, by its code', () => app.stats.problems, 'code'],
+        ['redline_shed_total', 'Requests answered 503 at once', () => gate.stats.shed, 'limit'],
+        ['redline_dropped_connections_total', 'Beyond redline_connections_max', closed, 'limit'],
       ])
-      for (const counter of counters) labelled(registry, Counter, counter)
-      const shed = () => gate.stats.value
-      labelled(registry, Gauge, ['redline_shed_value', 'What was over the limit, the last time', 'limit', shed])
     },
 
     stop() {
@@ -99,17 +91,17 @@ export function createAdminServer({ registry, readiness }) {
       return [verdict.status === 'ready' ? 200 : 503, 'application/json', JSON.stringify(verdict)]
     },
   }
-  const missing = async () => /** @type {[number, string, string]} */ ([404, 'text/plain', 'not found\n'])
 
   return createServer(async (req, res) => {
-    const page = (req.method === 'GET' && pages[(req.url ?? '').split('?')[0]]) || missing
-    const [status, type, body] = await page()
+    const page = req.method === 'GET' ? pages[(req.url ?? '').split('?')[0]] : undefined
+    const [status, type, body] = (await page?.()) ?? [404, 'text/plain', 'not found\n']
     send(res, { status, headers: ['Content-Type', type], body })
   })
 }
 
 /** The settings in effect, so that a lab can read back what it set. @param {Registry} registry @param {Config} config */
 function showConfig(registry, { databaseUrl, ...shown }) {
+  const snakeCase = (/** @type {string} */ name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const labels = Object.fromEntries(Object.entries(shown).map(([name, value]) => [snakeCase(name), String(value)]))
   new Gauge({
     name: 'redline_config_info',
@@ -119,7 +111,7 @@ function showConfig(registry, { databaseUrl, ...shown }) {
   }).set(labels, 1)
 }
 
-/** Covers the last whole second: a mean since start-up would change ever more slowly. @param {Registry} registry @returns {() => void} stops it */
+/** Covers the last whole second: a mean since start-up would change ever more slowly. @param {Registry} registry */
 function watchEventLoop(registry) {
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
   delay.enable()
@@ -133,7 +125,7 @@ function watchEventLoop(registry) {
     delay.reset()
   }, LOOP_INTERVAL_MS).unref()
   const what = 'of the event loop'
-  gauges(registry, [
+  show(registry, Gauge, [
     ['redline_event_loop_utilization_ratio', `Busy share ${what}, last second`, () => last.utilization],
     ['redline_event_loop_delay_p99_seconds', `Delay ${what}, p99 of the last second`, () => last.delayP99_s],
     ['redline_event_loop_delay_max_seconds', `Delay ${what}, maximum of the last second`, () => last.delayMax_s],
@@ -147,7 +139,7 @@ function watchEventLoop(registry) {
 /**
  * Time in garbage collection. prom-client (15.1) has it too, but takes the first of each batch of entries for all of them.
  *
- * @param {Registry} registry @returns {() => void} stops it
+ * @param {Registry} registry
  */
 function watchGc(registry) {
   const help = 'Time in which garbage collection stopped JavaScript'
@@ -165,35 +157,21 @@ function lateness_s(period_ns) {
 }
 
 /**
- * Gauges are read when they are scraped, and cost nothing in between.
+ * Metrics that are read when they are scraped, and cost nothing in between.
  *
- * @param {Registry} registry @param {[name: string, help: string, read: () => number | Promise<number>][]} rows
+ * @param {Registry} registry @param {typeof Counter | typeof Gauge} Metric @param {Row[]} rows
+ *
+ * @typedef {number | Record<string, number>} Value by the values of the label, where there is one
+ * @typedef {[name: string, help: string, read: () => Value | Promise<Value>, label?: string]} Row
  */
-function gauges(registry, rows) {
-  for (const [name, help, read] of rows) {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        this.set(await read())
-      },
-    })
+function show(registry, Metric, rows) {
+  for (const [name, help, read, label] of rows) {
+    const collect = async () => {
+      const value = await read()
+      metric.reset()
+      if (typeof value === 'number') metric.inc(value)
+      else for (const [key, count] of Object.entries(value)) metric.inc({ [String(label)]: key }, count)
+    }
+    const metric = new Metric({ name, help, labelNames: label ? [label] : [], registers: [registry], collect })
   }
-}
-
-/** @typedef {[name: string, help: string, label: string, read: () => Record<string, number>]} Labelled read when scraped */
-
-/** @param {Registry} registry @param {typeof Counter | typeof Gauge} Metric @param {Labelled} row */
-function labelled(registry, Metric, [name, help, label, read]) {
-  const metric = new Metric({ name, help, labelNames: [label], registers: [registry], collect })
-  function collect() {
-    metric.reset()
-    for (const [key, value] of Object.entries(read())) metric.inc({ [label]: key }, value)
-  }
-}
-
-/** poolMax -> pool_max. @param {string} name */
-function snakeCase(name) {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

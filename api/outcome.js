@@ -14,18 +14,23 @@
  * pg gives the same error to every statement on a lost connection, sent or not. Those that may have left count as unknown.
  *
  * @param {any} error what pg rejected a statement with, after a connection was obtained for it
- * @returns {Outcome}
- */
-export function outcomeOf(error) {
-  // Only a server's ErrorResponse has a severity.
-  if (error.severity !== undefined) return { fate: fateOf(error), endsSession: endsSession(error) }
-  return { fate: NEVER_SENT.test(error.message) ? 'not-stored' : 'unknown', endsSession: true }
-}
-
-/**
+ * @returns {{ fate: Fate, endsSession: boolean }} endsSession: the connection must not be used again
+ *
  * @typedef {'refused-row' | 'refused-statement' | 'not-stored' | 'unknown'} Fate
- * @typedef {{ fate: Fate, endsSession: boolean }} Outcome `endsSession`: the connection must not be used again
  */
+export function outcomeOf({ message, severity, code = '', routine }) {
+  // Only a server's ErrorResponse has a severity.
+  if (severity === undefined) return { fate: NEVER_SENT.test(message) ? 'not-stored' : 'unknown', endsSession: true }
+  // "cached plan must not change result type": the table was altered, and this session prepared its statement before.
+  const isStalePlan = code === '0A000' && routine === 'RevalidateCachedQuery'
+  // A policy of row-level security that a row violates has the code of a missing privilege.
+  const isAboutRow = ABOUT_A_ROW.test(code) || (code === '42501' && routine === 'ExecWithCheckOptions')
+  const isLost = LOST.test(code) || severity === 'PANIC' || (severity !== 'ERROR' && MAY_STRIKE_IN_COMMIT.test(code))
+  const endsSession = ENDS_SESSION.test(code) || /^(FATAL|PANIC)$/.test(severity) || isStalePlan
+  if (isLost) return { fate: 'unknown', endsSession }
+  if (isAboutRow) return { fate: 'refused-row', endsSession }
+  return { fate: PASSING.test(code) || isStalePlan ? 'not-stored' : 'refused-statement', endsSession }
+}
 
 /** pg's text for a statement that came to a connection already lost or closed: not a byte of it was written. */
 const NEVER_SENT = /not queryable/
@@ -56,29 +61,3 @@ const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
  * prepared on it (26000), which pg would never prepare again.
  */
 const ENDS_SESSION = /^(08|57P0|26000)/
-
-/** @param {ServerError} error @returns {Fate} */
-function fateOf(error) {
-  const { code = '', severity } = error
-  if (LOST.test(code) || severity === 'PANIC') return 'unknown'
-  if (severity !== 'ERROR' && MAY_STRIKE_IN_COMMIT.test(code)) return 'unknown'
-  if (isAboutRow(error)) return 'refused-row'
-  return PASSING.test(code) || isStalePlan(error) ? 'not-stored' : 'refused-statement'
-}
-
-/** @param {ServerError} error */
-function endsSession(error) {
-  return ENDS_SESSION.test(error.code ?? '') || /^(FATAL|PANIC)$/.test(error.severity) || isStalePlan(error)
-}
-
-/** A policy of row-level security that a row violates has the code of a missing privilege (42501). @param {ServerError} error */
-function isAboutRow({ code = '', routine }) {
-  return ABOUT_A_ROW.test(code) || (code === '42501' && routine === 'ExecWithCheckOptions')
-}
-
-/** "cached plan must not change result type": the table was altered, and this session prepared its statement before. @param {ServerError} error */
-function isStalePlan({ code, routine }) {
-  return code === '0A000' && routine === 'RevalidateCachedQuery'
-}
-
-/** @typedef {{ severity: string, code?: string, routine?: string }} ServerError */

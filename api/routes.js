@@ -16,7 +16,10 @@ const CREATED = '{"message":"User created"}'
  * Every path with its methods.
  *
  * @param {{ users: Users, gate: Gate, bodyLimitBytes: number }} parts the gate counts what reached the database
- * @returns {Handler} whose promise rejects with ApiError, RowRefused or ClientGone
+ * @returns {Handler} whose promise rejects with ApiError or ClientGone
+ *
+ * @typedef {(req: IncomingMessage) => Promise<Answer>} Handler
+ * @typedef {Record<string, Handler>} Methods
  */
 export function createRoutes({ users, gate, bodyLimitBytes }) {
   let description = ''
@@ -72,26 +75,15 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
     const methods = methodsOf(pathOf(req.url ?? '/'))
     // Node leaves out the body of an answer to HEAD.
     const handler = methods[req.method === 'HEAD' ? 'GET' : (req.method ?? '')]
-    if (!handler) throw new ApiError('method_not_allowed', undefined, { headers: ['Allow', allowed(methods)] })
-    return handler(req)
+    if (handler) return handler(req)
+    const allowed = Object.keys(methods).join(', ').replace('GET', 'GET, HEAD')
+    throw new ApiError('method_not_allowed', undefined, { headers: ['Allow', allowed] })
   }
 }
-
-/**
- * @typedef {(req: IncomingMessage) => Promise<Answer>} Handler
- * @typedef {Record<string, Handler>} Methods
- */
 
 /** The path of a request target: without its query, and without the origin of the absolute form (RFC 9112, 3.2.2). @param {string} target */
 function pathOf(target) {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.search(/[?#]/)
   return end === -1 ? path : path.slice(0, end)
-}
-
-/** @param {Methods} methods */
-function allowed(methods) {
-  return Object.keys(methods)
-    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    .join(', ')
 }

@@ -82,7 +82,7 @@ t.test('a statement that gets no answer holds up nobody for more than a second',
 
 t.test('when a row is refused, each is tried alone; after any other error none is tried again', async (t) => {
   const { statements, insertMany } = heldBatcher(1)
-  const refused = insertMany(3).map((row) => row.catch((error) => error.message))
+  const refused = insertMany(3).map((row) => row.catch((error) => error.cause.message))
   await turn()
   statements[0].fail(new RowRefused(new Error('one of them')))
   await turn()
