@@ -9,7 +9,7 @@
  *
  * @param {Signals} signals
  * @param {Limits} limits
- * @returns {Decision}
+ * @returns {{ shed: false } | { shed: true, limit: Limit, value: number }} value: what the signal was, in the limit's unit
  *
  * @typedef {object} Signals
  * @property {number} waiting requests that wait for their turn; those that are being served do not count
@@ -17,13 +17,7 @@
  * @property {number} loop_delay_ms
  * @property {number} refusals how many more the service can afford for now
  *
- * @typedef {object} Limits
- * @property {number} maxQueueRequests
- * @property {number} maxQueueMs 0: none
- * @property {number} maxLoopDelayMs 0: none
- *
- * @typedef {{ shed: false } | { shed: true, limit: Limit, value: number }} Decision value: what the signal was, in the
- *   unit of the limit
+ * @typedef {{ maxQueueRequests: number, maxQueueMs: number, maxLoopDelayMs: number }} Limits of the last two, 0: none
  * @typedef {'queue_requests' | 'queue_ms' | 'loop_delay_ms'} Limit
  */
 export function admit(

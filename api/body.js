@@ -17,7 +17,6 @@ const BYTES_PER_PIECE = 64
  * @param {number} limitBytes
  */
 export function createBody(limitBytes) {
-  /** @type {Buffer} */
   let buffer = EMPTY
   let length = 0
 
@@ -55,8 +54,7 @@ export function createBody(limitBytes) {
  * trickle in cost the client a packet each, and a slow network must not make a body wrong.
  *
  * @param {IncomingMessage} req
- * @param {() => void} refuse called once, when the body has come in too many pieces for its length; has to close the
- *   connection
+ * @param {() => void} refuse called once, when the body has come in too many pieces for its length; closes the connection
  */
 export function boundPieces(req, refuse) {
   const { socket } = req
@@ -98,6 +96,7 @@ function skipRead(socket) {
   })
 }
 
+/** @type {Buffer} */
 const EMPTY = Buffer.alloc(0)
 
 /** Not from Node's pool, of which a small slice would keep 8 KiB alive. @param {Buffer} buffer @param {number} capacityBytes */

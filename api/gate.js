@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { admit, affordableRefusals, serviceRate } from './admission.js'
 
-/** @import { Limit, Limits } from './admission.js' */
+/** @import { Limits } from './admission.js' */
 
 /** Long enough to see some answers, short against any wait that is worth a limit. */
 const WINDOW_MS = 50
@@ -12,12 +12,12 @@ const FIRST_WINDOW_MS = 500
 /**
  * Watches what the service gets done, and decides for each request on its arrival whether it is let in.
  *
- * @param {object} parts @param {() => number} parts.waiting requests that wait for their turn at the database
- * @param {Limits} parts.limits
+ * @param {{ waiting: () => number, limits: Limits }} parts waiting: requests that wait for their turn at the database
  */
 export function createGate({ waiting, limits }) {
   const signals = { waiting: 0, rate_rps: Number.POSITIVE_INFINITY, loop_delay_ms: 0, refusals: 0 }
-  const stats = { shed: counters(), value: counters() }
+  const none = { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
+  const stats = { shed: { ...none }, value: { ...none } }
   let done = 0
   let alwaysBusy = false
   let windowStart_ms = performance.now()
@@ -71,8 +71,3 @@ export function createGate({ waiting, limits }) {
 }
 
 /** @typedef {ReturnType<typeof createGate>} Gate */
-
-/** @returns {Record<Limit, number>} */
-function counters() {
-  return { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
-}

@@ -110,10 +110,7 @@ async function storeOnce(pool, key, { email, password }) {
   }
 }
 
-/**
- * @param {Pool} pool @param {string} key @param {(earlier: User) => Promise<boolean>} isRepeatOf
- * @returns {Promise<string | null>} null: there is no such key
- */
+/** @param {Pool} pool @param {string} key @param {Parameters<InsertOnce>[2]} isRepeatOf @returns {Promise<string | null>} null: no such key */
 async function earlierId(pool, key, isRepeatOf) {
   const result = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
   if (result.rows.length === 0) return null

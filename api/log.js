@@ -14,7 +14,9 @@ const MAX_TEXTS = 100
  * @param {string} level @param {DestinationStream} [destination] default: standard output
  */
 export function createLog(level, destination) {
-  const options = { level, serializers: { err: describeError } }
+  // Without Postgres' error detail, which quotes the row, password included.
+  const err = (/** @type {any} */ { name, code, message, stack }) => ({ type: name, code, message, stack })
+  const options = { level, serializers: { err } }
   return destination ? pino(options, destination) : pino(options)
 }
 
@@ -34,9 +36,4 @@ export function createRefusalLog(log, message) {
     loggedAt_ms.set(text, now_ms)
     log.error({ err: error }, message)
   }
-}
-
-/** Omits Postgres' error detail, which quotes the row, password included. @param {any} error */
-function describeError({ name, code, message, stack }) {
-  return { type: name, code, message, stack }
 }

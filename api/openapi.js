@@ -114,17 +114,10 @@ function json(schema) {
 function problems(...statuses) {
   const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
   const retryAfter = { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } }
-  return Object.fromEntries(
-    statuses.map((status) => {
-      return [status, { description: codesOf(status), content, ...(status === 503 && { headers: retryAfter }) }]
-    }),
-  )
-}
-
-/** @param {number} status */
-function codesOf(status) {
-  return Object.entries(PROBLEMS)
-    .filter(([, problem]) => problem.status === status)
-    .map(([code, { title }]) => `${code}: ${title}.`)
-    .join(' ')
+  const responses = statuses.map((status) => {
+    const codes = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === status)
+    const description = codes.map(([code, { title }]) => `${code}: ${title}.`).join(' ')
+    return [status, { description, content, ...(status === 503 && { headers: retryAfter }) }]
+  })
+  return Object.fromEntries(responses)
 }

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { openSession } from './connections.js'
 import { FACTS, unfitness } from './fitness.js'
 
 /**
+ * @import { Config } from './config.js'
  * @import { Session } from './connections.js'
  * @import { Pool } from './pool.js'
  * @import { Logger } from 'pino'
@@ -21,6 +23,8 @@ const SERVED_WITHIN_MS = 2000
 const NO_SLOT = '53300'
 const NO_ANSWER = /timeout/
 
+/** @typedef {{ status: string, detail?: string }} Verdict `ready`, or one fixed sentence for what is wrong; what was expected */
+
 /** @type {Verdict} */
 const READY = { status: 'ready' }
 
@@ -28,13 +32,11 @@ const READY = { status: 'ready' }
  * Tells whether this instance should get requests: a look at the database over a session of its own, so that it waits
  * behind no request. An instance that is merely busy is ready: to take it out would only make the others busier.
  *
- * @param {object} parts @param {() => Promise<Session>} parts.openSession
- * @param {Pick<Pool, 'generation' | 'served_ms' | 'stats'>} parts.pool
- * @param {number} parts.maxLifetime_ms of a session; 0: without end
- * @param {Logger} parts.log told when the verdict changes
- * @param {() => boolean} parts.isDraining
+ * @param {Config} config
+ * @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
  */
-export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDraining }) {
+export function createReadiness(config, { pool, log, isDraining }) {
+  const maxLifetime_ms = config.poolMaxLifetimeMs
   /** @type {{ session: Session, generation: number, opened_ms: number, timer?: NodeJS.Timeout } | null} */
   let kept = null
   /** @type {Promise<Verdict> | null} */
@@ -42,20 +44,15 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
   let looked_ms = Number.NEGATIVE_INFINITY
   let lastStatus = READY.status
 
-  /** All that ask while a look is on share it. @returns {Promise<Verdict>} */
-  function look() {
-    looking ??= pause(Math.max(0, looked_ms + LOOK_INTERVAL_MS - performance.now()))
-      .then(judge)
-      .then((verdict) => {
-        looked_ms = performance.now()
-        looking = null
-        expire()
-        return verdict
-      })
-    return looking
+  async function look() {
+    await pause(Math.max(0, looked_ms + LOOK_INTERVAL_MS - performance.now()))
+    const verdict = await judge()
+    looked_ms = performance.now()
+    looking = null
+    expire()
+    return verdict
   }
 
-  /** @returns {Promise<Verdict>} */
   async function judge() {
     try {
       return noted(await askKeptOrFresh())
@@ -76,9 +73,9 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
     }
     try {
       const age = { generation: pool.generation(), opened_ms: performance.now() }
-      const fresh = { ...age, session: await openSession() }
+      const session = await openSession(config)
       close()
-      kept = fresh
+      kept = { ...age, session }
       if (maxLifetime_ms > 0) kept.timer = setTimeout(expire, maxLifetime_ms).unref()
     } catch (error) {
       // With no slot free, the existing session is asked.
@@ -124,7 +121,9 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
     /** @returns {Promise<Verdict>} within ANSWER_WITHIN_MS; it never rejects */
     async check() {
       if (isDraining()) return { status: 'draining' }
-      const verdict = await inTime(look())
+      // All that ask while a look is on share it.
+      looking ??= look()
+      const verdict = await Promise.race([looking, pause(ANSWER_WITHIN_MS, null, { ref: false })])
       if (verdict) return verdict
       return hasServed() ? READY : unavailable(`expected an answer within ${ANSWER_WITHIN_MS} ms, got none`)
     },
@@ -133,25 +132,11 @@ export function createReadiness({ openSession, pool, maxLifetime_ms, log, isDrai
   }
 }
 
-/**
- * @typedef {object} Verdict
- * @property {string} status `ready`, or one fixed sentence for what is wrong
- * @property {string} [detail] what was expected
- *
- * @typedef {ReturnType<typeof createReadiness>} Readiness
- */
+/** @typedef {ReturnType<typeof createReadiness>} Readiness */
 
 /** @param {Session} session @returns {Promise<Verdict>} */
 async function ask(session) {
   return unfitness(await session.row(FACTS)) ?? READY
-}
-
-/** @param {Promise<Verdict>} verdict @returns {Promise<Verdict | null>} null: it was late */
-async function inTime(verdict) {
-  const controller = new AbortController()
-  const late = pause(ANSWER_WITHIN_MS, null, { signal: controller.signal })
-  late.catch(() => {})
-  return Promise.race([verdict, late]).finally(() => controller.abort())
 }
 
 /** @param {string} detail @returns {Verdict} */

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { createApp } from './app.js'
 import { warningsOf } from './config.js'
-import { openSession } from './connections.js'
 import { drain } from './drain.js'
 import { createGate } from './gate.js'
 import { createInsertOnce } from './idempotency.js'
@@ -50,8 +49,7 @@ export async function startService(config, log) {
   metrics.watch({ app, pool, users, gate, server, dropped })
 
   let draining = false
-  const parts = { openSession: () => openSession(config), pool, log, isDraining: () => draining }
-  const readiness = createReadiness({ ...parts, maxLifetime_ms: config.poolMaxLifetimeMs })
+  const readiness = createReadiness(config, { pool, log, isDraining: () => draining })
   const admin = createAdminServer({ registry: metrics.registry, readiness })
   const url = await listen(server, config.port, config.host, config.listenBacklog)
   const adminUrl = await listen(admin, config.adminPort, config.adminHost)
@@ -124,11 +122,7 @@ function openFiles() {
   }
 }
 
-/**
- * @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog]
- * @returns {Promise<string>} where it listens
- * @throws {ListenError}
- */
+/** Resolves to the URL. @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog] @throws {ListenError} */
 async function listen(server, port, host, backlog) {
   server.listen({ port, host, backlog })
   try {

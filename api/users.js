@@ -109,8 +109,8 @@ function validUser(body) {
 /** @param {string} name @param {unknown} value */
 function refuseText(name, value) {
   if (value === undefined) throw invalid(`${name}: expected a string, it is missing`)
-  if (typeof value !== 'string')
-    throw invalid(`${name}: expected a string, got ${value === null ? 'null' : typeof value}`)
+  if (value === null) throw invalid(`${name}: expected a string, got null`)
+  if (typeof value !== 'string') throw invalid(`${name}: expected a string, got ${typeof value}`)
   if (value === '') throw invalid(`${name}: expected 1 to ${MAX_FIELD_CHARACTERS} characters, got none`)
   // Length counts UTF-16 units, at least as many as code points: the exact count is needed only beyond the limit.
   if (value.length > MAX_FIELD_CHARACTERS && [...value].length > MAX_FIELD_CHARACTERS) {
@@ -121,7 +121,4 @@ function refuseText(name, value) {
   if (!value.isWellFormed()) throw invalid(`${name}: expected well-formed Unicode, got a lone surrogate`)
 }
 
-/** @param {string} detail */
-function invalid(detail) {
-  return new ApiError('invalid_user', detail)
-}
+const invalid = (/** @type {string} */ detail) => new ApiError('invalid_user', detail)

@@ -35,10 +35,10 @@ const KEY_MAX_CHARS = 100
  * counters taken as the difference over the trial.
  *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
- * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of the
- *   process since now, where it is not one of this machine
- * @returns {Promise<Probe>} its findings have a metrics_problem where the page could not be read when
- *   the trial began or ended, so that nothing is known of what it says
+ * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of the process since now, where it is not one of this
+ *   machine
+ * @returns {Promise<Probe>} its findings have a metrics_problem where the page could not be read when the trial began or
+ *   ended, so that nothing is known of what it says
  */
 export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   const started_ms = performance.now()
@@ -87,6 +87,7 @@ function tell(first, samples, last, wall_s) {
   const grown = (/** @type {string} */ name) => difference(first.sum(name), last.sum(name))
   const seen = (/** @type {string} */ name) => samples.flatMap((sample) => sample[name] ?? [])
   const share = (/** @type {number | null} */ seconds) => (seconds === null ? null : seconds / wall_s)
+  const most_ms = (/** @type {number[]} */ all_s) => (all_s.length === 0 ? null : Math.max(...all_s) * 1000)
   const statements = grown('redline_statement_seconds_count')
   const statement_s = grown('redline_statement_seconds_sum')
   const idle = seen('redline_pool_idle')
@@ -98,8 +99,8 @@ function tell(first, samples, last, wall_s) {
     open_files_max: last.sum('process_max_fds'),
     gc_ratio: share(grown('redline_gc_seconds_total') ?? grown('nodejs_gc_duration_seconds_sum')),
     elu_ratio: mean(seen('redline_event_loop_utilization_ratio')),
-    loop_delay_p99_ms: milliseconds(most(seen('redline_event_loop_delay_p99_seconds'))),
-    loop_delay_max_ms: milliseconds(most(seen('redline_event_loop_delay_max_seconds'))),
+    loop_delay_p99_ms: most_ms(seen('redline_event_loop_delay_p99_seconds')),
+    loop_delay_max_ms: most_ms(seen('redline_event_loop_delay_max_seconds')),
     in_flight_mean: mean(seen('redline_in_flight_requests')),
     waiting_mean: mean(seen('redline_waiting_requests')),
     pool_used_mean: mean(used),
@@ -117,9 +118,10 @@ function tell(first, samples, last, wall_s) {
 /** @param {Metrics} first @param {Metrics} last @param {string} name @param {string} label */
 function growth(first, last, name, label) {
   const before = first.by(name, label)
-  const rows = Object.entries(last.by(name, label)).map(([key, count]) => [key, count - (before[key] ?? 0)])
-  const grown = rows.filter(([, count]) => Number(count) > 0)
-  return Object.fromEntries(grown.map(([key, count]) => [String(key).slice(0, KEY_MAX_CHARS), count]))
+  const grown = Object.entries(last.by(name, label)).map(([key, count]) => {
+    return /** @type {const} */ ([key.slice(0, KEY_MAX_CHARS), count - (before[key] ?? 0)])
+  })
+  return Object.fromEntries(grown.filter(([, count]) => count > 0))
 }
 
 /** A counter that decreased was reset, so its difference is unknown. @param {number | null} before @param {number | null} now */
@@ -130,14 +132,4 @@ function difference(before, now) {
 /** @param {number[]} values */
 function mean(values) {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-/** @param {number[]} values */
-function most(values) {
-  return values.length === 0 ? null : Math.max(...values)
-}
-
-/** @param {number | null} seconds */
-function milliseconds(seconds) {
-  return seconds === null ? null : seconds * 1000
 }
