@@ -140,6 +140,17 @@ export function wholeNumber(min, max) {
   }
 }
 
+/** A flag's `parse` and `expected` for names with commas between them, each taken once. @param {readonly string[]} names */
+export function someOf(names) {
+  return {
+    parse: (/** @type {string} */ text) => {
+      const given = [...new Set(text.split(','))]
+      return given.every((name) => names.includes(name)) ? given : undefined
+    },
+    expected: `some of ${names.join(',')}`,
+  }
+}
+
 /** @param {string[]} values */
 export function oneOf(values) {
   return {

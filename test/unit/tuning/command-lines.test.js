@@ -8,7 +8,7 @@ const WRONG = {
   ramp: [
     [['--price-b', '1/h'], /--price-b: requires --b/],
     [['--storage-a', '1GBx1'], /--storage-a: requires --price-a/],
-    [['--driver', 'paced'], /--driver: expected one or more of .*autocannon/],
+    [['--driver', 'paced'], /--driver: expected some of .*autocannon/],
     [['--a', 'nowhere.env'], /--a: expected .* got "nowhere.env"/],
     [['--a', 'https://127.0.0.1:1/', '--driver', 'autocannon'], /cannot do https/],
   ],

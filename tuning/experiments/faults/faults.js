@@ -1,6 +1,6 @@
-import { nextRung } from '../../../load/capacity/ladder.js'
+import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
@@ -8,7 +8,7 @@ import { refuseUnnamed } from '../../../load/run/site.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
 import { analyse, plantedTrial, report, trialsOf } from './findings.js'
-import { FAULTS, faultNamed } from './index.js'
+import { FAULTS } from './index.js'
 import { runInside } from './namespace.js'
 import { openFaulty } from './target.js'
 
@@ -19,32 +19,24 @@ import { openFaulty } from './target.js'
 
 /** @type {Record<string, any>} */
 const DEFAULTS = { repeats: 1, duration: 3000, seed: 1 }
-const NAMES = FAULTS.map(({ name }) => name)
+const NAMES = Object.keys(FAULTS)
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 2
 const WARMUP_S = 1
-const CONNECTIONS = 64
+const LOAD = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps: 1000, connections: 64 }
 
 /** Is the limit that is named the one that was planted? @type {Experiment} */
 export const faults = {
   name: 'faults',
   about: 'is the limit that is named the one that was planted?',
-  details: `Plants one fault after the other, for real, and tells which limit is named.\n\n${FAULTS.map(
-    ({ name, resource, about }) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`,
-  ).join('\n')}`,
+  details: `Plants one fault after the other, for real, and tells which limit is named.\n\n${Object.entries(FAULTS)
+    .map(([name, { resource, about }]) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`)
+    .join('\n')}`,
   flags: {
-    repeats: { value: 'N', about: `times in a row (default ${DEFAULTS.repeats})`, ...wholeNumber(1, 100) },
+    repeats: numberFlag(`times in a row (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
-    only: {
-      value: 'A,B,C',
-      about: 'some of them',
-      parse: (/** @type {string} */ text) => {
-        const names = text.split(',')
-        return names.every((name) => NAMES.includes(name)) ? names : undefined
-      },
-      expected: `some of ${NAMES.join(',')}`,
-    },
-    seed: { value: 'N', about: `of the users (default ${DEFAULTS.seed})`, ...wholeNumber(0, 2 ** 32 - 1) },
+    only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
+    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
     inside: {
       value: '',
       about: 'all in this network namespace (the run starts itself like this where a fault needs one)',
@@ -58,7 +50,7 @@ export const faults = {
   async prepare(plan, { results, run }, io) {
     refuseUnnamed(io.environment)
     if (plan.skipped) io.progress.note(`skipped: ${plan.skipped}`)
-    const names = plan.faults.filter((/** @type {string} */ name) => faultNamed(name).namespace && !plan.inside)
+    const names = plan.faults.filter((/** @type {string} */ name) => FAULTS[name].namespace && !plan.inside)
     if (names.length === 0 || results.readTrials().length > 0) return
     for (const record of await runInside(names, plan, io)) results.appendTrial({ ...record, run_id: run.run_id })
   },
@@ -83,42 +75,28 @@ function planOf(flags) {
   const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
   const ssh = sshPlanOf(flags)
   const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
-  const names = NAMES.filter((name) => only.includes(name) && !(ssh && faultNamed(name).here))
+  const names = NAMES.filter((name) => only.includes(name) && !(ssh && FAULTS[name].here))
   if (names.length === 0) throw new UsageError(`--only: expected faults that can be made on another host, got ${only}`)
   const inside = flags.inside === true
-  const problems = inside ? [] : names.map((name) => ({ name, problem: faultNamed(name).problem?.() }))
-  const impossible = problems.filter(({ problem }) => problem)
-  const possible = names.filter((name) => !impossible.some((one) => one.name === name))
-  const skipped = impossible.map(({ name, problem }) => `${name}: ${problem}`).join('; ') || null
+  const problems = new Map(names.map((name) => [name, inside ? null : FAULTS[name].problem?.()]))
+  const possible = names.filter((name) => !problems.get(name))
+  const skipped = [...problems].flatMap(([name, problem]) => (problem ? `${name}: ${problem}` : [])).join('; ') || null
   return { ...plan, slo: SLO, warmup_s: WARMUP_S, repeats, faults: possible, inside, skipped }
 }
 
-/**
- * Each fault once per block, and again with the accused limit relaxed where it is a knob of ours.
- *
- * @param {FaultsPlan} plan
- * @param {TrialRecord[]} records
- * @returns {Step | null}
- */
+/** Each fault once per block, and again with the accused limit relaxed where it is a knob of ours. @param {FaultsPlan} plan @param {TrialRecord[]} records @returns {Step | null} */
 function design({ repeats, faults: names, warmup_s, duration_s }, records) {
   const places = Array.from({ length: repeats }, (_, block) => names.map((fault) => ({ block, fault }))).flat()
   for (const [i, { block, fault }] of places.entries()) {
     const own = trialsOf(records, block, fault)
-    const { rate_rps, connections = CONNECTIONS, ...limits } = faultNamed(fault).load
-    const loop = /** @type {const} */ ('open')
-    const load = { driver: 'paced', loop, rate_rps, connections, warmup_s, duration_s, ...limits }
+    const load = { ...LOAD, warmup_s, duration_s, ...FAULTS[fault].load }
     const step = { at: { block }, left_s: (places.length - i) * (warmup_s + duration_s + 1), load }
     const planted = plantedTrial(own)
     if (!planted) return { ...step, cell: { fault } }
     const notch = relaxedCell(planted.limit.resource, planted.settings)
     const cell = { fault, ...notch }
-    const isOpen =
-      notch &&
-      nextRung(
-        [load],
-        own.filter((record) => isSameCell(record.cell, cell)),
-      )
-    if (isOpen) return { ...step, cell }
+    const relaxed = own.filter((record) => isSameCell(record.cell, cell))
+    if (notch && !isSettled(relaxed, isValid, MAX_INVALID)) return { ...step, cell }
   }
   return null
 }

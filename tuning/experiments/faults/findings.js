@@ -1,16 +1,17 @@
+import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { cellName, NONE } from '../../../load/report/format.js'
 import { moved } from '../../../load/verdict/relax.js'
-import { FAULTS, faultNamed, notchOf } from './index.js'
+import { FAULTS, notchOf } from './index.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
- * @import { Cell, Limit, TrialRecord } from '../../../load/report/record.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
-/** Maximum number of trials of a fault that something else made invalid. */
-const MAX_TRIALS = 3
+/** How well a fault was named, for the colours of the picture: named, runner-up, not named. */
+const SCORES = [1, -0.4, -1]
 
 /** The trials of a fault in one block. @param {TrialRecord[]} records @param {number} block @param {string} name */
 export function trialsOf(records, block, name) {
@@ -25,51 +26,34 @@ export function trialsOf(records, block, name) {
  */
 export function plantedTrial(records) {
   const trials = records.filter(({ cell }) => notchOf(cell) === null)
-  const makesInvalid = /^(generator|machine)-/.test(trials[0] ? faultNamed(trials[0].cell.fault).resource : '')
-  const good = trials.find(({ outcome }) => outcome.verdict !== 'invalid' || makesInvalid)
-  return good ?? trials[MAX_TRIALS - 1]
+  const makesInvalid = /^(generator|machine)-/.test(FAULTS[trials[0]?.cell.fault]?.resource ?? '')
+  return trials.find((trial) => isValid(trial) || makesInvalid) ?? trials[MAX_INVALID - 1]
 }
 
+/** @typedef {ReturnType<typeof analyse>} FaultsFindings */
+
 /**
- * Which limit was named for each fault, and whether relaxing it helped.
+ * Which limit was named for each fault in each block in which it was planted, and whether relaxing it helped.
  *
  * @param {{ repeats: number, faults: string[], skipped: string | null }} plan
  * @param {TrialRecord[]} records
- *
- * @typedef {object} Found a fault, in the blocks in which it was planted
- * @property {string} fault
- * @property {string} resource what has to be named
- * @property {string} about
- * @property {Case[]} cases
- *
- * @typedef {object} Case
- * @property {Limit} limit that was named
- * @property {boolean} isRight
- * @property {Cell | null} notch by which it was relaxed; null: it is no knob of ours
- * @property {boolean} helped
  */
 export function analyse({ repeats, faults, skipped }, records) {
   const blocks = [...new Set(records.map(({ at }) => at.block))]
-  const found = FAULTS.map(({ name, resource, about }) => {
-    const cases = blocks.flatMap((block) => caseOf(resource, trialsOf(records, block, name)))
-    return { fault: name, resource, about, cases }
-  }).filter(({ cases }) => cases.length > 0)
-  const tried = found.flatMap(({ cases }) => cases)
+  const found = Object.entries(FAULTS).flatMap(([fault, { resource, about }]) => {
+    const cases = blocks.flatMap((block) => caseOf(resource, trialsOf(records, block, fault)))
+    return cases.length > 0 ? [{ fault, resource, about, cases }] : []
+  })
+  const tried = found.flatMap(({ cases }) => cases).length
   const wrong = found.flatMap(({ fault, resource, cases }) =>
     cases.filter(({ isRight }) => !isRight).map(({ limit }) => `${fault}: expected ${resource}, got ${limit.resource}`),
   )
   const wanted = repeats * faults.length
-  const missing = tried.length < wanted ? `${tried.length} of ${wanted} faults were tried` : null
-  return {
-    problem: missing ?? (wrong.join('; ') || null),
-    found,
-    tried: tried.length,
-    right: tried.length - wrong.length,
-    skipped,
-  }
+  const missing = tried < wanted ? `${tried} of ${wanted} faults were tried` : null
+  return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
 }
 
-/** @param {string} resource @param {TrialRecord[]} records of one fault and block @returns {Case[]} none, or one */
+/** notch: by which the limit was relaxed; null: it is no knob of ours. @param {string} resource @param {TrialRecord[]} records of one fault and block */
 function caseOf(resource, records) {
   const planted = plantedTrial(records)
   if (!planted) return []
@@ -79,7 +63,7 @@ function caseOf(resource, records) {
   return [{ limit, isRight: limit.resource === resource, notch: notchOf(relaxed[0]?.cell ?? null), helped }]
 }
 
-/** @param {ReturnType<typeof analyse>} findings @returns {Block[]} */
+/** @param {FaultsFindings} findings @returns {Block[]} */
 export function report({ found, tried, right, skipped }) {
   const evidence = found.map(({ fault, about, cases }) => ({
     text: `**${fault}** (${about})`,
@@ -95,7 +79,7 @@ export function report({ found, tried, right, skipped }) {
   ]
 }
 
-/** What was planted and what was named: a row per fault, each name with its frequency. @param {Found[]} found */
+/** What was planted and what was named: a row per fault, each name with its frequency. @param {FaultsFindings['found']} found */
 function namedTable(found) {
   const head = ['fault', 'planted', 'named', 'runner-up', 'confirmed', 'right']
   const rows = found.map(({ fault, resource, cases }) => [
@@ -118,14 +102,13 @@ function tally(names) {
     .join(', ')
 }
 
-/** How often each fault was named right. @param {Found[]} found @returns {Picture} */
+/** How often each fault was named right. @param {FaultsFindings['found']} found @returns {Picture} */
 function namedPicture(found) {
-  const text = (/** @type {number} */ number, /** @type {number} */ score) =>
-    number === 0 ? null : { score, text: String(number) }
   const cells = found.map(({ resource, cases }) => {
     const right = cases.filter(({ isRight }) => isRight).length
     const second = cases.filter(({ isRight, limit }) => !isRight && limit.runner_up === resource).length
-    return [text(right, 1), text(second, -0.4), text(cases.length - right - second, -1)]
+    const counts = [right, second, cases.length - right - second]
+    return counts.map((number, i) => (number === 0 ? null : { score: SCORES[i], text: String(number) }))
   })
   return {
     name: 'named',

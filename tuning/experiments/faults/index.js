@@ -3,77 +3,64 @@ import { crowdApi, squeezeGenerator } from './neighbours.js'
 import { holdLock, takeConnections, trigger } from './postgres.js'
 import { quotaProblem, throttleApi } from './quota.js'
 
-/** @import { Cell } from '../../../load/report/record.js' */
+/** @import { Cell, StepLoad } from '../../../load/report/record.js' */
 
 /**
  * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. At the load
  * given with each, the service meets its SLO with ease while nothing is planted.
  *
  * @typedef {object} Fault
- * @property {string} name
  * @property {string} resource what the diagnosis has to name
  * @property {string} about one line
  * @property {Record<string, string>} [settings] environment of the API
  * @property {string[]} [nodeFlags] of the API, after its own
  * @property {string} [preload] of the API, in preload.js
  * @property {number} [nofile] soft and hard limit of open files of the API
- * @property {FaultLoad} load open loop
+ * @property {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'fresh_connections' | 'nofile'>>} [load] what differs from
+ *   1,000/s over 64 connections; nofile: of the generator
  * @property {boolean} [namespace] API, Postgres and lab have to run in a network namespace of their own
  * @property {Plant} [plant]
  * @property {string} [proxy] in front of the API, in proxy.js
  * @property {() => string | null} [problem] why it cannot be made on this machine; null: it can
  * @property {boolean} [here] it can be made, or seen, only where the API runs on this machine
  *
- * @typedef {object} FaultLoad
- * @property {number} rate_rps
- * @property {number} [connections]
- * @property {boolean} [fresh_connections] a new connection for every request
- * @property {number} [nofile] soft and hard limit of open files of the generator
- *
- * @typedef {(place: FaultPlace) => Promise<() => Promise<void>>} Plant makes the fault when all is up and the table is empty,
- *   before the warm-up; resolves with what removes it. Nothing of it outlives us, whatever ends us
- *
- * @typedef {{ databaseUrl: string, api: Process, generator: Process }} FaultPlace
+ * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
+ *   fault when all is up and the table is empty, before the warm-up; resolves with what removes it. Nothing of it outlives us
  * @typedef {{ pid: number, cores: string | null }} Process cores: null where nothing is pinned
  */
 
 /** V8 reports neither the small steps in which it marks nor what its helper threads do; here it stops, and marks at once. */
 const SMALL_HEAP = ['--max-old-space-size=160', '--max-semi-space-size=1', '--no-incremental-marking']
 
-/** @type {Fault[]} */
-export const FAULTS = [
-  {
-    name: 'spinning-handler',
+/** By name. @type {Record<string, Fault>} */
+export const FAULTS = {
+  'spinning-handler': {
     resource: 'api-cpu',
     about: 'each POST burns 1 ms of the API core more',
     preload: 'spin',
     load: { rate_rps: 2000 },
   },
-  {
-    name: 'synchronous-scrypt',
+  'synchronous-scrypt': {
     resource: 'api-blocked',
     about: 'passwords are hashed on the event loop',
     settings: { PASSWORD_STORAGE: 'scrypt' },
     preload: 'sync-scrypt',
     load: { rate_rps: 12 },
   },
-  {
-    name: 'asynchronous-scrypt',
+  'asynchronous-scrypt': {
     resource: 'api-threadpool',
     about: "passwords are hashed on libuv's four threads",
     settings: { PASSWORD_STORAGE: 'scrypt' },
     load: { rate_rps: 12 },
   },
-  {
-    name: 'small-heap',
+  'small-heap': {
     resource: 'api-gc',
     about: 'a cache fills most of a small heap, and requests leave garbage in the rest',
     nodeFlags: SMALL_HEAP,
     preload: 'small-heap',
     load: { rate_rps: 1400 },
   },
-  {
-    name: 'cpu-quota',
+  'cpu-quota': {
     resource: 'api-quota',
     about: 'the control group of the API may use 5 ms of CPU in every 100 ms',
     load: { rate_rps: 2000 },
@@ -81,16 +68,14 @@ export const FAULTS = [
     problem: quotaProblem,
     here: true,
   },
-  {
-    name: 'pool-of-one',
+  'pool-of-one': {
     resource: 'pool-size',
     about: 'one database connection, and statements of 5 ms',
     settings: { POOL_MAX: '1', INSERT_MODE: 'prepared' },
     load: { rate_rps: 300 },
     plant: trigger('slow-statement.sql'),
   },
-  {
-    name: 'impatient-pool',
+  'impatient-pool': {
     resource: 'pool-timeout',
     about: 'nobody waits longer than 5 ms for a database connection, and one statement in ten takes 40 ms',
     settings: { POOL_MAX: '2', POOL_CONNECT_TIMEOUT_MS: '5', INSERT_MODE: 'prepared' },
@@ -98,117 +83,90 @@ export const FAULTS = [
     load: { rate_rps: 150 },
     plant: trigger('uneven-statement.sql'),
   },
-  {
-    name: 'expensive-trigger',
+  'expensive-trigger': {
     resource: 'postgres-cpu',
     about: 'each row costs Postgres 1 ms of CPU',
     load: { rate_rps: 1500 },
     plant: trigger('expensive-row.sql'),
     here: true,
   },
-  {
-    name: 'slow-commits',
+  'slow-commits': {
     resource: 'postgres-commit',
     about: 'Postgres waits 20 ms before it flushes a commit',
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
     plant: trigger('slow-commit.sql'),
   },
-  {
-    name: 'held-lock',
+  'held-lock': {
     resource: 'postgres-lock',
     about: 'somebody locks the table 400 ms of every 500',
-    load: { rate_rps: 1000 },
     plant: holdLock,
   },
-  {
-    name: 'connections-taken',
+  'connections-taken': {
     resource: 'postgres-connections',
     about: 'every connection of Postgres is taken by others',
     settings: { INSERT_MODE: 'prepared' },
-    load: { rate_rps: 1000 },
     plant: takeConnections,
   },
-  {
-    name: 'few-files',
+  'few-files': {
     resource: 'nofile',
     about: 'the API may open 64 files',
     nofile: 64,
-    load: { rate_rps: 1000 },
   },
-  {
-    name: 'short-backlog',
+  'short-backlog': {
     resource: 'accept-queue',
     about: 'an accept queue of one, and a new connection for every request',
     settings: { LISTEN_BACKLOG: '1' },
     load: { rate_rps: 1500, fresh_connections: true, connections: 200 },
   },
-  {
-    name: 'hasty-keep-alive',
+  'hasty-keep-alive': {
     resource: 'keep-alive-race',
     about: 'idle client connections are closed after 1 ms',
     settings: { KEEP_ALIVE_TIMEOUT_MS: '1' },
     preload: 'exact-keep-alive',
     load: { rate_rps: 2000, connections: 16 },
   },
-  {
-    name: 'limiter',
+  limiter: {
     resource: 'rate-limit',
     about: 'a proxy answers 429 to what exceeds 400/s',
-    load: { rate_rps: 1000 },
     proxy: 'limiter',
   },
-  {
-    name: 'long-line',
+  'long-line': {
     resource: 'network',
     about: 'a proxy passes on after 150 ms, now and then after 1 s more, seldom never',
     load: { rate_rps: 200, connections: 300 },
     proxy: 'far',
   },
-  {
-    name: 'squeezed-generator',
+  'squeezed-generator': {
     resource: 'generator-cpu',
     about: 'the generator comes last on its core, behind somebody who never rests',
-    load: { rate_rps: 1000 },
     plant: squeezeGenerator,
     here: true,
   },
-  {
-    name: 'generator-few-files',
+  'generator-few-files': {
     resource: 'generator-nofile',
     about: 'the generator may open 64 files and needs 200 connections',
-    load: { rate_rps: 1000, connections: 200, nofile: 64 },
+    load: { connections: 200, nofile: 64 },
   },
-  {
-    name: 'few-ports',
+  'few-ports': {
     resource: 'generator-ports',
     about: '64 local ports, and the generator needs 200 connections',
-    load: { rate_rps: 1000, connections: 200 },
+    load: { connections: 200 },
     namespace: true,
     problem: namespaceProblem,
     here: true,
   },
-  {
-    name: 'noisy-neighbours',
+  'noisy-neighbours': {
     resource: 'machine-noise',
     about: 'four others never rest on the core of the API',
     load: { rate_rps: 8000 },
     plant: crowdApi,
     here: true,
   },
-  {
-    name: 'none',
+  none: {
     resource: 'none-reached',
     about: 'nothing is planted',
-    load: { rate_rps: 1000 },
   },
-]
-
-/** @param {string} name @returns {Fault} */
-export function faultNamed(name) {
-  const fault = FAULTS.find((one) => one.name === name)
-  if (!fault) throw new Error(`expected the name of a fault, got ${name}`)
-  return fault
 }
 
 /** The limit that is relaxed in a cell. @param {Cell | null} cell @returns {Cell | null} null: the fault alone is planted */

@@ -4,7 +4,7 @@ import { coresOf } from '../../../load/system/machine.js'
 import { startChild } from '../../../load/system/processes.js'
 import { openApi } from '../../../load/targets/index.js'
 import { relaxed } from '../../../load/verdict/relax.js'
-import { faultNamed, notchOf } from './index.js'
+import { FAULTS, notchOf } from './index.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
@@ -15,15 +15,9 @@ import { faultNamed, notchOf } from './index.js'
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
-/**
- * The API with the fault of a cell around it.
- *
- * @param {Cell | null} cell
- * @param {Place} place
- * @returns {Promise<Target>}
- */
+/** The API with the fault of a cell around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */
 export async function openFaulty(cell, place) {
-  const { settings, nodeFlags: own = [], preload, nofile = null, proxy, plant } = faultNamed(String(cell?.fault))
+  const { settings, nodeFlags: own = [], preload, nofile = null, proxy, plant } = FAULTS[String(cell?.fault)]
   const nodeFlags = preload ? [...own, `--import=${new URL(`preload.js?${preload}`, import.meta.url)}`] : own
   const target = await openApi(
     relaxed({ ...place, env: { ...place.env, ...settings }, nodeFlags, nofile }, notchOf(cell)),
@@ -45,12 +39,7 @@ export async function openFaulty(cell, place) {
   }
 }
 
-/**
- * A proxy in front of the API, as a process of its own on this machine.
- *
- * @param {string | undefined} kind in proxy.js; undefined: there is none
- * @param {string} url of the API
- */
+/** A proxy in front of the API, as a process of its own on this machine. @param {string | undefined} kind in proxy.js; undefined: there is none @param {string} url of the API */
 async function startProxy(kind, url) {
   if (!kind) return { url, stop: async () => {} }
   const command = [process.execPath, PROXY, kind, url]

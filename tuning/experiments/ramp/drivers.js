@@ -7,17 +7,8 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
  * @import { RampPlan } from './design.js'
  */
 
-const names = Object.keys(DRIVERS).filter((name) => DRIVERS[name].loop === 'closed')
-
-/** A flag's `parse` and `expected`. */
-export const LIST = {
-  names,
-  parse: (/** @type {string} */ text) => {
-    const given = text.split(',')
-    return given.every((name, i) => names.includes(name) && given.indexOf(name) === i) ? given : undefined
-  },
-  expected: `one or more of ${names.join(', ')}`,
-}
+/** Names of the drivers that load in a closed loop. */
+export const CLOSED = Object.keys(DRIVERS).filter((name) => DRIVERS[name].loop === 'closed')
 
 /** What checks another driver, and needs no tool. */
 const CHECKS = ['client', 'autocannon']

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { HOSTS_FLAGS, originOf } from '../../../load/generators/hosts/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { livePlan } from '../../../load/run/live-plan.js'
@@ -10,7 +10,7 @@ import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
 import { withBackground } from './background.js'
 import { PRICE, STORAGE } from './cost.js'
 import { design, durationOf } from './design.js'
-import { chosenDrivers, LIST, presentDrivers } from './drivers.js'
+import { CLOSED, chosenDrivers, presentDrivers } from './drivers.js'
 import { findingsOf } from './findings.js'
 import { rampReport } from './report.js'
 
@@ -41,7 +41,7 @@ export const ramp = {
     b: { value: 'URL|FILE', about: 'another one: how many of A do its work?', ...sideFlag('b') },
     'latency-ceiling': durationFlag(`of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
     'max-workers': numberFlag(`no more than these (default ${DEFAULTS['max-workers']})`, 1, 20_000),
-    driver: { value: 'A,B', about: `closed loops: ${LIST.names.join(', ')}; the first one answers`, ...LIST },
+    driver: { value: 'A,B', about: `closed loops: ${CLOSED.join(', ')}; the first one answers`, ...someOf(CLOSED) },
     'cross-check': { value: '', about: 'a second driver, and how far the two agree' },
     'price-a': { value: 'N/h', about: 'of one A, in any currency', ...PRICE },
     'price-b': { value: 'N/h', about: 'of one B', ...PRICE },

@@ -19,7 +19,7 @@ function recordOf(name) {
 }
 
 t.test('a real fault is named from its record', async (t) => {
-  for (const { name, resource } of FAULTS) {
+  for (const [name, { resource }] of Object.entries(FAULTS)) {
     const blocks = [...new Set(kept.map(({ at }) => at.block))]
     t.ok(blocks.length >= 3, 'from three runs in a row')
     for (const block of blocks) {

@@ -10,9 +10,8 @@ const UNPLANTED = {
 }
 
 t.test('each resource that the diagnosis can name has one planted fault, or a reason why it has none', async (t) => {
-  const planted = FAULTS.map(({ resource }) => resource)
+  const planted = Object.values(FAULTS).map(({ resource }) => resource)
   t.strictSame([...planted, ...Object.keys(UNPLANTED)].sort(), [...Object.keys(DETECTORS), 'none-reached'].sort())
-  t.equal(new Set(FAULTS.map(({ name }) => name)).size, FAULTS.length)
 })
 
 /** @param {Record<string, any>} cell @param {string} resource that was named @returns {any} */
