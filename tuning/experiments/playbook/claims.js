@@ -1,19 +1,11 @@
 /**
  * @import { Claim as Expectation } from '../../stats/effects.js'
- * @import { EXPERIMENTS } from './experiments.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
-/**
- * What claims are about.
- *
- * @typedef {object} Measure
- * @property {string} title with its unit
- * @property {number} decimals
- * @property {(record: TrialRecord) => number | undefined} value
- */
+/** @typedef {{ title: string, decimals: number, value: (record: TrialRecord) => number | undefined }} Measure title: with its unit */
 
-/** @satisfies {Record<string, Measure>} */
+/** What claims are about. @satisfies {Record<string, Measure>} */
 export const MEASURES = {
   // Zero has no logarithm.
   goodput: { title: 'goodput, /s', decimals: 0, value: ({ traffic }) => Math.max(1, traffic.goodput_rps) },
@@ -27,7 +19,7 @@ export const MEASURES = {
  * What the playbook says, as data: a sentence, the experiment that tests it, and what the second cell does to the measure.
  * `least_ratio` is the smallest effect that would be worth a change.
  *
- * @typedef {Expectation & { experiment: keyof typeof EXPERIMENTS, measure: keyof typeof MEASURES }} ClaimTest
+ * @typedef {Expectation & { experiment: string, measure: keyof typeof MEASURES }} ClaimTest
  * @typedef {{ id: string, chapter: string, sentence: string } & ClaimTest} Claim
  */
 

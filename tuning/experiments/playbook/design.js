@@ -1,13 +1,10 @@
-import { isSettled, isValid } from '../../../load/capacity/ladder.js'
+import { isSettled } from '../../../load/capacity/ladder.js'
 import { isSameCell } from '../../../load/report/format.js'
-import { loadOf } from '../../knobs/open-cell.js'
+import { loadOf as partOf } from '../../knobs/open-cell.js'
 import { matrixVisits, nextTrial, peakOf } from '../../stats/matrix.js'
-import { EXPERIMENTS } from './experiments.js'
+import { cellsOf, countsIn, loadOf } from './experiments.js'
 
-/**
- * @import { TwoCells } from './experiments.js'
- * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
- */
+/** @import { NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js' */
 
 const WARMUP_S = 2
 const DURATION_S = 2
@@ -41,28 +38,16 @@ export function design(plan, records, notApplied) {
 /** Seconds. @param {string[]} names @param {number} blocks */
 export function durationOf(names, blocks) {
   return names.reduce((total, name) => {
-    const { duration_s = DURATION_S, share } = experimentOf(name).load
+    const { duration_s = DURATION_S, share } = loadOf(name)
     const peak_s = share ? START_S + WARMUP_S + PEAK.duration_s : 0
     return total + 2 * blocks * (START_S + WARMUP_S + duration_s) + peak_s
   }, 0)
 }
 
-/** Both cells, the reference first. @param {string} name @returns {Cell[]} */
-export function cellsOf(name) {
-  const { common = {}, cells } = experimentOf(name)
-  return cells.map((levels) => ({ ...common, ...levels }))
-}
-
-/** Whether a trial is a measurement. @param {string} name @param {TrialRecord} record */
-export function countsIn(name, record) {
-  const isGenerators = experimentOf(name).load.blames_generator && record.outcome.blame === 'generator'
-  return isValid(record) || Boolean(isGenerators)
-}
-
 /** @param {string} name @param {PlaybookPlan} plan @param {TrialRecord[]} own trials of this experiment @returns {Step | null} */
 function nextOf(name, { blocks, mix }, own) {
   const cells = cellsOf(name)
-  const { share, rate_rps, connections, duration_s = DURATION_S } = experimentOf(name).load
+  const { share, rate_rps, connections, duration_s = DURATION_S } = loadOf(name)
   const peak_rps = share ? peakOf(own) : null
   if (share && peak_rps === null) {
     if (isSettled(own)) return null
@@ -72,20 +57,17 @@ function nextOf(name, { blocks, mix }, own) {
   const rate = share ? Math.max(1, Math.round(share * Number(peak_rps))) : rate_rps
   const base = rate === undefined ? CLOSED : { ...OPEN, rate_rps: rate }
   const units = cells.map((cell) => ({ cell, at: { experiment: name } }))
-  const visits = matrixVisits({ units, blocks, seed: mix.seed })
-  return nextTrial(
-    {
-      visits,
-      visit_s: durationOf([name], blocks) / visits.length,
-      counts: (record) => countsIn(name, record),
-      loadOf: ({ cell }) => ({ ...base, connections, warmup_s: WARMUP_S, duration_s, ...loadOf(cell) }),
-    },
-    own,
-    [],
-  )
-}
-
-/** @param {string} name @returns {TwoCells} */
-function experimentOf(name) {
-  return /** @type {Record<string, TwoCells>} */ (EXPERIMENTS)[name]
+  const matrix = {
+    visits: matrixVisits({ units, blocks, seed: mix.seed }),
+    visit_s: durationOf([name], blocks) / (2 * blocks),
+    counts: (/** @type {TrialRecord} */ record) => countsIn(name, record),
+    loadOf: (/** @type {any} */ { cell }) => ({
+      ...base,
+      connections,
+      warmup_s: WARMUP_S,
+      duration_s,
+      ...partOf(cell),
+    }),
+  }
+  return nextTrial(matrix, own, [])
 }

@@ -6,7 +6,8 @@ import { NO_NOISE, observationsOf, ratioOf, verdictOf } from '../../stats/effect
 import { trialsAt } from '../../stats/matrix.js'
 import { median } from '../../stats/ranks.js'
 import { CLAIMS, MEASURES } from './claims.js'
-import { cellsOf, countsIn, design, durationOf } from './design.js'
+import { design, durationOf } from './design.js'
+import { cellsOf, countsIn } from './experiments.js'
 import { playbookReport } from './report.js'
 
 /**
@@ -76,15 +77,12 @@ function claimsOf({ claims }) {
 }
 
 /**
- * What the trials say about each claim. Pure.
- *
  * @typedef {ReturnType<typeof analyse>} PlaybookFindings
  * @typedef {ReturnType<typeof resultOf>} Result
- *
- * @param {PlaybookPlan} plan
- * @param {TrialRecord[]} records
  */
-export function analyse(plan, records) {
+
+/** What the trials say about each claim. Pure. @param {PlaybookPlan} plan @param {TrialRecord[]} records */
+function analyse(plan, records) {
   const results = claimsOf(plan).map((claim) => resultOf(claim, records))
   const claims = results.map(({ id, verdict, effect: { ratio, low, high } }) => ({ id, ratio, low, high, verdict }))
   return {
@@ -98,19 +96,19 @@ export function analyse(plan, records) {
 
 /** @param {Claim} claim @param {TrialRecord[]} records */
 export function resultOf({ experiment, measure, expect, least_ratio, ...claim }, records) {
-  const [reference, other] = cellsOf(experiment)
+  const cells = cellsOf(experiment)
+  const [reference, other] = cells
   const trials = trialsAt(records, { experiment }, (record) => countsIn(experiment, record))
   const observations = observationsOf(trials, MEASURES[measure].value)
   const effect = ratioOf(observations, other, reference, NO_NOISE)
-  const medianOf = (/** @type {Cell} */ cell) => {
-    return median(observations.filter((one) => isSameCell(one.cell, cell)).map(({ value }) => value))
-  }
   return {
     ...claim,
     ...{ expect, least_ratio, effect },
     measure: MEASURES[measure],
     turned: { from: difference(reference, other), to: difference(other, reference) },
-    medians: [reference, other].map(medianOf),
+    medians: cells.map((cell) => {
+      return median(observations.filter((one) => isSameCell(one.cell, cell)).map(({ value }) => value))
+    }),
     verdict: verdictOf({ expect, least_ratio }, effect),
   }
 }
@@ -120,13 +118,7 @@ function difference(cell, other) {
   return Object.fromEntries(Object.entries(cell).filter(([name, level]) => other[name] !== level))
 }
 
-/**
- * The pool of a cell, and what Little's law says of it: connections by the time that a statement holds one.
- *
- * @param {string} experiment
- * @param {Cell} cell
- * @param {TrialRecord[]} records
- */
+/** The pool of a cell, and what Little's law says of it: connections by the time that a statement holds one. @param {string} experiment @param {Cell} cell @param {TrialRecord[]} records */
 function poolOf(experiment, cell, records) {
   const own = trialsAt(records, { experiment }).filter((record) => isSameCell(record.cell, cell))
   if (own.length === 0) return []

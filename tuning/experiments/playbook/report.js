@@ -29,7 +29,7 @@ export function playbookReport({ results, blocks }) {
 function verdictsText(results) {
   const parts = ['reproduced', 'refuted', 'undecided', 'not measured'].flatMap((kind) => {
     const number = results.filter(({ verdict }) => verdict === kind).length
-    return number > 0 ? [`${number} ${kind}`] : []
+    return number > 0 ? `${number} ${kind}` : []
   })
   return `${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${parts.join(', ')}.`
 }
@@ -96,12 +96,10 @@ function claimsPicture(results) {
         kind: 'dots',
         x: { title: 'ratio', unit: 'ratio', log: true },
         labels: known.map(({ id }) => id),
-        series: kinds.map((kind) => {
-          return {
-            name: kind,
-            values: known.map(({ verdict, effect }) => (verdict === kind ? figureOf(effect) : null)),
-          }
-        }),
+        series: kinds.map((name) => ({
+          name,
+          values: known.map(({ verdict, effect }) => (verdict === name ? figureOf(effect) : null)),
+        })),
         reference: 1,
       },
     },
