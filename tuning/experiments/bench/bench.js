@@ -1,4 +1,4 @@
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { oncePerPlan } from '../../stats/design.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
@@ -8,9 +8,7 @@ import { benchReport } from './report.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Visit } from '../../stats/matrix.js'
  * @import { Column } from './columns.js'
- * @import { Contender } from './contenders.js'
  * @import { Plan, StepLoad, TrialRecord } from '../../../load/report/record.js'
  */
 
@@ -26,8 +24,7 @@ const OPEN_CONNECTIONS = 64
 /** A contender is offered the high rate if its closed loop took this much more. */
 const HIGH_RATE_MARGIN = 1.1
 
-/** Shares of a trial's length. V8 has compiled nothing when a process gets its first load. */
-const FIRST_WARMUP_SHARE = 1
+/** Share of a trial's length. The first one takes all of it: V8 has compiled nothing when a process gets its first load. */
 const WARMUP_SHARE = 0.25
 
 /** A bench has few trials, and its ratios need all of them. */
@@ -43,15 +40,7 @@ export const bench = {
   flags: {
     repeats: numberFlag(`blocks, each with every server once (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
-    only: {
-      value: 'A,B,C',
-      about: `some of ${NAMES.join(', ')}`,
-      parse: (text) => {
-        const names = text.split(',')
-        return names.every((name) => NAMES.includes(name)) ? names : undefined
-      },
-      expected: `some of ${NAMES.join(',')}`,
-    },
+    only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`of the order and of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run bench                     about 15 minutes
@@ -62,9 +51,8 @@ export const bench = {
     return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), repeats, contenders }
   },
   design,
-  open: (cell, place) => {
-    return openContender(/** @type {Contender} */ (CONTENDERS.find(({ name }) => name === cell?.contender)), place)
-  },
+  open: (cell, place) =>
+    openContender(/** @type {any} */ (CONTENDERS.find(({ name }) => name === cell?.contender)), place),
   analyse,
   report: benchReport,
   older: {
@@ -86,25 +74,18 @@ const visitsTo = oncePerPlan((/** @type {BenchPlan} */ { repeats, contenders, mi
 
 /** @param {BenchPlan} plan @param {TrialRecord[]} records @param {any[]} notApplied */
 export function design(plan, records, notApplied) {
-  const visits = visitsTo(plan)
   const visit_s = KINDS.length * (1 + WARMUP_SHARE) * plan.duration_s
-  const loadOf = (/** @type {Visit} */ _, /** @type {any} */ kind, /** @type {any} */ own) => {
+  const loadOf = (/** @type {any} */ _, /** @type {any} */ kind, /** @type {any} */ own) => {
     return loadOfKind(kind, plan, own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
   }
-  return nextTrial({ visits, kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
+  return nextTrial({ visits: visitsTo(plan), kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
 }
 
-/**
- * @param {string} kind
- * @param {BenchPlan} plan
- * @param {number} took_rps in the closed loop of the same visit
- * @returns {StepLoad | null} null: not for this contender
- */
+/** @param {string} kind @param {BenchPlan} plan @param {number} took_rps in the closed loop of the same visit @returns {StepLoad | null} null: not for this contender */
 function loadOfKind(kind, { duration_s }, took_rps) {
   if (kind === 'saturation') {
-    const warmup_s = FIRST_WARMUP_SHARE * duration_s
     const connections = SATURATION_CONNECTIONS
-    return { driver: 'autocannon', loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }
+    return { driver: 'autocannon', loop: 'closed', rate_rps: null, connections, warmup_s: duration_s, duration_s }
   }
   if (kind === 'high' && took_rps < HIGH_RATE_RPS * HIGH_RATE_MARGIN) return null
   const half_rps = Math.max(1, Math.round(took_rps / 2))
@@ -114,42 +95,33 @@ function loadOfKind(kind, { duration_s }, took_rps) {
 }
 
 /**
- * Values of all blocks, by server and column.
- *
  * @typedef {ReturnType<typeof analyse>} BenchFindings
  * @typedef {BenchFindings['servers'][number]} Server
- *
- * @param {BenchPlan} plan
- * @param {TrialRecord[]} records
  */
-function analyse(plan, records) {
-  const wanted = plan.repeats * plan.contenders.length
+
+/** Values of all blocks, by server and column. @param {BenchPlan} plan @param {TrialRecord[]} records */
+function analyse({ repeats, contenders }, records) {
+  const trialsOf = (/** @type {string} */ contender, kind = '') => {
+    return trialsAt(records, kind ? { kind } : {}).filter(({ cell }) => cell?.contender === contender)
+  }
+  const wanted = repeats * contenders.length
   const missing = wanted - trialsAt(records, { kind: 'saturation' }).length
-  const met = CONTENDERS.filter(({ name }) => of(records, name).length > 0)
   return {
     problem: missing > 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
-    repeats: plan.repeats,
-    servers: met.map(({ name, kind, about }) => ({
+    repeats,
+    servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       name,
       about,
       stores: kind !== 'floor',
-      is_generator_full: of(records, name, 'saturation').some(({ probes }) => {
+      is_generator_full: trialsOf(name, 'saturation').some(({ probes }) => {
         return Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO
       }),
-      values: COLUMNS.map((column) => valuesOf(column, records, name)),
+      values: COLUMNS.map((column) => {
+        const [own, value] = [trialsOf(name, column.kind), column.value]
+        return column.by ? ratios(own, trialsOf(column.by, column.kind), value) : own.map(value)
+      }),
     })),
   }
-}
-
-/** @param {TrialRecord[]} records @param {string} contender @param {string} [kind] */
-function of(records, contender, kind) {
-  return trialsAt(records, kind ? { kind } : {}).filter(({ cell }) => cell?.contender === contender)
-}
-
-/** @param {Column} column @param {TrialRecord[]} records @param {string} name of a contender @returns {number[]} */
-function valuesOf({ kind, value, by }, records, name) {
-  const own = of(records, name, kind)
-  return by ? ratios(own, of(records, by, kind), value) : own.map(value)
 }
 
 /** Ratios of trials of the same block. @param {TrialRecord[]} own @param {TrialRecord[]} others @param {Column['value']} value */

@@ -9,15 +9,10 @@ export const LOW_RATE_RPS = 2000
 export const HIGH_RATE_RPS = 20_000
 
 /**
- * A column of one of the tables.
+ * A column of one of the tables. kind: of the trials; by: the values are ratios to this contender, within a block.
  *
- * @typedef {object} Column
- * @property {string} table
- * @property {string} head
- * @property {string} kind of the trials
- * @property {(record: TrialRecord) => number} value
- * @property {string} [by] the values are ratios to this contender, within a block
- * @property {(values: number[]) => string} text
+ * @typedef {{ table: string, head: string, kind: string, by?: string }} Place
+ * @typedef {Place & { value: (record: TrialRecord) => number, text: (values: number[]) => string }} Column
  */
 
 /** @type {Column['value']} */

@@ -10,18 +10,11 @@ import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
  */
 
 /**
- * What is compared: the API in its modes, other people's ways to write the same service, and two floors that store
- * nothing.
- *
- * @typedef {object} Contender
- * @property {string} name
- * @property {'ours' | 'peer' | 'floor'} kind
- * @property {string} about
- * @property {string} [file] under tuning/experiments/bench/peers/; none: the API
- * @property {string} [insertMode] of the API
+ * @typedef {{ name: string, kind: 'ours' | 'peer' | 'floor', about: string, file?: string, insertMode?: string }} Contender file: of
+ *   peers/; none: the API
  */
 
-/** @type {Contender[]} */
+/** The API in its modes, other people's ways to write the same service, and two floors that store nothing. @type {Contender[]} */
 export const CONTENDERS = [
   { name: 'no-op', kind: 'floor', file: 'no-op.js', about: 'node:http, body drained, a fixed 201: nothing is stored' },
   { name: 'json', kind: 'floor', file: 'json.js', about: 'node:http, body parsed as JSON: nothing is stored' },
@@ -42,20 +35,11 @@ const STOP_GRACE_MS = 1000
 /** Database connections of every server with a pool: the API's default, and the article's best. */
 const POOL_MAX = '20'
 
-/**
- * Starts a contender as a process of its own, on the core of the service under test.
- *
- * @param {Contender} contender
- * @param {Place} place
- * @returns {Promise<Target>}
- */
-export function openContender({ file, kind, insertMode }, place) {
-  if (file) return openPeer(file, kind !== 'floor', place)
-  return openLocal({ ...place, env: { ...place.env, INSERT_MODE: insertMode, POOL_MAX, LOG_LEVEL: 'warn' } })
-}
-
-/** @param {string} file @param {boolean} countsRows @param {Place} place @returns {Promise<Target>} */
-async function openPeer(file, countsRows, { databaseUrl, cores, env, logFile }) {
+/** Starts a contender as a process of its own, on the core of the service under test. @param {Contender} contender @param {Place} place @returns {Promise<Target>} */
+export async function openContender({ file, kind, insertMode }, place) {
+  const { databaseUrl, cores, env, logFile } = place
+  if (!file) return openLocal({ ...place, env: { ...env, INSERT_MODE: insertMode, POOL_MAX, LOG_LEVEL: 'warn' } })
+  const countsRows = kind !== 'floor'
   const command = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(file, PEERS))]
   const { service, ports } = await onFreePorts(1, ([port]) => {
     const settings = { PORT: String(port), DATABASE_URL: databaseUrl, POOL_MAX, NODE_ENV: 'production' }

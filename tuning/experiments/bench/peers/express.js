@@ -1,6 +1,6 @@
 import express from 'express'
 import pg from 'pg'
-import { insertUser } from './statement.js'
+import { insertUser, isText } from './statement.js'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
 
@@ -15,8 +15,3 @@ app.post('/user', async (req, res) => {
   res.status(201).location(`/user/${rows[0].id}`).json({ message: 'User created' })
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')
-
-/** @param {unknown} value */
-function isText(value) {
-  return typeof value === 'string' && value.length > 0 && value.length <= 255
-}

@@ -1,7 +1,7 @@
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import pg from 'pg'
-import { insertUser } from './statement.js'
+import { insertUser, isText } from './statement.js'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
 
@@ -13,8 +13,3 @@ app.post('/user', async (c) => {
   return c.json({ message: 'User created' }, 201, { Location: `/user/${rows[0].id}` })
 })
 serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT) })
-
-/** @param {unknown} value */
-function isText(value) {
-  return typeof value === 'string' && value.length > 0 && value.length <= 255
-}
