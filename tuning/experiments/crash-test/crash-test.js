@@ -1,4 +1,4 @@
-import { numberFlag } from '../../../load/command/flags.js'
+import { numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, table } from '../../../load/report/blocks.js'
 import { count } from '../../../load/report/format.js'
 import { BLOWS, runRounds } from './rounds.js'
@@ -16,14 +16,16 @@ export const crashTest = {
   name: 'crash-test',
   about: 'is anything acknowledged ever lost?',
   flags: {
-    rounds: numberFlag('number of times each process is killed (default 50)', 1, 10_000),
+    rounds: numberFlag('number of times each process is killed (default 50, quick 5)', 1, 10_000),
+    quick: { value: '', about: 'fewer rounds: about a minute' },
+    seed: seedFlag('of the moments at which they are killed (default 1)'),
   },
   examples: `  npm run crash-test                       about 10 minutes
   INSERT_MODE=prepared npm run crash-test -- --rounds 5`,
-  plan: ({ rounds = 50 }) => ({ rounds }),
-  async *measure({ rounds }, { signal, progress, environment }) {
+  plan: ({ quick, rounds = quick ? 5 : 50, seed = 1 }) => ({ rounds, seed }),
+  async *measure({ rounds, seed }, { signal, progress, environment }) {
     let done = 0
-    for await (const round of runRounds({ rounds, env: environment.forApi, signal })) {
+    for await (const round of runRounds({ rounds, seed, env: environment.forApi, signal })) {
       const wrong = WRONG.map((kind) => `${round[kind].length} ${kind}`).join(', ')
       progress.note(
         `${++done} of ${rounds * NAMES.length}: ${round.blow}: ${round.acknowledged} acknowledged, ${wrong}`,

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { seededRandom } from '../../../load/system/random.js'
 import { openLocal } from '../../../load/targets/index.js'
 import { connect, end } from '../../../sql/connection.js'
 import { applySchema } from '../../../sql/database.js'
@@ -25,7 +26,7 @@ const POLL_MS = 5
 /**
  * What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew.
  *
- * @type {Record<string, (bench: { embedded: Embedded, target: Target }) => Promise<{ restartApi: boolean }>>}
+ * @type {Record<string, (bench: { embedded: Embedded, target: Target, random: () => number }) => Promise<{ restartApi: boolean }>>}
  */
 export const BLOWS = {
   'kill -9 of the API': async ({ target }) => {
@@ -41,9 +42,9 @@ export const BLOWS = {
     await embedded.start()
     return { restartApi: false }
   },
-  'kill -9 of one backend': async ({ embedded }) => {
+  'kill -9 of one backend': async ({ embedded, random }) => {
     const pids = await query(embedded.url, "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'")
-    const { pid } = pids[Math.floor(Math.random() * pids.length)]
+    const { pid } = pids[Math.floor(random() * pids.length)]
     // The backend may have ended by itself since; the postmaster then has nothing to recover from.
     try {
       process.kill(pid, 'SIGKILL')
@@ -57,6 +58,7 @@ export const BLOWS = {
  *
  * @param {object} options
  * @param {number} options.rounds of each blow
+ * @param {number} [options.seed] of the moments of the blows
  * @param {string[]} [options.blows] names; default all
  * @param {() => Promise<Embedded>} [options.startPostgres]
  * @param {NodeJS.ProcessEnv} options.env settings of the API
@@ -65,7 +67,15 @@ export const BLOWS = {
  *
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
  */
-export async function* runRounds({ rounds, blows = Object.keys(BLOWS), startPostgres = startEmbedded, env, signal }) {
+export async function* runRounds({
+  rounds,
+  seed = 1,
+  blows = Object.keys(BLOWS),
+  startPostgres = startEmbedded,
+  env,
+  signal,
+}) {
+  const random = seededRandom(seed)
   const folder = makeScratch('crash')
   const embedded = await startPostgres()
   const openApi = () =>
@@ -84,8 +94,8 @@ export async function* runRounds({ rounds, blows = Object.keys(BLOWS), startPost
         await query(embedded.url, 'TRUNCATE users')
         client = startClient(target.url, `round-${round}`)
         await untilAcknowledged(client, signal)
-        await pause(Math.random() * MAX_DELAY_MS, undefined, { signal })
-        const { restartApi } = await BLOWS[blow]({ embedded, target })
+        await pause(random() * MAX_DELAY_MS, undefined, { signal })
+        const { restartApi } = await BLOWS[blow]({ embedded, target, random })
         // The service has to come back by itself: it acknowledges again.
         if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()

@@ -1,7 +1,7 @@
 import { env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import getPort from 'get-port'
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { createUserMix } from '../../../load/generators/mix.js'
@@ -15,9 +15,10 @@ import { spread } from '../../stats/spread.js'
 
 /** @import { Measurement } from '../../../load/run/measurement.js' */
 
-const DEFAULTS = { rate: 10_000, duration: 10_000, rounds: 3 }
+const DEFAULTS = { rate: 10_000, duration: 10_000, rounds: 3, seed: 1 }
 const WARMUP_S = 2
 const CONNECTIONS = 64
+const TIMEOUT_S = 10
 const STOP_GRACE_MS = 1000
 const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url))
 
@@ -32,18 +33,15 @@ export const generators = {
   script: 'bench:generators',
   about: 'what does a generator cost, and how late is it?',
   flags: {
-    rate: { value: 'N', about: `requests per second (default ${DEFAULTS.rate})`, ...wholeNumber(1, 100_000) },
+    rate: numberFlag(`requests per second (default ${DEFAULTS.rate})`, 1, 100_000),
     duration: durationFlag(`of each measurement (default ${DEFAULTS.duration / 1000}s)`),
-    rounds: {
-      value: 'N',
-      about: `each generator is measured once in each (default ${DEFAULTS.rounds})`,
-      ...wholeNumber(1, 100),
-    },
+    rounds: numberFlag(`each generator is measured once in each (default ${DEFAULTS.rounds})`, 1, 100),
+    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
   examples: '  npm run bench:generators -- --rounds 5',
   plan(given) {
-    const { rate: rate_rps, duration: duration_ms, rounds } = { ...DEFAULTS, ...given }
-    return { rate_rps, duration_s: duration_ms / 1000, rounds, connections: CONNECTIONS }
+    const { rate: rate_rps, duration: duration_ms, rounds, seed } = { ...DEFAULTS, ...given }
+    return { rate_rps, duration_s: duration_ms / 1000, rounds, connections: CONNECTIONS, seed }
   },
   async *measure(plan, { signal, progress }) {
     const drivers = openDrivers(progress.note)
@@ -68,48 +66,43 @@ export const generators = {
   },
   analyse: (plan, rows) => ({ problem: null, plan, costs: costsOf(rows) }),
   report: ({ plan: { rate_rps, duration_s, rounds, connections }, costs }) => [
-    answer(`CPU per request, relative to paced: ${costs.map(costText).join(', ')}.`),
+    answer(
+      `CPU per request, relative to paced: ${costs.map((/** @type {Cost} */ { driver, ratio }) => `${driver} ${ratio}`).join(', ')}.`,
+    ),
     paragraph(
       `${count(rate_rps)}/s for ${duration_s} s over ${connections} connections, ${rounds} interleaved rounds: median [least–most]`,
     ),
     table(
       ['generator', 'achieved/s', 'late at p99, ms', 'CPU per request, us', 'ratio'],
-      costs.map((/** @type {Cost} */ { driver, achieved_rps, late_ms, cpu_us, ratio }) => [
-        driver,
-        spread(achieved_rps, 0),
-        spread(late_ms, 2),
-        spread(cpu_us, 1),
-        ratioText(ratio),
-      ]),
+      costs.map((/** @type {Cost} */ cost) => Object.values(cost)),
       { name: 'generators' },
     ),
   ],
 }
 
-/** @typedef {{ driver: string, round: number, late_ms: number | null, cpu_us: number | null, achieved_rps: number }} Row null: not known */
-
 /** The open-loop drivers that run here. @param {(text: string) => void} note */
 function openDrivers(note) {
   const open = Object.values(DRIVERS).filter(({ loop }) => loop === 'open')
-  const found = open.filter(({ check }) => {
+  return open.flatMap(({ name, check }) => {
     try {
       check?.({ url: 'http://127.0.0.1', method: 'POST' })
-      return true
+      return [name]
     } catch (error) {
       note(`left out: ${/** @type {Error} */ (error).message}`)
-      return false
+      return []
     }
   })
-  return found.map(({ name }) => name)
 }
 
 /**
- * @param {{ driver: string, port: number, rate_rps: number, duration_s: number, connections: number }} trial
+ * late_ms and cpu_us: null where they are not known.
+ *
+ * @param {{ driver: string, port: number, rate_rps: number, duration_s: number, connections: number, seed: number }} trial
  * @param {AbortSignal} signal
  */
-async function offer({ driver, port, rate_rps, duration_s, connections }, signal) {
+async function offer({ driver, port, rate_rps, duration_s, connections, seed }, signal) {
   const url = `http://127.0.0.1:${port}/user`
-  const load = { driver, url, mix: createUserMix(1), trial: 1, rate_rps, connections, timeout_s: 10 }
+  const load = { driver, url, mix: createUserMix(seed), trial: 1, rate_rps, connections, timeout_s: TIMEOUT_S }
   const generator = await startGenerator(load, signal, () => {})
   try {
     await generator.run(WARMUP_S)
@@ -126,13 +119,9 @@ async function offer({ driver, port, rate_rps, duration_s, connections }, signal
   }
 }
 
-/**
- * The rows of each generator, and what it costs relative to paced.
- *
- * @param {Row[]} rows
- *
- * @typedef {{ driver: string, achieved_rps: number[], late_ms: number[], cpu_us: number[], ratio: number }} Cost
- */
+/** @typedef {ReturnType<typeof costsOf>[number]} Cost a row of the table */
+
+/** What each generator costs, also relative to paced. @param {({ driver: string } & Awaited<ReturnType<typeof offer>>)[]} rows */
 function costsOf(rows) {
   const known = (/** @type {string} */ driver, /** @type {'achieved_rps' | 'late_ms' | 'cpu_us'} */ name) =>
     rows.filter((row) => row.driver === driver).flatMap((row) => row[name] ?? [])
@@ -140,16 +129,12 @@ function costsOf(rows) {
   return [...new Set(rows.map(({ driver }) => driver))].map((driver) => {
     const cpu_us = known(driver, 'cpu_us')
     const ratio = median(cpu_us) / reference_us
-    return { driver, achieved_rps: known(driver, 'achieved_rps'), late_ms: known(driver, 'late_ms'), cpu_us, ratio }
+    return {
+      driver,
+      achieved: spread(known(driver, 'achieved_rps'), 0),
+      late: spread(known(driver, 'late_ms'), 2),
+      cpu: spread(cpu_us, 1),
+      ratio: Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE,
+    }
   })
-}
-
-/** @param {Cost} cost */
-function costText({ driver, ratio }) {
-  return `${driver} ${ratioText(ratio)}`
-}
-
-/** @param {number} ratio */
-function ratioText(ratio) {
-  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE
 }

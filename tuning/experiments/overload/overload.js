@@ -1,5 +1,5 @@
 import { nextRung } from '../../../load/capacity/ladder.js'
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, drawn, method, table } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
@@ -29,7 +29,8 @@ export const overload = {
   about: 'what is left of the peak when two and three times as much is offered?',
   flags: {
     duration: durationFlag(`of each overload (default ${DEFAULTS.duration / 1000}s)`),
-    connections: { value: 'N', about: `of the open loop (default ${DEFAULTS.connections})`, ...wholeNumber(1, 15_000) },
+    connections: numberFlag(`of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
+    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run overload                  about 2.5 minutes
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,

@@ -1,11 +1,10 @@
 import { isValid, nextRung } from '../../../load/capacity/ladder.js'
-import { durationFlag, wholeNumber } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, drawn, table } from '../../../load/report/blocks.js'
 import { count, milliseconds, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 
 /**
- * @import { Picture } from '../../../load/report/picture.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
@@ -22,14 +21,15 @@ const START_SHARE = 0.2
 const MIN_STEADY_SAMPLES = 4
 const SECONDS_PER_HOUR = 3600
 
-/** Does anything grow that should not? Memory and open files under a steady load, and their slope. @type {Experiment} */
+/** Does anything grow that should not? Memory and open files under a steady load, and their slope. @type {Experiment<SoakPlan>} */
 export const soak = {
   name: 'soak',
   about: 'does memory or the number of open files grow under a steady load?',
   flags: {
     duration: durationFlag(`of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
-    rate: { value: 'N', about: `requests/s, open loop (default ${DEFAULTS.rate})`, ...wholeNumber(1, 100_000) },
-    connections: { value: 'N', about: `connections (default ${DEFAULTS.connections})`, ...wholeNumber(1, 10_000) },
+    rate: numberFlag(`requests/s, open loop (default ${DEFAULTS.rate})`, 1, 100_000),
+    connections: numberFlag(`connections (default ${DEFAULTS.connections})`, 1, 10_000),
+    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run soak                      half an hour
   npm run soak -- --duration 5m --rate 5000`,
@@ -42,18 +42,24 @@ export const soak = {
   design,
   analyse: (plan, records) => ({
     problem: problemOf(plan, records),
-    growths: records.length === 0 ? [] : growthsOf(records),
+    growths: records.length === 0 ? [] : SHOWN.map((shown) => growthOf(shown, records)),
     records,
   }),
   report: ({ growths, records }) => [
     answer(growths.length === 0 ? 'Nothing was measured.' : growths.map(growthText).join(' ')),
-    ...growths.map((/** @type {Growth} */ growth) => drawn(growthPicture(growth))),
+    ...growths.map((/** @type {Growth} */ { what, title, about, y, points }) => {
+      const x = { title: 'seconds since the start', unit: /** @type {const} */ ('s') }
+      const series = [{ name: y.title, points, as: /** @type {const} */ ('both') }]
+      return drawn({ name: what, title, about, form: { kind: 'xy', x, y, series } })
+    }),
     samplesTable(records),
   ],
   older: { verb: 'soak', at: () => ({ phase: 'sample' }) },
 }
 
-/** @param {Plan & { samples: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
+/** @typedef {Plan & { samples: number }} SoakPlan */
+
+/** @param {SoakPlan} plan @param {TrialRecord[]} records @returns {Step | null} */
 function design({ duration_s, rates_rps, connections: [connections], samples }, records) {
   const rung = { rate_rps: rates_rps?.[0] ?? 1, connections }
   if (!nextRung(Array(samples).fill(rung), records)) return null
@@ -61,7 +67,7 @@ function design({ duration_s, rates_rps, connections: [connections], samples }, 
   return { at: { phase: 'sample' }, cell: null, left_s: (samples - records.length) * duration_s, load }
 }
 
-/** @param {{ samples: number }} plan @param {TrialRecord[]} records */
+/** @param {SoakPlan} plan @param {TrialRecord[]} records */
 function problemOf({ samples }, records) {
   const bad = records.find(({ outcome }) => outcome.verdict === 'fail')
   if (bad) return `trial ${bad.trial} was no success: ${bad.outcome.because}`
@@ -69,91 +75,66 @@ function problemOf({ samples }, records) {
   return taken < samples ? `${taken} of ${samples} samples were taken` : null
 }
 
-/**
- * How memory and open files developed.
- *
- * @param {TrialRecord[]} records at least one
- *
- * @typedef {object} Growth
- * @property {'memory' | 'files'} what
- * @property {number} least
- * @property {number} most
- * @property {number | null} per_hour null: too few samples for a slope
- * @property {[number, number][]} points seconds since the start, and MiB or files
- */
-function growthsOf(records) {
-  return [
-    growthOf('memory', records, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20),
-    growthOf('files', records, ({ probes }) => Number(probes.api.open_files)),
-  ]
-}
-
-/** @param {Growth['what']} what @param {TrialRecord[]} records @param {(record: TrialRecord) => number} amount @returns {Growth} */
-function growthOf(what, records, amount) {
-  const start_ms = Date.parse(records[0].started_at)
-  const samples = records.map((record) => ({
-    pid: record.target.pid,
-    at_s: (Date.parse(record.started_at) - start_ms) / 1000,
-    value: amount(record),
-  }))
-  // A run that was resumed has a new process, whose memory starts from below.
-  const own = samples.filter(({ pid }) => pid === samples.at(-1)?.pid)
-  const per_s = slopeOf(own)
-  const values = own.map(({ value }) => value)
-  return {
-    what,
-    least: Math.min(...values),
-    most: Math.max(...values),
-    per_hour: per_s === null ? null : per_s * SECONDS_PER_HOUR,
-    points: samples.map(({ at_s, value }) => [at_s, value]),
-  }
-}
-
-/**
- * Least squares through the samples that follow the start.
- *
- * @param {{ at_s: number, value: number }[]} samples
- * @returns {number | null} per second; null: too few
- */
-export function slopeOf(samples) {
-  const steady = samples.slice(Math.floor(samples.length * START_SHARE))
-  if (steady.length < MIN_STEADY_SAMPLES) return null
-  const mean = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const [at, value] = [mean(steady.map((sample) => sample.at_s)), mean(steady.map((sample) => sample.value))]
-  const above = steady.reduce((sum, sample) => sum + (sample.at_s - at) * (sample.value - value), 0)
-  const below = steady.reduce((sum, sample) => sum + (sample.at_s - at) ** 2, 0)
-  return below === 0 ? null : above / below
-}
-
-const SHOWN = /** @type {const} */ ({
-  memory: {
+/** What may grow. */
+const SHOWN = /** @type {const} */ ([
+  {
+    what: 'memory',
+    value: (/** @type {TrialRecord} */ { probes }) => Number(probes.api.rss_bytes) / 2 ** 20,
     name: 'Memory (RSS)',
     unit: ' MiB',
     title: 'Memory over time',
     about: 'Memory of the service (RSS) at the end of each sample.',
     y: { title: 'RSS', unit: 'mib' },
   },
-  files: {
+  {
+    what: 'files',
+    value: (/** @type {TrialRecord} */ { probes }) => Number(probes.api.open_files),
     name: 'Open files',
     unit: '',
     title: 'Open files over time',
     about: 'Files and sockets that the service had open.',
     y: { title: 'open files', unit: 'number' },
   },
-})
+])
 
-/** @param {Growth} growth */
-function growthText({ what, least, most, per_hour }) {
-  const { name, unit } = SHOWN[what]
-  const slope = per_hour === null ? 'too few samples for a slope' : `${per_hour.toFixed(1)}${unit} per hour`
-  return `${name}: ${Math.round(least)} to ${Math.round(most)}${unit}, ${slope}.`
+/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null where there are too few samples for a slope; points: by seconds since the start */
+
+/** @param {SHOWN[number]} shown @param {TrialRecord[]} records at least one */
+function growthOf({ value, ...shown }, records) {
+  const start_ms = Date.parse(records[0].started_at)
+  const samples = records.map((record) => ({
+    pid: record.target.pid,
+    at_s: (Date.parse(record.started_at) - start_ms) / 1000,
+    value: value(record),
+  }))
+  // A run that was resumed has a new process, whose memory starts from below.
+  const own = samples.filter(({ pid }) => pid === samples.at(-1)?.pid)
+  const per_s = slopeOf(own)
+  const values = own.map((sample) => sample.value)
+  return {
+    ...shown,
+    least: Math.min(...values),
+    most: Math.max(...values),
+    per_hour: per_s === null ? null : per_s * SECONDS_PER_HOUR,
+    points: samples.map((sample) => /** @type {[number, number]} */ ([sample.at_s, sample.value])),
+  }
 }
 
-/** @param {Growth} growth @returns {Picture} */
-function growthPicture({ what, points }) {
-  const { title, about, y } = SHOWN[what]
-  const x = { title: 'seconds since the start', unit: /** @type {const} */ ('s') }
-  return { name: what, title, about, form: { kind: 'xy', x, y, series: [{ name: y.title, points, as: 'both' }] } }
+/** Least squares through the samples that follow the start: per second; null: too few. @param {{ at_s: number, value: number }[]} samples */
+export function slopeOf(samples) {
+  const steady = samples.slice(Math.floor(samples.length * START_SHARE))
+  if (steady.length < MIN_STEADY_SAMPLES) return null
+  const mean = (/** @type {'at_s' | 'value'} */ of) => steady.reduce((sum, one) => sum + one[of], 0) / steady.length
+  const [at_s, value] = [mean('at_s'), mean('value')]
+  const above = steady.reduce((sum, sample) => sum + (sample.at_s - at_s) * (sample.value - value), 0)
+  const below = steady.reduce((sum, sample) => sum + (sample.at_s - at_s) ** 2, 0)
+  return below === 0 ? null : above / below
+}
+
+/** @param {Growth} growth */
+function growthText({ name, unit, least, most, per_hour }) {
+  const slope = per_hour === null ? 'too few samples for a slope' : `${per_hour.toFixed(1)}${unit} per hour`
+  return `${name}: ${Math.round(least)} to ${Math.round(most)}${unit}, ${slope}.`
 }
 
 /** @param {TrialRecord[]} records */
