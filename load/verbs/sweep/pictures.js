@@ -1,43 +1,32 @@
+import { median } from '../../capacity/levels.js'
 import { VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
 
 /**
- * @import { Axis, Mark, Picture } from '../../report/picture.js'
+ * @import { Axis, Mark, Picture, Series } from '../../report/picture.js'
  * @import { SweepFindings } from './sweep.js'
  * @import { TrialRecord } from '../../report/record.js'
  */
 
-/** @typedef {TrialRecord[]} Records @typedef {[number, number][]} Points */
+/** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | undefined} Value */
 
 /** As long as so much of what is offered is achieved in the typical trial of a rate, the knee is not reached. */
 const KNEE_RATIO = 0.95
 
-/**
- * What a sweep looks like: achieved against offered, latency against rate, and what was used meanwhile.
- *
- * @param {SweepFindings} findings
- * @returns {Picture[]}
- */
+/** What a sweep looks like: achieved against offered, latency against rate, and what was used meanwhile. @param {SweepFindings} findings @returns {Picture[]} */
 export function sweepPictures(findings) {
-  const { records } = findings
-  const own = records.filter(({ cell }) => cell === null)
-  const open = own.filter(({ load, outcome }) => load.rate_rps !== null && outcome.verdict !== 'invalid')
-  if (open.length === 0) return closedPictures(findings, own)
-  const x = { title: 'offered per second', unit: /** @type {const} */ ('rate') }
-  const rate = (/** @type {Records[0]} */ { load }) => Number(load.rate_rps)
-  return [
-    capacityPicture(findings, own, open),
-    latencyPicture(findings, open, rate, { ...x, ...roomFor(open.map(rate)) }, rangeMarks(findings)),
-    resourcesPicture(open, rate, { ...x, ...roomFor(open.map(rate)) }, rangeMarks(findings)),
-  ].filter((picture) => picture !== null)
-}
-
-/** A ladder of closed loops. @param {SweepFindings} findings @param {Records} records @returns {Picture[]} */
-function closedPictures(findings, records) {
-  const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const own = findings.records.filter(({ cell }) => cell === null)
+  const valid = own.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const open = valid.filter(({ load }) => load.rate_rps !== null)
+  if (open.length > 0) {
+    const marks = rangeMarks(findings)
+    const x = roomFor('offered per second', open.map(rateOf))
+    return [capacityPicture(findings, own, open, marks), ...ofLoads(findings, open, rateOf, x, marks)]
+  }
   if (valid.length === 0) return []
-  const connections = (/** @type {Records[0]} */ { load }) => load.connections
-  const x = { title: 'connections', unit: /** @type {const} */ ('number'), log: true }
+  const connections = (/** @type {TrialRecord} */ { load }) => load.connections
+  const x = /** @type {Axis} */ ({ title: 'connections', unit: 'number', log: true })
+  const points = medians(valid, connections, ({ traffic }) => traffic.goodput_rps)
   /** @type {Picture} */
   const goodput = {
     name: 'goodput',
@@ -48,30 +37,28 @@ function closedPictures(findings, records) {
       kind: 'xy',
       x,
       y: { title: 'successes per second', unit: 'rate' },
-      series: [
-        { name: 'successes', points: medians(valid, connections, ({ traffic }) => traffic.goodput_rps), as: 'both' },
-      ],
+      series: [{ name: 'successes', points, as: 'both' }],
     },
   }
-  return [
-    goodput,
-    latencyPicture(findings, valid, connections, x, []),
-    resourcesPicture(valid, connections, x, []),
-  ].filter((picture) => picture !== null)
+  return [goodput, ...ofLoads(findings, valid, connections, x, [])]
 }
 
-/** @param {SweepFindings} findings @param {Records} all @param {Records} open @returns {Picture} */
-function capacityPicture(findings, all, open) {
-  const most_rps = Math.max(...open.map(({ load }) => Number(load.rate_rps)))
-  const series = Object.entries(VERDICTS).flatMap(([verdict, { name, style }]) => {
-    const points = all
-      .filter(({ load, outcome }) => outcome.verdict === verdict && load.rate_rps !== null)
-      .map(({ load, traffic }) => /** @type {[number, number]} */ ([Number(load.rate_rps), traffic.goodput_rps]))
-    return points.length === 0 ? [] : [{ name, points, as: /** @type {const} */ ('dots'), style }]
+/** @param {TrialRecord} record */
+function rateOf({ load }) {
+  return Number(load.rate_rps)
+}
+
+/** @param {SweepFindings} findings @param {Records} all @param {Records} open @param {Mark[]} marks @returns {Picture} */
+function capacityPicture({ capacity }, all, open, marks) {
+  const most_rps = Math.max(...open.map(rateOf))
+  const verdicts = Object.entries(VERDICTS).map(([verdict, { name, style }]) => {
+    const own = all.filter(({ load, outcome }) => outcome.verdict === verdict && load.rate_rps !== null)
+    const points = own.map((record) => /** @type {[number, number]} */ ([rateOf(record), record.traffic.goodput_rps]))
+    return /** @type {Series} */ ({ name, points, as: 'dots', style })
   })
+  const line = /** @type {[number, number][]} */ ([0, most_rps].map((rate_rps) => [rate_rps, rate_rps]))
   const knee_rps = kneeOf(open)
-  const knee = knee_rps === null ? [] : [{ axis: /** @type {const} */ ('x'), at: knee_rps, label: 'knee' }]
-  const about = findings.capacity ? `The capacity is ${ratesText(findings.capacity)}. ` : ''
+  const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
   const kneeText = knee_rps === null ? '' : ' Beyond the knee less than 95 % of what was offered got through.'
   return {
     name: 'capacity',
@@ -79,29 +66,21 @@ function capacityPicture(findings, all, open) {
     about: `${about}On the line, everything that was offered succeeded.${kneeText}`,
     form: {
       kind: 'xy',
-      x: { title: 'offered per second', unit: 'rate', ...roomFor([0, most_rps]) },
+      x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },
-      series: [
-        {
-          name: 'all of it',
-          points: [
-            [0, 0],
-            [most_rps, most_rps],
-          ],
-          as: 'line',
-          style: 5,
-        },
-        ...series,
+      series: [{ name: 'all of it', points: line, as: 'line', style: 5 }, ...known(verdicts)],
+      marks: [
+        ...marks,
+        ...(knee_rps === null ? [] : [/** @type {Mark} */ ({ axis: 'x', at: knee_rps, label: 'knee' })]),
       ],
-      marks: [...rangeMarks(findings), ...knee],
     },
   }
 }
 
-/** What stands clear of the frame. @param {number[]} values */
-function roomFor(values) {
+/** An axis of rates with what stands clear of the frame. @param {string} title @param {number[]} values @returns {Axis} */
+function roomFor(title, values) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
-  return least < most / 2 ? { min: 0, max: rounded(most, 1) } : { min: rounded(least, -1), max: rounded(most, 1) }
+  return { title, unit: 'rate', min: least < most / 2 ? 0 : rounded(least, -1), max: rounded(most, 1) }
 }
 
 /** A little more or less, to two digits. @param {number} value @param {1 | -1} direction */
@@ -111,39 +90,7 @@ function rounded(value, direction) {
   return (direction > 0 ? Math.ceil(near) : Math.floor(near)) * unit
 }
 
-/**
- * @param {SweepFindings} findings
- * @param {Records} records
- * @param {(record: Records[0]) => number} xOf
- * @param {Axis} x
- * @param {Mark[]} marks
- * @returns {Picture | null}
- */
-function latencyPicture(findings, records, xOf, x, marks) {
-  const series = /** @type {const} */ (['p50', 'p99', 'max']).map((name) => ({
-    name,
-    points: medians(records, xOf, ({ traffic }) => traffic.latency_ms?.[name]),
-    as: /** @type {const} */ ('both'),
-  }))
-  const known = series.filter(({ points }) => points.length > 0)
-  if (known.length === 0) return null
-  const slo_ms = findings.plan.slo?.p99_ms
-  const slo = Number.isFinite(slo_ms)
-    ? [{ axis: /** @type {const} */ ('y'), at: slo_ms, label: `SLO: p99 <= ${slo_ms} ms` }]
-    : []
-  return {
-    name: 'latency',
-    title: 'Latency against load',
-    about: 'Percentiles, each the median of the trials of its load, on a logarithmic scale.',
-    form: { kind: 'xy', x, y: { title: 'latency', unit: 'ms', log: true }, series: known, marks: [...marks, ...slo] },
-  }
-}
-
-/**
- * What is used of what there is, as shares.
- *
- * @type {Record<string, (record: Records[0]) => number | undefined>}
- */
+/** What is used of what there is, as shares. @type {Record<string, Value>} */
 const RESOURCES = {
   "the service's core": ({ probes }) => probes.api?.cpu_core_ratio,
   'its event loop': ({ probes }) => probes.api?.elu_ratio,
@@ -152,26 +99,45 @@ const RESOURCES = {
   'its pool': ({ probes, settings }) => Number(probes.api?.pool_used_mean) / Number(settings?.POOL_MAX),
 }
 
-/**
- * @param {Records} records
- * @param {(record: Records[0]) => number} xOf
- * @param {Axis} x
- * @param {Mark[]} marks
- * @returns {Picture | null}
- */
-function resourcesPicture(records, xOf, x, marks) {
-  const series = Object.entries(RESOURCES).flatMap(([name, value]) => {
-    const points = medians(records, xOf, value)
-    return points.length === 0 ? [] : [{ name, points, as: /** @type {const} */ ('both') }]
-  })
-  if (series.length === 0) return null
-  return {
+/** @type {Record<string, Value>} */
+const LATENCIES = {
+  p50: ({ traffic }) => traffic.latency_ms?.p50,
+  p99: ({ traffic }) => traffic.latency_ms?.p99,
+  max: ({ traffic }) => traffic.latency_ms?.max,
+}
+
+/** Latency and resources against load. @param {SweepFindings} findings @param {Records} records @param {Value} xOf @param {Axis} x @param {Mark[]} marks */
+function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
+  const seriesOf = (/** @type {Record<string, Value>} */ values) =>
+    known(Object.entries(values).map(([name, yOf]) => ({ name, points: medians(records, xOf, yOf), as: 'both' })))
+  const bound = /** @type {Mark} */ ({ axis: 'y', at: slo?.p99_ms, label: `SLO: p99 <= ${slo?.p99_ms} ms` })
+  /** @type {Picture & { form: { series: Series[] } }} */
+  const latency = {
+    name: 'latency',
+    title: 'Latency against load',
+    about: 'Percentiles, each the median of the trials of its load, on a logarithmic scale.',
+    form: {
+      kind: 'xy',
+      x,
+      y: { title: 'latency', unit: 'ms', log: true },
+      series: seriesOf(LATENCIES),
+      marks: [...marks, ...(Number.isFinite(slo?.p99_ms) ? [bound] : [])],
+    },
+  }
+  /** @type {typeof latency} */
+  const resources = {
     name: 'resources',
     title: 'Where the time went',
     about:
       'CPU as shares of one core, the event loop as a share of the time, connections of the pool as a share of all; medians of the trials of a load.',
-    form: { kind: 'xy', x, y: { title: 'in use', unit: 'share' }, series, marks },
+    form: { kind: 'xy', x, y: { title: 'in use', unit: 'share' }, series: seriesOf(RESOURCES), marks },
   }
+  return [latency, resources].filter(({ form }) => form.series.length > 0)
+}
+
+/** @param {Series[]} series */
+function known(series) {
+  return series.filter(({ points }) => points.length > 0)
 }
 
 /** The capacity, where both its ends are known. @param {SweepFindings} findings @returns {Mark[]} */
@@ -182,41 +148,16 @@ function rangeMarks({ capacity }) {
   return at ? [{ axis: 'x', at, label: low_rps ? 'capacity: at least' : 'capacity: below' }] : []
 }
 
-/**
- * The highest rate up to which what is offered gets through. Pure.
- *
- * @param {Records} records open loops
- * @returns {number | null} null: at no rate less got through, or at every one
- */
-export function kneeOf(records) {
-  const kept = medians(
-    records,
-    ({ load }) => Number(load.rate_rps),
-    ({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps),
-  )
+/** The highest rate up to which what is offered gets through; null: at no rate less got through, or at every one. Pure. @param {Records} open loops */
+export function kneeOf(open) {
+  const kept = medians(open, rateOf, ({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))
   const first = kept.findIndex(([, ratio]) => ratio < KNEE_RATIO)
   return first <= 0 ? null : kept[first - 1][0]
 }
 
-/**
- * The median over the trials of each x, rising.
- *
- * @param {Records} records
- * @param {(record: Records[0]) => number} xOf
- * @param {(record: Records[0]) => number | undefined} yOf
- * @returns {Points}
- */
+/** The median over the trials of each x, rising. @param {Records} records @param {Value} xOf @param {Value} yOf @returns {Series['points']} */
 function medians(records, xOf, yOf) {
-  /** @type {Map<number, number[]>} */
-  const groups = new Map()
-  for (const record of records) {
-    const y = Number(yOf(record) ?? Number.NaN)
-    if (Number.isFinite(y)) groups.set(xOf(record), [...(groups.get(xOf(record)) ?? []), y])
-  }
-  return [...groups].sort(([a], [b]) => a - b).map(([x, ys]) => [x, middle(ys.sort((a, b) => a - b))])
-}
-
-/** @param {number[]} sorted */
-function middle(sorted) {
-  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.ceil((sorted.length - 1) / 2)]) / 2
+  const seen = records.filter((record) => Number.isFinite(yOf(record)))
+  const loads = [...new Set(seen.map((record) => Number(xOf(record))))].sort((a, b) => a - b)
+  return loads.map((x) => [x, median(seen.flatMap((record) => (xOf(record) === x ? Number(yOf(record)) : [])))])
 }
