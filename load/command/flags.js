@@ -14,11 +14,10 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
  */
 
 /**
- * Reads a command line against a table of flags.
+ * The parsed values of the flags that were given.
  *
  * @param {Record<string, Flag>} flags
  * @param {string[]} argv without program and verb
- * @returns {Record<string, any>} parsed values of the flags that were given
  * @throws {UsageError}
  */
 export function parseFlags(flags, argv) {
@@ -30,24 +29,16 @@ export function parseFlags(flags, argv) {
  *
  * @param {Record<string, Flag>} flags
  * @param {string[]} argv without program and verb
- * @param {boolean} [allowed] whether anything may
- * @returns {{ given: Record<string, any>, operands: string[] }}
+ * @param {boolean} [allowPositionals]
  * @throws {UsageError}
  */
-export function parseOperands(flags, argv, allowed = true) {
-  const config = { args: argv, options: optionsOf(flags), allowPositionals: allowed }
-  const { values, positionals } = strictly(() => parseArgs(config))
+export function parseOperands(flags, argv, allowPositionals = true) {
+  const { values, positionals } = strictly(() => parseArgs({ args: argv, options: optionsOf(flags), allowPositionals }))
   const given = Object.entries(values).map(([name, raw]) => [name, parsed(name, flags[name], raw)])
-  return { given: Object.fromEntries(given), operands: positionals }
+  return { given: /** @type {Record<string, any>} */ (Object.fromEntries(given)), operands: positionals }
 }
 
-/**
- * The command line as it may be written down: without secrets.
- *
- * @param {Record<string, Flag>} flags
- * @param {string[]} argv that parseFlags accepts
- * @returns {string[]}
- */
+/** The command line as it may be written down: without secrets. @param {Record<string, Flag>} flags @param {string[]} argv that parseFlags accepts */
 export function shownArguments(flags, argv) {
   const { tokens } = parseArgs({ args: argv, options: optionsOf(flags), tokens: true })
   return tokens.flatMap((token) => {
@@ -61,10 +52,9 @@ export function shownArguments(flags, argv) {
 
 /** @param {Record<string, Flag>} flags */
 function optionsOf(flags) {
-  const options = Object.entries(flags).map(([name, { value, multiple = false }]) => {
-    return [name, { type: value ? /** @type {const} */ ('string') : /** @type {const} */ ('boolean'), multiple }]
-  })
-  return Object.fromEntries(options)
+  /** @param {Flag} flag @returns {{ type: 'string' | 'boolean', multiple: boolean }} */
+  const optionOf = ({ value, multiple = false }) => ({ type: value ? 'string' : 'boolean', multiple })
+  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, optionOf(flag)]))
 }
 
 /** @template T @param {() => T} parse @returns {T} */
@@ -84,15 +74,14 @@ function strictly(parse) {
 
 /** @param {string} name @param {Flag} flag @param {any} raw */
 function parsed(name, flag, raw) {
-  if (!flag.parse) return raw
+  const { parse, shown, expected, multiple } = flag
+  if (!parse) return raw
   const one = (/** @type {string} */ text) => {
-    const value = flag.parse?.(text)
-    if (value === undefined) {
-      throw new UsageError(`--${name}: expected ${flag.expected}, got ${JSON.stringify(flag.shown?.(text) ?? text)}`)
-    }
-    return value
+    const value = parse(text)
+    if (value !== undefined) return value
+    throw new UsageError(`--${name}: expected ${expected}, got ${JSON.stringify(shown?.(text) ?? text)}`)
   }
-  return flag.multiple ? raw.map(one) : one(raw)
+  return multiple ? raw.map(one) : one(raw)
 }
 
 /** A flag for a whole number. @param {string} about @param {number} min @param {number} max @returns {Flag} */

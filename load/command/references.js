@@ -1,6 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
+import { keptUrl } from './credentials.js'
 import { takeVariable } from './environment.js'
 import { UsageError } from './errors.js'
+
+/** @import { Flag } from './flags.js' */
 
 /**
  * References in the text of a flag to a secret that is kept elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`.
@@ -13,22 +16,15 @@ const MAX_BYTES = 64 * 1024
 /** For help texts. */
 export const REFERENCES = '{{env NAME}} or {{file PATH}}'
 
-/** @param {string} text */
-export function hasReference(text) {
-  return text.search(REFERENCE) !== -1
-}
-
 /**
  * The text with its secrets in place.
  *
  * @param {string} flag for messages, without dashes
  * @param {string} text
- * @returns {string}
  * @throws {UsageError} if the variable or the file is missing, or holds more than one line; if there is another `{{`
  */
 export function resolveText(flag, text) {
-  refuseOtherBlanks(flag, text)
-  return text.replace(REFERENCE, (_, kind, name) => secretOf(flag, kind, name.trim()))
+  return resolved(flag, text, (secret) => secret)
 }
 
 /**
@@ -36,43 +32,57 @@ export function resolveText(flag, text) {
  *
  * @param {string} flag
  * @param {string} text
- * @returns {string}
  * @throws {UsageError}
  */
 export function resolveUrl(flag, text) {
-  refuseOtherBlanks(flag, text)
   const query = text.indexOf('?')
+  return resolved(flag, text, (secret, at) => (query !== -1 && at > query ? encodeURIComponent(secret) : secret))
+}
+
+/** @param {string} flag @param {string} text @param {(secret: string, at: number) => string} put */
+function resolved(flag, text, put) {
+  // A misspelt reference would be sent as it is.
+  if (text.replace(REFERENCE, '').includes('{{')) {
+    throw new UsageError(`--${flag}: expected {{ to begin ${REFERENCES}, got another {{`)
+  }
   return text.replace(REFERENCE, (_, kind, name, at) => {
-    const secret = secretOf(flag, kind, name.trim())
-    return query !== -1 && at > query ? encodeURIComponent(secret) : secret
+    const secret = kind === 'env' ? variable(flag, name.trim()) : contents(flag, name.trim())
+    if (!secret.includes('\n')) return put(secret, at)
+    throw new UsageError(`--${flag}: expected a single line in {{${kind} ${name.trim()}}}, got several`)
   })
 }
 
 /**
- * The files in a text that others than their owner may read.
+ * A flag for the URL of a service.
  *
- * @param {string} text
- * @returns {string[]} a warning for each
+ * @param {string} name
+ * @param {string} about
+ * @returns {Flag & { parse: (text: string) => string | undefined }} the URL as the standard writes it, or as it is where it
+ *   refers to a secret; parse throws UsageError if that is missing
  */
+export function urlFlag(name, about) {
+  return {
+    value: 'URL',
+    about,
+    shown: keptUrl,
+    expected: `an http:// or https:// URL without user and password (give --header "Authorization: …"), or ${REFERENCES}`,
+    parse: (text) => {
+      const full = resolveUrl(name, text)
+      if (!URL.canParse(full)) return undefined
+      const { protocol, username, password, href } = new URL(full)
+      if (!/^https?:$/.test(protocol) || username || password) return undefined
+      return text.search(REFERENCE) === -1 ? href : text
+    },
+  }
+}
+
+/** A warning for each file in a text that others than their owner may read. @param {string} text */
 export function exposedFiles(text) {
   return [...text.matchAll(REFERENCE)].flatMap(([, kind, name]) => {
     const mode = kind === 'file' ? statSync(name.trim()).mode & 0o777 : 0
     if ((mode & 0o077) === 0) return []
     return [`${name.trim()} holds a secret and others may read it (mode ${mode.toString(8)}): chmod 600 ${name.trim()}`]
   })
-}
-
-/** A misspelt reference would be sent as it is. @param {string} flag @param {string} text which may hold a secret */
-function refuseOtherBlanks(flag, text) {
-  if (!text.replace(REFERENCE, '').includes('{{')) return
-  throw new UsageError(`--${flag}: expected {{ to begin ${REFERENCES}, got another {{`)
-}
-
-/** @param {string} flag @param {string} kind @param {string} name */
-function secretOf(flag, kind, name) {
-  const secret = kind === 'env' ? variable(flag, name) : contents(flag, name)
-  if (!secret.includes('\n')) return secret
-  throw new UsageError(`--${flag}: expected a single line in {{${kind} ${name}}}, got several`)
 }
 
 /** @param {string} flag @param {string} name */
@@ -89,10 +99,10 @@ function contents(flag, file) {
     const { size } = statSync(file)
     if (size > MAX_BYTES) throw new UsageError(`--${flag}: expected ${file} to hold one secret, got ${size} bytes`)
     const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-    if (text !== '') return text
+    if (text === '') throw new UsageError(`--${flag}: expected a secret in ${file}, got an empty file`)
+    return text
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`--${flag}: expected a readable file, got ${/** @type {Error} */ (error).message}`)
   }
-  throw new UsageError(`--${flag}: expected a secret in ${file}, got an empty file`)
 }

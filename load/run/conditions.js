@@ -19,16 +19,14 @@ export function settingsText(records) {
  *
  * @param {Pick<Run, 'machine' | 'target_machine' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
  */
-export function conditionsOf({ machine, target_machine, versions, database, started_at, finished_at }) {
+export function conditionsOf({ machine, target_machine: there, versions, database, started_at, finished_at }) {
   return [
-    ...(target_machine
-      ? [`${target_machine.name}, on which the API ran: ${machineText(target_machine)}, Node ${target_machine.node}`]
-      : []),
-    `${target_machine ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
+    there && `${there.name}, on which the API ran: ${machineText(there)}, Node ${there.node}`,
+    `${there ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     versionsText(versions),
-    ...(database ? [databaseText(database)] : []),
+    database && databaseText(database),
     `${started_at} to ${finished_at ?? '(not finished)'}`,
-  ]
+  ].flatMap((line) => line || [])
 }
 
 /** What did not take part is left out. @param {Run['versions']} versions */

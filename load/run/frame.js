@@ -26,13 +26,14 @@ export function framed(experiment, findings, run, records) {
   const methods = own.flatMap((block) => (block.kind === 'method' ? block.items : []))
   const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : []
   const notes = notesOf(run, records !== null)
+  const trials = records ? methodOf(run, records) : []
   return [
     answer([...problem, ...found].join(' ')),
     ...(notes.length > 0 ? [list(notes)] : []),
     ...own.filter(({ kind }) => kind !== 'answer' && kind !== 'method'),
     ...(records ? trialBlocks(records) : []),
     heading('How it was measured', { folded: true, ...DETAIL }),
-    list([...methods, ...(records ? methodOf(run, records) : []), commandOf(run, experiment.script)], DETAIL),
+    list([...methods, ...trials, commandOf(run, experiment.script)], DETAIL),
     heading('Where', { folded: true, ...DETAIL }),
     list(conditionsOf(run), DETAIL),
   ]
@@ -43,7 +44,11 @@ const DETAIL = { detail: true }
 /** @param {TrialRecord[]} records @returns {Block[]} */
 function trialBlocks(records) {
   const seconds = secondsPicture(records)
-  const reasons = reasonsOf(records)
+  const failed = records.filter(({ outcome }) => outcome.verdict !== 'pass')
+  const reasons = failed.map(({ trial, cell, load, outcome }) => {
+    const where = [`trial ${trial}`, cellName(cell), offered(load)].filter(Boolean).join(', ')
+    return `${where}: **${outcome.verdict}**, ${outcome.because}`
+  })
   return [
     ...(seconds ? [heading('Second by second', DETAIL), drawn(seconds)] : []),
     heading(`Every trial (${records.length})`, { folded: true, ...DETAIL }),
@@ -55,44 +60,30 @@ function trialBlocks(records) {
 /** What a reader has to know first. @param {Run} run @param {boolean} isResumable */
 function notesOf({ interrupted, warnings = [], not_applied = [] }, isResumable) {
   const rest = isResumable ? '`--resume` with its folder continues it' : 'this is what it had measured by then'
-  return [
-    ...(interrupted ? [`The run was interrupted; ${rest}.`] : []),
-    ...warnings.map((text) => `Warning: ${text}.`),
-    ...not_applied.map(({ cell, because }) => `${cellName(cell)} could not be applied: ${because}.`),
-  ]
+  const notes = not_applied.map(({ cell, because }) => `${cellName(cell)} could not be applied: ${because}.`)
+  const warned = warnings.map((text) => `Warning: ${text}.`)
+  return [...(interrupted ? [`The run was interrupted; ${rest}.`] : []), ...warned, ...notes]
 }
 
-/** Every verdict but a pass, with its reason. @param {TrialRecord[]} records */
-function reasonsOf(records) {
-  return records
-    .filter(({ outcome }) => outcome.verdict !== 'pass')
-    .map(({ trial, cell, load, outcome }) => {
-      const where = [`trial ${trial}`, cellName(cell), offered(load)].filter(Boolean).join(', ')
-      return `${where}: **${outcome.verdict}**, ${outcome.because}`
-    })
-}
-
-/** @param {Run} run @param {TrialRecord[]} records @returns {string[]} */
+/** @param {Run} run @param {TrialRecord[]} records */
 function methodOf(run, records) {
-  const { plan, pinning, target_machine } = run
+  const { plan, pinning, target_machine: there } = run
   const lengths = [...new Set(records.map(({ load }) => load.duration_s))].sort((a, b) => a - b)
   const times = lengths.length > 1 ? `${lengths[0]} to ${lengths.at(-1)}` : (lengths[0] ?? plan.duration_s)
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
-  const settings = settingsText(records)
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
   return [
     `Trials of ${times} s${warmup}.${rowsText(records)}`,
     ...loopLines(records),
-    ...(pinning ? [pinning] : []),
-    ...(target_machine ? [seenThere(target_machine)] : []),
-    ...(settings ? [settings] : []),
+    pinning,
+    there &&
+      `Observed on ${there.name}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`,
+    settingsText(records),
     'p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
-    ...(late_ms.length > 0
-      ? [`The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`]
-      : []),
+    late_ms.length > 0 && `The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`,
     ...hostLines(run, records),
-  ]
+  ].flatMap((line) => line || [])
 }
 
 /** @param {Run} run @param {string} [script] */
@@ -115,10 +106,11 @@ function loopLines(records) {
   const loops = [...new Set(records.map(({ load }) => `${load.loop} ${load.driver}`))]
   return loops.map((name) => {
     const own = records.map(({ load }) => load).filter((load) => `${load.loop} ${load.driver}` === name)
-    const connections = [...new Set(own.map((load) => load.connections))].join(', ')
-    return own[0].loop === 'open'
-      ? `Open loop (${own[0].driver}, ${connections} connections${own[0].fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
-      : `Closed loop (${own[0].driver}, ${connections} connections): each connection sends its next request when its response arrives.`
+    const [{ loop, driver, fresh_connections }] = own
+    const connections = `${driver}, ${[...new Set(own.map((load) => load.connections))].join(', ')} connections`
+    return loop === 'open'
+      ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
+      : `Closed loop (${connections}): each connection sends its next request when its response arrives.`
   })
 }
 
@@ -130,15 +122,8 @@ function hostLines({ load_hosts = [] }, records) {
     const late_ms = own.flatMap(({ lateness_ms }) => lateness_ms?.p99 ?? [])
     const late = late_ms.length > 0 ? `, at most ${Math.max(...late_ms)} ms late at p99 by its own clock` : ''
     const used = own.flatMap(({ cpu_core_ratio }) => cpu_core_ratio ?? [])
-    const cpu =
-      used.length > 0
-        ? `its generator used at most ${wholePercent(Math.max(...used))} of a core`
-        : 'the CPU time of its generator is unknown'
-    return `Load from ${host} (${system}, ${cores} cores): ${count(sent)} requests${late}; ${cpu}.`
+    const cpu = `its generator used at most ${wholePercent(Math.max(...used))} of a core`
+    const seen = used.length > 0 ? cpu : 'the CPU time of its generator is unknown'
+    return `Load from ${host} (${system}, ${cores} cores): ${count(sent)} requests${late}; ${seen}.`
   })
-}
-
-/** @param {{ name: string }} machine */
-function seenThere({ name }) {
-  return `Observed on ${name}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`
 }

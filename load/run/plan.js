@@ -1,6 +1,6 @@
 import { UsageError } from '../command/errors.js'
-import { duration, oneOf, wholeNumber, wholeNumbers } from '../command/flags.js'
-import { httpUrl, URL_FLAG } from '../command/url-flag.js'
+import { durationFlag, numberFlag, oneOf, wholeNumbers } from '../command/flags.js'
+import { urlFlag } from '../command/references.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
@@ -13,16 +13,14 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  * @import { Plan } from '../report/record.js'
  */
 
-const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
+const DEFAULTS = { connections: 256, timeout_s: 10, slo_p99_ms: 100, slo_success_percent: 100 }
 
 /** Of a trial that was asked for, and of one of the many of a search. */
-const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
-const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
+const LADDER = { warmup_s: 1, duration_s: 10 }
+const SEARCH = { warmup_s: 0.5, duration_s: 2 }
 
 /** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
 const MAX_REQUESTS = 100_000_000
-
-const A_TIME = { value: 'TIME', parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
 
 /** The flags that say what load a run puts on what. @satisfies {Record<string, Flag>} */
 export const PLAN_FLAGS = {
@@ -41,16 +39,10 @@ export const PLAN_FLAGS = {
     about: `connections (default ${DEFAULTS.connections}); a list in a closed loop`,
     ...wholeNumbers(1, 60_000),
   },
-  duration: {
-    ...A_TIME,
-    about: `of each trial (default ${seconds(LADDER.duration_ms)}, ${seconds(SEARCH.duration_ms)} in a search)`,
-  },
-  warmup: {
-    ...A_TIME,
-    about: `before each trial (default ${seconds(LADDER.warmup_ms)}, ${seconds(SEARCH.warmup_ms)} in a search)`,
-  },
-  timeout: { ...A_TIME, about: `longest wait for an answer (default ${DEFAULTS.timeout_ms / 1000}s)` },
-  'slo-p99': { ...A_TIME, about: `a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)` },
+  duration: durationFlag(`of each trial (default ${LADDER.duration_s}s, ${SEARCH.duration_s}s in a search)`),
+  warmup: durationFlag(`before each trial (default ${LADDER.warmup_s}s, ${SEARCH.warmup_s}s in a search)`),
+  timeout: durationFlag(`longest wait for an answer (default ${DEFAULTS.timeout_s}s)`),
+  'slo-p99': durationFlag(`a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
     about: `and with so many successes (default ${DEFAULTS.slo_success_percent})`,
@@ -60,21 +52,11 @@ export const PLAN_FLAGS = {
   'no-confirm': { value: '', about: 'do not relax the limit that was found to see whether the capacity moves' },
   'no-keep-alive': { value: '', about: 'a connection for each request' },
   unbounded: { value: '', about: 'vegeta with its own defaults: no bound on workers and connections' },
-  url: {
-    value: 'URL',
-    about: 'load a service that runs already; its database is not touched',
-    ...URL_FLAG,
-    parse: (/** @type {string} */ text) => httpUrl('url', text),
-  },
-  'metrics-url': {
-    value: 'URL',
-    about: "what that service tells of itself, in Prometheus' text format",
-    ...URL_FLAG,
-    parse: (/** @type {string} */ text) => httpUrl('metrics-url', text),
-  },
+  url: urlFlag('url', 'load a service that runs already; its database is not touched'),
+  'metrics-url': urlFlag('metrics-url', "what that service tells of itself, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
-  seed: { value: 'N', about: 'the same seed sends the same requests (default: random)', ...wholeNumber(0, MAX_SEED) },
+  seed: numberFlag('the same seed sends the same requests (default: random)', 0, MAX_SEED),
 }
 
 /**
@@ -83,14 +65,17 @@ export const PLAN_FLAGS = {
  * @throws {UsageError} where flags do not go together
  */
 export function planOf(flags) {
+  const { url = null, ssh } = flags
   const driver = DRIVERS[flags.driver ?? 'paced']
   const connections = flags.connections ?? [DEFAULTS.connections]
   const searches = driver.loop === 'open' && !flags.rates
   const times = searches ? SEARCH : LADDER
-  const duration_s = (flags.duration ?? times.duration_ms) / 1000
+  const seconds = (/** @type {number | undefined} */ ms, /** @type {number} */ usual_s) =>
+    ms === undefined ? usual_s : ms / 1000
+  const duration_s = seconds(flags.duration, times.duration_s)
   refuseMisfits(driver, flags, connections, duration_s)
   return {
-    url: flags.url ?? null,
+    url,
     metrics_url: flags['metrics-url'] ?? null,
     ssh: sshPlanOf(flags),
     driver: driver.name,
@@ -105,23 +90,14 @@ export function planOf(flags) {
       p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms,
       success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100,
     },
-    warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
+    warmup_s: seconds(flags.warmup, times.warmup_s),
     duration_s,
-    timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
-    ...originOf(flags, {
-      drivers: [driver.name],
-      connections: Math.min(...connections),
-      urls: [flags.url ?? flags.ssh ?? null],
-    }),
+    timeout_s: seconds(flags.timeout, DEFAULTS.timeout_s),
+    ...originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls: [url ?? ssh ?? null] }),
   }
 }
 
-/**
- * @param {Driver} driver
- * @param {Record<string, any>} flags
- * @param {number[]} connections
- * @param {number} duration_s
- */
+/** @param {Driver} driver @param {Record<string, any>} flags @param {number[]} connections @param {number} duration_s */
 function refuseMisfits(driver, flags, connections, duration_s) {
   if (driver.loop === 'closed' && flags.rates) {
     throw new UsageError(
@@ -139,11 +115,11 @@ function refuseMisfits(driver, flags, connections, duration_s) {
   if (flags['metrics-url'] && !flags.url) {
     throw new UsageError("--metrics-url: requires --url; the local API's own page is always read")
   }
-  const least = Math.min(...(flags.rates ?? [1 / duration_s])) * duration_s
+  const requests = (flags.rates ?? []).map((/** @type {number} */ rate_rps) => rate_rps * duration_s)
+  const [least, most] = [Math.min(...requests), Math.max(...requests)]
   if (least < 1) {
     throw new UsageError(`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`)
   }
-  const most = Math.max(...(flags.rates ?? [0])) * duration_s
   if (most > MAX_REQUESTS) {
     throw new UsageError(`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`)
   }
@@ -153,11 +129,6 @@ function refuseMisfits(driver, flags, connections, duration_s) {
 function percentage(text) {
   const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
   return value > 0 && value <= 100 ? value : undefined
-}
-
-/** @param {number} ms */
-function seconds(ms) {
-  return `${ms / 1000}s`
 }
 
 /**

@@ -16,6 +16,7 @@ import { openHost } from '../system/ssh/host.js'
  * @import { Target, openLocal } from '../targets/index.js'
  * @import { Results } from './results.js'
  * @import { Io } from './runner.js'
+ * @import { Plan } from '../report/record.js'
  */
 
 /**
@@ -23,14 +24,23 @@ import { openHost } from '../system/ssh/host.js'
  *
  * @param {Plan} plan
  * @param {Results} results
- * @param {Opening} io
+ * @param {Io & { runId: string }} io
  * @param {() => Cores | null} [takeCores]
  * @returns {Promise<Site>}
  * @throws {UsageError} the database is not named as one that may be emptied
  *
- * @typedef {Io & { runId: string }} Opening
+ * @typedef {object} Site
+ * @property {Database | null} database
+ * @property {Cores | null} cores of this machine; null: nothing is pinned here
+ * @property {Place} place
+ * @property {Host | null} host on which the API runs, if not here
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {{ api: string, others: string }} Cores
+ * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place where a target is to run
  */
-export async function openSite(plan, results, { signal, progress, environment, runId }, takeCores = pinToCores) {
+export async function openSite(plan, results, io, takeCores = pinToCores) {
+  const { progress, environment, runId } = io
   const logFile = results.file('api.log')
   if (plan.url) {
     const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
@@ -39,7 +49,7 @@ export async function openSite(plan, results, { signal, progress, environment, r
   refuseUnnamed(environment)
   const { url, pg } = environment.database
   const open = () => openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
-  if (plan.ssh) return openThere(plan.ssh, logFile, open, { signal, progress, environment })
+  if (plan.ssh) return openThere(plan.ssh, logFile, open, io)
   const cores = takeCores()
   if (!url) progress.note('starting Postgres …')
   const database = await open()
@@ -56,11 +66,7 @@ function pinToCores() {
 /**
  * With the API on another host, nothing of this machine has to be kept for it: the lab and its generator have all of it.
  *
- * @param {SshPlan} plan
- * @param {string} logFile
- * @param {() => ReturnType<typeof openDatabase>} open
- * @param {Io} io
- * @returns {Promise<Site>}
+ * @param {SshPlan} plan @param {string} logFile @param {() => ReturnType<typeof openDatabase>} open @param {Io} io
  */
 async function openThere(plan, logFile, open, { signal, progress, environment }) {
   if (!environment.database.url) {
@@ -84,12 +90,7 @@ async function openThere(plan, logFile, open, { signal, progress, environment })
   }
 }
 
-/**
- * A URL in `.env` is there for the API, whose rows are of value; the lab would empty a table.
- *
- * @param {Environment} environment
- * @throws {UsageError}
- */
+/** A URL in `.env` is there for the API, whose rows are of value; the lab would empty a table. @param {Environment} environment @throws {UsageError} */
 export function refuseUnnamed({ database: { url, isNamed } }) {
   if (!url || isNamed) return
   throw new UsageError(
@@ -104,30 +105,12 @@ function coresOf(cores) {
   return { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
 }
 
-/**
- * @typedef {object} Site
- * @property {Database | null} database
- * @property {Cores | null} cores of this machine; null: nothing is pinned here
- * @property {Place} place
- * @property {Host | null} host on which the API runs, if not here
- * @property {() => Promise<void>} close
- *
- * @typedef {{ api: string, others: string }} Cores
- * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place
- *   where a target is to run
- * @typedef {import('../report/record.js').Plan} Plan
- */
-
-/** @param {Plan} plan @param {Site} bench */
+/** What run.json says of the surroundings. @param {Plan} plan @param {Site} site */
 export async function describeRun(plan, { database, cores, host }) {
   const driver = DRIVERS[plan.driver]
-  const warnings = [...(database?.warnings ?? [])]
-  if (!plan.url && !(host ?? { cores }).cores) {
-    const what = host ? host.name : 'this system'
-    warnings.push(
-      `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`,
-    )
-  }
+  const what = host ? host.name : 'this system'
+  const shared = `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`
+  const isPinned = plan.url || (host ?? { cores }).cores
   return {
     machine: describeMachine(),
     ...(host && { target_machine: { name: host.name, ...host.machine } }),
@@ -138,18 +121,16 @@ export async function describeRun(plan, { database, cores, host }) {
       driver: `${driver.name} (${await driver.version()})`,
     },
     database: database && {
-      kind: database.kind,
-      version: database.version,
-      schema: database.schema,
+      ...{ kind: database.kind, version: database.version, schema: database.schema },
       ...database.durability,
     },
     slo: plan.slo,
-    warnings,
+    warnings: [...(database?.warnings ?? []), ...(isPinned ? [] : [shared])],
   }
 }
 
 /**
- * The same whichever of a service of ours and one behind a URL is opened first.
+ * Which core did what: the same whichever of a service of ours and one behind a URL is opened first.
  *
  * @param {Pick<Plan, 'url'>} plan
  * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench

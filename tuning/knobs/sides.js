@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import { isValid } from '../../load/capacity/ladder.js'
 import { NotApplied, UsageError } from '../../load/command/errors.js'
-import { httpUrl, URL_FLAG } from '../../load/command/url-flag.js'
+import { urlFlag } from '../../load/command/references.js'
 import { openUrl } from '../../load/targets/index.js'
 import { KNOBS } from './knobs.js'
 import { openCell } from './open-cell.js'
@@ -25,11 +25,12 @@ const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 /** A flag that names a side. @param {string} flag */
 export function sideFlag(flag) {
+  const { parse: parseUrl, shown } = urlFlag(flag, '')
   return {
     /** @param {string} text @returns {Side | undefined} @throws {UsageError} if a file has settings that no side can have */
     parse: (text) => {
       if (/^(https?:\/\/|\{\{)/i.test(text)) {
-        const url = httpUrl(flag, text)
+        const url = parseUrl(text)
         return url ? { url, file: null } : undefined
       }
       if (!existsSync(text)) return undefined
@@ -37,7 +38,7 @@ export function sideFlag(flag) {
       return { url: null, file: text }
     },
     expected: SIDE,
-    shown: URL_FLAG.shown,
+    shown,
   }
 }
 
