@@ -5,7 +5,7 @@ import { isSameCell } from '../../load/report/format.js'
 /** @import { Cell, Plan, Step, TrialRecord } from '../../load/report/record.js' */
 
 /**
- * The search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
+ * The next step of a search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
  *
  * @param {string} of `at.of` of the search: a cell may be searched more than once
  * @param {Cell} cell

@@ -1,8 +1,10 @@
 import { seededRandom } from '../../load/system/random.js'
 
-/** @import { Cell } from '../../load/report/record.js' */
-
-/** @typedef {{ name: string, levels: (string | number)[] }} Factor a knob with the levels that are compared, the reference first */
+/**
+ * @import { Cell } from '../../load/report/record.js'
+ *
+ * @typedef {{ name: string, levels: (string | number)[] }} Factor a knob with the levels that are compared, the reference first
+ */
 
 /** Every combination of levels. @param {Factor[]} knobs @returns {Cell[]} the first has every knob at its first level */
 export function factorial(knobs) {
@@ -19,50 +21,35 @@ export function oneAtATime(knobs) {
 }
 
 /**
- * Blocks, each a pass over all cells in an order of its own, so that a drift affects all cells alike. The anchor is visited
- * at the start, in the middle and at the end of each block: the difference between its visits is the noise.
+ * Blocks, each a pass over all cells in its own order, so that a drift affects all cells alike. The anchor, one of the cells, is
+ * visited at the start, in the middle and at the end of each block: the difference between its visits is the noise.
  *
  * @template T
- * @param {object} design
- * @param {T[]} design.cells
- * @param {T | null} design.anchor one of them; null: no cell is visited more often than the others
- * @param {number} design.blocks
- * @param {number} design.seed
- * @returns {{ block: number, position: number, cell: T }[]}
+ * @param {{ cells: T[], anchor: T | null, blocks: number, seed: number }} design
  */
 export function visitsOf({ cells, anchor, blocks, seed }) {
   return Array.from({ length: blocks }, (_, block) => {
-    const others = shuffled(
-      cells.filter((cell) => cell !== anchor),
-      seed + block,
-    )
-    const middle = Math.ceil(others.length / 2)
-    const order =
-      anchor === null ? others : [anchor, ...others.slice(0, middle), anchor, ...others.slice(middle), anchor]
-    return order.map((cell, position) => ({ block, position, cell }))
+    const others = cells.filter((cell) => cell !== anchor)
+    const order = shuffled(others, seed + block)
+    if (anchor !== null) order.splice(Math.ceil(order.length / 2), 0, anchor)
+    const visits = anchor === null ? order : [anchor, ...order, anchor]
+    return visits.map((cell, position) => ({ block, position, cell }))
   }).flat()
 }
 
-/**
- * Caches what follows from a plan alone: a verb asks for it before every trial.
- *
- * @template {object} P
- * @template T
- * @param {(plan: P) => T} compute
- * @returns {(plan: P) => T}
- */
+/** Caches what follows from a plan alone: a verb asks for it before every trial. @template {object} P @template T @param {(plan: P) => T} compute */
 export function oncePerPlan(compute) {
   /** @type {WeakMap<P, T>} */
   const known = new WeakMap()
-  return (plan) => {
+  return (/** @type {P} */ plan) => {
     const found = known.get(plan) ?? compute(plan)
     known.set(plan, found)
     return found
   }
 }
 
-/** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed @returns {T[]} */
-export function shuffled(values, seed) {
+/** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed */
+function shuffled(values, seed) {
   const order = [...values]
   const random = seededRandom(seed)
   for (let i = order.length - 1; i > 0; i--) {
@@ -74,15 +61,15 @@ export function shuffled(values, seed) {
   return order
 }
 
-/** @template T @param {T[]} values @param {(value: T) => string} keyOf @returns {Map<string, T[]>} in the order of the first of each */
+/** Groups in the order of the first of each. @template T @param {T[]} values @param {(value: T) => string} keyOf */
 export function groupBy(values, keyOf) {
   /** @type {Map<string, T[]>} */
   const groups = new Map()
   for (const value of values) {
     const key = keyOf(value)
-    const own = groups.get(key)
-    if (own) own.push(value)
-    else groups.set(key, [value])
+    const own = groups.get(key) ?? []
+    own.push(value)
+    groups.set(key, own)
   }
   return groups
 }

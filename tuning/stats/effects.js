@@ -14,32 +14,19 @@ export const CONFIDENCE = 0.95
 const NORMAL_WIDTH = 1.96
 
 /**
- * @typedef {object} Observation one figure of one visit to a cell, such as goodput or CPU per request
- * @property {number} block
- * @property {Cell} cell
- * @property {number} value above 0
- *
+ * @typedef {{ block: number, cell: Cell, value: number }} Observation one figure of one visit to a cell, such as goodput; above 0
  * @typedef {{ block: number, cell: Cell | string, value: number }} Named the same where cells are only told apart
  *
- * @typedef {object} Noise how far two visits to the same cell in the same block differ
- * @property {number} ratio 95 % of such pairs differ by less than this factor; 1 where there are no pairs
- * @property {number} deviation standard deviation of the difference of their logarithms
- * @property {number} pairs
- *
- * @typedef {object} Effect the ratio to the reference level within a block, with all other knobs equal
- * @property {string | number} level
- * @property {number} ratio
- * @property {number} low of the interval; 0 and Infinity where there were too few pairs for one
- * @property {number} high
- * @property {number} pairs
- * @property {boolean} tied the noise could have made the difference
+ * @typedef {ReturnType<typeof noiseOf>} Noise how far two visits to the same cell in the same block differ
+ * @typedef {ReturnType<typeof estimated> & { level: string | number }} Effect the ratio to the reference level within a block, with
+ *   all other knobs equal
  */
 
-/** Of a design without repeated visits: the interval alone decides. @type {Noise} */
+/** Of a design without repeated visits: the interval alone decides. */
 export const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
 
 /**
- * The values of trials, those without one left out.
+ * The values of trials, without those that have none.
  *
  * @param {TrialRecord[]} records with a block in their `at`
  * @param {(record: TrialRecord) => number | undefined} value
@@ -48,15 +35,15 @@ export const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
 export function observationsOf(records, value) {
   return records.flatMap((record) => {
     const found = Number(value(record))
-    return found > 0 ? [{ block: record.at.block, cell: /** @type {Cell} */ (record.cell), value: found }] : []
+    return found > 0 ? [{ block: record.at.block, cell: record.cell, value: found }] : []
   })
 }
 
 /**
- * The noise floor, from the cells that were visited more than once in a block: an A/A test.
+ * The noise floor, from the cells that were visited more than once in a block: an A/A test. 95 % of the pairs of visits differ by
+ * less than the factor `ratio`; deviation: of the difference of their logarithms.
  *
  * @param {Named[]} observations
- * @returns {Noise}
  */
 export function noiseOf(observations) {
   const groups = [...groupBy(observations, ({ block, cell }) => keyOf(block, cell)).values()]
@@ -69,25 +56,23 @@ export function noiseOf(observations) {
 }
 
 /**
- * What each level of a knob does, as a ratio to its reference level. The two cells of a pair are in the same block and have the
- * same levels of all other knobs. The typical ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied
- * where the interval contains 1, or the noise floor of as many pairs covers the ratio.
+ * What each level of a knob but its first, the reference, does. The two cells of a pair are in the same block and have the same
+ * levels of all other knobs. The typical ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied where
+ * the interval contains 1, or the noise floor of as many pairs covers the ratio.
  *
  * @param {Observation[]} observations
- * @param {Factor} knob its first level is the reference
+ * @param {Factor} knob
  * @param {Noise} [noise]
- * @returns {Effect[]} of the other levels
+ * @returns {Effect[]}
  */
 export function mainEffects(observations, { name, levels }, noise = noiseOf(observations)) {
   const [reference, ...others] = levels
   const logs = logsOf(observations)
   return others.map((level) => {
-    const differences = observedAt(observations, name, level).flatMap(({ block, cell }) => {
-      const before = logs.get(keyOf(block, { ...cell, [name]: reference }))
-      const after = Number(logs.get(keyOf(block, cell)))
-      return before === undefined ? [] : [after - before]
+    const differences = observedAt(observations, { [name]: level }).map(({ block, cell }) => {
+      return logs(block, cell) - logs(block, { ...cell, [name]: reference })
     })
-    return effectOf(level, differences, noise)
+    return { level, ...estimated(differences, noise) }
   })
 }
 
@@ -102,20 +87,18 @@ export function mainEffects(observations, { name, levels }, noise = noiseOf(obse
  */
 export function interactions(observations, knobs, noise = noiseOf(observations)) {
   const logs = logsOf(observations)
+  // Of two differences.
+  const twice = { ...noise, deviation: noise.deviation * Math.SQRT2 }
   const pairs = knobs.flatMap((one, i) => knobs.slice(i + 1).map((other) => [one, other]))
   const found = pairs.flatMap(([one, other]) =>
     one.levels.slice(1).flatMap((a) =>
       other.levels.slice(1).map((b) => {
-        const both = observedAt(observedAt(observations, one.name, a), other.name, b)
         const [noOne, noOther] = [{ [one.name]: one.levels[0] }, { [other.name]: other.levels[0] }]
-        const differences = both.flatMap(({ block, cell }) => {
-          const logAt = (/** @type {Cell} */ changed) => logs.get(keyOf(block, { ...cell, ...changed })) ?? Number.NaN
-          const difference = logAt({}) - logAt(noOne) - logAt(noOther) + logAt({ ...noOne, ...noOther })
-          return Number.isFinite(difference) ? [difference] : []
+        const differences = observedAt(observations, { [one.name]: a, [other.name]: b }).map(({ block, cell }) => {
+          const logAt = (/** @type {Cell} */ changed) => logs(block, { ...cell, ...changed })
+          return logAt({}) - logAt(noOne) - logAt(noOther) + logAt({ ...noOne, ...noOther })
         })
-        // Of two differences.
-        const noise2 = { ...noise, deviation: noise.deviation * Math.SQRT2 }
-        return effectOf(`${one.name}=${a} with ${other.name}=${b}`, differences, noise2)
+        return { level: `${one.name}=${a} with ${other.name}=${b}`, ...estimated(differences, twice) }
       }),
     ),
   )
@@ -135,38 +118,56 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
  */
 export function ratioOf(observations, cell, reference, noise = noiseOf(observations)) {
   const [own, others] = [cell, reference].map((one) => {
-    const visits = observations.filter((observation) => isSameCell(observation.cell, one))
-    return groupBy(visits, ({ block }) => String(block))
+    return groupBy(
+      observations.filter((observation) => isSameCell(observation.cell, one)),
+      ({ block }) => String(block),
+    )
   })
-  const differences = [...own].flatMap(([block, visits]) => {
-    const other = others.get(block)
-    return other ? [meanLog(visits) - meanLog(other)] : []
-  })
-  return effectOf(cellName(cell), differences, noise)
+  const differences = [...own].map(([block, visits]) => meanLog(visits) - meanLog(others.get(block)))
+  return { level: cellName(cell), ...estimated(differences, noise) }
 }
 
-/** @param {string | number} level @param {number[]} differences of logarithms @param {Noise} noise @returns {Effect} */
-function effectOf(level, differences, noise) {
-  const { estimate, low, high, pairs } = typical(differences, CONFIDENCE)
+/**
+ * The typical ratio of figures in each block that has both.
+ *
+ * @param {Map<number, number>} reference by block
+ * @param {Map<number, number>} other
+ * @param {number} confidence such as 0.95
+ */
+export function pairedRatio(reference, other, confidence) {
+  const logs = [...reference].map(([block, figure]) => Math.log(Number(other.get(block)) / figure))
+  return estimated(logs, NO_NOISE, confidence)
+}
+
+/**
+ * ratio: NaN without pairs; low and high: 0 and Infinity with too few; tied: the interval contains 1, or noise explains the ratio.
+ *
+ * @param {number[]} differences of logarithms; what is not finite lacks one of a pair
+ * @param {Noise} noise
+ * @param {number} [confidence]
+ */
+function estimated(differences, noise, confidence = CONFIDENCE) {
+  const { estimate, low, high, pairs } = typical(differences.filter(Number.isFinite), confidence)
   const floor = (NORMAL_WIDTH * noise.deviation) / Math.sqrt(pairs)
   const tied = (low <= 0 && high >= 0) || Math.abs(estimate) <= floor
-  return { level, ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied }
+  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied }
 }
 
-/** The mean of the logarithms of each cell in each block. @param {Observation[]} observations */
+/** Looks up the mean logarithm of a cell in a block; NaN: it was not visited. @param {Observation[]} observations */
 function logsOf(observations) {
   const groups = groupBy(observations, ({ block, cell }) => keyOf(block, cell))
-  return new Map([...groups].map(([key, own]) => [key, meanLog(own)]))
+  const logs = new Map([...groups].map(([key, own]) => [key, meanLog(own)]))
+  return (/** @type {number} */ block, /** @type {Cell} */ cell) => logs.get(keyOf(block, cell)) ?? Number.NaN
 }
 
-/** @param {Named[]} observations */
-function meanLog(observations) {
+/** @param {Named[]} [observations] */
+function meanLog(observations = []) {
   return observations.reduce((sum, { value }) => sum + Math.log(value), 0) / observations.length
 }
 
-/** One visit to each such cell in each block. @param {Observation[]} observations @param {string} name @param {string | number} level */
-function observedAt(observations, name, level) {
-  const own = observations.filter(({ cell }) => cell[name] === level)
+/** One visit in each block to each cell with these levels. @param {Observation[]} observations @param {Cell} levels */
+function observedAt(observations, levels) {
+  const own = observations.filter(({ cell }) => Object.entries(levels).every(([name, level]) => cell[name] === level))
   return [...groupBy(own, ({ block, cell }) => keyOf(block, cell)).values()].map(([first]) => first)
 }
 

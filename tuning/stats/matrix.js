@@ -8,8 +8,7 @@ import { groupBy, visitsOf } from './design.js'
 const BLOCK = 'block'
 
 /**
- * Blocks of visits to cells, with a trial of each kind per visit. tune, playbook and bench are such matrices, of different cells
- * and loads.
+ * Blocks of visits to cells, with a trial of each kind per visit.
  *
  * @typedef {object} Matrix
  * @property {Visit[]} visits in order
@@ -26,13 +25,9 @@ const BLOCK = 'block'
  */
 
 /**
- * The visits of all blocks, each block in an order of its own.
+ * The visits of all blocks; see visitsOf.
  *
- * @param {object} design
- * @param {Unit[]} design.units
- * @param {Unit | null} [design.anchor] one of the units, visited at the start, in the middle and at the end of each block
- * @param {number} design.blocks
- * @param {number} design.seed
+ * @param {{ units: Unit[], anchor?: Unit | null, blocks: number, seed: number }} design
  * @returns {Visit[]}
  */
 export function matrixVisits({ units, anchor = null, blocks, seed }) {

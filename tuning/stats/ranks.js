@@ -1,66 +1,45 @@
 /**
- * The typical value of a sample, with an interval for it that holds whatever the distribution, as long as it is
- * symmetric: the Hodges-Lehmann estimate (the median of all means of two values), and the interval that belongs to
- * Wilcoxon's signed-rank test (Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3.2 and 3.3).
+ * The typical value of a sample, with an interval that holds for any symmetric distribution: the Hodges-Lehmann estimate (the
+ * median of all means of two values), and the interval of Wilcoxon's signed-rank test (Hollander, Wolfe & Chicken, "Nonparametric
+ * Statistical Methods", 3.2 and 3.3). It is infinite where there are too few values for this confidence: six for 0.95.
  *
  * @param {number[]} values
  * @param {number} confidence such as 0.95
- * @returns {{ estimate: number, low: number, high: number, pairs: number }} low and high are infinite where there are too
- *   few values for this confidence: six for 0.95
  */
 export function typical(values, confidence) {
-  const means = meansOfTwo(values)
   const outside = criticalRank(values.length, (1 - confidence) / 2)
-  const [low, high] =
-    outside === 0 ? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] : [means[outside - 1], means.at(-outside)]
-  return { estimate: middleOf(finiteOf(means)), low, high: Number(high), pairs: values.length }
+  return { ...estimateOf(meansOfTwo(values), outside), pairs: values.length }
 }
 
 /**
- * What one thing is to another, typically: from the ratios of their figures in each block that has both.
- *
- * @param {Map<number, number>} reference by block
- * @param {Map<number, number>} other
- * @param {number} confidence such as 0.95
- * @returns {{ ratio: number, low: number, high: number, pairs: number, tied: boolean }} ratio: NaN without pairs; high:
- *   infinite where there are too few; tied: the interval holds 1
- */
-export function pairedRatio(reference, other, confidence) {
-  const logs = [...reference].map(([block, figure]) => Math.log(Number(other.get(block)) / figure))
-  const { estimate, low, high, pairs } = typical(logs.filter(Number.isFinite), confidence)
-  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied: low <= 0 && high >= 0 }
-}
-
-/**
- * By how much the values of one sample typically exceed those of another, which are no pairs: the Hodges-Lehmann estimate
- * (the median of all differences), and the interval that belongs to the test of Wilcoxon, Mann and Whitney (the same book,
- * 4.2 and 4.3).
+ * By how much the values of one sample typically exceed those of another, without pairs: the Hodges-Lehmann estimate (the median
+ * of all differences), and the interval of the test of Wilcoxon, Mann and Whitney (the same book, 4.2 and 4.3). It is infinite
+ * where there are too few values for this confidence: four of each for 0.95.
  *
  * @param {number[]} values
  * @param {number[]} others
  * @param {number} confidence such as 0.95
- * @returns {{ estimate: number, low: number, high: number }} low and high are infinite where there are too few values for
- *   this confidence: four of each for 0.95
  */
 export function shift(values, others, confidence) {
   const differences = Float64Array.from(values.flatMap((a) => others.map((b) => a - b))).sort()
-  const outside = criticalWins(values.length, others.length, (1 - confidence) / 2)
-  const [low, high] =
-    outside === 0
-      ? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-      : [differences[outside - 1], differences.at(-outside)]
-  return { estimate: middleOf(finiteOf(differences)), low, high: Number(high) }
+  return estimateOf(differences, criticalWins(values.length, others.length, (1 - confidence) / 2))
 }
 
-/** @param {Iterable<number>} values at least one @returns {number} NaN without values */
+/** NaN without values; what is not finite is left out. @param {Iterable<number>} values */
 export function median(values) {
   return middleOf(Float64Array.from(values).filter(Number.isFinite).sort())
 }
 
-/** @param {Float64Array} sorted what is not finite stands at its ends */
-function finiteOf(sorted) {
-  const areAll = Number.isFinite(sorted[0]) && Number.isFinite(sorted.at(-1))
-  return areAll ? sorted : sorted.filter(Number.isFinite)
+/** The median, and an interval that leaves so many values outside on each side. @param {Float64Array} sorted @param {number} outside */
+function estimateOf(sorted, outside) {
+  const isKnown = outside > 0
+  // What is not finite stands at the ends.
+  const areFinite = Number.isFinite(sorted[0]) && Number.isFinite(sorted.at(-1))
+  return {
+    estimate: middleOf(areFinite ? sorted : sorted.filter(Number.isFinite)),
+    low: isKnown ? sorted[outside - 1] : Number.NEGATIVE_INFINITY,
+    high: isKnown ? Number(sorted.at(-outside)) : Number.POSITIVE_INFINITY,
+  }
 }
 
 /** @param {Float64Array} sorted */
@@ -79,15 +58,12 @@ function meansOfTwo(values) {
   return means.sort()
 }
 
-/** @type {Map<string, number>} by size and tail: figures of many samples of one size are asked for */
+/** @type {Map<string, number>} by size and tail, since samples are often of the same size */
 const criticalRanks = new Map()
 
 /**
- * How many of the means lie outside on each side: the largest number with P(W < it) <= the tail, where W is the sum of
- * those of the ranks 1 to n that belong to positive values, each with probability 1/2.
- *
- * @param {number} size
- * @param {number} tail
+ * How many of the means lie outside on each side, where W is the sum of those of the ranks 1 to n that belong to positive values,
+ * each with probability 1/2. @param {number} size @param {number} tail
  */
 function criticalRank(size, tail) {
   const key = `${size} ${tail}`
@@ -100,11 +76,17 @@ function criticalRank(size, tail) {
       probabilities[sum] = (probabilities[sum] + (sum >= rank ? probabilities[sum - rank] : 0)) / 2
     }
   }
+  const critical = criticalOf(probabilities, tail)
+  criticalRanks.set(key, critical)
+  return critical
+}
+
+/** The largest number with P(less than it) <= the tail. @param {Float64Array} probabilities @param {number} tail */
+function criticalOf(probabilities, tail) {
   let below = 0
-  let rank = 0
-  for (; below + probabilities[rank] <= tail; rank++) below += probabilities[rank]
-  criticalRanks.set(key, rank)
-  return rank
+  let number = 0
+  for (; below + probabilities[number] <= tail; number++) below += probabilities[number]
+  return number
 }
 
 /** Above so many pairs the normal distribution is as good, and the exact one takes long. */
@@ -112,8 +94,7 @@ const MOST_EXACT_PAIRS = 900
 const NORMAL_QUANTILE = /** @type {Record<string, number>} */ ({ 0.025: 1.96, 0.005: 2.576 })
 
 /**
- * How many of the differences lie outside on each side: the largest number with P(U < it) <= the tail, where U counts the
- * pairs in which the first sample's value is the larger one.
+ * How many of the differences lie outside on each side, where U counts the pairs in which the first sample's value is the larger one.
  *
  * @param {number} size
  * @param {number} other
@@ -135,8 +116,8 @@ function criticalWins(size, other, tail) {
     }
   }
   const all = ways[size].reduce((sum, number) => sum + number, 0)
-  let below = 0
-  let number = 0
-  for (; below + ways[size][number] / all <= tail; number++) below += ways[size][number] / all
-  return number
+  return criticalOf(
+    ways[size].map((number) => number / all),
+    tail,
+  )
 }

@@ -1,4 +1,5 @@
 import { isValid } from '../../load/capacity/ladder.js'
+import { expandCores } from '../../load/system/machine.js'
 import { generatorCpu } from '../../load/verdict/detectors/generator.js'
 import { median } from './ranks.js'
 
@@ -6,11 +7,14 @@ import { median } from './ranks.js'
 
 /**
  * Node's timers resolve 1 ms, so an open loop is up to half of one late in the median, and alike in all that is compared.
- * Beyond this, its lateness is a part of the medians, or of the 95th percentiles of hundreds of ms, that are.
+ * Beyond this, its lateness is part of the medians, or of 95th percentiles of hundreds of ms, that are compared.
  */
-const MAX_LATENESS_MS = /** @type {const} */ ({ p50: 1, p95: 20 })
+const MAX_LATENESS_MS = { p50: 1, p95: 20 }
 
-/** Closed loops have no schedule that a latency would be measured against. */
+/** Share of the cores that a generator can use, beyond which its own time is part of what was measured. */
+const FULL = 0.9
+
+/** Closed loops have no schedule against which a latency would be measured. */
 const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 
 /** Whether an open loop sent so late that it measured itself. @param {Pick<TrialRecord, 'probes'>} record */
@@ -25,8 +29,7 @@ export function isTimely(record) {
 }
 
 /**
- * Whether a trial tells what the work costs: no request failed that had to succeed, since a refusal costs next to nothing,
- * and each was sent when it was due.
+ * Whether a trial tells what the work costs: no request failed, since a refusal costs next to nothing, and each was sent when due.
  *
  * @param {Pick<TrialRecord, 'probes' | 'outcome'>} record
  */
@@ -44,7 +47,7 @@ export function whyUnsound(record) {
 }
 
 /**
- * Whether the generator of a closed loop was full in the median trial: then a target that is faster brings no more.
+ * Whether the generator of a closed loop was full in the median trial: then a faster target brings no more.
  *
  * @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records
  */
@@ -55,7 +58,7 @@ export function generatorWasLimit(records) {
 
 export const GENERATOR_LIMIT = 'the generator was the limit'
 
-/** What was left out, for the report. @param {Pick<TrialRecord, 'probes' | 'outcome'>[]} records @returns {string[]} */
+/** A warning where trials were left out. @param {Pick<TrialRecord, 'probes' | 'outcome'>[]} records */
 export function leftOut(records) {
   const failed = records.filter(({ outcome }) => outcome.verdict === 'fail').length
   const late = records.filter((record) => record.outcome.verdict === 'pass' && isLate(record)).length
@@ -63,4 +66,23 @@ export function leftOut(records) {
   return [
     `Warning: ${failed + late} of ${records.length} trials were left out: requests failed in ${failed}, the generator was late in ${late}.`,
   ]
+}
+
+/** @param {number} share of generatorShare; NaN: not known */
+export function isFullShare(share) {
+  return share >= FULL
+}
+
+/**
+ * What the generator used or waited for, of the cores that it can use: no more than it has threads that send.
+ *
+ * @param {Pick<TrialRecord, 'traffic' | 'probes'>} record
+ */
+export function generatorShare({ traffic, probes }) {
+  // The fullest of several load hosts: the others wait for nobody, but their shares of the load are about the same.
+  const hosts = (traffic.hosts ?? []).map((host) => (host.cpu_core_ratio ?? Number.NaN) / (host.cores ?? 1))
+  if (hosts.length > 0) return Math.max(...hosts)
+  const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0, cores } = probes?.generator ?? {}
+  const usable = Math.min(traffic.threads ?? 1, cores ? expandCores(cores).length : 1)
+  return (cpu_core_ratio + run_delay_ratio) / usable
 }

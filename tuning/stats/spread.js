@@ -1,11 +1,32 @@
 import { decimal, NONE } from '../../load/report/format.js'
 import { median } from './ranks.js'
 
+/** @import { Value } from '../../load/report/picture.js' */
+
+/** The median, and from the least to the most; null: nothing was measured. @param {number[]} values @returns {Value | null} */
+export function spreadOf(values) {
+  const known = values.filter((value) => Number.isFinite(value))
+  if (known.length === 0) return null
+  const value = median(known)
+  return known.length === 1 ? { value } : { value, low: Math.min(...known), high: Math.max(...known) }
+}
+
 /** `median [least–most]` @param {number[]} values @param {number} digits */
 export function spread(values, digits) {
-  const known = values.filter((value) => Number.isFinite(value))
-  if (known.length === 0) return NONE
-  const text = (/** @type {number} */ value) => decimal(value, digits)
-  const [least, most] = [Math.min(...known), Math.max(...known)]
-  return known.length === 1 ? text(least) : `${text(median(known))} [${text(least)}–${text(most)}]`
+  const found = spreadOf(values)
+  if (found === null) return NONE
+  const [value, low, high] = [found.value, found.low, found.high].map((one) => decimal(Number(one), digits))
+  return found.low === undefined ? value : `${value} [${low}–${high}]`
+}
+
+/**
+ * An estimate as a picture has it, without an interval where there is none; null: nothing was measured.
+ *
+ * @param {{ estimate?: number, ratio?: number, low: number, high: number }} figure
+ * @returns {Value | null}
+ */
+export function figureOf({ estimate, ratio, low, high }) {
+  const value = Number(estimate ?? ratio)
+  if (!Number.isFinite(value)) return null
+  return Number.isFinite(high) && Number.isFinite(low) ? { value, low, high } : { value }
 }

@@ -2,13 +2,10 @@
  * The Universal Scalability Law: X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), where N is how many work at the
  * same time and X what gets done per second (Gunther, "Guerrilla Capacity Planning", 2007, chapter 4).
  *
- * @typedef {object} Law
- * @property {number} lambda_rps of one alone
- * @property {number} sigma_ratio contention: the share of the work for which all queue
- * @property {number} kappa_ratio coherency: what each pays for every other
- * @property {number | null} peak_concurrency where more bring less; null: nowhere
- * @property {number | null} peak_rps null: it only levels off, at limit_rps
- * @property {number | null} limit_rps what it levels off at; null: it does not
+ * lambda_rps: of one alone; sigma_ratio: contention, the share of the work for which all queue; kappa_ratio: coherency, what each
+ * pays for every other; peak: where more bring less; limit_rps: what it levels off at, without a peak. null: it has none.
+ *
+ * @typedef {ReturnType<typeof lawOf>} Law
  */
 
 /** Coefficients of N / X = alone + contention (N - 1) + coherency N (N - 1) that may differ from zero. */
@@ -35,12 +32,12 @@ export function fitLaw(points) {
   return lawOf(1 / alone, contention / alone, coherency / alone)
 }
 
-/** What the law predicts. @param {Pick<Law, 'lambda_rps' | 'sigma_ratio' | 'kappa_ratio'>} law @param {number} n */
+/** What the law predicts. @param {Record<'lambda_rps' | 'sigma_ratio' | 'kappa_ratio', number>} law @param {number} n */
 export function predictedRate({ lambda_rps, sigma_ratio, kappa_ratio }, n) {
   return (lambda_rps * n) / (1 + sigma_ratio * (n - 1) + kappa_ratio * n * (n - 1))
 }
 
-/** @param {number} lambda_rps @param {number} sigma_ratio @param {number} kappa_ratio @returns {Law} */
+/** @param {number} lambda_rps @param {number} sigma_ratio @param {number} kappa_ratio */
 function lawOf(lambda_rps, sigma_ratio, kappa_ratio) {
   const law = { lambda_rps, sigma_ratio, kappa_ratio }
   const peak = kappa_ratio > 0 ? Math.max(1, Math.sqrt(Math.max(0, 1 - sigma_ratio) / kappa_ratio)) : null
@@ -52,8 +49,6 @@ function lawOf(lambda_rps, sigma_ratio, kappa_ratio) {
   }
 }
 
-/** @typedef {{ y: number, x: number[] }[]} Rows weighted by 1 / y^2 */
-
 /** The sum of the squares. @param {Rows} rows @param {number[]} fit */
 function missOf(rows, fit) {
   const fitted = (/** @type {number[]} */ x) => x.reduce((sum, value, i) => sum + value * fit[i], 0)
@@ -61,11 +56,11 @@ function missOf(rows, fit) {
 }
 
 /**
- * The normal equations, by Gauss' elimination.
+ * A coefficient for each x, 0 for those that take no part: the normal equations, by Gauss' elimination.
  *
+ * @typedef {{ y: number, x: number[] }[]} Rows weighted by 1 / y^2
  * @param {Rows} rows of at least three different levels
  * @param {number[]} terms of x that take part
- * @returns {number[]} a coefficient for each x, 0 for those that take no part
  */
 function leastSquares(rows, terms) {
   const sum = (/** @type {(row: Rows[number]) => number} */ of) => {

@@ -1,6 +1,6 @@
 import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count } from '../../../load/report/format.js'
-import { spreadOf } from '../../stats/picture-values.js'
+import { spreadOf } from '../../stats/spread.js'
 import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
 
 /**

@@ -1,4 +1,4 @@
-import { pairedRatio } from '../../stats/ranks.js'
+import { pairedRatio } from '../../stats/effects.js'
 
 /** @import { Level, SideFindings } from './findings.js' */
 

@@ -1,4 +1,4 @@
-import { figureOf } from '../../stats/picture-values.js'
+import { figureOf } from '../../stats/spread.js'
 import { predictedRate } from '../../stats/usl.js'
 import { reasonsOf } from './differences.js'
 

@@ -1,7 +1,7 @@
 import { answer, drawn, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
-import { figureOf } from '../../stats/picture-values.js'
+import { figureOf } from '../../stats/spread.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'

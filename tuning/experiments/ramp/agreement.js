@@ -1,6 +1,6 @@
 import { count, wholePercent } from '../../../load/report/format.js'
-import { CONFIDENCE, verdictOf } from '../../stats/effects.js'
-import { median, pairedRatio } from '../../stats/ranks.js'
+import { CONFIDENCE, pairedRatio, verdictOf } from '../../stats/effects.js'
+import { median } from '../../stats/ranks.js'
 import { sidesOf } from './design.js'
 import { waitingShare } from './rungs.js'
 

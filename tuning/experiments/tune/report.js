@@ -2,7 +2,7 @@ import { answer, drawn, heading, list, method, paragraph, table } from '../../..
 import { cellName, count, decimal, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { CONFIDENCE, ratioText } from '../../stats/effects.js'
-import { figureOf } from '../../stats/picture-values.js'
+import { figureOf } from '../../stats/spread.js'
 import { OFFERED } from './design.js'
 
 /**

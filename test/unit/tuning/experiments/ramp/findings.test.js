@@ -11,7 +11,7 @@ import {
 } from '../../../../../tuning/experiments/ramp/cost.js'
 import { PUBLISHED, publishedCost, rampReport } from '../../../../../tuning/experiments/ramp/report.js'
 import { waitingShare } from '../../../../../tuning/experiments/ramp/rungs.js'
-import { generatorShare } from '../../../../../tuning/stats/generator-share.js'
+import { generatorShare } from '../../../../../tuning/stats/sound.js'
 import { findingsOf, PLAN, price, runOf, service, textOf } from './services.js'
 
 t.test('without noise the ratio is exact: eight of 50/s do the work of one of 400/s', async (t) => {
