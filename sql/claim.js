@@ -9,11 +9,9 @@ import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } fr
 export const TABLES = ['users', 'redline_idempotency_keys']
 
 /** A run that was just killed leaves sessions for a moment; at a run's end the user may be waiting after Ctrl-C. */
-const CLAIM_LOCK_TIMEOUT_MS = 5000
-const RESET_LOCK_TIMEOUT_MS = 10_000
-const RELEASE_LOCK_TIMEOUT_MS = 2000
+const LOCK_TIMEOUT_MS = { claim: 5000, reset: 10_000, release: 2000 }
 
-/** SQLSTATE codes (Postgres manual, appendix A): lock_not_available and query_canceled. */
+/** SQLSTATEs (Postgres manual, appendix A): lock_not_available and query_canceled. */
 const LOCKED = '55P03'
 const CANCELLED = '57014'
 
@@ -49,7 +47,7 @@ export async function claimTables(client, { run, own, place }) {
   const existing = await find(client)
   refuseUnmarked(existing, place)
   if (place === 'named' && existing.length > 0) await refuseOtherSessions(client, existing)
-  await locked(client, 'ACCESS EXCLUSIVE', existing, CLAIM_LOCK_TIMEOUT_MS, async () => {
+  await locked(client, 'ACCESS EXCLUSIVE', existing, LOCK_TIMEOUT_MS.claim, async () => {
     const tables = await find(client)
     refuseUnmarked(tables, place)
     refuseUnlocked(tables, existing)
@@ -74,7 +72,7 @@ export async function claimTables(client, { run, own, place }) {
     /** Empties the tables. @throws {DatabaseError} rows of somebody else came in */
     reset: async () => {
       await refuseOthers()
-      await locked(client, 'ACCESS EXCLUSIVE', claimed, RESET_LOCK_TIMEOUT_MS, async () => {
+      await locked(client, 'ACCESS EXCLUSIVE', claimed, LOCK_TIMEOUT_MS.reset, async () => {
         // Nobody else knows the embedded server's password.
         if (place !== 'embedded') await refuseChanges(client, claimed)
         await client.query(RESET)
@@ -94,7 +92,7 @@ export async function claimTables(client, { run, own, place }) {
     release: async () => {
       await untilApisEnded(client)
       await refuseOthers()
-      await locked(client, 'SHARE', claimed, RELEASE_LOCK_TIMEOUT_MS, async () => {
+      await locked(client, 'SHARE', claimed, LOCK_TIMEOUT_MS.release, async () => {
         await refuseChanges(client, claimed)
         for (const { name } of claimed)
           await writeMark(client, name, { run, own, left: await leftIn(client, name, own) })
@@ -202,7 +200,7 @@ async function refuseForeignRows(client, { name, full_name, comment }) {
   throw new DatabaseError(`${full_name} holds ${rowsText(foreign)} ${origin}${killed}. ${remove}`)
 }
 
-/** The same tables, with the same mark and no row of somebody else. @param {pg.Client} client @param {Table[]} claimed */
+/** Refuses other tables, another mark, or rows of somebody else. @param {pg.Client} client @param {Table[]} claimed */
 async function refuseChanges(client, claimed) {
   if (!isDeepStrictEqual(await find(client), claimed)) {
     throw new DatabaseError(`${claimed[0].full_name} was changed during the run, which stops and leaves it as it is`)

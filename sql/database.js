@@ -14,12 +14,6 @@ const LOCK = 7_335_463
 const RELEASE_TIMEOUT_MS = 10_000
 const SCHEMA_LOCK_TIMEOUT_MS = 10_000
 
-/** SQLSTATE codes (Postgres manual, appendix A) for which we know what the user has to do. */
-const DENIED = '42501'
-const READ_ONLY = '25006'
-const NO_SCHEMA = '3F000'
-const REFERENCED = '0A000'
-
 /**
  * Opens the database that the lab measures with: the one given, in a schema of the lab's own, else an embedded Postgres.
  * Makes the tables, or empties those that the last run left. One lab at a time: a second would empty the first one's table.
@@ -166,12 +160,13 @@ function explained(error, url) {
   if (!(error instanceof pg.DatabaseError)) return error
   const { username, pathname } = new URL(url)
   const [role, database] = [username, pathname.slice(1)].map(decodeURIComponent).map(pg.escapeIdentifier)
+  // SQLSTATEs (Postgres manual, appendix A): a missing privilege, a read-only server, a missing schema, a foreign key.
   const todo =
     {
-      [DENIED]: `expected a role that may make the lab's schema and owns what is in it: GRANT CREATE ON DATABASE ${database} TO ${role}`,
-      [READ_ONLY]: 'expected a server and a role that may write; this one is read-only',
-      [NO_SCHEMA]: 'expected the schema of the search_path to exist: CREATE SCHEMA, or leave search_path out',
-      [REFERENCED]: "expected no table that refers to the lab's: ALTER TABLE … DROP CONSTRAINT …",
+      42501: `expected a role that may make the lab's schema and owns what is in it: GRANT CREATE ON DATABASE ${database} TO ${role}`,
+      25006: 'expected a server and a role that may write; this one is read-only',
+      '3F000': 'expected the schema of the search_path to exist: CREATE SCHEMA, or leave search_path out',
+      '0A000': "expected no table that refers to the lab's: ALTER TABLE … DROP CONSTRAINT …",
     }[String(error.code)] ?? 'expected tables that the lab may make and empty'
   return new DatabaseError(`DATABASE_URL: ${todo}, got: ${[error.message, error.detail].filter(Boolean).join('. ')}`)
 }

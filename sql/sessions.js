@@ -7,9 +7,9 @@ import { DatabaseError } from './connection.js'
  */
 
 /** Sessions of a run that was just killed need a moment to end. */
-const WAIT_MS = 3000
-const POLL_MS = 100
+const SESSIONS_END_MS = 3000
 const APIS_END_MS = 1000
+const POLL_MS = 100
 
 /**
  * Sessions of other clients that use these tables, as far as Postgres shows: they hold a lock on one, their last statement
@@ -40,7 +40,7 @@ const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redl
  * @throws {DatabaseError} when they do not end within a few seconds
  */
 export async function refuseOtherSessions(client, tables) {
-  for (const until = Date.now() + WAIT_MS; ; await pause(POLL_MS)) {
+  for (const until = Date.now() + SESSIONS_END_MS; ; await pause(POLL_MS)) {
     const sessions = await sessionsUsing(client, tables, { names: tables.map(({ name }) => name), countsApis: true })
     if (sessions.length === 0) return
     if (Date.now() < until) continue

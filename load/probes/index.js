@@ -47,9 +47,7 @@ export async function startProbes({ target, database, generator }) {
   // The last, since the others take some turns on the line, in which nothing is loaded.
   await there?.begin()
   const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
-  const stop = () => {
-    for (const timer of timers) timer.stop()
-  }
+  const stop = () => timers.forEach((timer) => void timer.stop())
   return {
     stop,
 

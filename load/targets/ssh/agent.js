@@ -46,7 +46,7 @@ const say = (/** @type {object} */ message) => process.stdout.write(`${JSON.stri
 
 /** @type {Promise<Target> | null} */
 let opening = null
-/** @type {{ end: () => Promise<any> } | null} */
+/** @type {ReturnType<typeof watch> | null} */
 let watching = null
 let silence = setTimeout(end, SILENCE_MS)
 let ending = false
@@ -82,18 +82,12 @@ const COMMANDS = {
     watching = watch(await /** @type {Promise<Target>} */ (opening))
   },
 
-  async end() {
-    return watching?.end()
-  },
+  end: async () => watching?.end(),
 
   /** A file to start the API with. It goes with us. */
-  async keep({ name, text }) {
-    fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 })
-  },
+  keep: async ({ name, text }) => fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 }),
 
-  async emptyLog() {
-    fs.truncateSync(logFile)
-  },
+  emptyLog: async () => fs.truncateSync(logFile),
 
   facts: () => gatherFacts({ cores, database: null, signal: controller.signal }),
 
@@ -148,11 +142,10 @@ function watch({ pid, url }) {
   const timer = every(SAMPLE_MS.kernel, kernel)
   return {
     async end() {
-      const found = { process: use(), kernel: kernel?.end() }
+      const [used, ofKernel] = [use(), kernel?.end()]
       timer.stop()
       await timer.idle()
-      const ofKernel = await found.kernel?.({ sent: 0, completed: 0, lateness_ms: null })
-      return { process: found.process, kernel: ofKernel ?? {} }
+      return { process: used, kernel: (await ofKernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {} }
     },
   }
 }
