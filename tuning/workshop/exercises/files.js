@@ -26,11 +26,7 @@ export const files = {
       : 'This system cannot give a process a limit of open files (no prlimit). The service gets the same limit by its own knob, MAX_CONNECTIONS; the symptoms are the same.',
   before: () => [closed('peak', SERVICE, 32, { duration_s: 2 })],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
-  predict: {
-    kind: choice,
-    solution: () => 'files',
-    wrong: () => 'accept-queue',
-  },
+  predict: { kind: choice, solution: () => 'files', wrong: () => 'accept-queue' },
   first: (found) => [offered('as it is', limited(found, 100), ofPeak(found, SHARE), LOAD)],
   rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
   columns: ['offered', 'goodput/s', 'success', 'no answer', 'p99', 'API core', 'open files'],
@@ -45,11 +41,7 @@ export const files = {
     const happened = ['nofile', 'max-connections'].includes(resource) ? 'files' : resource
     return { right: answers.predict === happened, text: `At its limit: ${resource}.` }
   },
-  turn: {
-    kind: number('files', 32, 1_000_000),
-    solution: () => '1024',
-    wrong: () => '150',
-  },
+  turn: { kind: number('files', 32, 1_000_000), solution: () => '1024', wrong: () => '150' },
   again: (found) => [offered('again', limited(found, found.answers.turn), ofPeak(found, SHARE), LOAD)],
   outcome: ({ trials }) => {
     const { traffic, probes } = trials.again

@@ -33,11 +33,7 @@ export const liar = {
       : 'vegeta is not there (`npm run vegeta` builds it, with Go 1.22 or newer). It goes on with a generator of ours that has too few connections: the lie is another, the lesson the same.',
   before: ({ vegeta }) => [closed('peak', vegeta ? SERVICE : STAND_IN, 64)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
-  predict: {
-    kind: choice,
-    solution: () => 'generator',
-    wrong: () => 'api-cpu',
-  },
+  predict: { kind: choice, solution: () => 'generator', wrong: () => 'api-cpu' },
   first: (found) => {
     const { vegeta } = found.facts
     const cell = vegeta ? { ...SERVICE, GENERATOR: 'vegeta-unbounded' } : STAND_IN
@@ -66,11 +62,7 @@ export const liar = {
     const text = `It was: ${happened}. The core of the service was ${wholePercent(core)} full.`
     return { right: answers.predict === happened, text }
   },
-  turn: {
-    kind: number('connections', 1, 2000),
-    solution: () => '100',
-    wrong: () => '1',
-  },
+  turn: { kind: number('connections', 1, 2000), solution: () => '100', wrong: () => '1' },
   again: (found) => {
     const cell = found.facts.vegeta ? { ...SERVICE, GENERATOR: 'vegeta' } : STAND_IN
     return [offered('again', cell, rateOf(found), { connections: found.answers.turn, countsAlways: true })]

@@ -11,11 +11,7 @@ const LAVISH = 4
 export const little = {
   before: () => [closed('peak', FAR, 32)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
-  predict: {
-    kind: choice,
-    solution: () => 'pool-size',
-    wrong: () => 'network',
-  },
+  predict: { kind: choice, solution: () => 'pool-size', wrong: () => 'network' },
   first: (found) => [offered('as it is', FAR, moreThanPeak(found), { connections: 1000 })],
   rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
   columns: ['offered', 'goodput/s', 'p99', 'refused', 'API core', 'pool used', 'waiting', 'statement'],
@@ -29,11 +25,7 @@ export const little = {
     solution: (found) => String(Math.ceil(1.6 * needOf(found))),
     wrong: () => '5',
   },
-  expect: {
-    kind: number('connections', 0, 150, { whole: false }),
-    solution: (found) => needOf(found).toFixed(1),
-    wrong: (found) => String(found.answers.turn * 2),
-  },
+  expect: { kind: number('connections', 0, 150, { whole: false }), solution: (found) => needOf(found).toFixed(1) },
   again: (found) => {
     return [offered('again', { ...FAR, POOL_MAX: found.answers.turn }, moreThanPeak(found), { connections: 1000 })]
   },

@@ -30,11 +30,7 @@ export const loops = {
     rate: figure(trials.closed.traffic.goodput_rps),
     p99: milliseconds(trials.closed.traffic.latency_ms?.p99),
   }),
-  predict: {
-    kind: choice,
-    solution: () => 'queue',
-    wrong: () => 'half',
-  },
+  predict: { kind: choice, solution: () => 'queue', wrong: () => 'half' },
   first: (found) => [offered('open', SERVICE, rounded(OVER * goodput(found, 'closed')), LOAD)],
   rows: { closed: 'closed', open: 'open', 'closed, yours': 'again' },
   columns: ['offered', 'goodput/s', 'success', 'p50', 'p99', 'API core', 'waiting'],
@@ -51,11 +47,7 @@ export const loops = {
     solution: ({ trials }) => String(Math.round((trials.open.traffic.goodput_rps * p99Of(trials.open)) / 1000)),
     wrong: () => '16',
   },
-  expect: {
-    kind: number('requests/s', 1, 1_000_000),
-    solution: (found) => String(rounded(goodput(found, 'closed'))),
-    wrong: (found) => String(rounded(10 * goodput(found, 'closed'))),
-  },
+  expect: { kind: number('requests/s', 1, 1_000_000), solution: (found) => String(rounded(goodput(found, 'closed'))) },
   // The first round of so many is a burst that has to be over.
   again: ({ answers }) => [closed('again', SERVICE, answers.turn, { warmup_s: 3, duration_s: 5 })],
   compareExpected: (found) => {

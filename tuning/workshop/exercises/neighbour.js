@@ -36,11 +36,7 @@ export const neighbour = {
       : `Nothing can be pinned here, so there will be a neighbour for each core (${cores}), beside the generator and Postgres, too. Where four fifths are asked for, 1.15 x of what it does beside it is enough.`,
   before: () => [closed('alone', SERVICE, CLIENTS)],
   figures: (found) => ({ alone: figure(goodput(found, 'alone')) }),
-  predict: {
-    kind: number('% of what it did alone', 0, 200),
-    solution: () => '55',
-    wrong: () => '100',
-  },
+  predict: { kind: number('% of what it did alone', 0, 200), solution: () => '55', wrong: () => '100' },
   first: (found) => [closed('beside', crowded(found), CLIENTS)],
   rows: {
     alone: 'alone',
@@ -49,11 +45,7 @@ export const neighbour = {
   },
   columns: ['goodput/s', 'p50', 'p99', 'API core', 'API waits', 'CPU us'],
   compare: (found) => guessedLeft(found.answers.predict, times(found, 'beside', 'alone')),
-  turn: {
-    kind: choice,
-    solution: () => 'nice',
-    wrong: () => 'pool',
-  },
+  turn: { kind: choice, solution: () => 'nice', wrong: () => 'pool' },
   again: (found) => {
     const name = found.answers.turn
     return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS)]

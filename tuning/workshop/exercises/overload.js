@@ -20,11 +20,7 @@ export const overload = {
   constants: { most_ms: MOST_MS },
   before: () => [closed('peak', SERVICE, 32)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(ofPeak(found, TIMES)) }),
-  predict: {
-    kind: number('% of the peak', 0, 200),
-    solution: () => '100',
-    wrong: () => '40',
-  },
+  predict: { kind: number('% of the peak', 0, 200), solution: () => '100', wrong: () => '40' },
   first: (found) => [offered('no limit', SERVICE, ofPeak(found, TIMES), LOAD)],
   rows: { peak: 'peak', 'no limit': 'no limit', yours: 'again' },
   columns: ['offered', 'goodput/s', 'success', 'refused', 'accepted p99', 'API core', 'waiting'],
@@ -32,16 +28,8 @@ export const overload = {
     const { right, text } = guessedLeft(found.answers.predict, times(found, 'no limit', 'peak'))
     return { right, text: `${text} p99: ${milliseconds(found.trials['no limit'].traffic.ok_latency_ms?.p99)}.` }
   },
-  turn: {
-    kind: number('ms', 1, 600_000),
-    solution: () => '100',
-    wrong: () => '5000',
-  },
-  expect: {
-    kind: number('% of the peak', 0, 200),
-    solution: () => '95',
-    wrong: () => '50',
-  },
+  turn: { kind: number('ms', 1, 600_000), solution: () => '100', wrong: () => '5000' },
+  expect: { kind: number('% of the peak', 0, 200), solution: () => '95' },
   again: (found) => [offered('again', { ...SERVICE, MAX_QUEUE_MS: found.answers.turn }, ofPeak(found, TIMES), LOAD)],
   compareExpected: (found) => guessedLeft(found.answers.expect, times(found, 'again', 'peak')),
   outcome: (found) => {

@@ -19,11 +19,7 @@ const SAME = 1.25
 export const timeout = {
   before: () => [closed('peak', LONG, 32)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
-  predict: {
-    kind: choice,
-    solution: () => 'same',
-    wrong: () => 'more',
-  },
+  predict: { kind: choice, solution: () => 'same', wrong: () => 'more' },
   first: (found) => [
     offered('500 ms', IMPATIENT, moreThanPeak(found), BROKEN),
     offered('30 s', LONG, moreThanPeak(found), BROKEN),

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { isSettled, isValid } from '../../../../load/capacity/ladder.js'
-import { isSameCell } from '../../../../load/report/format.js'
+import { count, isSameCell, milliseconds, NONE, percent } from '../../../../load/report/format.js'
 import { loadOf } from '../../../knobs/open-cell.js'
 import { oncePerPlan } from '../../../stats/design.js'
 import { matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
 import { median } from '../../../stats/ranks.js'
 import { spreadOf } from '../../../stats/spread.js'
 import { lastReason } from '../findings.js'
-import { conclusionsOf } from './conclusions.js'
+import { conclusionsOf, sumOf } from './conclusions.js'
 
-/** @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../../load/report/record.js' */
+/**
+ * @import { Matrix } from '../../../stats/matrix.js'
+ * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../../load/report/record.js'
+ */
 
 /** The figures as they were published; our own transcription. @type {{ capacity_rps: number, rows: Published[] }} */
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.json', import.meta.url), 'utf8'))
@@ -17,28 +20,32 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.js
 /** As in the article, and with a fixed set of connections. */
 const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 
-/** How the article's service stores and refuses: one unnamed statement per row, and no request is refused for its age. */
+/** The article's service sends one unnamed statement per row, and refuses no request for its age. */
 const SERVICE = { INSERT_MODE: 'single', MAX_QUEUE_MS: 0, MAX_QUEUE_REQUESTS: 1_000_000, MAX_LOOP_DELAY_MS: 0 }
 
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
 const PEAK = { ...CLOSED, warmup_s: 2, duration_s: 5 }
-const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256 }
-const WARMUP_S = 1
+const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1 }
 
 /** What a trial takes besides its load: the start, and late answers; more where a generator collapses. */
 const OVERHEAD_S = 20
 
-/** A row's figures, as they are published of most rows. @satisfies {Record<string, (traffic: TrialRecord['traffic']) => number | undefined>} */
-const FIGURES = {
-  achieved_rps: ({ achieved_rps }) => achieved_rps,
-  success_ratio: ({ success_ratio }) => success_ratio,
-  mean_ms: ({ latency_ms }) => latency_ms?.mean,
-  p99_ms: ({ latency_ms }) => latency_ms?.p99,
-  max_ms: ({ latency_ms }) => latency_ms?.max,
-  min_ms: ({ latency_ms }) => latency_ms?.min,
-  created: ({ status }) => status[201] ?? 0,
-  server_errors: ({ status }) => sum(Object.entries(status).flatMap(([code, n]) => (code.startsWith('5') ? n : []))),
-  code_0: ({ errors }) => sum(Object.values(errors)),
+/**
+ * The figures of a row: the head of each, how it is written, and a trial's value.
+ *
+ * @typedef {(value: any) => string} Text undefined: not published
+ * @satisfies {Record<string, [string, Text, (traffic: TrialRecord['traffic']) => number | undefined]>}
+ */
+export const FIGURES = {
+  achieved_rps: ['achieved/s', whole, ({ achieved_rps }) => achieved_rps],
+  success_ratio: ['success', percent, ({ success_ratio }) => success_ratio],
+  mean_ms: ['mean', milliseconds, ({ latency_ms }) => latency_ms?.mean],
+  p99_ms: ['p99', milliseconds, ({ latency_ms }) => latency_ms?.p99],
+  max_ms: ['max', milliseconds, ({ latency_ms }) => latency_ms?.max],
+  min_ms: ['min', milliseconds, ({ latency_ms }) => latency_ms?.min],
+  created: ['201', whole, ({ status }) => status[201] ?? 0],
+  server_errors: ['5xx', whole, ({ status }) => sumOf(status, '5')],
+  code_0: ['code 0', whole, ({ errors }) => sumOf(errors)],
 }
 
 /**
@@ -52,10 +59,7 @@ const FIGURES = {
  * The next trial: the peak of the article's service on this machine, then every row of its table, sent by both generators, in
  * blocks. Each row offers the same share of the peak as the article did. Pure.
  *
- * @param {ArticlePlan} plan
- * @param {TrialRecord[]} records
- * @param {NotAppliedCell[]} notApplied
- * @returns {Step | null}
+ * @param {ArticlePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designArticle(plan, records, notApplied) {
   const first = cellOf(0, 'paced')
@@ -65,25 +69,27 @@ export function designArticle(plan, records, notApplied) {
     if (isSettled(records)) return null
     return { at: { phase: 'peak' }, cell: first, left_s: articleDuration(plan), load: PEAK }
   }
-  const visits = visitsTo(plan)
-  return nextTrial(
-    {
-      visits,
-      visit_s: articleDuration(plan) / visits.length,
-      counts,
-      loadOf: ({ cell, at }) => {
-        const times = { warmup_s: WARMUP_S, duration_s: plan.duration_s }
-        return { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), ...times, ...loadOf(cell) }
-      },
+  /** @type {Matrix} */
+  const matrix = {
+    visits: visitsTo(plan),
+    visit_s: visitDuration(plan),
+    counts,
+    loadOf: ({ cell, at }) => {
+      const load = { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), duration_s: plan.duration_s }
+      return { ...load, ...loadOf(cell) }
     },
-    records,
-    notApplied,
-  )
+  }
+  return nextTrial(matrix, records, notApplied)
 }
 
 /** Seconds. @param {ArticlePlan} plan */
 export function articleDuration(plan) {
-  return visitsTo(plan).length * (plan.duration_s + WARMUP_S + OVERHEAD_S)
+  return visitsTo(plan).length * visitDuration(plan)
+}
+
+/** @param {ArticlePlan} plan */
+function visitDuration({ duration_s }) {
+  return duration_s + OPEN.warmup_s + OVERHEAD_S
 }
 
 /**
@@ -119,7 +125,7 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
 
 /** Medians over the blocks. @param {Generator} generator @param {TrialRecord[]} trials */
 function measuredRow(generator, trials) {
-  const medians = Object.entries(FIGURES).map(([name, value]) => {
+  const medians = Object.entries(FIGURES).map(([name, [, , value]]) => {
     return [name, median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))]
   })
   return {
@@ -130,9 +136,9 @@ function measuredRow(generator, trials) {
   }
 }
 
-/** @param {number[]} numbers */
-function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0)
+/** @param {number | undefined} value */
+function whole(value) {
+  return value === undefined ? NONE : count(Math.round(value))
 }
 
 /** @param {number} row @param {number} peak_rps @returns {number} */

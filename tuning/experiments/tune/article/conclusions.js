@@ -165,14 +165,16 @@ function lostOf(trialsOf, generator) {
     for (const [key, number] of Object.entries(traffic.errors)) totals[key] = (totals[key] ?? 0) + number
   }
   const sorted = Object.entries(totals).sort(([, a], [, b]) => b - a)
-  const sumOf = (/** @type {string} */ side) => {
-    return sorted.reduce((sum, [key, number]) => (key.startsWith(side) ? sum + number : sum), 0)
-  }
   return {
-    all: sumOf(''),
-    server: sumOf('server:'),
+    all: sumOf(totals),
+    server: sumOf(totals, 'server:'),
     reset: totals['server:reset'] ?? 0,
     text: sorted.map(([key, number]) => `${count(number)} × ${key}`).join(', '),
     trials: trials.length,
   }
+}
+
+/** The sum of the counts whose keys begin so. @param {Record<string, number>} counts @param {string} [prefix] */
+export function sumOf(counts, prefix = '') {
+  return Object.entries(counts).reduce((sum, [key, number]) => (key.startsWith(prefix) ? sum + number : sum), 0)
 }

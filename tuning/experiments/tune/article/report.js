@@ -1,5 +1,6 @@
 import { answer, drawn, method, paragraph, table } from '../../../../load/report/blocks.js'
-import { count, milliseconds, NONE, percent } from '../../../../load/report/format.js'
+import { count, NONE } from '../../../../load/report/format.js'
+import { FIGURES } from './article.js'
 
 /**
  * @import { Block } from '../../../../load/report/blocks.js'
@@ -36,11 +37,9 @@ export function articleReport(findings) {
 
 /** @param {ArticleFindings} findings */
 function rowsTable({ rows }) {
-  const settings = ['offered', 'pool', 'timeout ms', 'nofile']
-  const figures = ['achieved/s', 'success', 'mean', 'p99', 'max', 'min', '201', '5xx', 'code 0']
+  const figures = Object.values(FIGURES)
   const lines = rows.flatMap(({ published, offered_rps, measured }, i) => {
-    const { pool_max, connect_timeout_ms, nofile } = published
-    const set = [pool_max, connect_timeout_ms, nofile].map(String)
+    const set = [published.pool_max, published.connect_timeout_ms, published.nofile].map(String)
     return [
       [`${i + 1} published`, count(published.offered_rps), ...set, ...figuresOf(published)],
       ...measured.map((one) => {
@@ -49,18 +48,13 @@ function rowsTable({ rows }) {
       }),
     ]
   })
-  return table(['row', ...settings, ...figures], lines, { name: 'rows' })
+  const head = ['row', 'offered', 'pool', 'timeout ms', 'nofile', ...figures.map(([title]) => title)]
+  return table(head, lines, { name: 'rows' })
 }
 
 /** @param {Figures} row what was not published is undefined */
 function figuresOf(row) {
-  const whole = (/** @type {number | undefined} */ value) => (value === undefined ? NONE : count(Math.round(value)))
-  return [
-    whole(row.achieved_rps),
-    percent(row.success_ratio),
-    ...[row.mean_ms, row.p99_ms, row.max_ms, row.min_ms].map(milliseconds),
-    ...[row.created, row.server_errors, row.code_0].map(whole),
-  ]
+  return Object.entries(FIGURES).map(([name, [, text]]) => text(row[/** @type {keyof Figures} */ (name)]))
 }
 
 /** The article's table beside what the same settings do here. @param {ArticleFindings} findings @returns {Picture} */
