@@ -1,15 +1,14 @@
+import fs from 'node:fs'
 import { list, paragraph } from '../../load/report/blocks.js'
-import { KNOBS } from '../knobs/knobs.js'
 
 /**
  * @import { Column } from './evidence.js'
  * @import { factsOfMachine } from './facts.js'
- * @import { exerciseOf } from './prose.js'
  * @import { Cell, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 /**
- * What an exercise measures and how it decides: data and small pure functions. Its prose is in a Markdown file (prose.js). The
+ * What an exercise measures and how it decides: data and small pure functions. Its prose is in a Markdown file. The
  * player (player.js) knows the order of events and nothing of any exercise; the pages (pages.js) are written from the same data.
  *
  * @typedef {object} Rules
@@ -50,64 +49,67 @@ import { KNOBS } from '../knobs/knobs.js'
  * @property {(facts: Facts) => string[]} [choices] lines to choose from
  */
 
-const LETTERS = 'abcdefgh'
+/**
+ * An exercise: its rules, and the prose of the Markdown file of its name. A question there has what may be chosen as a list, and
+ * its hints as a numbered list.
+ *
+ * @param {number} number from 1
+ * @param {string} id
+ * @param {Rules} rules
+ * @throws {Error} where the file lacks a section
+ */
+export function exerciseOf(number, id, { constants = {}, predict, turn, expect, ...rules }) {
+  const file = new URL(`exercises/${id}.md`, import.meta.url)
+  const text = fs.readFileSync(file, 'utf8').replace(/\{(\w+)\}/g, (whole, name) => String(constants[name] ?? whole))
+  const [{ title, entries }, ...sections] = sectionsOf(text)
+  const section = (/** @type {string} */ name) => {
+    const found = sections.find((one) => one.title === name)
+    if (!found) throw new Error(`exercises/${id}.md: expected a section "## ${name}"`)
+    return found
+  }
+  const question = (/** @type {string} */ name, /** @type {Rules['turn']} */ { kind, ...answers }) => {
+    const { paragraphs, entries: options, hints } = section(name)
+    return { text: paragraphs.join(' '), hints, ...answers, kind: typeof kind === 'function' ? kind(options) : kind }
+  }
+  return {
+    number,
+    id,
+    /** Of its page and of its folder of results: `01-knee`. */
+    name: `${String(number).padStart(2, '0')}-${id}`,
+    title,
+    minutes: Number(entries.minutes),
+    needs: entries.needs ?? '',
+    lesson: entries.lesson,
+    symptoms: section('Symptoms').paragraphs,
+    discussion: section('Discussion').paragraphs,
+    ...rules,
+    predict: question('Predict', predict),
+    turn: question('Turn a knob', turn),
+    expect: expect && question('Expect', expect),
+  }
+}
+
+/** The paragraphs below each heading, the entries of its list, and those of its numbered list. @param {string} markdown */
+function sectionsOf(markdown) {
+  const parts = markdown.split(/^#+ /m).slice(1)
+  return parts.map((part) => {
+    const [title, ...blocks] = part.trim().split(/\n{2,}/)
+    const itemsOf = (/** @type {RegExp} */ mark) => {
+      return blocks.flatMap((block) => (block.search(mark) === 0 ? block.split(mark).slice(1) : [])).map(inLine)
+    }
+    const paragraphs = blocks.filter((block) => !/^(- |\d+\. )/.test(block)).map(inLine)
+    const entries = itemsOf(/^- /m).map((item) => item.split(/: (.*)/))
+    return { title, paragraphs, entries: Object.fromEntries(entries), hints: itemsOf(/^\d+\. /m) }
+  })
+}
+
+/** @param {string} text */
+function inLine(text) {
+  return text.trim().replace(/\s*\n\s*/g, ' ')
+}
 
 /** A question with the figures that are known. @param {Question} question @param {Facts} facts @param {Record<string, string>} [figures] */
 export function questionBlocks({ text, kind }, facts, figures = {}) {
   const filled = text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
   return [paragraph(filled), ...(kind.choices ? [list(kind.choices(facts))] : [])]
-}
-
-/**
- * One of a few.
- *
- * @param {Record<string, string>} options what each value says
- * @param {{ only?: (value: string, facts: Facts) => boolean }} [limits] only: whether this machine has it
- * @returns {Kind}
- */
-export function choice(options, { only = () => true } = {}) {
-  const valuesOf = (/** @type {Facts} */ facts) => Object.keys(options).filter((value) => only(value, facts))
-  return {
-    parse: (text, facts) => {
-      const values = valuesOf(facts)
-      const said = text.toLowerCase().replace(/\)$/, '')
-      return said.length === 1 ? values[LETTERS.indexOf(said)] : values.find((value) => value.toLowerCase() === said)
-    },
-    expected: (facts) => `a letter from a to ${LETTERS[valuesOf(facts).length - 1]}`,
-    choices: (facts) => valuesOf(facts).map((value, i) => `${LETTERS[i]}) ${options[value]}`),
-  }
-}
-
-/**
- * `2,000`, `2000/s` and `2000 ms` are taken for 2000.
- *
- * @param {string} unit such as "requests/s"
- * @param {number} least
- * @param {number} most
- * @param {{ whole?: boolean }} [options]
- * @returns {Kind}
- */
-export function number(unit, least, most, { whole = true } = {}) {
-  return {
-    parse: (text) => {
-      const match = /^(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(?:\/s|rps|ms|s|%|x)?$/.exec(text)
-      const value = match ? Number(match[1].replaceAll(',', '')) : Number.NaN
-      return value >= least && value <= most && (!whole || Number.isInteger(value)) ? value : undefined
-    },
-    expected: () => `a ${whole ? 'whole ' : ''}number from ${least} to ${most} (${unit})`,
-  }
-}
-
-/** `NAME=VALUE`, parsed as { name, level }. @param {...string} names of KNOBS @returns {Kind} */
-export function setting(...names) {
-  return {
-    parse: (text) => {
-      const [, typed = '', value] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
-      const name = typed.toUpperCase()
-      const level = names.includes(name) ? KNOBS[name].parse(value) : undefined
-      return level === undefined ? undefined : { name, level }
-    },
-    expected: () => `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
-    choices: () => names.map((name) => `${name}: ${KNOBS[name].about} (${KNOBS[name].expected})`),
-  }
 }

@@ -23,7 +23,6 @@ import { matrixFiles, matrixReport } from './report.js'
 const DEFAULTS = { preset: 'quick', seed: 1 }
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const CONNECTIONS = 256
-const TIMEOUT_S = 10
 
 /** More is a mistake in the command line rather than a plan. */
 const MAX_CELLS = 1000
@@ -32,7 +31,7 @@ const MAX_CELLS = 1000
 const ANCHOR_S = 30
 
 /** The article's eight rows are cells with a rate of their own each. */
-const ARTICLE = { name: 'article', blocks: 6, duration_ms: 6000, timeout_s: 30 }
+const ARTICLE = { blocks: 6, duration_ms: 6000, timeout_s: 30 }
 
 const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
   return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`
@@ -40,7 +39,6 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 
 /** A matrix of cells at the same rates. */
 const MATRIX = {
-  plan: matrixPlan,
   visits: (/** @type {TunePlan} */ { cells }) => `${cells.length} cells`,
   duration_s: (/** @type {TunePlan} */ plan) => durationOf(plan) + ANCHOR_S,
   design: designMatrix,
@@ -51,7 +49,6 @@ const MATRIX = {
 
 /** The article's rows. */
 const ROWS = {
-  plan: articlePlan,
   visits: () => '8 rows by two generators',
   duration_s: articleDuration,
   design: designArticle,
@@ -70,7 +67,7 @@ export const tune = {
       value: 'NAME',
       about:
         'quick (6 minutes, default), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
-      ...oneOf([...Object.keys(PRESETS), ARTICLE.name]),
+      ...oneOf([...Object.keys(PRESETS), 'article']),
     },
     knob: {
       value: 'NAME=A,B,C',
@@ -95,7 +92,7 @@ export const tune = {
   npm run tune -- --preset full     about 1.5 hours
   npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
   npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`,
-  plan: (flags) => ({ ...kindOf(flags).plan(flags), ssh: sshPlanOf(flags) }),
+  plan: planOf,
   size: (plan) => {
     const { visits, duration_s } = kindOf(plan)
     return `${visits(plan)} in ${plan.blocks} blocks: about ${Math.ceil(duration_s(plan) / 60)} min`
@@ -108,49 +105,35 @@ export const tune = {
   older: { verb: 'tune', at: olderAt, plan: olderPlan },
 }
 
-/** @param {{ preset?: string | null }} named @returns {Record<keyof typeof MATRIX, (...args: any[]) => any>} */
+/** @param {{ preset: string | null }} named @returns {Record<keyof typeof MATRIX, (...args: any[]) => any>} */
 function kindOf({ preset }) {
-  return preset === ARTICLE.name ? ROWS : MATRIX
+  return preset === 'article' ? ROWS : MATRIX
 }
 
-/** @param {Record<string, any>} flags @returns {ArticlePlan} */
-function articlePlan({
-  knob,
-  seed = DEFAULTS.seed,
-  blocks = ARTICLE.blocks,
-  duration: duration_ms = ARTICLE.duration_ms,
-}) {
-  if (knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
-  const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: ARTICLE.timeout_s })
-  return { ...plan, slo: SLO, blocks, preset: 'article' }
-}
-
-/** @param {Record<string, any>} flags @returns {TunePlan} */
-function matrixPlan(flags) {
-  const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, ...given } = flags
+/** @param {Record<string, any>} flags @returns {ArticlePlan | TunePlan} */
+function planOf(flags) {
+  const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, capacity = null } = flags
   if (flags.preset && knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
-  const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]()
-  if (matrix.cells.length > MAX_CELLS) {
-    throw new UsageError(
-      `--knob: expected at most ${MAX_CELLS} cells, got ${matrix.cells.length}; leave out a knob or levels`,
-    )
-  }
-  const { knobs, cells, blocks, duration_ms, precision_ratio } = matrix
-  const duration_s = (given.duration ?? duration_ms) / 1000
-  return {
-    ...localPlan({ seed, duration_s, timeout_s: TIMEOUT_S }),
-    preset: knob ? null : preset,
+  const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]?.()
+  const { blocks, duration_ms, timeout_s } = { timeout_s: 10, ...(matrix ?? ARTICLE) }
+  const common = {
+    ...localPlan({ seed, duration_s: (flags.duration ?? duration_ms) / 1000, timeout_s }),
+    ssh: sshPlanOf(flags),
     slo: SLO,
+    blocks: flags.blocks ?? blocks,
+  }
+  if (!matrix) return { ...common, preset }
+  const { knobs, cells, precision_ratio } = matrix
+  if (cells.length > MAX_CELLS) {
+    throw new UsageError(`--knob: expected at most ${MAX_CELLS} cells, got ${cells.length}; leave out a knob or levels`)
+  }
+  const search = {
     searches: true,
     connections: [CONNECTIONS],
     warmup_s: 0.5,
     ...(precision_ratio && { precision_ratio }),
-    knobs,
-    cells,
-    anchor: cells[0],
-    blocks: given.blocks ?? blocks,
-    capacity_rps: given.capacity ?? null,
   }
+  return { ...common, ...search, preset: knob ? null : preset, knobs, cells, anchor: cells[0], capacity_rps: capacity }
 }
 
 /** @param {Factor[]} knobs */

@@ -1,6 +1,5 @@
 import { figure, isNear, limitText, promised } from '../evidence.js'
-import { choice, number, setting } from '../exercise.js'
-import { closed, goodput, offered, ofPeak, times } from '../loads.js'
+import { choice, closed, goodput, number, offered, ofPeak, setting, times } from '../kit.js'
 
 /** @import { Rules } from '../exercise.js' */
 

@@ -1,7 +1,6 @@
 import { count, percent } from '../../../load/report/format.js'
 import { figure, limitText } from '../evidence.js'
-import { choice, number } from '../exercise.js'
-import { closed, goodput, offered, ofPeak } from '../loads.js'
+import { choice, closed, goodput, number, offered, ofPeak } from '../kit.js'
 
 /**
  * @import { Found, Rules } from '../exercise.js'

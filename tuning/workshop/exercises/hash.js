@@ -1,7 +1,6 @@
 import { cellName, milliseconds } from '../../../load/report/format.js'
 import { figure, isNear } from '../evidence.js'
-import { choice, number } from '../exercise.js'
-import { closed, goodput, times } from '../loads.js'
+import { choice, closed, goodput, number, times } from '../kit.js'
 
 /**
  * @import { Facts, Rules } from '../exercise.js'

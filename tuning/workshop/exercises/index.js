@@ -1,4 +1,4 @@
-import { exerciseOf } from '../prose.js'
+import { exerciseOf } from '../exercise.js'
 import { batching } from './batching.js'
 import { files } from './files.js'
 import { hash } from './hash.js'

@@ -1,8 +1,7 @@
 import { capacityOf } from '../../../load/capacity/ladder.js'
 import { count, ratesText } from '../../../load/report/format.js'
 import { figure } from '../evidence.js'
-import { number } from '../exercise.js'
-import { closed, goodput, offered, ofPeak, rounded } from '../loads.js'
+import { closed, goodput, number, offered, ofPeak, rounded } from '../kit.js'
 
 /** @import { Found, Rules } from '../exercise.js' */
 

@@ -1,8 +1,7 @@
 import { milliseconds, percent, wholePercent } from '../../../load/report/format.js'
 import { CORE_FULL_RATIO } from '../../../load/verdict/detectors/finding.js'
 import { figure, limitText } from '../evidence.js'
-import { choice, number } from '../exercise.js'
-import { closed, FAR, goodput, offered, ofPeak } from '../loads.js'
+import { choice, closed, FAR, goodput, number, offered, ofPeak } from '../kit.js'
 
 /**
  * @import { Found, Rules } from '../exercise.js'

@@ -1,6 +1,5 @@
 import { figure, isNear, limitText, promised } from '../evidence.js'
-import { choice, number } from '../exercise.js'
-import { closed, FAR, goodput, moreThanPeak, offered } from '../loads.js'
+import { choice, closed, FAR, goodput, moreThanPeak, number, offered } from '../kit.js'
 
 /** @import { Found, Rules } from '../exercise.js' */
 

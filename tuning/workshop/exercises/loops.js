@@ -1,7 +1,6 @@
 import { milliseconds } from '../../../load/report/format.js'
 import { figure, isNear } from '../evidence.js'
-import { choice, number } from '../exercise.js'
-import { closed, FAR, goodput, offered, PATIENT, rounded } from '../loads.js'
+import { choice, closed, FAR, goodput, number, offered, PATIENT, rounded } from '../kit.js'
 
 /**
  * @import { Rules } from '../exercise.js'

@@ -1,7 +1,6 @@
 import { cellName } from '../../../load/report/format.js'
 import { figure, guessedLeft } from '../evidence.js'
-import { choice, number } from '../exercise.js'
-import { closed, goodput, times } from '../loads.js'
+import { choice, closed, goodput, number, times } from '../kit.js'
 
 /**
  * @import { Found, Rules } from '../exercise.js'

@@ -1,7 +1,6 @@
 import { milliseconds } from '../../../load/report/format.js'
 import { figure, guessedLeft } from '../evidence.js'
-import { number } from '../exercise.js'
-import { closed, FAR, goodput, offered, ofPeak, PATIENT, times } from '../loads.js'
+import { closed, FAR, goodput, number, offered, ofPeak, PATIENT, times } from '../kit.js'
 
 /** @import { Rules } from '../exercise.js' */
 

@@ -1,7 +1,6 @@
 import { wholePercent } from '../../../load/report/format.js'
 import { figure, promised } from '../evidence.js'
-import { choice, setting } from '../exercise.js'
-import { closed, FAR, goodput, moreThanPeak, offered, PATIENT, times } from '../loads.js'
+import { choice, closed, FAR, goodput, moreThanPeak, offered, PATIENT, setting, times } from '../kit.js'
 
 /** @import { Rules } from '../exercise.js' */
 

@@ -1,5 +1,9 @@
+import { KNOBS } from '../knobs/knobs.js'
+
 /**
- * @import { Found, Measurement } from './exercise.js'
+ * What exercises are made of: loads, and kinds of answers.
+ *
+ * @import { Facts, Found, Kind, Measurement } from './exercise.js'
  * @import { Cell } from '../../load/report/record.js'
  */
 
@@ -62,4 +66,60 @@ export const PATIENT = {
   MAX_QUEUE_MS: 0,
   MAX_QUEUE_REQUESTS: 1_000_000,
   MAX_LOOP_DELAY_MS: 0,
+}
+
+const LETTERS = 'abcdefgh'
+
+/**
+ * One of a few.
+ *
+ * @param {Record<string, string>} options what each value says
+ * @param {{ only?: (value: string, facts: Facts) => boolean }} [limits] only: whether this machine has it
+ * @returns {Kind}
+ */
+export function choice(options, { only = () => true } = {}) {
+  const valuesOf = (/** @type {Facts} */ facts) => Object.keys(options).filter((value) => only(value, facts))
+  return {
+    parse: (text, facts) => {
+      const values = valuesOf(facts)
+      const said = text.toLowerCase().replace(/\)$/, '')
+      return said.length === 1 ? values[LETTERS.indexOf(said)] : values.find((value) => value.toLowerCase() === said)
+    },
+    expected: (facts) => `a letter from a to ${LETTERS[valuesOf(facts).length - 1]}`,
+    choices: (facts) => valuesOf(facts).map((value, i) => `${LETTERS[i]}) ${options[value]}`),
+  }
+}
+
+/**
+ * `2,000`, `2000/s` and `2000 ms` are taken for 2000.
+ *
+ * @param {string} unit such as "requests/s"
+ * @param {number} least
+ * @param {number} most
+ * @param {{ whole?: boolean }} [options]
+ * @returns {Kind}
+ */
+export function number(unit, least, most, { whole = true } = {}) {
+  return {
+    parse: (text) => {
+      const match = /^(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(?:\/s|rps|ms|s|%|x)?$/.exec(text)
+      const value = match ? Number(match[1].replaceAll(',', '')) : Number.NaN
+      return value >= least && value <= most && (!whole || Number.isInteger(value)) ? value : undefined
+    },
+    expected: () => `a ${whole ? 'whole ' : ''}number from ${least} to ${most} (${unit})`,
+  }
+}
+
+/** `NAME=VALUE`, parsed as { name, level }. @param {...string} names of KNOBS @returns {Kind} */
+export function setting(...names) {
+  return {
+    parse: (text) => {
+      const [, typed = '', value] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
+      const name = typed.toUpperCase()
+      const level = names.includes(name) ? KNOBS[name].parse(value) : undefined
+      return level === undefined ? undefined : { name, level }
+    },
+    expected: () => `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
+    choices: () => names.map((name) => `${name}: ${KNOBS[name].about} (${KNOBS[name].expected})`),
+  }
 }
