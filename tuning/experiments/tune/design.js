@@ -1,9 +1,9 @@
 import { isSameCell } from '../../../load/report/format.js'
 import { loadOf } from '../../knobs/open-cell.js'
-import { capacityStep, lowestOf } from '../../stats/capacity-of.js'
+import { capacityStep } from '../../stats/capacity-of.js'
 import { oncePerPlan } from '../../stats/design.js'
 import { matrixVisits, nextTrial } from '../../stats/matrix.js'
-import { recommendationOf } from './responses.js'
+import { anchorCapacity, finalistsOf } from './findings.js'
 
 /**
  * @import { Factor } from '../../stats/design.js'
@@ -25,18 +25,14 @@ const START_S = 0.8
 const SEARCH_S = 30
 
 /**
- * @typedef {Plan & { preset: string | null, knobs: Factor[], cells: Cell[], anchor: Cell, blocks: number, capacity_rps: number | null }} TunePlan
- *   anchor: the first cell; capacity_rps: its, as given; null: it is searched for
+ * @typedef {Plan & { preset: string | null, blocks: number, knobs: Factor[], cells: Cell[] } & Anchor} TunePlan
+ * @typedef {{ anchor: Cell, capacity_rps: number | null }} Anchor the first cell, and its capacity as given; null: it is searched for
  */
 
 /**
- * The next trial of a matrix: the anchor's capacity, every cell in every block at shares of it, then the capacity of the
- * finalists. Pure.
+ * The next trial of a matrix: the anchor's capacity, every cell in every block at shares of it, then the finalists' capacity. Pure.
  *
- * @param {TunePlan} plan
- * @param {TrialRecord[]} records
- * @param {NotAppliedCell[]} notApplied
- * @returns {Step | null}
+ * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designMatrix(plan, records, notApplied) {
   const isOut = (/** @type {Cell} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
@@ -59,17 +55,6 @@ export function designMatrix(plan, records, notApplied) {
 /** Seconds of the blocks, and of the searches of the finalists. @param {TunePlan} plan */
 export function durationOf(plan) {
   return visitsTo(plan).length * visitDuration(plan) + 2 * SEARCH_S
-}
-
-/** What the rates of a matrix are shares of. @param {TunePlan} plan @param {TrialRecord[]} records */
-export function anchorCapacity(plan, records) {
-  return plan.capacity_rps ?? lowestOf('anchor', plan.anchor, plan, records)
-}
-
-/** The best cell and the anchor, or none if the anchor is the best. @param {TunePlan} plan @param {TrialRecord[]} records */
-export function finalistsOf(plan, records) {
-  const { levels: best } = recommendationOf(plan, records)
-  return isSameCell(best, plan.anchor) ? [] : [best, plan.anchor]
 }
 
 /** @param {TunePlan} plan @param {number} capacity_rps @returns {Matrix} */

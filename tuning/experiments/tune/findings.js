@@ -1,16 +1,50 @@
 import { cellName, isSameCell } from '../../../load/report/format.js'
-import { capacityOf } from '../../stats/capacity-of.js'
+import { KNOBS } from '../../knobs/knobs.js'
+import { capacityOf, lowestOf } from '../../stats/capacity-of.js'
 import { groupBy } from '../../stats/design.js'
-import { interactions, ratioOf } from '../../stats/effects.js'
+import { interactions, mainEffects, noiseOf, observationsOf, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { median } from '../../stats/ranks.js'
-import { anchorCapacity, finalistsOf } from './design.js'
-import { measured, recommendationOf } from './responses.js'
 
 /**
+ * @import { Effect } from '../../stats/effects.js'
  * @import { TunePlan } from './design.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
+
+/**
+ * The figures by which cells are compared, in order of importance. kind: of the trials that have it
+ *
+ * @type {{ name: string, title: string, short: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
+ * @typedef {(record: TrialRecord) => number | undefined} ValueOf
+ */
+const RESPONSES = [
+  {
+    name: 'goodput',
+    title: "Goodput when 1.5 x the anchor's capacity is offered",
+    short: 'goodput at 1.5x',
+    kind: 'above',
+    better: 'more',
+    // Zero has no logarithm.
+    value: ({ traffic }) => Math.max(1, traffic.goodput_rps),
+  },
+  {
+    name: 'p99',
+    title: "p99 when 1.5 x the anchor's capacity is offered",
+    short: 'p99 at 1.5x',
+    kind: 'above',
+    better: 'less',
+    value: ({ traffic }) => traffic.latency_ms?.p99,
+  },
+  {
+    name: 'cpu',
+    title: "CPU of the API per request, at half of the anchor's capacity",
+    short: 'CPU at 0.5x',
+    kind: 'below',
+    better: 'less',
+    value: ({ probes }) => probes.api.cpu_us_per_request,
+  },
+]
 
 /** Share of what was offered that counts as all of it: the rest is lost at the end of the trial. */
 const ALL_RATIO = 0.98
@@ -39,7 +73,6 @@ export function analyseMatrix(plan, records) {
     blocks,
     capacity_rps,
     searched: plan.capacity_rps === null ? capacityOf('anchor', anchor, plan, records) : null,
-    recommended: kept.recommended,
     choices: choices.map((choice) => ({ ...choice, at_least: choice.by === 'goodput' && tookAll(choice, records) })),
     finals: (isKnown ? finalistsOf(plan, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }
@@ -52,13 +85,17 @@ export function analyseMatrix(plan, records) {
   }
 }
 
-/** Whether a level got through whatever was offered, so that its gain is a lower bound. @param {{ name: string, level: string | number }} choice @param {TrialRecord[]} records */
+/** Whether a level got through all that was offered. @param {{ name: string, level: unknown }} choice @param {TrialRecord[]} records */
 function tookAll({ name, level }, records) {
   const own = trialsAt(records, { kind: 'above' }).filter(({ cell }) => cell?.[name] === level)
   return median(own.map(({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))) >= ALL_RATIO
 }
 
-/** Medians of each cell, NaN where nothing was measured, and its ratios to the anchor. @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof measured>} responses */
+/**
+ * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor.
+ *
+ * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof measured>} responses
+ */
 function cellsOf({ cells, anchor }, records, responses) {
   const trials = groupBy(trialsAt(records), ({ cell }) => cellName(cell))
   const observed = responses.map(({ name, observations, noise }) => {
@@ -66,7 +103,7 @@ function cellsOf({ cells, anchor }, records, responses) {
   })
   return cells.map((cell) => {
     const own = trials.get(cellName(cell)) ?? []
-    const medianOf = (/** @type {string} */ kind, /** @type {(record: TrialRecord) => number | undefined} */ value) => {
+    const medianOf = (/** @type {string} */ kind, /** @type {ValueOf} */ value) => {
       return median(own.filter(({ at }) => at.kind === kind).map((record) => value(record) ?? Number.NaN))
     }
     const success = (/** @type {string} */ kind) => medianOf(kind, ({ traffic }) => traffic.success_ratio)
@@ -99,4 +136,52 @@ function problemOf(plan, records) {
 /** Why a search found nothing. @param {TrialRecord[]} records */
 export function lastReason(records) {
   return records.at(-1)?.outcome.because ?? 'it could not be had as its knobs want it'
+}
+
+/**
+ * The level of each knob with the highest goodput; where that is a tie, with the lowest p99 beyond the anchor's capacity; where that
+ * is one too, with the least CPU; where all are ties, the reference. A level that costs something else, such as durability or a
+ * log, is never recommended. Pure.
+ *
+ * @param {Pick<TunePlan, 'knobs'>} plan
+ * @param {TrialRecord[]} records
+ */
+export function recommendationOf(plan, records) {
+  const known = measured(plan, records)
+  const choices = plan.knobs.map(({ name, levels }, i) => {
+    /** by: the response in which the level is better; null: it is the reference */
+    const reference = { name, level: levels[0], by: null, effect: null }
+    if (!KNOBS[name].advised) return reference
+    let candidates = levels.slice(1)
+    for (const { name: by, better, effects } of known) {
+      const found = effects[i].found.filter(({ level }) => candidates.includes(level))
+      const gainOf = (/** @type {Effect} */ { ratio }) => (better === 'more' ? ratio : 1 / ratio)
+      const [best] = found.filter((effect) => !effect.tied && gainOf(effect) > 1).sort((a, b) => gainOf(b) - gainOf(a))
+      if (best) return { name, level: best.level, by, effect: best }
+      candidates = found.filter(({ tied, pairs }) => tied && pairs > 0).map(({ level }) => level)
+    }
+    return reference
+  })
+  return { levels: Object.fromEntries(choices.map(({ name, level }) => [name, level])), choices }
+}
+
+/** What the rates of a matrix are shares of. @param {TunePlan} plan @param {TrialRecord[]} records */
+export function anchorCapacity(plan, records) {
+  return plan.capacity_rps ?? lowestOf('anchor', plan.anchor, plan, records)
+}
+
+/** The best cell and the anchor, or none if the anchor is the best. @param {TunePlan} plan @param {TrialRecord[]} records */
+export function finalistsOf(plan, records) {
+  const { levels: best } = recommendationOf(plan, records)
+  return isSameCell(best, plan.anchor) ? [] : [best, plan.anchor]
+}
+
+/** The effects of all knobs on each response. @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records */
+function measured({ knobs }, records) {
+  return RESPONSES.map((response) => {
+    const observations = observationsOf(trialsAt(records, { kind: response.kind }), response.value)
+    const noise = noiseOf(observations)
+    const effects = knobs.map((knob) => ({ knob, found: mainEffects(observations, knob, noise) }))
+    return { ...response, observations, noise, effects }
+  })
 }

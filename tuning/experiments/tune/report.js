@@ -81,14 +81,9 @@ function capacityText({ capacity, limit }) {
   return capacity ? `${ratesText(capacity)}, limit ${limit?.resource ?? 'unknown'}` : 'no capacity was found'
 }
 
-/**
- * The ratio of two capacities, from the ends of their intervals.
- *
- * @typedef {{ low_rps: number | null, high_rps: number | null }} Interval
- * @param {Interval} best
- * @param {Interval} anchor
- * @returns {string | null} null: nothing is known
- */
+/** @typedef {{ low_rps: number | null, high_rps: number | null }} Capacity */
+
+/** What two capacities are to each other, by the ends of their intervals. @param {Capacity} best @param {Capacity} anchor */
 export function gainText(best, anchor) {
   const least = Number(best.low_rps) / (anchor.high_rps ?? Number.POSITIVE_INFINITY)
   const most = (best.high_rps ?? Number.POSITIVE_INFINITY) / Number(anchor.low_rps)
@@ -233,7 +228,7 @@ function methodLines({ anchor, blocks, capacity_rps, searched }) {
 }
 
 /** The recommended settings as a file, for the results folder. @param {TuneFindings} findings @param {Run} run */
-export function matrixFiles({ recommended: levels, finals }, { run_id, machine, interrupted }) {
+export function matrixFiles({ kept: { recommended: levels }, finals }, { run_id, machine, interrupted }) {
   if (!levels || interrupted) return /** @type {Record<string, string>} */ ({})
   const notes = [
     `Recommended by ${run_id} on ${machine.cpu_model}, ${machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
