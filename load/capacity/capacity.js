@@ -23,7 +23,6 @@ const FIRST_WARMUP_S = 2
 
 /** A rung that brings less than this is the last: the gain is below the noise. */
 const PLATEAU_GAIN = 1.1
-
 /** Above the rate that failed, so that a capacity that moved is told from one that wandered. */
 const EDGE_SHARE = 1.1
 const RELAXED_TRIALS = 2

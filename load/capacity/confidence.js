@@ -12,7 +12,6 @@ const LUCK = 0.005
 const SPREADS = [0.005, 0.01, 0.02, 0.04]
 
 const MOST = 0.99
-
 /** The capacity is looked for on a grid of ln(rate) that reaches this far beyond the rates that were tried. */
 const BEYOND = 0.7
 const STEP = 0.01

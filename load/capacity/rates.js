@@ -5,10 +5,8 @@ const DIGITS = 3
 
 /** How far beside the estimate a rate is placed, in widths of the bracket wanted. */
 const ASIDE = 0.45
-
 /** A bracket is made no narrower than this share of the width wanted: that would only leave the capacity outside. */
 const FULL = 0.95
-
 /** Each trial removes at least this share of the bracket, whichever way it ends. */
 const FAIR_SHARE = 0.25
 

@@ -6,22 +6,17 @@ import { rateInside, roundRate } from './rates.js'
 
 /** Of the plateau: where the search starts. */
 const START_SHARE = 0.7
-
 /** A rate this far below the plateau is expected to pass: one fail may be a stall of the machine. */
 const UNEXPECTED_SHARE = 0.8
-
 /** Of the plateau: lower the search does not go. */
 const FLOOR_SHARE = 1 / 50
-
 /** From a rate that passes to the next one up, and beyond this share of the plateau in larger steps. */
 const UP = 1.4
 const FAR_UP = 2
 const FAR_SHARE = 1.5
-
 /** From a rate that fails to the next one down, and below the first one that was tried. */
 const DOWN = 0.7
 const FAR_DOWN = 0.5
-
 /** ln(p99 / SLO) of a rate that is not near its limit. */
 const FAR_BELOW = -1
 

@@ -10,7 +10,6 @@ import { UsageError } from './errors.js'
  * A run keeps the reference and never the secret.
  */
 const REFERENCE = /\{\{\s*(env|file)\s+([^{}]+)\}\}/g
-
 const MAX_BYTES = 64 * 1024
 
 /** For help texts. */

@@ -9,10 +9,8 @@ import { cellName, count, milliseconds, offered } from '../report/format.js'
 
 /** What passes between two trials: processes begin and end, and rows are counted. */
 const BETWEEN_TRIALS_S = 0.5
-
 /** Beyond it, a line is hard to find again with the eye. */
 const MAX_COLUMNS = 100
-
 const BAR_WIDTH = 24
 
 /**

@@ -69,11 +69,7 @@ export const doctor = {
   },
 }
 
-/**
- * @param {Record<string, any>} flags
- * @param {NodeJS.ProcessEnv} env
- * @returns {Planned}
- */
+/** @param {Record<string, any>} flags @param {NodeJS.ProcessEnv} env @returns {Planned} */
 function planned({ connections = DEFAULTS.connections, rate = null }, env) {
   const setting = (/** @type {'POOL_MAX' | 'LISTEN_BACKLOG'} */ name) => {
     const { default: byDefault, min, max, expected } = SETTINGS[name]

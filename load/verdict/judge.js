@@ -104,7 +104,6 @@ function couldExplain({ traffic, probes }, slo) {
 
 /** The target's word for a request that did not arrive in time. */
 const REQUEST_TIMEOUT = '408'
-
 /** Times the lateness that is allowed. */
 const AGED_REACH = 100
 

@@ -13,7 +13,6 @@ const MAJORITY_OF = 5
  * if it was so near.
  */
 const NEARLY_SHARE = 0.9
-
 /** A resource below this share of its threshold was not near its limit, and no runner-up. */
 const NEAR_SHARE = 0.6
 

@@ -12,7 +12,6 @@ export const LOW_CONFIDENCE = 0.6
 
 /** Trials at rates within this share of the capacity cost about the same per request. */
 const NEAR = 0.15
-
 /** The highest of those costs by the lowest: within this, the machine was the same. */
 const COST_VARIES = 1.25
 

@@ -9,10 +9,8 @@ import { CORE_FULL_RATIO, finding, NOTHING, POOL_FULL_RATIO } from './finding.js
 
 /** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */
 const MAX_LATENESS_SHARE = 0.1
-
 /** Of a core that belongs to the service alone, used by others or taken by the host. */
 const FOREIGN_RATIO = 0.12
-
 /** A host that begins later than this, and than this share of the trial, was not there for a part of the load. */
 const START_MS = 250
 const START_SHARE = 0.1

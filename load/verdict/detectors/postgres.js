@@ -9,16 +9,12 @@ import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
 
 /** Of a core that several share: who uses less of it does not fill it. */
 const MIN_SHARE = 0.3
-
 /** Several that share a core leave no time between them. */
 const CORES_FULL_RATIO = 0.97
-
 /** Of a core: statements that compute without it used less are kept from it by somebody else. */
 const COMPUTING_CORE_RATIO = 0.6
-
 /** Of the statements that are active, waiting for the same thing. */
 const WAITING_SHARE = 0.5
-
 /** Of the statements for which there is room, on their way on the average. */
 const STATEMENTS_FULL_RATIO = 0.85
 

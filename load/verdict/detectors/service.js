@@ -6,10 +6,8 @@ import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING, POOL_FULL_RATIO } from 
 
 /** Of the time, in garbage collection: more than an order above what this API needs when it is busy. */
 const GC_RATIO = 0.25
-
 /** Of the time: requests that come while a control group is throttled wait for its next period, so one in twenty is late. */
 const THROTTLED_RATIO = 0.05
-
 /** One piece of synchronous work that takes longer is felt by everybody who waits behind it. */
 const BLOCKED_MS = 10
 

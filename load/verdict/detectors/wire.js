@@ -5,7 +5,6 @@ import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING } from './finding.js'
 
 /** Less on the way is no distance worth mentioning. */
 const NETWORK_MS = 20
-
 /** Part of the latency that passed neither in the service nor in the generator. */
 const NETWORK_SHARE = 0.5
 

@@ -8,10 +8,8 @@ import { levelOf, NOT_OURS, unseen } from './finding.js'
 
 /** Open files of the generator that are no connections: Node's own and the channel to the lab, 20 by count, and some to spare. */
 const GENERATOR_FILES = 32
-
 /** What the API keeps back beside its pool (api/service.js): OTHER_FILES, and the default of PIPELINE_CONNECTIONS. */
 const API_FILES = 48 + 4
-
 /** So long the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
 const TIME_WAIT_S = 60
 

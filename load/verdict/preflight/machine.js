@@ -12,7 +12,6 @@ const MAX_OTHERS_CORE_RATIO = { ok: 0.05, warn: 0.25 }
 
 /** An average of the last ten seconds: it may be what has just ended, our own start included, so it is never bad. */
 const MAX_PRESSURE_RATIO = 0.2
-
 /** At this utilisation a request waits for two others on average (M/D/1: u / 2(1 - u)), beyond it steeply for more. */
 const MAX_GENERATOR_RATIO = 0.8
 
