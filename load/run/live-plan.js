@@ -4,7 +4,7 @@ import { exposedFiles, resolveText, resolveUrl } from '../command/references.js'
 import { readMixFile } from '../generators/mix-file.js'
 import { bodyOf, sourceOf } from '../generators/mix-flags.js'
 
-/** @import { Entry, Header, MixPlan, Source } from '../report/record.js' */
+/** @import { Entry, MixPlan, Source } from '../report/record.js' */
 
 /**
  * A plan that can be run: the secrets that it refers to are in it, and the bodies that a kept plan lacks. It must not be
@@ -17,17 +17,27 @@ import { bodyOf, sourceOf } from '../generators/mix-flags.js'
  */
 export function livePlan(plan) {
   const { url, metrics_url, sides, without, mix } = /** @type {any} */ (plan)
-  const fileEntries = missesEntries(mix) ? entriesOf(mix.source) : null
-  const filled = (/** @type {Entry[]} */ entries) => (fileEntries ? refilled(entries, fileEntries) : entries)
+  const { source, entries } = mix
+  const lacksBody = source && !entries && mix.body_base64 === undefined
+  const lacksBodies = source && entries?.some((/** @type {Entry} */ { body }) => body === undefined)
+  if (lacksBody || lacksBodies) refuseChanged(source)
+  const found = lacksBodies ? new Map(readMixFile(source.file).map((entry) => [entry.name, entry])) : null
+  const filled = (/** @type {Entry[]} */ kept) => kept.map((entry) => found?.get(entry.name) ?? entry)
+  const live = (/** @type {[string, any]} */ [name, side]) => {
+    return [name, side.url ? { ...side, url: resolveUrl(name, side.url), shown_url: keptUrl(side.url) } : side]
+  }
   return {
     ...plan,
-    mix: { ...liveMix(mix), ...(mix.entries && { entries: filled(mix.entries) }) },
+    mix: {
+      ...mix,
+      headers: mix.headers.map((/** @type {[string, string]} */ [name, value]) => [name, resolveText('header', value)]),
+      ...(lacksBody && { body_base64: bodyOf(source.file).toString('base64') }),
+      ...(entries && { entries: filled(entries) }),
+    },
     ...(url && { url: resolveUrl('url', url), shown_url: keptUrl(url) }),
     ...(metrics_url && { metrics_url: resolveUrl('metrics-url', metrics_url) }),
     ...(without && { without: filled(without) }),
-    ...(sides && {
-      sides: Object.fromEntries(Object.entries(sides).map(([name, side]) => [name, liveSide(name, side)])),
-    }),
+    ...(sides && { sides: Object.fromEntries(Object.entries(sides).map(live)) }),
   }
 }
 
@@ -35,38 +45,8 @@ export function livePlan(plan) {
 export function secretWarnings(plan) {
   const { url, metrics_url, sides = {}, mix } = /** @type {any} */ (plan)
   const urls = [url, metrics_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)
-  const values = mix.headers.map((/** @type {Header} */ [, value]) => value)
+  const values = mix.headers.map((/** @type {[string, string]} */ [, value]) => value)
   return [...new Set([...urls, ...values].flatMap(exposedFiles))]
-}
-
-/** @param {MixPlan} mix */
-function liveMix(mix) {
-  const headers = mix.headers.map(([name, value]) => [name, resolveText('header', value)])
-  const { source } = mix
-  if (!source || mix.entries || mix.body_base64 !== undefined) return { ...mix, headers }
-  refuseChanged(source)
-  return { ...mix, headers, body_base64: bodyOf(source.file).toString('base64') }
-}
-
-/** @param {string} name @param {any} side */
-function liveSide(name, side) {
-  return side.url ? { ...side, url: resolveUrl(name, side.url), shown_url: keptUrl(side.url) } : side
-}
-
-/** @param {MixPlan} mix */
-function missesEntries({ source, entries }) {
-  return source !== undefined && entries?.some(({ body }) => body === undefined)
-}
-
-/** @param {Source} source */
-function entriesOf(source) {
-  refuseChanged(source)
-  return readMixFile(source.file)
-}
-
-/** @param {Entry[]} entries @param {Entry[]} found */
-function refilled(entries, found) {
-  return entries.map(({ name }) => /** @type {Entry} */ (found.find((entry) => entry.name === name)))
 }
 
 /** @param {Source} source */

@@ -4,8 +4,8 @@ import { settingsOf } from '../command/environment.js'
 import { UsageError } from '../command/errors.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { emailPatterns } from '../generators/mix.js'
-import { describeMachine, planCores, redlineCommit } from '../system/machine.js'
-import { pinSelf } from '../system/processes.js'
+import { describeMachine, redlineCommit } from '../system/machine.js'
+import { pinToCores } from '../system/processes.js'
 import { openHost } from '../system/ssh/host.js'
 
 /**
@@ -25,7 +25,7 @@ import { openHost } from '../system/ssh/host.js'
  * @param {Plan} plan
  * @param {Results} results
  * @param {Io & { runId: string }} io
- * @param {() => Cores | null} [takeCores]
+ * @param {typeof pinToCores} [takeCores]
  * @returns {Promise<Site>}
  * @throws {UsageError} the database is not named as one that may be emptied
  *
@@ -55,12 +55,6 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
   const database = await open()
   const place = { databaseUrl: database.url, ...coresOf(cores), env: environment.forApi, logFile }
   return { database, cores, place, host: null, close: () => database.close() }
-}
-
-/** Moves this process, and with it all that it starts, off the API's core. @returns {Cores | null} null: nothing is pinned */
-function pinToCores() {
-  const planned = planCores()
-  return planned !== null && pinSelf(planned.others) ? planned : null
 }
 
 /**

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
+import { planCores } from './machine.js'
 
 /**
  * @import { SpawnOptions, StdioOptions } from 'node:child_process'
@@ -73,6 +74,12 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
 /** Pins this process, and every child it starts from now on. @param {string} cores */
 export function pinSelf(cores) {
   return spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)]).status === 0
+}
+
+/** Moves this process, and with it all that it starts, off the API's core; null: nothing is pinned. */
+export function pinToCores() {
+  const cores = planCores()
+  return cores !== null && pinSelf(cores.others) ? cores : null
 }
 
 /**

@@ -1,9 +1,9 @@
 import { SETTINGS } from '../../api/settings.js'
 import { DatabaseError, lookAtDatabase } from '../../sql/database.js'
 import { UsageError } from '../command/errors.js'
-import { helpText, parseFlags, wholeNumber } from '../command/flags.js'
-import { describeMachine, planCores } from '../system/machine.js'
-import { pinSelf } from '../system/processes.js'
+import { helpText, numberFlag, parseFlags, wholeNumber } from '../command/flags.js'
+import { describeMachine } from '../system/machine.js'
+import { pinToCores } from '../system/processes.js'
 import { runPreflight } from '../verdict/preflight/run.js'
 
 /**
@@ -15,16 +15,8 @@ import { runPreflight } from '../verdict/preflight/run.js'
 const DEFAULTS = { connections: 256, timeout_s: 10 }
 
 const FLAGS = {
-  connections: {
-    value: 'N',
-    about: `planned connections (default ${DEFAULTS.connections})`,
-    ...wholeNumber(1, 60_000),
-  },
-  rate: {
-    value: 'N',
-    about: 'highest planned rate in requests/s (default: not known)',
-    ...wholeNumber(1, 1_000_000),
-  },
+  connections: numberFlag(`planned connections (default ${DEFAULTS.connections})`, 1, 60_000),
+  rate: numberFlag('highest planned rate in requests/s (default: not known)', 1, 1_000_000),
   json: { value: '', about: 'the findings as JSON on stdout, and nothing else there' },
   help: { value: '', about: 'this text' },
 }
@@ -50,14 +42,13 @@ export const doctor = {
     const flags = parseFlags(FLAGS, argv)
     const plan = planned(flags, environment.settings)
     const machine = describeMachine()
-    const intended = planCores()
-    const cores = intended !== null && pinSelf(intended.others) ? intended : null
+    const cores = pinToCores()
     if (!environment.database.url) progress.note('starting Postgres …')
     const { database, problem: noDatabase } = await open(environment.database)
     try {
       signal.throwIfAborted()
-      const note = progress.note
-      const { findings, ceiling } = await runPreflight({ plan, database, cores, measuresCeiling: true, signal, note })
+      const options = { measuresCeiling: true, signal, note: progress.note }
+      const { findings, ceiling } = await runPreflight({ plan, database, cores, ...options })
       const bad = findings.filter(({ level }) => level === 'bad').map(({ what }) => what)
       const spoiled = bad.length > 0 ? `a run here would be spoiled: ${bad.join(', ')}` : null
       const problem = [noDatabase, spoiled].filter(Boolean).join('; ') || null
@@ -77,22 +68,11 @@ function planned({ connections = DEFAULTS.connections, rate = null }, env) {
     if (value === undefined) throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(env[name])}`)
     return value
   }
-  return {
-    connections,
-    pool_max: setting('POOL_MAX'),
-    processes: 1,
-    rate_rps: rate,
-    backlog: setting('LISTEN_BACKLOG'),
-    fresh_connections: false,
-    timeout_s: DEFAULTS.timeout_s,
-  }
+  const ofApi = { pool_max: setting('POOL_MAX'), processes: 1, backlog: setting('LISTEN_BACKLOG') }
+  return { connections, rate_rps: rate, ...ofApi, fresh_connections: false, timeout_s: DEFAULTS.timeout_s }
 }
 
-/**
- * A Postgres of ours that does not start is a finding; one that was given and does not answer is a wrong configuration.
- *
- * @param {GivenDatabase} given
- */
+/** A Postgres of ours that does not start is a finding; one that was given and does not answer is a wrong configuration. @param {GivenDatabase} given */
 async function open({ url, pg }) {
   try {
     return { database: await lookAtDatabase(url, { pg }), problem: null }
@@ -107,12 +87,11 @@ async function open({ url, pg }) {
 function listOf(findings) {
   const inOrder = LEVELS.flatMap((level) => findings.filter((finding) => finding.level === level))
   const width = Math.max(...inOrder.map(({ what }) => what.length))
-  const lines = inOrder.flatMap(({ level, what, value, why, mend }) => [
-    `${level.padEnd(6)}  ${what.padEnd(width)}  ${value}`,
-    ...(level === 'ok'
-      ? []
-      : [`        ${''.padEnd(width)}  why:  ${why}`, `        ${''.padEnd(width)}  mend: ${mend}`]),
-  ])
+  const indent = ''.padEnd(6 + 2 + width + 2)
+  const lines = inOrder.flatMap(({ level, what, value, why, mend }) => {
+    const line = `${level.padEnd(6)}  ${what.padEnd(width)}  ${value}`
+    return level === 'ok' ? line : [line, `${indent}why:  ${why}`, `${indent}mend: ${mend}`]
+  })
   const counts = LEVELS.map((level) => `${findings.filter((finding) => finding.level === level).length} ${level}`)
   const isFit = findings.every(({ level }) => level === 'ok' || level === 'unseen')
   return `${lines.join('\n')}\n\n${counts.join(', ')}${isFit ? ': nothing seen here would spoil a measurement' : ''}`

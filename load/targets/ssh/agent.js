@@ -10,9 +10,9 @@ import { gatherFacts } from '../../probes/facts.js'
 import { every, SAMPLE_MS } from '../../probes/index.js'
 import { watchKernel } from '../../probes/kernel.js'
 import { watchProcess } from '../../probes/process.js'
-import { describeMachine, planCores } from '../../system/machine.js'
+import { describeMachine } from '../../system/machine.js'
 import { nodeOf } from '../../system/node-versions.js'
-import { pinSelf } from '../../system/processes.js'
+import { pinToCores } from '../../system/processes.js'
 import { parsed } from '../../system/ssh/channel.js'
 import { limitFor } from '../../system/ssh/nofile.js'
 import { openLocal } from '../local.js'
@@ -38,8 +38,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 await removeLeftovers([os.tmpdir()])
 const folder = makeScratch('agent')
 const logFile = path.join(folder, 'api.log')
-const planned = planCores()
-const cores = planned !== null && pinSelf(planned.others) ? planned : null
+const cores = pinToCores()
 const controller = new AbortController()
 
 const say = (/** @type {object} */ message) => process.stdout.write(`${JSON.stringify(message)}\n`)

@@ -1,3 +1,4 @@
+import { isValid } from '../../capacity/ladder.js'
 import { count, ratesText } from '../../report/format.js'
 import { RESOURCES } from '../../verdict/resources.js'
 
@@ -17,14 +18,14 @@ const COST_VARIES = 1.25
 
 /** The answer in a sentence or two. @param {SweepFindings} findings */
 export function sweepSentence({ capacity, limit, records }) {
-  const found = capacity ? `Capacity: ${ratesText(capacity)}` : `No open-loop rate was judged. ${bestSeen(records)}`
-  return `${found}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.is ?? 'unknown'}.` : ''}`
+  return `${capacity ? `Capacity: ${ratesText(capacity)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.is ?? 'unknown'}.` : ''}`
 }
 
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
 export function sweepItems(findings) {
   const isDoubtful = Number(findings.capacity?.confidence ?? 1) < LOW_CONFIDENCE
-  return [capacityText(findings), ...costText(findings), ...(isDoubtful ? [WANDERED] : []), ...limitItems(findings)]
+  const items = [capacityText(findings), costText(findings), isDoubtful && WANDERED, ...limitItems(findings)]
+  return items.flatMap((item) => item || [])
 }
 
 const WANDERED =
@@ -32,7 +33,7 @@ const WANDERED =
 
 /** @param {SweepFindings} findings */
 function capacityText({ capacity, plan, records }) {
-  if (!capacity) return `No open-loop rate was judged. ${bestSeen(records)}.`
+  if (!capacity) return `${unjudged(records)}.`
   const { low_rps, high_rps, trials, confidence, slo = plan.slo } = capacity
   const share = slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`
   const load_s = Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
@@ -46,17 +47,16 @@ function capacityText({ capacity, plan, records }) {
 }
 
 /** @param {TrialRecord[]} records */
-function bestSeen(records) {
-  const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
-  return `Highest goodput seen: ${count(Math.round(Math.max(0, ...valid.map(({ traffic }) => traffic.goodput_rps))))}/s`
+function unjudged(records) {
+  const most_rps = Math.max(0, ...records.filter(isValid).map(({ traffic }) => traffic.goodput_rps))
+  return `No open-loop rate was judged. Highest goodput seen: ${count(Math.round(most_rps))}/s`
 }
 
 /**
  * What a request cost the service near its capacity: where its core is the limit, two runs whose rates differ as their
- * costs differ have measured the same service, on a machine that was not the same.
+ * costs differ have measured the same service, on a machine that was not the same. Null: too few trials know it.
  *
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
- * @returns {{ least_us: number, median_us: number, most_us: number, trials: number } | null} null: too few trials know it
  */
 export function costNear({ capacity, records }) {
   const costs_us = nearCapacity(capacity, records)
@@ -67,14 +67,14 @@ export function costNear({ capacity, records }) {
   return { least_us, median_us, most_us, trials: costs_us.length }
 }
 
-/** @param {SweepFindings} findings @returns {string[]} */
+/** @param {SweepFindings} findings */
 function costText(findings) {
   const near = costNear(findings)
-  if (!near) return []
+  if (!near) return null
   const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
   const cost = `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials`
   const varied = near.most_us > COST_VARIES * near.least_us
-  return [varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`]
+  return varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`
 }
 
 /**
@@ -86,14 +86,12 @@ function costText(findings) {
 export function nearCapacity(capacity, records) {
   const low_rps = capacity?.low_rps ?? capacity?.high_rps ?? Number.NaN
   const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
-  return records.filter(({ cell, load, outcome }) => {
-    const rate_rps = Number(load.rate_rps)
-    const isNear = rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
-    return isNear && !cell && outcome.verdict !== 'invalid'
-  })
+  const isNear = (/** @type {number} */ rate_rps) =>
+    rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
+  return records.filter((record) => !record.cell && isValid(record) && isNear(Number(record.load.rate_rps)))
 }
 
-/** @param {SweepFindings} findings @returns {Item[]} */
+/** @param {SweepFindings} findings @returns {(Item | null)[]} */
 function limitItems({ limit, plan }) {
   if (!limit) return []
   const { resource, evidence, runner_up, runner_up_evidence, confirmed } = limit
@@ -104,7 +102,7 @@ function limitItems({ limit, plan }) {
       items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
     },
     ...(resource === 'none-reached' ? [] : [CONFIRMED[String(confirmed)], `Next to turn: ${turn}.`]),
-    ...(plan.url && !plan.metrics_url ? [FROM_OUTSIDE] : []),
+    plan.url && !plan.metrics_url ? FROM_OUTSIDE : null,
   ]
 }
 

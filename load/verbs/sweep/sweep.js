@@ -11,7 +11,7 @@ import { sweepPictures } from './pictures.js'
 
 /**
  * @import { Experiment } from '../../run/experiment.js'
- * @import { Limit, Plan, Step, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Limit, Plan, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -50,19 +50,12 @@ export const sweep = {
   older: { verb: 'sweep', at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
-/**
- * @typedef {object} SweepFindings
- * @property {Plan} plan
- * @property {TrialRecord[]} records
- * @property {any} capacity { low_rps, high_rps, trials, confidence, slo }, or null
- * @property {Limit | null} limit
- */
+/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, limit: Limit | null }} SweepFindings */
 
 /** @param {Plan} plan */
 function checkDrivers(plan) {
-  const { url, mix } = plan
   const drivers = [DRIVERS[plan.driver], ...(plan.searches ? [DRIVERS[plateauDriver(plan)]] : [])]
-  for (const { check } of drivers) check?.({ url: url ?? 'http://127.0.0.1', ...mix })
+  for (const { check } of drivers) check?.({ url: plan.url ?? 'http://127.0.0.1', ...plan.mix })
 }
 
 /** The next rung of a ladder, in order, again where a trial was invalid. @param {Plan} plan @param {TrialRecord[]} records @returns {Step | null} */
@@ -86,18 +79,12 @@ function rungsOf({ driver, rates_rps, connections }) {
 /** @param {Plan} plan @param {TrialRecord[]} records */
 function ladderAnswer(plan, records) {
   const found = capacityOf(records)
+  const open = unanswered(rungsOf(plan), records).length
+  const isDead = records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)
+  const dead = isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
     limit: limitOfRun(records, found?.low_rps),
-    problem: ladderProblem(plan, records),
+    problem: dead || (open > 0 ? `${open} of the loads asked for had no valid trial` : null),
   }
-}
-
-/** Why a ladder has no trustworthy answer. @param {Plan} plan @param {TrialRecord[]} records @returns {string | null} */
-function ladderProblem(plan, records) {
-  if (records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)) {
-    return `not one request succeeded: ${records.at(-1)?.outcome.because}`
-  }
-  const open = unanswered(rungsOf(plan), records).length
-  return open === 0 ? null : `${open} of the loads asked for had no valid trial`
 }
