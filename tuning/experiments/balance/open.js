@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { coresOf, expandCores, planCores } from '../../../load/system/machine.js'
-import { isListening, onFreePorts } from '../../../load/system/ports.js'
 import { pinSelf } from '../../../load/system/processes.js'
 import { startService } from '../../../load/system/service.js'
 import { openLocal } from '../../../load/targets/index.js'
+import { isListening, onFreePorts } from '../../../load/system/ports.js'
 import { oncePerPlan } from '../../stats/design.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
 import { haproxyConfig } from './haproxy.js'
@@ -24,20 +24,13 @@ const STOP_GRACE_MS = 500
 /**
  * The cores of a run: the balancer or the API has one, the lab and all others have the rest. A plan without the API needs no
  * bench that would move the lab aside. Called first before the bench opens: a lab that was moved sees fewer cores.
- *
- * @type {(plan: BalancePlan) => { api: string, others: string } | null} null: nothing is pinned
  */
 export const coresFor = oncePerPlan((/** @type {BalancePlan} */ { url }) => {
   const cores = planCores()
   return !url || (cores && pinSelf(cores.others)) ? cores : null
 })
 
-/**
- * Which core had what.
- *
- * @param {{ api: string, others: string } | null} cores null: nothing was pinned
- * @param {boolean} hasProcesses whether the API was loaded, too
- */
+/** Which core had what. @param {ReturnType<typeof planCores>} cores @param {boolean} hasProcesses whether the API was loaded, too */
 export function pinningText(cores, hasProcesses) {
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
   const { api, others } = cores
@@ -52,26 +45,22 @@ export function pinningText(cores, hasProcesses) {
  * @param {BalanceCell} cell
  * @param {Place} place
  * @param {BalancePlan} plan
- * @returns {Promise<Target>}
+ *
+ * @typedef {{ plan: BalancePlan, strategy: string, place: Place }} Opening
  */
-export function openStrategy(cell, place, plan) {
+export function openStrategy({ part, strategy }, place, plan) {
   const own = { ...place, cores: place.cores ?? coresFor(plan)?.api ?? null }
-  const { part, strategy } = cell
-  return part === 'processes' ? openProcesses(plan, strategy, own) : openEndpoints(plan, part, strategy, own)
+  const opening = { plan, strategy, place: own }
+  return part === 'processes' ? openProcesses(opening) : openEndpoints(part, opening)
 }
 
-/**
- * @param {BalancePlan} plan
- * @param {Exclude<BalanceCell['part'], 'processes'>} part
- * @param {string} strategy
- * @param {Place} place
- * @returns {Promise<Target>}
- */
-async function openEndpoints(plan, part, strategy, place) {
+/** @param {Exclude<BalanceCell['part'], 'processes'>} part @param {Opening} opening @returns {Promise<Target>} */
+async function openEndpoints(part, opening) {
+  const { plan, strategy, place } = opening
   const { slots, mix, fails } = plan
   const endpoints = endpointsOf(part, plan)
   const names = endpoints.map(({ name }) => name)
-  const servers = await start('the endpoints', place, null, names.length + 1, ([adminPort, ...ports]) => {
+  const servers = await start('the endpoints', unpinned(place), names.length + 1, ([adminPort, ...ports]) => {
     return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, adminPort, slots })]
   })
   const [adminPort, ...ports] = servers.ports
@@ -79,10 +68,9 @@ async function openEndpoints(plan, part, strategy, place) {
   const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : fails[part]
   try {
     const named = names.map((name, i) => ({ name, port: ports[i] }))
-    const front = strategy === 'direct' ? { ports, services: [] } : await openFront(plan, strategy, named, place)
-    const services = [...front.services, ...servers.services]
+    const front = strategy === 'direct' ? { services: [], ports } : await openFront(named, opening)
     return {
-      ...serviceTarget(services, front.ports[0], '/'),
+      ...serviceTarget([...front.services, ...servers.services], front.ports[0], '/'),
       disturb: async (_, at) => {
         // The same draws for every strategy of a block, others in every block.
         await post(`${admin}/reset`, { seed: mix.seed + at.block })
@@ -91,10 +79,7 @@ async function openEndpoints(plan, part, strategy, place) {
       },
       watch: async () => {
         await post(`${admin}/begin`, window)
-        const counts = async () => {
-          const counted = /** @type {any} */ (await (await fetch(`${admin}/counts`)).json())
-          return { ...counted, names, ...window }
-        }
+        const counts = async () => ({ .../** @type {any} */ (await post(admin)), names, ...window })
         return { sample: async () => {}, end: () => counts }
       },
     }
@@ -110,48 +95,35 @@ function endpointsOf(part, { endpoints, slow }) {
   return part === 'failing' ? evenEndpoints(endpoints) : unevenEndpoints(endpoints, slow)
 }
 
-/**
- * @param {BalancePlan} plan
- * @param {string} strategy
- * @param {{ name: string, port: number }[]} endpoints
- * @param {Place} place
- * @returns {Promise<Started & { reset?: string }>} reset: where it is told to forget what it has learned
- */
-async function openFront(plan, strategy, endpoints, place) {
+/** @param {{ name: string, port: number }[]} endpoints @param {Opening} opening @returns {Promise<Started>} */
+async function openFront(endpoints, { plan, strategy, place }) {
   if (strategy.startsWith('haproxy')) {
-    const retries = strategy === 'haproxy-retry'
     const balance = strategy === 'haproxy-random' ? 'random(2)' : 'leastconn'
-    return startHaproxy(plan, { balance, servers: endpoints, watched: true, retries }, place, place.cores)
+    const config = { balance, servers: endpoints, watched: true, retries: strategy === 'haproxy-retry' }
+    return startHaproxy(plan, config, place)
   }
   const { parameters } = plan
-  const started = await start(`the ${strategy} proxy`, place, place.cores, 2, ([port, adminPort]) => {
+  const started = await start(`the ${strategy} proxy`, place, 2, ([port, adminPort]) => {
     return [process.execPath, PROXY, JSON.stringify({ strategy, endpoints, parameters, port, adminPort })]
   })
   return { ...started, reset: `http://127.0.0.1:${started.ports[1]}/reset` }
 }
 
-/**
- * The API in so many processes, each on a core of its own as long as there are cores, behind HAProxy.
- *
- * @param {BalancePlan} plan
- * @param {string} strategy
- * @param {Place} place
- * @returns {Promise<Target>}
- */
-async function openProcesses(plan, strategy, place) {
+/** The API in so many processes, behind HAProxy. @param {Opening} opening @returns {Promise<Target>} */
+async function openProcesses({ plan, strategy, place }) {
   if (strategy === 'direct') return openLocal(place)
-  const cores = place.allCores ? expandCores(place.allCores) : []
+  // Each on a core of its own while there are cores.
+  const cores = expandCores(place.allCores ?? '')
   const count = Number(strategy)
   /** @type {Target[]} */
   const apis = []
   try {
     for (let i = 0; i < count; i++) {
-      const core = cores[i % cores.length]
-      apis.push(await openLocal({ ...place, cores: core === undefined ? null : String(core) }))
+      apis.push(await openLocal({ ...place, cores: cores.length > 0 ? String(cores[i % cores.length]) : null }))
     }
     const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
     const config = { balance: 'leastconn', servers, watched: false, retries: false }
-    const { services, ports } = await startHaproxy(plan, config, place, null)
+    const { services, ports } = await startHaproxy(plan, config, unpinned(place))
     const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
     return { ...serviceTarget([...services, ...apis.toReversed()], ports[0], '/user'), countsRows: true, settings }
   } catch (error) {
@@ -160,18 +132,18 @@ async function openProcesses(plan, strategy, place) {
   }
 }
 
-/**
- * @param {BalancePlan} plan
- * @param {Omit<Parameters<typeof haproxyConfig>[0], 'port'>} config
- * @param {Place} place
- * @param {string | null} cores
- */
-function startHaproxy({ haproxy }, config, place, cores) {
+/** @param {BalancePlan} plan @param {Omit<Parameters<typeof haproxyConfig>[0], 'port'>} config @param {Place} place */
+function startHaproxy({ haproxy }, config, place) {
   const file = path.join(path.dirname(place.logFile), 'haproxy.cfg')
-  return start('HAProxy', place, cores, 1, ([port]) => {
+  return start('HAProxy', place, 1, ([port]) => {
     writeFileSync(file, haproxyConfig({ ...config, port }))
     return [String(haproxy), '-db', '-f', file]
   })
+}
+
+/** @param {Place} place */
+function unpinned(place) {
+  return { ...place, cores: null }
 }
 
 /**
@@ -179,13 +151,14 @@ function startHaproxy({ haproxy }, config, place, cores) {
  *
  * @param {string} name
  * @param {Place} place
- * @param {string | null} cores
- * @param {number} count ports
+ * @param {number} count of ports
  * @param {(ports: number[]) => string[]} commandOn
+ * @returns {Promise<Started>}
  *
- * @typedef {Awaited<ReturnType<typeof start>>} Started
+ * @typedef {{ services: Pick<Target, 'pid' | 'died' | 'stop'>[], ports: number[], reset?: string }} Started reset: the URL by which
+ *   it forgets what it has learned
  */
-async function start(name, { env, logFile }, cores, count, commandOn) {
+async function start(name, { cores, env, logFile }, count, commandOn) {
   const { service, ports } = await onFreePorts(count, (ports) => {
     const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
     return startService(name, commandOn(ports), { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })
@@ -194,7 +167,7 @@ async function start(name, { env, logFile }, cores, count, commandOn) {
 }
 
 /**
- * @param {Pick<Target, 'pid' | 'died' | 'stop'>[]} services in the order in which they stop; the first is loaded
+ * @param {Started['services']} services in the order in which they stop; the first is loaded
  * @param {number} port
  * @param {string} pathname
  * @returns {Target}
@@ -203,25 +176,17 @@ function serviceTarget(services, port, pathname) {
   const [{ pid }] = services
   const died = Promise.race(services.map((service) => service.died))
   died.catch(() => {})
-  return {
-    kind: 'local',
-    countsRows: false,
-    url: `http://127.0.0.1:${port}${pathname}`,
-    adminUrl: null,
-    metricsUrl: null,
-    pid,
-    cores: coresOf(Number(pid)),
-    settings: {},
-    died,
-    stop: async () => {
-      for (const service of services) await service.stop()
-    },
+  const stop = async () => {
+    for (const service of services) await service.stop()
   }
+  const url = `http://127.0.0.1:${port}${pathname}`
+  const nothing = { adminUrl: null, metricsUrl: null, settings: {} }
+  return { kind: 'local', countsRows: false, url, ...nothing, pid, cores: coresOf(Number(pid)), died, stop }
 }
 
-/** @param {string} url @param {object} [body] */
+/** @param {string} url @param {object} [body] @returns {Promise<unknown>} */
 async function post(url, body) {
   const answer = await fetch(url, { method: 'POST', body: body && JSON.stringify(body) })
   if (!answer.ok) throw new Error(`expected 200 from ${url}, got ${answer.status}`)
-  await answer.text()
+  return answer.json()
 }

@@ -8,28 +8,22 @@ import { BALANCERS } from './balancers.js'
  */
 
 /**
- * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies stream through in both
- * directions, connections to the endpoints are kept.
+ * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies stream through in both directions,
+ * connections to the endpoints are kept. POST /reset on the admin port has the balancer begin again, and any request there
+ * tells what it has learned.
  *
- * @type {ProxyOptions}
- *
- * @typedef {object} ProxyOptions
- * @property {Strategy} strategy
- * @property {{ name: string, port: number }[]} endpoints
- * @property {Parameters} parameters
- * @property {number} port
- * @property {number} adminPort GET /state tells what the balancer has learned, POST /reset has it begin again
+ * @type {{ strategy: Strategy, endpoints: { name: string, port: number }[], parameters: Parameters, port: number, adminPort: number }}
  */
 const { strategy, endpoints, parameters, port, adminPort } = JSON.parse(process.argv[2])
 
 const TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 120_000
 
-/** They are between two neighbours (RFC 9110, 7.6.1), and not for the next one. */
-const HOP_BY_HOP = new Set([
+/** Headers between two neighbours (RFC 9110, 7.6.1), which the next one must not get. */
+const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
-])
+]
 
 const agent = new http.Agent({ keepAlive: true, scheduling: 'fifo' })
 const fresh = () => BALANCERS[strategy](endpoints.length, parameters)
@@ -79,9 +73,8 @@ function forward(req, res) {
 }
 
 /** @param {http.IncomingHttpHeaders} headers */
-function endToEnd({ connection, ...headers }) {
-  const named = String(connection ?? '')
-    .toLowerCase()
-    .split(/\s*,\s*/)
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.includes(name)))
+function endToEnd(headers) {
+  const named = String(headers.connection ?? '').toLowerCase()
+  const dropped = [...HOP_BY_HOP, ...named.split(/\s*,\s*/)]
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.includes(name)))
 }
