@@ -1,5 +1,5 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { analyse, report } from './report.js'
@@ -7,7 +7,10 @@ import { closeService, openVariant } from './service.js'
 import { STAGE_NAMES } from './stages.js'
 import { CONSUMERS, durationOf, nextStep, olderPlace } from './steps.js'
 
-/** @import { Experiment } from '../../../load/run/experiment.js' */
+/**
+ * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { AblatePlan } from './steps.js'
+ */
 
 const DEFAULTS = {
   ...{ rate: 3000, seed: 1, stages: STAGE_NAMES, consumers: Object.keys(CONSUMERS) },
@@ -32,12 +35,12 @@ const FLAGS = {
   stages: {
     value: 'A,B',
     about: `to remove (default all: ${STAGE_NAMES.join(', ')})`,
-    ...namesOf(STAGE_NAMES),
+    ...someOf(STAGE_NAMES),
   },
   consumers: {
     value: 'A,B',
     about: `who asks; the budget is the first one's, and what gets through that of the closed loops (default ${DEFAULTS.consumers.join(',')})`,
-    ...namesOf(DEFAULTS.consumers),
+    ...someOf(DEFAULTS.consumers),
   },
   rate: numberFlag(
     `requests per second of the open loop, well below what it takes (default ${DEFAULTS.rate})`,
@@ -58,7 +61,7 @@ const FLAGS = {
   ...SSH_FLAGS,
 }
 
-/** Which stage of the work is the bottleneck? @type {Experiment} */
+/** Which stage of the work is the bottleneck? @type {Experiment<AblatePlan, ReturnType<typeof analyse>>} */
 export const ablate = {
   name: 'ablate',
   about: 'which stage of the work is the bottleneck?',
@@ -102,18 +105,6 @@ export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
     rate_rps: rate,
     rounds,
     blocks,
-  }
-}
-
-/** A flag's `parse` and `expected` for names with commas between them. @param {string[]} known */
-function namesOf(known) {
-  return {
-    parse: (/** @type {string} */ text) => {
-      const names = text.split(',')
-      const all = names.every((name, i) => known.includes(name) && names.indexOf(name) === i)
-      return all ? names : undefined
-    },
-    expected: `each at most once, of ${known.join(', ')}`,
   }
 }
 

@@ -11,7 +11,7 @@ import { durationOf, nextStep } from './steps.js'
  * @import { BalancePlan } from './plan.js'
  */
 
-/** Does adaptive balancing beat round robin over uneven endpoints? @type {Experiment} */
+/** Does adaptive balancing beat round robin over uneven endpoints? @type {Experiment<BalancePlan, ReturnType<typeof analyse>>} */
 export const balance = {
   name: 'balance',
   about: 'does adaptive balancing beat round robin over uneven endpoints?',
@@ -27,7 +27,7 @@ export const balance = {
   open: (cell, place, plan) => openStrategy(/** @type {any} */ (cell), place, plan),
   pinning: (plan) => pinningText(coresFor(plan), plan.parts.includes('processes')),
   analyse,
-  report: (findings) => report(/** @type {any} */ (findings)),
+  report,
   older: {
     verb: 'balance',
     at: (experiment) => {

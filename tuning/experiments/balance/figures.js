@@ -8,6 +8,7 @@ import { REFERENCE, strategiesOf } from './steps.js'
 /**
  * @import { Effect } from '../../stats/effects.js'
  * @import { BalancePlan } from './plan.js'
+ * @import { Counts } from './shares.js'
  * @import { MeasuredPart, Records } from './steps.js'
  */
 
@@ -45,20 +46,17 @@ export function figuresOf(plan, records) {
     failing: each('failing', failingFigures),
     overhead: each('overhead', overheadFigures),
     processes: each('processes', processFigures),
-    shares: SHARED.flatMap((part) => each(part, (measured, strategy) => shareFigures(plan, part, measured, strategy))),
+    shares: SHARED.flatMap((part) => {
+      return each(part, ({ trialsOf }, strategy) => {
+        return { part, ...shareFigures(countsOf(trialsOf(strategy)), plan.sizes[part].duration_s) }
+      })
+    }),
   }
 }
 
-/**
- * The sound trials of a part, and how its strategies compare within a block.
- *
- * @param {MeasuredPart} part
- * @param {BalancePlan} plan
- * @param {Records} records
- *
- * @typedef {ReturnType<typeof measuredIn>} Measured
- * @typedef {(record: Records[number]) => number} Value
- */
+/** @typedef {ReturnType<typeof measuredIn>} Measured @typedef {(record: Records[number]) => number} Value */
+
+/** The sound trials of a part, and how its strategies compare within a block. @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records */
 export function measuredIn(part, plan, records) {
   const sound = trialsAt(records, { part }, isSound)
   const named = sound.map((record) => ({ ...record, cell: record.cell.strategy }))
@@ -143,22 +141,12 @@ function processFigures({ trialsOf, middle, ratio }, strategy) {
   }
 }
 
-/**
- * Each endpoint's share of the requests: in all, in a few slices of the trials, and in more.
- *
- * @param {BalancePlan} plan
- * @param {typeof SHARED[number]} part
- * @param {Measured} measured
- * @param {string} strategy
- */
-function shareFigures(plan, part, { trialsOf }, strategy) {
-  const { duration_s } = plan.sizes[part]
-  const counts = countsOf(trialsOf(strategy))
+/** Each endpoint's share of the requests: in all, in a few slices of the trials, and in more. @param {Counts[]} counts @param {number} duration_s */
+function shareFigures(counts, duration_s) {
   const inSlices = (/** @type {number} */ slices) => sharesOf(counts, { slices, duration_s })
   const requests = counts.flatMap(({ endpoints }) => endpoints.flatMap((one) => one.requests))
   const points = Math.floor(requests.reduce((sum, count) => sum + count, 0) / POINTS.requests)
   return {
-    part,
     names: counts[0].names,
     whole: inSlices(1).flat(),
     columns: inSlices(COLUMNS),
@@ -166,7 +154,7 @@ function shareFigures(plan, part, { trialsOf }, strategy) {
   }
 }
 
-/** As the endpoints counted. @param {Records} trials @returns {import('./shares.js').Counts[]} */
+/** As the endpoints counted. @param {Records} trials @returns {Counts[]} */
 function countsOf(trials) {
   return trials.map(({ probes }) => probes.target)
 }

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { duration, durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { duration, durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
 import { PUBLISHED_PARAMETERS } from './adaptive.js'
@@ -77,15 +77,7 @@ export const FLAGS = {
   duration: durationFlag(
     `of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
   ),
-  only: {
-    value: 'A,B,C',
-    about: `some of ${PARTS.join(', ')}`,
-    parse: (/** @type {string} */ text) => {
-      const names = text.split(',')
-      return names.every((name) => PARTS.some((part) => part === name)) ? names : undefined
-    },
-    expected: `some of ${PARTS.join(',')}`,
-  },
+  only: { value: 'A,B,C', about: `some of ${PARTS.join(', ')}`, ...someOf(PARTS) },
   blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
   haproxy: { value: 'FILE', about: 'the program (default: on PATH, or where Debian puts it)' },
   quick: { value: '', about: 'fewer and shorter trials: under two minutes' },

@@ -1,6 +1,7 @@
-import { answer, code, drawn, heading, list, method, paragraph, titled } from '../../../load/report/blocks.js'
+import { answer, code, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
+import { spreadOf } from '../../stats/picture-values.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread } from '../../stats/spread.js'
 import { haproxyAgainstAdaptive, isMostly, TIMES } from './against.js'
@@ -13,7 +14,6 @@ import { answerSentences, problemOf } from './verdict.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Effect } from '../../stats/effects.js'
  * @import { Quantiles, Simulation } from './gains.js'
  * @import { BalancePlan } from './plan.js'
  * @import { Records } from './steps.js'
@@ -42,6 +42,7 @@ export function analyse(plan, records, { simulation = null }) {
 export function report(findings) {
   const { plan, sentences, simulation, shares, leftOut } = findings
   const [first = 'Adaptive was not compared with round robin.', ...others] = sentences
+  const worldLines = [...new Set(simulation?.worlds.map(({ world, about }) => `${world}: ${about}.`))]
   const detail = { detail: true }
   return [
     answer(first),
@@ -59,7 +60,7 @@ export function report(findings) {
     ...(simulation ? simulationBlocks(simulation) : []),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     ...overTimeBlocks(plan, shares),
-    ...(simulation ? [heading('Endpoints of the simulation', detail), list(worldLines(simulation), detail)] : []),
+    ...(simulation ? [heading('Endpoints of the simulation', detail), list(worldLines, detail)] : []),
     heading('Published', detail),
     paragraph(publishedText(), detail),
     ...(plan.haproxy ? configBlocks(plan) : []),
@@ -67,7 +68,7 @@ export function report(findings) {
   ]
 }
 
-/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @returns {Block[]} */
+/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part */
 export function strategyBlocks(findings, part) {
   const rows = findings[part].map(({ strategy, latency_ms, to_reference, saved_ms, error_ratio, trials }) => [
     strategy,
@@ -83,26 +84,24 @@ export function strategyBlocks(findings, part) {
   return titled(`**${title}**: latency of the successes at ${findings.plan.sizes[part].rate_rps}/s.`, head, rows)
 }
 
-/** @param {BalanceFindings} findings @returns {Block[]} */
+/** @param {BalanceFindings} findings */
 export function failingBlocks({ plan, failing }) {
-  const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
-    const left = back_s.filter((_, i) => leave_s[i] !== null)
-    return [
-      strategy,
-      timesText(leave_s, plan, TIMES.leave),
-      timesText(left, plan, TIMES.back),
-      count(Math.round(errors_at_endpoint)),
-      tenthPercent(error_ratio),
-      milliseconds(p50_ms),
-    ]
-  })
+  const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => [
+    strategy,
+    timesText(leave_s, plan, TIMES.leave),
+    timesText(
+      back_s.filter((_, i) => leave_s[i] !== null),
+      plan,
+      TIMES.back,
+    ),
+    count(Math.round(errors_at_endpoint)),
+    tenthPercent(error_ratio),
+    milliseconds(p50_ms),
+  ])
   const { from_s, to_s } = plan.fails.failing
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503, at once, and so does its health check.`
-  return titled(
-    about,
-    ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50'],
-    rows,
-  )
+  const head = ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50']
+  return titled(about, head, rows)
 }
 
 /** @param {(number | null)[]} times_s null: longer than could be seen @param {BalancePlan} plan @param {typeof TIMES['leave']} time */
@@ -117,37 +116,32 @@ function timesText(times_s, plan, time) {
   return `${spread(seen_s, 1)} s${longer > 0 ? ` (${rest} in ${share})` : ''}`
 }
 
-/** @param {BalanceFindings} findings @returns {Block[]} */
+/** @param {BalanceFindings} findings */
 export function overheadBlocks({ plan, overhead }) {
-  const rows = overhead.map(({ strategy, p50_ms, added_ms, cpu_us }) => [
-    strategy,
-    milliseconds(p50_ms),
-    added_ms && added_ms.pairs > 0 ? addedText(added_ms) : NONE,
-    cpu_us === null || Number.isNaN(cpu_us) ? NONE : `${cpu_us.toFixed(0)} us`,
-  ])
+  const rows = overhead.map(({ strategy, p50_ms, added_ms, cpu_us }) => {
+    const { estimate = 0, low = 0, high = 0, pairs = 0 } = added_ms ?? {}
+    const interval = Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : 'too few pairs'
+    return [
+      strategy,
+      milliseconds(p50_ms),
+      pairs > 0 ? `${estimate.toFixed(2)} ms [${interval}]` : NONE,
+      Number.isFinite(cpu_us) ? `${cpu_us?.toFixed(0)} us` : NONE,
+    ]
+  })
   const about = `**What the balancer itself adds**, before one endpoint that answers at once, at ${plan.sizes.overhead.rate_rps}/s (published: about ${PUBLISHED.overhead_ms} ms).`
   return titled(about, ['way', 'p50', 'added to p50', 'CPU per request'], rows)
 }
 
-/** @param {{ estimate: number, low: number, high: number }} added_ms */
-function addedText({ estimate, low, high }) {
-  const interval = Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : 'too few pairs'
-  return `${estimate.toFixed(2)} ms [${interval}]`
-}
-
 /** @param {BalanceFindings} findings @returns {Block[]} */
-function haproxyBlocks({ plan, haproxy }) {
-  const { better, worse, even } = haproxy
+function haproxyBlocks({ plan, haproxy: { better, worse, even } }) {
   const compared = better.length + worse.length + even.length
   if (!plan.haproxy || compared === 0) return []
-  const lists = Object.entries({
-    'Better than adaptive': better,
-    Worse: worse,
-    'No difference that the blocks can tell': even,
-  })
+  const lists = { 'Better than adaptive': better, Worse: worse, 'No difference that the blocks can tell': even }
   return [
     paragraph('**Where HAProxy is the better choice**'),
-    ...lists.flatMap(([title, lines]) => (lines.length > 0 ? [paragraph(`${title}:`), list(lines)] : [])),
+    ...Object.entries(lists).flatMap(([title, lines]) => {
+      return lines.length > 0 ? [paragraph(`${title}:`), list(lines)] : []
+    }),
     paragraph(
       `Of these ${compared} comparisons each is made at 95 %, and none is corrected for the others: where there is no difference at all, about one in twenty is listed as better or worse by chance.`,
     ),
@@ -157,27 +151,21 @@ function haproxyBlocks({ plan, haproxy }) {
   ]
 }
 
-/** What a further core brings. @param {BalanceFindings} findings @returns {Block[]} */
+/** What a further core brings. @param {BalanceFindings} findings */
 export function processBlocks({ processes }) {
   const rows = processes.map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
     cores || NONE,
     `${count(Math.round(goodput_rps))}/s`,
     milliseconds(p50_ms),
-    toOneText(to_one, is_limited),
+    (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
     '**What one core more brings**: the API in so many processes, closed loop. Postgres, HAProxy and the generator run on what is left, or share: where the machine has no core to spare, a further process has to take it from them.'
   return titled(about, ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy'], rows)
 }
 
-/** @param {Effect | null} to_one @param {boolean} isLimited */
-function toOneText(to_one, isLimited) {
-  if (to_one === null) return '1'
-  return isLimited ? GENERATOR_LIMIT : ratioText(to_one)
-}
-
-/** What the simulation gained, and what was published. @param {Simulation} simulation @returns {Block[]} */
+/** What the simulation gained, and what was published. @param {Simulation} simulation */
 function simulationBlocks({ worlds, few }) {
   const rows = worlds.map(({ world, workers, round_robin, adaptive }) => [
     `${world}, ${workers} under way`,
@@ -185,18 +173,14 @@ function simulationBlocks({ worlds, few }) {
     `${(round_robin.mean_ms - adaptive.mean_ms).toFixed(0)} ms`,
     `${tenthPercent(round_robin.error_ratio)} -> ${tenthPercent(adaptive.error_ratio)}`,
   ])
-  const { round_robin, adaptive } = PUBLISHED
-  const published = ['published', ...pairTexts(round_robin, adaptive), NONE, NONE]
+  const published = ['published', ...pairTexts(PUBLISHED.round_robin, PUBLISHED.adaptive), NONE, NONE]
   const half = QUANTILES.map((name, i) => {
     const { p25, p75 } = few.half_of_draws[name]
     return `${PERCENTILES[i]} ${p25.toFixed(2)}x to ${p75.toFixed(2)}x`
   })
   return [
-    ...titled(
-      '**Simulated, beside what was published**: round robin -> adaptive, and the ratio of the two.',
-      ['endpoints', ...PERCENTILES, 'saved per request', 'errors'],
-      [published, ...rows],
-    ),
+    paragraph('**Simulated, beside what was published**: round robin -> adaptive, and the ratio of the two.'),
+    table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
     paragraph(
       `Published round robin rests on ${few.samples} samples. Of ${count(few.draws)} sets of as many, drawn from a distribution through the published quantiles and compared with it, half put the ratios at ${half.join(', ')}.`,
     ),
@@ -211,12 +195,11 @@ function pairTexts(slow_ms, fast_ms) {
   })
 }
 
-/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @param {string} where @returns {Block[]} */
+/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @param {string} where */
 function percentilePicture(findings, part, where) {
   if (findings[part].length === 0) return []
   const series = findings[part].map(({ strategy, latency_ms }) => {
-    const values = PERCENTILES.map((name) => (Number.isFinite(latency_ms[name]) ? { value: latency_ms[name] } : null))
-    return { name: strategy, values }
+    return { name: strategy, values: PERCENTILES.map((name) => spreadOf([latency_ms[name]])) }
   })
   return [
     drawn({
@@ -226,11 +209,6 @@ function percentilePicture(findings, part, where) {
       form: { kind: 'dots', x: { title: 'latency', unit: 'ms', min: 0 }, labels: [...PERCENTILES], series },
     }),
   ]
-}
-
-/** @param {Simulation} simulation */
-function worldLines({ worlds }) {
-  return [...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]
 }
 
 function publishedText() {
@@ -245,14 +223,11 @@ function publishedText() {
 /** @param {BalancePlan} plan @returns {Block[]} */
 function configBlocks({ endpoints, haproxy_version }) {
   const servers = Array.from({ length: endpoints }, (_, i) => ({ name: `endpoint-${i + 1}`, port: 8001 + i }))
-  const config = haproxyConfig({ port: 8000, servers, watched: true, balance: 'leastconn', retries: true })
+  const about = `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn is without redispatch and retries, haproxy-random the same with \`balance random(2)\`. Before API processes servers are not watched.`
   return [
     heading('What HAProxy ran with', { folded: true, detail: true }),
-    paragraph(
-      `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn is without redispatch and retries, haproxy-random the same with \`balance random(2)\`. Before API processes servers are not watched.`,
-      { detail: true },
-    ),
-    code(config),
+    paragraph(about, { detail: true }),
+    code(haproxyConfig({ port: 8000, servers, watched: true, balance: 'leastconn', retries: true })),
   ]
 }
 
