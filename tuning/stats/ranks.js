@@ -25,9 +25,10 @@ export function shift(values, others, confidence) {
   return estimateOf(differences, criticalWins(values.length, others.length, (1 - confidence) / 2))
 }
 
-/** NaN without values; what is not finite is left out. @param {Iterable<number>} values */
+/** Of the values that are known and finite; NaN without any. @param {Iterable<number | null | undefined>} values */
 export function median(values) {
-  return middleOf(Float64Array.from(values).filter(Number.isFinite).sort())
+  const known = Array.from(values, (value) => value ?? Number.NaN).filter(Number.isFinite)
+  return middleOf(Float64Array.from(known).sort())
 }
 
 /** The median, and an interval that leaves so many values outside on each side. @param {Float64Array} sorted @param {number} outside */

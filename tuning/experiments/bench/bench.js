@@ -81,7 +81,10 @@ export function design(plan, records, notApplied) {
   return nextTrial({ visits: visitsTo(plan), kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
 }
 
-/** @param {string} kind @param {BenchPlan} plan @param {number} took_rps in the closed loop of the same visit @returns {StepLoad | null} null: not for this contender */
+/**
+ * @param {string} kind @param {BenchPlan} plan @param {number} took_rps in the closed loop of the same visit
+ * @returns {StepLoad | null} null: not for this contender
+ */
 function loadOfKind(kind, { duration_s }, took_rps) {
   if (kind === 'saturation') {
     const connections = SATURATION_CONNECTIONS

@@ -35,7 +35,10 @@ const STOP_GRACE_MS = 1000
 /** Database connections of every server with a pool: the API's default, and the article's best. */
 const POOL_MAX = '20'
 
-/** Starts a contender as a process of its own, on the core of the service under test. @param {Contender} contender @param {Place} place @returns {Promise<Target>} */
+/**
+ * Starts a contender as a process of its own, on the core of the service under test.
+ * @param {Contender} contender @param {Place} place @returns {Promise<Target>}
+ */
 export async function openContender({ file, kind, insertMode }, place) {
   const { databaseUrl, cores, env, logFile } = place
   if (!file) return openLocal({ ...place, env: { ...env, INSERT_MODE: insertMode, POOL_MAX, LOG_LEVEL: 'warn' } })

@@ -37,10 +37,7 @@ export const SIDES = /** @type {const} */ (['a', 'b'])
  * In blocks, both sides in random order, each at every concurrency and then with more and more workers. Then, for a side that
  * refused requests, the rate up to which it does not; an open loop searches for it and sends one kind of request, so a mix of
  * several is not searched.
- *
- * @param {ComparePlan} plan
- * @param {Records} records
- * @returns {Step | null}
+ * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
   const visits = visitsTo(plan)

@@ -17,9 +17,7 @@ const NONE = new Map()
 /**
  * The differences on which the answer rests: the median latency of the successes at each concurrency, and the maximum
  * rate. Pure.
- *
- * @param {SideFindings[]} sides A and B
- * @returns {Difference[]}
+ * @param {SideFindings[]} sides A and B @returns {Difference[]}
  */
 export function differencesOf(sides) {
   const { levels } = sides[0]

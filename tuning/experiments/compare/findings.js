@@ -76,7 +76,7 @@ function sideFindings(plan, records, side) {
 function levelOf(workers, trials) {
   const samples = samplesOf(trials)
   const medianOf = (/** @type {(traffic: any) => number | undefined} */ value) => {
-    return median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))
+    return median(trials.map(({ traffic }) => value(traffic)))
   }
   return {
     workers,
@@ -104,7 +104,6 @@ function rungsOf(trials) {
 /**
  * The best rung of each ladder that ended as it should. Beyond a rung without a valid trial nothing is known. rising: the last
  * rung still brought more.
- *
  * @param {Records} climbs of one side
  */
 function maximaOf(climbs) {

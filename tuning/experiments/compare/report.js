@@ -72,7 +72,11 @@ function differencesTable(differences) {
   return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
 }
 
-/** A row for each side at each concurrency. @param {SideFindings[]} sides @param {string[]} head @param {(level: Level) => string[]} cells @param {{ detail?: boolean }} [options] */
+/**
+ * A row for each side at each concurrency.
+ * @param {SideFindings[]} sides @param {string[]} head @param {(level: Level) => string[]} cells
+ * @param {{ detail?: boolean }} [options]
+ */
 function levelTable(sides, head, cells, options) {
   const rows = sides[0].levels.flatMap(({ workers }, i) =>
     sides.map(({ name, levels }) => [`${name}, ${workers}`, ...cells(levels[i])]),

@@ -34,9 +34,7 @@ export function percentileOf({ total, sorted }, share) {
 
 /**
  * Buckets of the same width over a range, the last one open.
- *
- * @param {Samples} samples
- * @param {{ from_ms: number, to_ms: number, count: number }} range
+ * @param {Samples} samples @param {{ from_ms: number, to_ms: number, count: number }} range
  * @returns {number[]} shares of all samples
  */
 export function histogramOf({ total, sorted }, { from_ms, to_ms, count }) {

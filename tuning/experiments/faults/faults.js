@@ -84,7 +84,10 @@ function planOf(flags) {
   return { ...plan, slo: SLO, warmup_s: WARMUP_S, repeats, faults: possible, inside, skipped }
 }
 
-/** Each fault once per block, and again with the accused limit relaxed where it is a knob of ours. @param {FaultsPlan} plan @param {TrialRecord[]} records @returns {Step | null} */
+/**
+ * Each fault once per block, and again with the accused limit relaxed where it is a knob of ours.
+ * @param {FaultsPlan} plan @param {TrialRecord[]} records @returns {Step | null}
+ */
 function design({ repeats, faults: names, warmup_s, duration_s }, records) {
   const places = Array.from({ length: repeats }, (_, block) => names.map((fault) => ({ block, fault }))).flat()
   for (const [i, { block, fault }] of places.entries()) {

@@ -20,9 +20,7 @@ export function trialsOf(records, block, name) {
 
 /**
  * The trial that counts for a fault in a block. One that is invalid says nothing, unless that is what was planted.
- *
- * @param {TrialRecord[]} records of one fault and block
- * @returns {TrialRecord | undefined} undefined: one more is needed
+ * @param {TrialRecord[]} records of one fault and block @returns {TrialRecord | undefined} undefined: one more is needed
  */
 export function plantedTrial(records) {
   const trials = records.filter(({ cell }) => notchOf(cell) === null)
@@ -34,9 +32,7 @@ export function plantedTrial(records) {
 
 /**
  * Which limit was named for each fault in each block in which it was planted, and whether relaxing it helped.
- *
- * @param {{ repeats: number, faults: string[], skipped: string | null }} plan
- * @param {TrialRecord[]} records
+ * @param {{ repeats: number, faults: string[], skipped: string | null }} plan @param {TrialRecord[]} records
  */
 export function analyse({ repeats, faults, skipped }, records) {
   const blocks = [...new Set(records.map(({ at }) => at.block))]
@@ -53,7 +49,10 @@ export function analyse({ repeats, faults, skipped }, records) {
   return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
 }
 
-/** notch: by which the limit was relaxed; null: it is no knob of ours. @param {string} resource @param {TrialRecord[]} records of one fault and block */
+/**
+ * notch: by which the limit was relaxed; null: it is no knob of ours.
+ * @param {string} resource @param {TrialRecord[]} records of one fault and block
+ */
 function caseOf(resource, records) {
   const planted = plantedTrial(records)
   if (!planted) return []

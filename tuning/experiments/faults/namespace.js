@@ -30,7 +30,6 @@ export function namespaceProblem() {
 
 /**
  * Puts a command into a network namespace of its own, with few ports. The namespace ends with its last process.
- *
  * @param {string[]} command program and arguments
  * @returns {string[]} program and arguments; fails where this user may make no namespace
  */
@@ -46,10 +45,7 @@ function withFewPorts(command) {
 
 /**
  * Runs faults in a network namespace with few ports, Postgres included, by starting this program once more.
- *
- * @param {string[]} names
- * @param {{ repeats: number, duration_s: number, mix: { seed: number } }} plan
- * @param {Io} io
+ * @param {string[]} names @param {{ repeats: number, duration_s: number, mix: { seed: number } }} plan @param {Io} io
  * @returns {Promise<TrialRecord[]>}
  */
 export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {

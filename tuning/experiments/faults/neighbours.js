@@ -18,10 +18,7 @@ export const crowdApi = crowd(NEIGHBOURS)
 
 /**
  * Programs that compete for the API's core.
- *
- * @param {number} count
- * @param {{ nice?: string | null }} [options] their priority; null: the usual one
- * @returns {Plant}
+ * @param {number} count @param {{ nice?: string | null }} [options] their priority; null: the usual one @returns {Plant}
  */
 export function crowd(count, { nice = null } = {}) {
   return async ({ api: { cores } }) => {
@@ -37,7 +34,6 @@ export function crowd(count, { nice = null } = {}) {
 /**
  * The generator has the lowest priority on its core, where one neighbour is always busy. Everything else there, above all
  * Postgres, goes before the generator and shares the core with that neighbour only.
- *
  * @type {Plant}
  */
 export async function squeezeGenerator({ generator: { pid, cores } }) {

@@ -9,9 +9,7 @@ import { openSession, plantTrigger } from '../../knobs/session.js'
 
 /**
  * A trigger on `users`.
- *
- * @param {string} file under sql/: creates pg_temp.redline_fault() and the trigger that calls it
- * @returns {Plant}
+ * @param {string} file under sql/: creates pg_temp.redline_fault() and the trigger that calls it @returns {Plant}
  */
 export function trigger(file) {
   const statements = readFileSync(new URL(`sql/${file}`, import.meta.url), 'utf8')

@@ -4,7 +4,6 @@ import net from 'node:net'
 
 /**
  * A proxy in front of the API, in a process of its own: `proxy.js KIND URL`. Sends { url } when it listens.
- *
  * @type {Record<string, (target: URL) => net.Server>}
  */
 const PROXIES = { limiter, far }

@@ -39,7 +39,10 @@ export async function openFaulty(cell, place) {
   }
 }
 
-/** A proxy in front of the API, as a process of its own on this machine. @param {string | undefined} kind in proxy.js; undefined: there is none @param {string} url of the API */
+/**
+ * A proxy in front of the API, as a process of its own on this machine.
+ * @param {string | undefined} kind in proxy.js; undefined: there is none @param {string} url of the API
+ */
 async function startProxy(kind, url) {
   if (!kind) return { url, stop: async () => {} }
   const command = [process.execPath, PROXY, kind, url]

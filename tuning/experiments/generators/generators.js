@@ -25,7 +25,6 @@ const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url)
 /**
  * What does an open-loop generator itself cost, and how late is it? Each offers the same rate, in turns, to a server that
  * does nothing and has a core of its own.
- *
  * @type {Measurement}
  */
 export const generators = {
@@ -96,7 +95,6 @@ function openDrivers(note) {
 
 /**
  * late_ms and cpu_us: null where they are not known.
- *
  * @param {{ driver: string, port: number, rate_rps: number, duration_s: number, connections: number, seed: number }} trial
  * @param {AbortSignal} signal
  */

@@ -23,7 +23,10 @@ export const MEASURES = {
  * @typedef {{ id: string, chapter: string, sentence: string } & ClaimTest} Claim
  */
 
-/** The chapters of tuning/PLAYBOOK.md, by symptom, with their claims. @type {Record<string, Record<string, { sentence: string, test: ClaimTest }>>} */
+/**
+ * The chapters of tuning/PLAYBOOK.md, by symptom, with their claims.
+ * @type {Record<string, Record<string, { sentence: string, test: ClaimTest }>>}
+ */
 const CHAPTERS = {
   'slow-but-successful': {
     'timeout-adds-no-capacity': {

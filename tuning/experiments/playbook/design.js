@@ -19,11 +19,7 @@ const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open') }
 
 /**
  * The next trial: each experiment in turn, its two cells in blocks, in an order that is drawn for each. Pure.
- *
- * @param {PlaybookPlan} plan
- * @param {TrialRecord[]} records
- * @param {NotAppliedCell[]} notApplied
- * @returns {Step | null}
+ * @param {PlaybookPlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function design(plan, records, notApplied) {
   for (const [i, name] of plan.experiments.entries()) {

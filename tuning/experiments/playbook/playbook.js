@@ -118,11 +118,14 @@ function difference(cell, other) {
   return Object.fromEntries(Object.entries(cell).filter(([name, level]) => other[name] !== level))
 }
 
-/** The pool of a cell, and what Little's law says of it: connections by the time that a statement holds one. @param {string} experiment @param {Cell} cell @param {TrialRecord[]} records */
+/**
+ * The pool of a cell, and what Little's law says of it: connections by the time that a statement holds one.
+ * @param {string} experiment @param {Cell} cell @param {TrialRecord[]} records
+ */
 function poolOf(experiment, cell, records) {
   const own = trialsAt(records, { experiment }).filter((record) => isSameCell(record.cell, cell))
   if (own.length === 0) return []
-  const held_ms = median(own.map(({ probes }) => probes.api.statement_mean_ms ?? Number.NaN))
+  const held_ms = median(own.map(({ probes }) => probes.api.statement_mean_ms))
   const goodput_rps = median(own.map(({ traffic }) => traffic.goodput_rps))
   const { DB_DELAY_MS, POOL_MAX } = own[0].settings
   const predicted_rps = (1000 * Number(POOL_MAX)) / held_ms

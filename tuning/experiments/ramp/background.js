@@ -17,9 +17,7 @@ const LONGEST_S = 24 * 3600
 /**
  * The target with writes during each trial, on a schedule, by a generator of their own. They begin before the warm-up and
  * end with the trial, each of them answered.
- *
- * @param {Target} target
- * @param {Pick<RampPlan, 'background_rps' | 'ceiling_ms' | 'timeout_s' | 'mix'>} plan
+ * @param {Target} target @param {Pick<RampPlan, 'background_rps' | 'ceiling_ms' | 'timeout_s' | 'mix'>} plan
  * @returns {Target}
  */
 export function withBackground(target, { background_rps: rate_rps, ceiling_ms, timeout_s, mix: { seed, headers } }) {

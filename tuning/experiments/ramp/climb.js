@@ -19,15 +19,10 @@ export function rungsOf({ ceiling_ms }, trials) {
 /**
  * The next number of workers: more and more until the latency is above the ceiling (or fewer and fewer, where the first rung
  * was), then between the two around it. Pure.
- *
- * @param {Rung[]} rungs
- * @param {object} climb
- * @param {number} climb.start workers
- * @param {number} climb.most
+ * @param {Rung[]} rungs @param {object} climb @param {number} climb.start workers @param {number} climb.most
  * @param {number} climb.growth factor from one rung to the next, until one is over
  * @param {number} climb.close the climb ends when the rungs below and above the ceiling are no further apart than this factor
- * @param {number} [climb.multiple] workers from here on are multiples of it
- * @returns {number | null} null: enough is known
+ * @param {number} [climb.multiple] workers from here on are multiples of it @returns {number | null} null: enough is known
  */
 export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 }) {
   const near = (/** @type {number} */ workers) => {
@@ -52,9 +47,7 @@ export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 })
 
 /**
  * Where the mean latency is at the ceiling: between the two rungs around it, on logarithmic scales.
- *
- * @param {Rung[]} rungs
- * @param {number} ceiling_ms
+ * @param {Rung[]} rungs @param {number} ceiling_ms
  * @returns null: every rung was below the ceiling, or every one above, or nothing succeeded. by_errors: requests failed
  *   before the latency was at the ceiling, so the rung below counts
  */

@@ -19,7 +19,10 @@ export function costPerMillion(price, rps) {
   return inverse(rps, (rate_rps) => (perHour(price) * MILLION) / (rate_rps * SECONDS_PER_HOUR))
 }
 
-/** What the same work costs on B, as a share of what it costs on A. @param {Price} a @param {Price} b @param {Interval} work of one B, in As */
+/**
+ * What the same work costs on B, as a share of what it costs on A.
+ * @param {Price} a @param {Price} b @param {Interval} work of one B, in As
+ */
 export function costRatio(a, b, work) {
   return inverse(work, (count) => replacement(a, b, count).ratio)
 }
@@ -32,10 +35,7 @@ function inverse({ estimate, low, high }, at) {
 /**
  * One B in the place of so many A. saved_ratio: share of the price of the As; surcharge_ratio: by how much the As are dearer
  * than the B.
- *
- * @param {Price} a
- * @param {Price} b
- * @param {number} count
+ * @param {Price} a @param {Price} b @param {number} count
  */
 export function replacement(a, b, count) {
   const [before, after] = [count * perHour(a), perHour(b)]

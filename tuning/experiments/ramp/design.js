@@ -25,31 +25,19 @@ const LATER_RUNGS = 2.3
  * @typedef {'a' | 'b'} Name
  * @typedef {TrialRecord[]} Records
  * @typedef {{ key: string, side: Name, driver: string, variant: string }} Series one climb in each block
- * @typedef {Plan & Ramp} RampPlan
  *
- * @typedef {object} Ramp
- * @property {Partial<Record<Name, Side>>} sides
- * @property {string[]} drivers the first one answers, the others check it
- * @property {boolean} cross_checks with at least two drivers
- * @property {Entry[] | null} without the mix without the entries to leave out; null: none is left out
- * @property {string | null} left_out their names
- * @property {number} ceiling_ms of the mean latency
- * @property {number} most_workers
- * @property {number} growth from one rung to the next in the first block
- * @property {number} close how far apart the two rungs around the ceiling may be
- * @property {number} blocks
- * @property {number} [generator_cores] that the generator may use
- * @property {number} background_rps 0: none
- * @property {Partial<Record<Name, Price>>} prices
+ * @typedef {{ sides: Partial<Record<Name, Side>>, drivers: string[], cross_checks: boolean, generator_cores?: number }} Who
+ * @typedef {{ without: Entry[] | null, left_out: string | null, background_rps: number }} What
+ * @typedef {{ ceiling_ms: number, most_workers: number, growth: number, close: number, blocks: number }} Climbs
+ * @typedef {Plan & Who & What & Climbs & { prices: Partial<Record<Name, Price>> }} RampPlan drivers: the first one answers, the
+ *   others check it; generator_cores: that it may use; without: the mix without the entries that are left out, null: none is;
+ *   growth: from one rung to the next in the first block; close: how far apart the two rungs around the ceiling may be
  */
 
 /**
  * Each request type alone first. Then, in blocks, a climb on each side, by each driver, with and without what is to be left
  * out, in random order: the first climb finds the ceiling, those of later blocks begin below it.
- *
- * @param {RampPlan} plan
- * @param {Records} records
- * @returns {Step | null}
+ * @param {RampPlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
   const { mix, without, left_out, drivers, blocks } = plan
@@ -120,10 +108,7 @@ export function screenTrials(records, side, entry) {
 }
 
 /**
- * @param {RampPlan} plan
- * @param {string} driver
- * @param {number} block
- * @param {Records} records of the series
+ * @param {RampPlan} plan @param {string} driver @param {number} block @param {Records} records of the series
  * @returns {number | null} workers; null: the climb of this block is over
  */
 function nextRung(plan, driver, block, records) {

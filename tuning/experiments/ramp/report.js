@@ -118,10 +118,10 @@ function withoutBlock({ drivers }, { left_out, told, rows }) {
     )
   }
   const left = `without ${left_out}`
-  const cells = rows.map(({ side, workers, entry, rps, mean_ms }) => [
+  const cells = rows.map(({ side, workers, entry, all, rest }) => [
     `${side.toUpperCase()}, ${count(workers)}: ${entry}`,
-    ...[...rps.map(figure), times(rps[1] / rps[0])],
-    ...[...mean_ms.map(milliseconds), times(mean_ms[1] / mean_ms[0])],
+    ...[figure(all.rps), figure(rest.rps), times(rest.rps / all.rps)],
+    ...[milliseconds(all.mean_ms), milliseconds(rest.mean_ms), times(rest.mean_ms / all.mean_ms)],
   ])
   return table(['side, workers, request', 'requests/s', left, 'ratio', 'mean', left, 'ratio'], cells)
 }

@@ -1,16 +1,17 @@
 import { isValid } from '../../../load/capacity/ladder.js'
+import { groupBy } from '../../stats/design.js'
 import { median } from '../../stats/ranks.js'
 import { rungsOf } from './climb.js'
 import { ofSeries, screensOf, screenTrials, sidesOf } from './design.js'
 
-/**
- * @import { ByEntry } from '../../../load/report/record.js'
- * @import { RampPlan, Records } from './design.js'
- */
+/** @import { RampPlan, Records } from './design.js' */
 
 /** @typedef {{ name: string, unit: 'ratio' | 'bytes' | 'bytes_per_s', value: (record: any) => number | undefined }} Resource */
 
-/** What was used meanwhile. The disks and the memory that we see are the lab's, so they count only where the side runs here. @type {Resource[]} */
+/**
+ * What was used meanwhile. The disks and the memory that we see are the lab's, so they count only where the side runs here.
+ * @type {Resource[]}
+ */
 const RESOURCES = [
   { name: 'API core', unit: 'ratio', value: ({ probes }) => probes.api.cpu_core_ratio },
   { name: 'API memory', unit: 'bytes', value: ({ probes }) => probes.api.rss_bytes },
@@ -31,34 +32,35 @@ export function resourcesOf(records) {
   return RESOURCES.filter(({ value }) => records.some((record) => Number.isFinite(value(record))))
 }
 
-/** Medians of the trials with the same number of workers. @param {RampPlan} plan @param {Records} trials valid, of one series @param {Resource[]} resources */
+/**
+ * Medians of the trials with the same number of workers.
+ * @param {RampPlan} plan @param {Records} trials valid, of one series @param {Resource[]} resources
+ */
 export function tableRungs(plan, trials, resources) {
-  const numbers = [...new Set(trials.map(({ load }) => load.connections))].sort((a, b) => a - b)
-  return numbers.map((workers) => {
-    const own = trials.filter(({ load }) => load.connections === workers)
-    const of = (/** @type {(record: Records[number]) => number | undefined} */ value) => medianOf(own, value)
-    return {
-      workers,
-      trials: own.length,
-      rps: of(({ traffic }) => traffic.goodput_rps),
-      mean_ms: of(({ traffic }) => traffic.latency_ms?.mean),
-      p99_ms: of(({ traffic }) => traffic.latency_ms?.p99),
-      success_ratio: of(({ traffic }) => traffic.success_ratio),
-      waiting_ratio: of(waitingShare),
-      over: 2 * rungsOf(plan, own).filter(({ over }) => over).length > own.length,
-      resources: resources.map(({ value }) => of(value)),
-    }
-  })
+  const groups = [...groupBy(trials, ({ load }) => String(load.connections)).values()].map((own) => ({
+    workers: own[0].load.connections,
+    trials: own.length,
+    rps: median(own.map(({ traffic }) => traffic.goodput_rps)),
+    mean_ms: median(own.map(({ traffic }) => traffic.latency_ms?.mean)),
+    p99_ms: median(own.map(({ traffic }) => traffic.latency_ms?.p99)),
+    success_ratio: median(own.map(({ traffic }) => traffic.success_ratio)),
+    waiting_ratio: median(own.map(waitingShare)),
+    over: 2 * rungsOf(plan, own).filter(({ over }) => over).length > own.length,
+    resources: resources.map(({ value }) => median(own.map(value))),
+  }))
+  return groups.sort((a, b) => a.workers - b.workers)
 }
 
 /** What a request costs the service just below the ceiling. @param {Records} trials of those rungs */
 export function atCeiling(trials) {
   return {
-    cpu_core_ratio: medianOf(trials, ({ probes }) => probes.api.cpu_core_ratio),
-    disk_bytes: medianOf(trials, (record) => {
-      const { read_bytes, written_bytes } = here(record).disk ?? {}
-      return (read_bytes + written_bytes) / record.traffic.completed
-    }),
+    cpu_core_ratio: median(trials.map(({ probes }) => probes.api.cpu_core_ratio)),
+    disk_bytes: median(
+      trials.map((record) => {
+        const { read_bytes, written_bytes } = here(record).disk ?? {}
+        return (read_bytes + written_bytes) / record.traffic.completed
+      }),
+    ),
   }
 }
 
@@ -88,9 +90,7 @@ export function screened(plan, records) {
 /**
  * What leaving out entries did to the others, at the highest number of workers below the ceiling that has trials both with
  * and without them; null: nothing was left out.
- *
- * @param {RampPlan} plan
- * @param {Records} records
+ * @param {RampPlan} plan @param {Records} records
  */
 export function withoutOf(plan, records) {
   if (!plan.without) return null
@@ -105,26 +105,19 @@ export function withoutOf(plan, records) {
     const workers = Math.max(0, ...(below.length > 0 ? below : shared).map(({ load }) => load.connections))
     const trials = both.map((one) => one.filter(({ load }) => load.connections === workers))
     return (mix.entries ?? []).flatMap(({ name: entry }) => {
-      const of = (/** @type {(seen: ByEntry[string], record: Records[number]) => number | undefined} */ value) =>
-        trials.map((one) =>
-          medianOf(one, (record) => {
-            const seen = record.traffic.by_entry?.[entry]
-            return seen && value(seen, record)
-          }),
-        )
-      const rps = of(({ ok }, { traffic }) => (ok * traffic.goodput_rps) / Math.max(1, traffic.ok))
-      const mean_ms = of(({ latency_ms }) => latency_ms?.mean)
-      return Number.isNaN(rps[0]) ? [] : [{ side, workers, entry, rps, mean_ms }]
+      const [all, rest] = trials.map((one) => {
+        const rates_rps = one.map(({ traffic: { by_entry, goodput_rps, ok } }) => {
+          return by_entry?.[entry] && (by_entry[entry].ok * goodput_rps) / Math.max(1, ok)
+        })
+        const means_ms = one.map(({ traffic: { by_entry } }) => by_entry?.[entry]?.latency_ms?.mean)
+        return { rps: median(rates_rps), mean_ms: median(means_ms) }
+      })
+      return Number.isNaN(all.rps) ? [] : [{ side, workers, entry, all, rest }]
     })
   })
   // Not every driver tells requests apart.
   const told = own.length === 0 || own.some(({ traffic }) => traffic.by_entry)
   return { left_out: String(left_out), told, rows }
-}
-
-/** @param {Records} trials @param {(record: Records[number]) => number | undefined} value @returns {number} NaN: none is known */
-function medianOf(trials, value) {
-  return median(trials.map((record) => value(record) ?? Number.NaN))
 }
 
 /** What this machine's kernel tells of a side that runs here. @param {any} record */
