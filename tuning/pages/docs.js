@@ -30,11 +30,11 @@ import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
  * @property {(string | Part)[]} of the report: `answer`, or the name of a table; or made from the run
  * @property {'conditions' | 'settings' | 'id' | 'nothing'} [below] by default the conditions of the run; settings: they too
  *
- * @typedef {(evidence: Evidence, folder: string) => Block[]} Part
+ * @typedef {(evidence: Evidence) => Block[]} Part
  */
 
 /** @type {Part} */
-const EVERY_TRIAL = (_, folder) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
+const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
 
 /** All of a report but its answer, pictures and method. @type {Part} */
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
@@ -85,10 +85,8 @@ const PAGES = {
 }
 
 /**
- * `npm run docs`: writes what the pages quote from the committed evidence, so that no figure in them is typed by hand; the API's
- * settings; and the pages of the workshop, whose text stands in its exercises.
- *
- * @returns {Record<string, string>} contents by file
+ * What `npm run docs` writes, by file: pages with what they quote from the committed evidence, so that no figure in them is typed by
+ * hand; the API's settings; and the pages of the workshop, whose text is in its exercises.
  */
 export function pages() {
   const quoting = Object.entries(PAGES).map(([name, blocks]) => {
@@ -118,15 +116,13 @@ function quoted(block, quote) {
   if (typeof quote === 'function') return quote()
   const { run: folder = block, of, below = 'conditions' } = quote
   const found = evidence(folder)
-  const parts = of.map((part) => (typeof part === 'string' ? [named(found.report, part)] : part(found, folder)))
+  const parts = of.map((part) => (typeof part === 'string' ? [named(found.report, part)] : part(found)))
   return [...parts.flat(), ...belowOf(found, below)]
 }
 
 /** @param {Block[]} report @param {string} name */
 function named(report, name) {
-  const found = report.find((block) =>
-    name === 'answer' ? block.kind === name : 'name' in block && block.name === name,
-  )
+  const found = report.find((block) => block.kind === name || ('name' in block && block.name === name))
   if (!found) throw new Error(`expected a table "${name}" in the report`)
   return found
 }

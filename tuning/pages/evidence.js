@@ -3,39 +3,30 @@ import { Results } from '../../load/run/results.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { VERBS } from '../verbs.js'
 
-/**
- * @import { Block } from '../../load/report/blocks.js'
- * @import { TrialRecord } from '../../load/report/record.js'
- */
+/** @import { Block } from '../../load/report/blocks.js' */
 
 const EVIDENCE = new URL('../evidence/', import.meta.url)
 
 /** @type {Record<string, any>} */
 const ALL = { sweep, ...VERBS }
 
-/** @type {Map<string, Evidence>} many parts of the pages quote the same run */
-const read = new Map()
+/** @type {Map<string, Evidence>} since many parts of the pages quote the same run */
+const known = new Map()
 
-/**
- * A committed run, which the pages quote.
- *
- * @param {string} name of its folder
- * @returns {Evidence}
- *
- * @typedef {object} Evidence
- * @property {any} run run.json
- * @property {TrialRecord[]} records
- * @property {any} findings
- * @property {Block[]} report
- */
-export function evidence(name) {
-  const known = read.get(name)
-  if (known) return known
-  const results = new Results(fileURLToPath(new URL(name, EVIDENCE)))
+/** @typedef {ReturnType<typeof read>} Evidence */
+
+/** A committed run, which the pages quote. @param {string} folder its name */
+export function evidence(folder) {
+  const found = known.get(folder) ?? read(folder)
+  known.set(folder, found)
+  return found
+}
+
+/** @param {string} folder */
+function read(folder) {
+  const results = new Results(fileURLToPath(new URL(folder, EVIDENCE)))
   const { older, analyse, report } = ALL[results.readRun().verb]
   const [run, records] = [results.readRun(older), results.readTrials(older)]
   const findings = analyse?.(run.plan, records, run)
-  const found = { run, records, findings, report: findings ? report(findings) : [] }
-  read.set(name, found)
-  return found
+  return { folder, run, records, findings, report: /** @type {Block[]} */ (findings ? report(findings) : []) }
 }

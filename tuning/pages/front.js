@@ -7,7 +7,7 @@ import { RESOURCES } from '../../load/verdict/resources.js'
 import { median } from '../stats/ranks.js'
 import { evidence } from './evidence.js'
 
-/** @typedef {ReturnType<typeof evidence>} Sweep */
+/** @import { Evidence } from './evidence.js' */
 
 /** What README begins with: how much one core takes, and why; the same with a statement per request; the picture. */
 export function answerBlocks() {
@@ -20,32 +20,28 @@ export function answerBlocks() {
   return [
     paragraph(sentence),
     figuresTable(batched, single),
-    paragraph(pictureText('sweep-batched', batched)),
+    paragraph(pictureText(batched)),
     list(conditionsOf(batched.run)),
   ]
 }
 
-/** @param {Sweep} batched @param {Sweep} single */
-function figuresTable(batched, single) {
-  const row = (/** @type {string} */ name, /** @type {(sweep: Sweep) => string} */ of) => [
-    name,
-    of(batched),
-    of(single),
-  ]
+/** @type {Record<string, (sweep: Evidence) => string>} */
+const ROWS = {
+  'durable requests': ({ run }) => ratesText(run.capacity),
+  'p99 at the lower of these rates': (sweep) => milliseconds(p99AtLower_ms(sweep)),
+  'CPU of the API for each': costText,
+  'what stops it': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
+  'seen in the trials that failed': ({ run }) => run.limit.evidence[0],
+  'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
+  'what to turn next': ({ run }) => RESOURCES[run.limit.resource].turn,
+  'how sure': ({ run }) => sureText(run.capacity),
+  'every trial': ({ folder }) => `[report](tuning/evidence/${folder}/report.md)`,
+}
+
+/** @param {...Evidence} sweeps batched and single */
+function figuresTable(...sweeps) {
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
-  const rows = [
-    row('durable requests', ({ run }) => ratesText(run.capacity)),
-    row('p99 at the lower of these rates', (sweep) =>
-      milliseconds(atLower(sweep, ({ traffic }) => traffic.latency_ms?.p99)),
-    ),
-    row('CPU of the API for each', costText),
-    row('what stops it', (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`),
-    row('seen in the trials that failed', ({ run }) => run.limit.evidence[0]),
-    row('runner-up', ({ run }) => `\`${run.limit.runner_up}\``),
-    row('what to turn next', ({ run }) => RESOURCES[run.limit.resource].turn),
-    row('how sure', ({ run }) => sureText(run.capacity)),
-    row('every trial', ({ run }) => `[report](tuning/evidence/${folderOf(run, batched)}/report.md)`),
-  ]
+  const rows = Object.entries(ROWS).map(([name, of]) => [name, ...sweeps.map(of)])
   return table(head, rows, { align: ['l', 'l', 'l'] })
 }
 
@@ -55,31 +51,26 @@ function sureText({ trials, confidence }) {
   return `${trials} trials, confidence ${confidence.toFixed(2)} of 1${doubt}`
 }
 
-/** @param {any} run @param {Sweep} batched */
-function folderOf(run, batched) {
-  return run === batched.run ? 'sweep-batched' : 'sweep-single'
-}
-
-/** @param {Sweep} sweep */
+/** @param {Evidence} sweep */
 function isText({ run }) {
   return RESOURCES[run.limit.resource].is
 }
 
-/** @param {Sweep} sweep */
+/** @param {Evidence} sweep */
 function costText({ run, records }) {
   return `${costNear({ capacity: run.capacity, records })?.median_us.toFixed(1)} us`
 }
 
-/** The median of the trials that passed at the lower end of the capacity. @param {Sweep} sweep @param {(record: Sweep['records'][0]) => any} of */
-function atLower({ run, records }, of) {
+/** The median of the trials that passed at the lower end of the capacity. @param {Evidence} sweep */
+function p99AtLower_ms({ run, records }) {
   const passed = nearCapacity(run.capacity, records).filter(({ outcome, load }) => {
     return outcome.verdict === 'pass' && load.rate_rps === run.capacity.low_rps
   })
-  return median(passed.map(of))
+  return median(passed.map(({ traffic }) => Number(traffic.latency_ms?.p99)))
 }
 
-/** @param {string} name @param {Sweep} sweep */
-function pictureText(name, { run, records }) {
-  const [{ title, about, name: file }] = sweepPictures({ ...run, records })
-  return `![${title}: ${about}](tuning/evidence/${name}/${file}.svg)`
+/** @param {Evidence} sweep */
+function pictureText({ folder, run, records }) {
+  const [{ title, about, name }] = sweepPictures({ ...run, records })
+  return `![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`
 }

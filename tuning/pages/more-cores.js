@@ -3,13 +3,12 @@ import { cellName, count, milliseconds, NONE, percent } from '../../load/report/
 import { ratioText } from '../stats/effects.js'
 
 /**
- * @import { Block } from '../../load/report/blocks.js'
  * @import { TuneFindings } from '../experiments/tune/findings.js'
  * @import { Evidence } from './evidence.js'
  * @import { NotAppliedCell } from '../../load/report/record.js'
  */
 
-/** Numbers of processes of the API. */
+/** How many processes of the API. */
 const STEPS = [1, 2, 4, 8]
 
 /** Connections that Postgres keeps for its superusers (superuser_reserved_connections), since version 7.3. */
@@ -19,7 +18,6 @@ const RESERVED = 3
  * PgBouncer's pool against the API's, from a run of `tune --preset pgbouncer`.
  *
  * @param {{ findings: Pick<TuneFindings, 'cells' | 'anchor'> } & Pick<Evidence, 'run' | 'records'>} evidence
- * @returns {Block[]}
  */
 export function pgbouncerBlocks({ findings: { cells, anchor }, run, records }) {
   const rows = cells.map(({ cell, is_anchor, is_measured, success_ratio, ok_p99_ms, goodput_rps, ratios, cpu_us }) => {
@@ -49,7 +47,6 @@ export function pgbouncerBlocks({ findings: { cells, anchor }, run, records }) {
  * What a multiple of each measured capacity would take, if nothing but cores counted, and how many pools a Postgres has room for.
  *
  * @param {Pick<Evidence, 'run' | 'records'>[]} sweeps
- * @returns {Block[]}
  */
 export function arithmeticBlocks(sweeps) {
   return [...sweeps.flatMap(arithmetic), paragraph(poolsThatFit(sweeps[0]))]

@@ -213,7 +213,7 @@ export function ratioText({ ratio, low, high }) {
 }
 
 /** @param {number} ratio */
-function digits(ratio) {
+export function digits(ratio) {
   if (ratio >= 100) return ratio.toFixed(0)
   return ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)
 }

@@ -145,7 +145,12 @@ t.test('one capacity beside another: from the ends of the intervals', async (t) 
     ['intervals apart', of(100, 110), of(220, 231), { low: 2, high: 2.31, verdict: 'better' }],
     ['the other way round', of(220, 231), of(100, 110), { verdict: 'worse', high: 0.5 }],
     ['intervals that overlap', of(100, 110), of(105, 120), { verdict: 'tied' }],
-    ['no upper end, and above', of(100, 110), of(220, null), { low: 2, high: null, verdict: 'better' }],
+    [
+      'no upper end, and above',
+      of(100, 110),
+      of(220, null),
+      { low: 2, high: Number.POSITIVE_INFINITY, verdict: 'better' },
+    ],
     ['no upper end of the reference', of(100, null), of(220, 240), { verdict: 'tied', low: 0 }],
     ['only an upper end, and below', of(100, 110), of(null, 50), { low: 0, high: 0.5, verdict: 'worse' }],
   ])

@@ -2,23 +2,18 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** @import { Source } from './report.js' */
 
-/** Parts of a plan that differ by chance, or are listed otherwise: seeds, rates of a search, the SLO. */
+/** Parts of a plan that differ by chance, or are listed elsewhere: seeds, rates of a search, the SLO. */
 const OWN = ['mix', 'rates_rps', 'slo']
 
 /** Longest value that is shown whole, in characters. */
 const LONGEST = 80
 
-/**
- * Whether the runs were made on different machines.
- *
- * @param {Source[]} sources
- * @returns {string | null} what differs; null: one machine, as far as its description goes
- */
+/** How the first run's machine differs from that of another, as far as their descriptions go; null: it does not. @param {Source[]} sources */
 export function machineDifference([first, ...others]) {
   for (const other of others) {
     const fields = differing([machinesOf(first), machinesOf(other)])
     if (fields.length > 0) {
-      const texts = fields.map(({ name, values: [one, two] }) => `${name} ${one} against ${two}`)
+      const texts = fields.map(([name, one, two]) => `${name} ${one} against ${two}`)
       return `${first.name} and ${other.name} are of different machines: ${texts.join(', ')}`
     }
   }
@@ -32,30 +27,23 @@ export function machineDifference([first, ...others]) {
  * @param {Source[]} sources
  */
 export function otherDifferences(sources) {
-  return differing(
-    sources.map(({ run, records }) => {
-      const plan = Object.entries(run.plan).filter(([name]) => !OWN.includes(name))
-      return {
-        ...run.versions,
-        ...prefixed('SLO ', run.slo),
-        ...prefixed('plan ', Object.fromEntries(plan)),
-        ...settingsOf(records),
-        pinning: run.pinning ?? 'unknown',
-      }
-    }),
-  )
+  const descriptions = sources.map(({ run, records }) => ({
+    ...run.versions,
+    ...prefixed('SLO ', run.slo),
+    ...prefixed('plan ', Object.fromEntries(Object.entries(run.plan).filter(([name]) => !OWN.includes(name)))),
+    ...settingsOf(records),
+    pinning: run.pinning ?? 'unknown',
+  }))
+  return differing(descriptions)
 }
 
-/**
- * @param {Record<string, unknown>[]} descriptions
- * @returns {{ name: string, values: string[] }[]} fields that are not the same in all, with the value of each
- */
+/** Fields that are not the same in all: the name, then the value of each. @param {Record<string, unknown>[]} descriptions */
 function differing(descriptions) {
   const names = [...new Set(descriptions.flatMap(Object.keys))]
   return names.flatMap((name) => {
     const values = descriptions.map((one) => one[name])
-    if (values.every((value) => isDeepStrictEqual(value, values[0]))) return []
-    return [{ name, values: values.map((value) => (value === undefined ? 'none' : textOf(value))) }]
+    const isSame = values.every((value) => isDeepStrictEqual(value, values[0]))
+    return isSame ? [] : [[name, ...values.map((value) => (value === undefined ? 'none' : textOf(value)))]]
   })
 }
 

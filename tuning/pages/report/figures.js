@@ -1,12 +1,13 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { cellName } from '../../../load/report/format.js'
 import { nearCapacity } from '../../../load/verbs/sweep/answer.js'
+import { groupBy } from '../../stats/design.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { median, shift } from '../../stats/ranks.js'
 
 /**
- * @import { Source } from './report.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
+ * @import { Source } from './report.js'
  */
 
 /**
@@ -27,27 +28,13 @@ const NEAR = 'near its capacity'
 const REPETITION = ['block', 'position']
 
 /**
- * A ratio to the first run.
+ * Capacities and figures of runs, each with its ratios to the first run. No capacities: the verb measures none.
  *
- * @typedef {object} Ratio
- * @property {number} ratio
- * @property {number | null} low null: too few trials for an interval, or an end that is not known
- * @property {number | null} high
- * @property {'better' | 'worse' | 'tied' | 'too few trials' | 'at least' | 'at most'} verdict
- *
- * @typedef {object} Figure
- * @property {string} group trials that were alike
- * @property {string} measure of MEASURES
- * @property {number[]} medians a run each
- * @property {number[]} trials
- * @property {Ratio[]} ratios of every run but the first
- *
- * @typedef {object} Compared
- * @property {(Ratio | null)[] | null} capacities ratios of every run but the first; null: the verb measures none
- * @property {Figure[]} figures
+ * @typedef {ReturnType<typeof besideEachOther>} Compared
+ * @typedef {{ ratio: number, low: number, high: number, verdict: 'better' | 'worse' | 'tied' | 'too few trials' }} Ratio NaN and
+ *   Infinity are ends that are not known
  *
  * @param {Source[]} sources
- * @returns {Compared}
  */
 export function besideEachOther(sources) {
   const [first, ...others] = sources.map(({ run }) => run)
@@ -72,13 +59,13 @@ export function capacityRatio(reference, other) {
   })
   const [low, high] = [b.low / a.high, a.low === 0 ? Number.POSITIVE_INFINITY : b.high / a.low]
   const verdict = low > 1 ? 'better' : high < 1 ? 'worse' : 'tied'
-  return { ratio: b.middle / a.middle, low, high: Number.isFinite(high) ? high : null, verdict }
+  return { ratio: b.middle / a.middle, low, high, verdict }
 }
 
-/** @param {Source[]} sources @returns {Figure[]} of what every run has */
+/** What every run has; medians, trials: of each run; ratios: of all but the first. @param {Source[]} sources */
 function figuresOf(sources) {
   const grouped = sources.map(({ run, records }) => {
-    const groups = groupsOf(run.verb, records)
+    const groups = groupBy(records.filter(isAlike), (record) => groupOf(run.verb, record))
     return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(run.capacity ?? null, records)) : groups
   })
   const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
@@ -91,50 +78,32 @@ function figuresOf(sources) {
       // Near their capacities the runs have different rates, but the cost of a request can still be compared.
       if (samples.some((sample) => sample.length === 0) || (group === NEAR && measure !== 'cpu')) return []
       const [first, ...others] = samples
-      return [
-        {
-          group,
-          measure,
-          medians: samples.map(median),
-          trials: samples.map((sample) => sample.length),
-          ratios: others.map((sample) => ratioOf(sample, first, better)),
-        },
-      ]
+      const trials = samples.map((sample) => sample.length)
+      const ratios = others.map((sample) => ratioOf(sample, first, better))
+      return [{ group, measure, medians: samples.map(median), trials, ratios }]
     }),
   )
 }
 
-/** Valid trials that were alike, in the order in which they first came. @param {string} verb @param {TrialRecord[]} records */
-function groupsOf(verb, records) {
-  /** @type {Map<string, TrialRecord[]>} */
-  const groups = new Map()
-  for (const record of records) {
-    // The rates of a search differ in each run.
-    if (!isValid(record) || record.at.of !== undefined) continue
-    const key = groupOf(verb === 'sweep' ? '' : placeOf(record), record)
-    groups.set(key, [...(groups.get(key) ?? []), record])
-  }
-  return groups
+/** Whether other runs may have the same load: the rates of a search differ in each. @param {TrialRecord} record */
+function isAlike(record) {
+  return isValid(record) && record.at.of === undefined
 }
 
-/** A trial's place in its design, without its repetition. @param {TrialRecord} record */
-function placeOf({ at }) {
-  const names = Object.keys(at).filter((name) => !REPETITION.includes(name))
-  return names.map((name) => at[name]).join('/')
-}
-
-/** What was asked for. @param {string} place empty for a sweep, whose rates tell its trials apart @param {TrialRecord} record */
-function groupOf(place, { cell, load }) {
-  const rate = place === '' ? `${load.rate_rps}/s` : ''
-  const size = load.rate_rps === null ? `${load.connections} connections` : rate
-  return [place, cellName(cell), size].filter(Boolean).join(', ')
+/** A trial's place without its repetition, and its load; the rates of a sweep are its places. @param {string} verb @param {TrialRecord} record */
+function groupOf(verb, { at, cell, load: { rate_rps, connections } }) {
+  const names = Object.keys(at).filter((name) => verb !== 'sweep' && !REPETITION.includes(name))
+  const place = names.map((name) => at[name]).join('/')
+  const rate = place === '' ? `${rate_rps}/s` : ''
+  return [place, cellName(cell), rate_rps === null ? `${connections} connections` : rate].filter(Boolean).join(', ')
 }
 
 /** @param {number[]} sample @param {number[]} reference @param {'more' | 'less'} better @returns {Ratio} */
 function ratioOf(sample, reference, better) {
   const { estimate, low, high } = shift(sample.map(Math.log), reference.map(Math.log), CONFIDENCE)
-  if (!Number.isFinite(high)) return { ratio: Math.exp(estimate), low: null, high: null, verdict: 'too few trials' }
+  const ratio = Math.exp(estimate)
+  if (!Number.isFinite(high)) return { ratio, low: Number.NaN, high: Number.NaN, verdict: 'too few trials' }
   const tied = low <= 0 && high >= 0
   const verdict = tied ? 'tied' : estimate > 0 === (better === 'more') ? 'better' : 'worse'
-  return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), verdict }
+  return { ratio, low: Math.exp(low), high: Math.exp(high), verdict }
 }

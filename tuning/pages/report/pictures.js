@@ -1,3 +1,4 @@
+import { figureOf } from '../../stats/spread.js'
 import { MEASURES } from './figures.js'
 
 /**
@@ -58,16 +59,10 @@ export function capacityPictures(sources) {
 export function ratioPictures([first, ...others], { figures }) {
   return Object.entries(MEASURES).flatMap(([measure, { title, better }]) => {
     const own = figures.filter((figure) => {
-      return figure.measure === measure && figure.ratios.some(({ low }) => low !== null)
+      return figure.measure === measure && figure.ratios.some(({ low }) => Number.isFinite(low))
     })
     if (own.length === 0 || own.length > MOST_ROWS) return []
-    const series = others.map(({ name }, i) => ({
-      name,
-      values: own.map(({ ratios }) => {
-        const { ratio: value, low, high } = ratios[i]
-        return low === null || high === null ? { value } : { value, low, high }
-      }),
-    }))
+    const series = others.map(({ name }, i) => ({ name, values: own.map(({ ratios }) => figureOf(ratios[i])) }))
     return {
       name: `ratios-${measure}`,
       title: `Compared with ${first.name}: ${title}`,

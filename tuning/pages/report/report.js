@@ -14,13 +14,10 @@ import { besideBlocks } from './tables.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Measurement } from '../../../load/run/measurement.js'
  * @import { AnyVerb, Ended, Verb } from '../../../load/run/shell.js'
- * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
-/** Each has a mark and a line of its own in the pictures. */
+/** Each has its own mark and line in the pictures. */
 const MOST_RUNS = 6
 
 const FLAGS = {
@@ -40,7 +37,7 @@ const EXAMPLES = `  npm run report -- results/20261120T224011Z-sweep
   npm run report -- --class results-of-all`
 
 /**
- * `npm run report`: tables, pictures and page of a run once more, or of several beside each other.
+ * `npm run report`: tables, pictures and page of a run again, or of several side by side.
  *
  * @param {Record<string, AnyVerb>} verbs whose runs there may be
  * @returns {Verb}
@@ -71,16 +68,9 @@ export function reportOn(verbs) {
   }
 }
 
-/**
- * @typedef {object} Source a run that was read
- * @property {string} name A, B, …
- * @property {Experiment | Measurement} experiment by which it is shown
- * @property {string} folder
- * @property {any} run
- * @property {TrialRecord[]} records
- */
+/** @typedef {ReturnType<typeof sourcesOf>[number]} Source a run that was read; name: A, B, …; experiment: by which it is shown */
 
-/** @param {string[]} folders @param {Record<string, AnyVerb>} verbs @returns {Source[]} */
+/** @param {string[]} folders @param {Record<string, AnyVerb>} verbs */
 function sourcesOf(folders, verbs) {
   if (folders.length === 0 || folders.length > MOST_RUNS) {
     throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
@@ -88,7 +78,8 @@ function sourcesOf(folders, verbs) {
   return folders.map((folder, i) => {
     const results = Results.read(folder)
     const { verb } = results.readRun()
-    const experiment = experimentOf(verbs, verb)
+    const known = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
+    const experiment = known && 'run' in known ? known.experiment : known
     if (!experiment) {
       throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${verb}`)
     }
@@ -96,22 +87,17 @@ function sourcesOf(folders, verbs) {
       throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
     }
     const older = 'older' in experiment ? experiment.older : undefined
-    const run = { warnings: [], ...results.readRun(older) }
+    const run = /** @type {any} */ ({ warnings: [], ...results.readRun(older) })
     return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials(older) }
   })
 }
 
-/** By which the runs of a verb are shown. @param {Record<string, AnyVerb>} verbs @param {string} name @returns {Experiment | Measurement | undefined} */
-function experimentOf(verbs, name) {
-  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
-  return verb && ('run' in verb ? verb.experiment : verb)
-}
-
 /** @param {Source} source @param {Record<string, any>} given */
 async function again({ experiment, folder, run, records }, { out, json }) {
-  if (!run.machine)
+  if (!run.machine) {
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
-  const results = out === undefined ? new Results(folder) : outside(out, [folder])
+  }
+  const results = out === undefined ? new Results(folder) : outside(out, folder)
   const blocks =
     'measure' in experiment
       ? framed(experiment, experiment.analyse(run.plan, run.rows), run, null)
@@ -123,10 +109,7 @@ async function again({ experiment, folder, run, records }, { out, json }) {
 /** @param {Source[]} sources @param {string | null} difference of machines @param {Record<string, any>} given */
 async function beside(sources, difference, { out, json }) {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
-  const results = outside(
-    out ?? path.join('results', `${time}-report`),
-    sources.map(({ folder }) => folder),
-  )
+  const results = outside(out ?? path.join('results', `${time}-report`))
   const compared = besideEachOther(sources)
   const blocks = besideBlocks(sources, compared, difference)
   await writeReport(results, `Redline report: ${sources.length} runs of ${sources[0].run.verb} side by side`, blocks)
@@ -140,15 +123,14 @@ async function ofClass({ class: folder, out, json }, operands) {
   const students = readClass(folder)
   const blocks = classBlocks(students)
   if (out === undefined) return ended({ students }, blocks, null, json)
-  const results = outside(out, [])
+  const results = outside(out)
   await writeReport(results, 'Redline report: a class', blocks)
   return ended({ students }, blocks, results.folder, json)
 }
 
-/** A folder to write to: a new one, or that of the run that is shown. @param {string} folder @param {string[]} sources */
-function outside(folder, sources) {
-  const isItsOwn = sources.length === 1 && path.resolve(sources[0]) === path.resolve(folder)
-  if (!isItsOwn) refuseForeign(folder)
+/** A folder to write to: a new one, or that of the run that is shown. @param {string} folder @param {string} [own] */
+function outside(folder, own) {
+  if (own === undefined || path.resolve(own) !== path.resolve(folder)) refuseForeign(folder)
   mkdirSync(folder, { recursive: true })
   return new Results(folder)
 }

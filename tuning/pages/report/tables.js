@@ -1,29 +1,21 @@
 import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../../load/report/format.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
-import { CONFIDENCE } from '../../stats/effects.js'
+import { CONFIDENCE, digits } from '../../stats/effects.js'
 import { otherDifferences } from './conditions.js'
 import { MEASURES } from './figures.js'
 import { capacityPictures, ratioPictures } from './pictures.js'
 
 /**
- * @import { Block } from '../../../load/report/blocks.js'
  * @import { Compared, Ratio } from './figures.js'
  * @import { Source } from './report.js'
  */
 
-/**
- * A report of runs side by side.
- *
- * @param {Source[]} sources
- * @param {Compared} compared
- * @param {string | null} difference of machines
- * @returns {Block[]}
- */
+/** A report of runs side by side. @param {Source[]} sources @param {Compared} compared @param {string | null} difference of machines */
 export function besideBlocks(sources, compared, difference) {
   const { capacities, figures } = compared
   const names = sources.map(({ name }) => name)
-  const different = otherDifferences(sources).map(({ name, values }) => [name, ...values])
+  const different = otherDifferences(sources)
   return [
     answer(sentence(sources, compared, difference)),
     list(sources.map(runLine)),
@@ -63,7 +55,7 @@ function sentence(sources, { capacities, figures }, difference) {
 /** @param {string} name @param {string} reference @param {Ratio} ratio */
 function capacitySentence(name, reference, { low, high, verdict }) {
   if (verdict === 'tied') return `The capacities of ${name} and ${reference} are tied: their intervals overlap.`
-  const range = high === null ? `at least ${digits(Number(low))}x` : `${digits(Number(low))}x to ${digits(high)}x`
+  const range = Number.isFinite(high) ? `${digits(low)}x to ${digits(high)}x` : `at least ${digits(low)}x`
   return `${name} takes ${range} of what ${reference} takes.`
 }
 
@@ -106,12 +98,6 @@ function valueText(value, trials) {
 function ratioCell(ratio) {
   if (!ratio) return NONE
   const { low, high, verdict } = ratio
-  const interval =
-    low === null ? '' : high === null ? ` [at least ${digits(low)}]` : ` [${digits(low)}–${digits(high)}]`
-  return `${digits(ratio.ratio)}x${interval}, ${verdict}`
-}
-
-/** @param {number} ratio */
-function digits(ratio) {
-  return ratio < 0.1 || ratio >= 100 ? ratio.toPrecision(2) : ratio.toFixed(2)
+  const ends = Number.isFinite(high) ? `${digits(low)}–${digits(high)}` : `at least ${digits(low)}`
+  return `${digits(ratio.ratio)}x${Number.isNaN(low) ? '' : ` [${ends}]`}, ${verdict}`
 }
