@@ -29,11 +29,7 @@ export function readConfig(env = process.env, dotenvFile = '.env') {
   return Object.freeze(Object.fromEntries(values))
 }
 
-/**
- * What works but should be changed, in words for the log.
- *
- * @param {Config} config @param {Record<string, string | undefined>} [env] @returns {string[]}
- */
+/** What works but should be changed, for the log. @param {Config} config @param {NodeJS.ProcessEnv} [env] */
 export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) {
   const warnings = []
   if (passwordStorage === 'plain') {

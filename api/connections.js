@@ -11,12 +11,7 @@ import { ConfigError } from './config.js'
 /** Of a login or a statement of the readiness check, whose answer does not wait for it. */
 const SESSION_TIMEOUT_MS = 2000
 
-/**
- * Refuses what pg would stumble over at every connection: it reads URL and PG variables only then.
- *
- * @param {Config} config
- * @throws {ConfigError}
- */
+/** Refuses what pg would stumble over at every connection. @param {Config} config @throws {ConfigError} */
 export function checkDatabaseSettings({ databaseUrl }) {
   try {
     const { port } = new pg.Client({ connectionString: databaseUrl })

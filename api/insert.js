@@ -56,7 +56,8 @@ const PATIENCE_MS = 1000
  * While a statement of several rows is in flight, no other is sent: it would carry only the few rows that wait by then, and the
  * more rows share a statement, the less each one costs.
  *
- * @param {object} statements @param {Insert} statements.insertOne
+ * @param {object} statements
+ * @param {Insert} statements.insertOne
  * @param {(users: User[]) => Promise<string[]>} statements.insertMany all of them or none; their ids, in their order
  * @param {{ batchSlots: number, batchMaxRows: number }} limits statements in flight at once, and rows in each
  * @returns {Insert & { waiting: () => number }}
@@ -167,7 +168,8 @@ const LENGTH_BYTES = 4
  * lower bound of the one dimension, then each element behind its length. pg sends a Buffer as it is, where an array of
  * strings would be quoted and escaped character by character, here and parsed again there.
  *
- * @param {string[]} texts @returns {Buffer}
+ * @param {string[]} texts
+ * @returns {Buffer}
  */
 export function textArray(texts) {
   let size = HEADER_BYTES

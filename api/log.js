@@ -8,11 +8,7 @@ const REPEAT_MS = 60_000
 /** Bounds the memory for texts that differ each time. */
 const MAX_TEXTS = 100
 
-/**
- * The log, one JSON object per line.
- *
- * @param {string} level @param {DestinationStream} [destination] default: standard output
- */
+/** The log, one JSON object per line. @param {string} level @param {DestinationStream} [destination] default: stdout */
 export function createLog(level, destination) {
   // Without Postgres' error detail, which quotes the row, password included.
   const err = (/** @type {any} */ { name, code, message, stack }) => ({ type: name, code, message, stack })

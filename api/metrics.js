@@ -76,11 +76,7 @@ export function createMetrics(config) {
   }
 }
 
-/**
- * The admin listener: /metrics, /healthz (the process answers), /readyz (this instance should get requests).
- *
- * @param {{ registry: Registry, readiness: Readiness }} parts
- */
+/** /metrics, /healthz (the process answers), /readyz (this instance should get requests). @param {{ registry: Registry, readiness: Readiness }} parts */
 export function createAdminServer({ registry, readiness }) {
   /** @type {Record<string, () => Promise<[number, string, string]>>} */
   const pages = {
@@ -136,11 +132,7 @@ function watchEventLoop(registry) {
   }
 }
 
-/**
- * Time in garbage collection. prom-client (15.1) has it too, but takes the first of each batch of entries for all of them.
- *
- * @param {Registry} registry
- */
+/** prom-client (15.1) counts garbage collection too, but takes the first of each batch of entries for all of them. @param {Registry} registry */
 function watchGc(registry) {
   const help = 'Time in which garbage collection stopped JavaScript'
   const seconds = new Counter({ name: 'redline_gc_seconds_total', help, registers: [registry] })

@@ -2,11 +2,7 @@ import { PROBLEMS } from './errors.js'
 import { KEY_PATTERN } from './idempotency.js'
 import { EMAIL_PATTERN, MAX_FIELD_CHARACTERS, PASSWORD_PATTERN } from './users.js'
 
-/**
- * The API's description (OpenAPI 3.1), made from the same tables and limits that the code uses.
- *
- * @param {{ bodyLimitBytes: number }} limits
- */
+/** The API's description (OpenAPI 3.1), from the tables that the code uses. @param {{ bodyLimitBytes: number }} limits */
 export function openapi({ bodyLimitBytes }) {
   return {
     openapi: '3.1.0',

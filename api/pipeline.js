@@ -9,7 +9,8 @@ const STAGGER = 0.1
 /**
  * A few connections that many statements share: each statement is sent without waiting for the answers to those before it.
  *
- * @param {object} options @param {number} options.width maximum number of connections
+ * @param {object} options
+ * @param {number} options.width maximum number of connections
  * @param {number} options.silence_ms a connection that owes an answer and gives none for this long is cut
  * @param {number} options.lifetime_ms a connection is retired after this; 0 never
  * @param {() => void} options.onSilence called after such a cut

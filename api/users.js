@@ -26,11 +26,7 @@ const HASHING_THREADS = 4
 /** Casts, so that a table whose ids are still integers is read the same way, whatever the id asked for. */
 const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 
-/**
- * What the API does with users, on a database.
- *
- * @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword }} parts
- */
+/** @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword }} parts */
 export function createUsers({ pool, insert, insertOnce, storePassword }) {
   let hashing = 0
 

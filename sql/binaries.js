@@ -9,11 +9,7 @@ const run = promisify(execFile)
 
 /** @typedef {{ uid: number, gid: number } | undefined} User undefined: ourselves */
 
-/**
- * The folder of binaries that a user can run: the package's own, else a copy.
- *
- * @param {string} folder takes the copy @param {User} user
- */
+/** The binaries that a user can run: the package's own, else a copy. @param {string} folder takes the copy @param {User} user */
 export async function usableBinaries(folder, user) {
   const source = path.join(platformPackage(), 'native')
   if (await canRun(source, user)) return source

@@ -15,8 +15,7 @@ const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2000
 const LOCK_TIMEOUT_MS = 5000
 
 /**
- * @param {string} url
- * @param {{ isBounded?: boolean }} [options] isBounded: no statement may take longer than STATEMENT_TIMEOUT_MS
+ * @param {string} url @param {{ isBounded?: boolean }} [options] whether no statement may take longer than STATEMENT_TIMEOUT_MS
  * @throws {DatabaseError} nothing answers
  */
 export async function connect(url, { isBounded = true } = {}) {

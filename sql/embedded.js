@@ -163,11 +163,7 @@ async function startPostmaster({ native, folder, settings, user }, port) {
   return { child: null, log: await fs.readFile(logFile, 'utf8') }
 }
 
-/**
- * Waits, like pg_ctl -w, for the state in the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
- *
- * @param {ChildProcess} child @param {string} data
- */
+/** Waits, like pg_ctl -w, for the state in the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). @param {ChildProcess} child @param {string} data */
 async function untilReady(child, data) {
   // An error of spawn leaves it without a pid, and so not running.
   child.on('error', () => {})

@@ -12,11 +12,7 @@ const NAME = /^redline-[a-z]+-([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+
 const QUIT_TIMEOUT_MS = 5000
 const POLL_MS = 20
 
-/**
- * A temporary folder whose name says, from its first moment on, which process owns it.
- *
- * @param {string} what such as "vegeta" @param {string} [parent]
- */
+/** A temporary folder whose name says from the start which process owns it. @param {string} what such as "vegeta" @param {string} [parent] */
 export function makeScratch(what, parent = os.tmpdir()) {
   const { host, boot } = here()
   const owner = `${process.pid.toString(36)}-${startOf(process.pid) ?? '0'}`

@@ -7,10 +7,7 @@ const SECTOR_BYTES = 512
 /** What is no disk, or stands on disks that are counted themselves. */
 const NO_DISK = /^(loop|ram|zram|dm-|md|sr|fd|nbd)/
 
-/**
- * Watches the disks of this machine, all of them together. What it returns gives what they did since; null where there is
- * no /proc/diskstats.
- */
+/** Watches all disks of this machine together. What it returns gives what they did since; null without /proc/diskstats. */
 export function watchDisks() {
   const started_ms = performance.now()
   const before = readDisks()

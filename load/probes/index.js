@@ -29,10 +29,7 @@ import { watchPostgres } from './postgres.js'
  * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
  */
 
-/**
- * @param {object} parts @param {Watched} parts.target @param {Database | null} parts.database
- * @param {{ pid: number }} parts.generator
- */
+/** @param {{ target: Watched, database: Database | null, generator: { pid: number } }} parts */
 export async function startProbes({ target, database, generator }) {
   const { host } = target
   const there = host && watchHost(host)
@@ -71,15 +68,15 @@ export const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, here: 250, gene
 export function every(interval_ms, probe) {
   let sampling = Promise.resolve()
   let busy = false
+  const done = () => {
+    busy = false
+  }
   const timer = setInterval(() => {
     if (busy) return
     busy = true
     // What cannot be looked at once is looked at the next time; a trial does not end by it.
     sampling = Promise.resolve(probe?.sample()).then(done, done)
   }, interval_ms)
-  function done() {
-    busy = false
-  }
   return { stop: () => clearInterval(timer), idle: () => sampling }
 }
 

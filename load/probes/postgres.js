@@ -20,7 +20,7 @@ const ACTIVITY = `
 const COUNTERS = `
   SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address,
     (SELECT sum(xact_commit)::float8 FROM pg_stat_database) AS commits,
-    pg_current_wal_lsn() - '0/0' AS wal_bytes,
+    (pg_current_wal_lsn() - '0/0')::float8 AS wal_bytes,
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
     current_setting('max_connections')::int AS connections_max`
 
@@ -33,13 +33,12 @@ const COUNTERS = `
 export async function watchPostgres(database) {
   if (!database) return null
   const started_ms = performance.now()
-  const first = await counters(database)
+  const [first] = await database.query(COUNTERS)
   const postmaster = postmasterOf(first)
   const cpu_s = familyCpu_s(postmaster)
   /** @type {Record<string, number>} */
   const waits = {}
   let samples = 0
-  let connections_max_seen = first.connections
   return {
     async sample() {
       const rows = await database.query(ACTIVITY)
@@ -51,8 +50,7 @@ export async function watchPostgres(database) {
       const wall_s = (performance.now() - started_ms) / 1000
       const cpu_now_s = familyCpu_s(postmaster)
       return async () => {
-        const last = await counters(database)
-        connections_max_seen = Math.max(connections_max_seen, last.connections)
+        const [last] = await database.query(COUNTERS)
         const active = Object.values(waits).reduce((sum, count) => sum + count, 0)
         const shares = Object.entries(waits).map(([wait, count]) => [wait, count / active])
         return {
@@ -63,7 +61,7 @@ export async function watchPostgres(database) {
           cores: postmaster === null ? null : coresOf(postmaster),
           commits: last.commits - first.commits,
           wal_bytes: last.wal_bytes - first.wal_bytes,
-          connections: connections_max_seen,
+          connections: Math.max(first.connections, last.connections),
           connections_max: last.connections_max,
         }
       }
@@ -75,12 +73,6 @@ export async function watchPostgres(database) {
 export async function findPostmaster(database) {
   const [row] = await database.query('SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address')
   return postmasterOf(row)
-}
-
-/** @param {Database} database */
-async function counters(database) {
-  const [row] = await database.query(COUNTERS)
-  return { ...row, wal_bytes: Number(row.wal_bytes) }
 }
 
 /**

@@ -32,9 +32,11 @@ const CONFIG_EXIT_CODE = 2
  * Starts the API as a process of its own, on its core, and waits until it says that it is ready. It gets our environment
  * but for what a run decides: database, ports, addresses.
  *
- * @param {object} options @param {string} options.databaseUrl
+ * @param {object} options
+ * @param {string} options.databaseUrl
  * @param {string | null} options.cores for the API alone; null: not pinned
- * @param {NodeJS.ProcessEnv} options.env @param {string} options.logFile takes what it prints
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {string} options.logFile takes what it prints
  * @param {string} [options.node] program that runs it; by default ours
  * @param {string[]} [options.nodeFlags] beside those of `npm start`
  * @param {number | string | null} [options.nofile] its limit of open files; null: ours
@@ -70,7 +72,12 @@ export async function openLocal(options) {
   try {
     const settings = await readBack(adminUrl, pid)
     return {
-      ...{ kind: 'local', countsRows: true, adminUrl, metricsUrl: `${adminUrl}/metrics`, settings, ...service },
+      ...service,
+      kind: 'local',
+      countsRows: true,
+      adminUrl,
+      metricsUrl: `${adminUrl}/metrics`,
+      settings,
       url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`,
       cores: coresOf(pid),
       softNofile: softNofileOf(pid),
