@@ -38,8 +38,7 @@ const BETWEEN_TRIALS_S = 1
  * The next trial of a run that looks for the capacity: a plateau by a short closed-loop ladder, the search around it in
  * an open loop, and the edge once more with the accused limit relaxed. Pure.
  *
- * @param {Plan} plan
- * @param {TrialRecord[]} records
+ * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
 export function nextStep(plan, records, notApplied = []) {
@@ -116,8 +115,7 @@ function accusations(plan, records) {
 /**
  * The limit that was accused and, if it was relaxed, what came of that: confirmed, or its runner-up accused instead.
  *
- * @param {Plan} plan
- * @param {TrialRecord[]} records
+ * @param {Plan} plan @param {TrialRecord[]} records
  * @returns {Limit | null}
  */
 function limitOf(plan, records) {
@@ -175,12 +173,8 @@ function problemOf(plan, records, found) {
 }
 
 /**
- * @param {Plan} plan
- * @param {TrialRecord[]} records
- * @param {string} phase
- * @param {Cell | null} cell
- * @param {string} about
- * @param {{ rate_rps: number, duration_s: number }} trial
+ * @param {Plan} plan @param {TrialRecord[]} records @param {string} phase @param {Cell | null} cell
+ * @param {string} about @param {{ rate_rps: number, duration_s: number }} trial
  */
 function openStep(plan, records, phase, cell, about, { rate_rps, duration_s }) {
   const { name: driver, loop } = DRIVERS[plan.driver]
@@ -190,12 +184,8 @@ function openStep(plan, records, phase, cell, about, { rate_rps, duration_s }) {
 }
 
 /**
- * @param {Plan} plan
- * @param {TrialRecord[]} records
- * @param {string} phase
- * @param {Cell | null} cell
- * @param {string} about
- * @param {Step['load']} load
+ * @param {Plan} plan @param {TrialRecord[]} records @param {string} phase @param {Cell | null} cell
+ * @param {string} about @param {Step['load']} load
  * @returns {Step}
  */
 function step(plan, records, phase, cell, about, load) {

@@ -10,8 +10,7 @@ const MAX_TRIES = 2
  * The next rung to measure, from the rungs wanted and the trials so far. A rung that is listed twice is measured twice.
  * Pure, so that a run that was cut off goes on from its file.
  *
- * @param {Rung[]} rungs
- * @param {TrialOfRung[]} trials
+ * @param {Rung[]} rungs @param {TrialOfRung[]} trials
  * @returns {Rung | null} null: nothing is left to do
  *
  * @typedef {{ rate_rps: number | null, connections: number }} Rung

@@ -23,14 +23,17 @@ const FAR_BELOW = -1
 /** The bracket is this much wider where the generator bounds it: "at least" needs no more, and its invalid trials cost time. */
 const CEILING_WIDTHS = 2
 
-/** What a search goes by when nothing else is asked for. @type {Readonly<Omit<SearchPlan, 'plateau_rps'>>} */
-export const SEARCH_DEFAULTS = Object.freeze({
+/**
+ * What a search goes by when nothing else is asked for: the usual trial (max_duration_s: at a low rate, which needs longer for
+ * as many requests), the confirming one, and half the width of the interval wanted, as a share of its middle.
+ */
+export const SEARCH_DEFAULTS = {
   duration_s: 2,
   max_duration_s: 10,
   confirm_s: 8,
   precision_ratio: 0.05,
   max_trials: 22,
-})
+}
 
 /**
  * The next trial of a search for the highest rate that meets the SLO. Pure, so that a run that was cut off goes on from
@@ -46,14 +49,7 @@ export const SEARCH_DEFAULTS = Object.freeze({
  * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number }} SearchTrial
  *   score: ln(p99 / SLO), see scoreOf; of no meaning in an invalid trial
  *
- * @typedef {object} SearchPlan
- * @property {number} plateau_rps goodput of the closed loop: a first guess
- * @property {number} duration_s of a usual trial
- * @property {number} max_duration_s of a usual trial at a low rate, which needs longer for as many requests
- * @property {number} confirm_s of the confirming trial
- * @property {number} precision_ratio half the width of the interval wanted, as a share of its middle
- * @property {number} max_trials
- *
+ * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number }} SearchPlan plateau_rps: goodput of the closed loop, a first guess
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
  */
 export function nextTrial(trials, plan) {
@@ -78,8 +74,7 @@ export function nextTrial(trials, plan) {
 /**
  * The capacity as far as the trials tell: the largest pass below the smallest fail, and that fail.
  *
- * @param {SearchTrial[]} trials
- * @param {SearchPlan} plan
+ * @param {SearchTrial[]} trials @param {SearchPlan} plan
  * @returns {{ low_rps: number | null, high_rps: number | null } | null} null: no rate has an answer; low_rps null: even the
  *   lowest failed; high_rps null: at least low_rps
  */
@@ -92,8 +87,7 @@ export function edgesOf(trials, plan) {
  * The same, with the number of valid trials and how sure it is (confidence.js): to compute that takes far longer than to
  * find the edges.
  *
- * @param {SearchTrial[]} trials
- * @param {SearchPlan} plan
+ * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
 export function intervalOf(trials, plan) {
   const edges = edgesOf(trials, plan)
@@ -121,8 +115,7 @@ export function searchProblem(trials, plan) {
  * A rate whose trials contradict each other or what is known of other rates, so that it is repeated before it counts: as
  * many passes as fails; a single fail below a rate that passed, or where a pass was expected.
  *
- * @param {Level[]} levels
- * @param {SearchPlan} plan
+ * @param {Level[]} levels @param {SearchPlan} plan
  */
 function doubtfulLevel(levels, plan) {
   const i = levels.findIndex(({ verdict }) => verdict === 'fail')
@@ -142,8 +135,7 @@ function doubtfulLevel(levels, plan) {
  * Whether a rate fails right above one that is far from it: two stalls in a row look like that, so a third trial, which
  * comes later, has to agree.
  *
- * @param {Level} low
- * @param {Level} high
+ * @param {Level} low @param {Level} high
  */
 function isOutOfLine(low, high) {
   return low.score < FAR_BELOW && high.votes === 2 && !high.exhausted
@@ -152,9 +144,7 @@ function isOutOfLine(low, high) {
 /**
  * The next rate that narrows the bracket; null: it is as narrow as it has to be.
  *
- * @param {Level[]} levels
- * @param {ReturnType<typeof boundsOf>} bounds
- * @param {SearchPlan} plan
+ * @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan
  */
 function nextRate(levels, { low, high, ceiling }, plan) {
   const { plateau_rps } = plan

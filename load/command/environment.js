@@ -24,8 +24,7 @@ const OF_PG = new Set(
  * database is resolved here: the PG* variables complete the one URL that everybody uses (sql/address.js), and are taken out of
  * this process, so that none of its connections can differ.
  *
- * @param {NodeJS.ProcessEnv} [env]
- * @param {string} [dotenvFile]
+ * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile]
  * @returns {Environment}
  *
  * @typedef {object} Environment

@@ -29,8 +29,7 @@ export function resolveText(flag, text) {
 /**
  * The same in a URL. A secret in the query is escaped there; one that stands for the address is a URL already.
  *
- * @param {string} flag
- * @param {string} text
+ * @param {string} flag @param {string} text
  * @throws {UsageError}
  */
 export function resolveUrl(flag, text) {
@@ -54,8 +53,7 @@ function resolved(flag, text, put) {
 /**
  * A flag for the URL of a service.
  *
- * @param {string} name
- * @param {string} about
+ * @param {string} name @param {string} about
  * @returns {Flag & { parse: (text: string) => string | undefined }} the URL as the standard writes it, or as it is where it
  *   refers to a secret; parse throws UsageError if that is missing
  */

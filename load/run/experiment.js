@@ -68,8 +68,7 @@ export const RUN_FLAGS = {
  *
  * @param {Experiment} experiment
  * @param {Record<string, Flag>} flags of the verb, RUN_FLAGS among them
- * @param {string[]} argv
- * @param {Io} given_io
+ * @param {string[]} argv @param {Io} given_io
  * @returns {Promise<Ended>}
  * @throws {UsageError}
  */
@@ -97,10 +96,7 @@ export async function runTrials(experiment, flags, argv, given_io) {
  * The plan to go on with. Flags that are given with --resume must match the run; they are needed only for secrets on its
  * command line, which are not kept.
  *
- * @param {any} run
- * @param {string} folder
- * @param {Record<string, any>} given
- * @param {boolean} hasSeed
+ * @param {any} run @param {string} folder @param {Record<string, any>} given @param {boolean} hasSeed
  * @param {(given: Record<string, any>) => any} planOf
  */
 function resumedPlan({ plan: kept, argv }, folder, given, hasSeed, planOf) {

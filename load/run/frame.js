@@ -15,8 +15,7 @@ import { conditionsOf, settingsText } from './conditions.js'
  * every trial, the method, the command and the machine.
  *
  * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: of npm, by default the verb
- * @param {Findings} findings
- * @param {Run} run
+ * @param {Findings} findings @param {Run} run
  * @param {TrialRecord[] | null} records null: the verb measures without trials
  * @returns {Block[]}
  */

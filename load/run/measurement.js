@@ -41,8 +41,7 @@ export const MEASUREMENT_FLAGS = { out, json, help }
  *
  * @param {Measurement} measurement
  * @param {Record<string, Flag>} flags all that it has
- * @param {string[]} argv
- * @param {Io} io
+ * @param {string[]} argv @param {Io} io
  * @returns {Promise<Ended>}
  */
 export async function runMeasurement(measurement, flags, argv, io) {

@@ -17,8 +17,7 @@ const BAR_WIDTH = 24
  * Shows how far a run is: a view that lives on a terminal, a line per trial elsewhere or where NO_COLOR is set
  * (no-color.org).
  *
- * @param {Output} stream
- * @param {NodeJS.ProcessEnv} env
+ * @param {Output} stream @param {NodeJS.ProcessEnv} env
  */
 export function createProgress(stream, env) {
   const isLive = stream.isTTY && stream.rows !== 0 && !env.NO_COLOR
@@ -98,20 +97,11 @@ function labelOf(cell, load) {
 /**
  * The lines on a terminal while a run is on, none longer than the terminal is wide. Pure.
  *
- * @param {Shown} shown
- * @param {number} columns
+ * @param {Shown} shown @param {number} columns
  *
- * @typedef {object} Shown
- * @property {number} trial
- * @property {number} trials about so many in all
- * @property {string} about what the trial is for
- * @property {string} before how the trial before it ended
- * @property {string} offered
- * @property {number} done_s by the trials before it
- * @property {number} passed_s of this one
- * @property {number} left_s of this one and all after it, as it began
- * @property {Looks & { achieved_rps: number }} [now]
- *
+ * @typedef {{ trial: number, trials: number, about: string, before: string, offered: string, done_s: number, passed_s: number,
+ *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: about so many in all; about: what the trial is for;
+ *   before: how the one before it ended; done_s: by those before it; passed_s: of this one; left_s: of it and all after it, as it began
  * @typedef {{ sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null, api_core_ratio?: number | null }} Looks
  *   at a load that is on; p99_ms: of the last second, about
  */

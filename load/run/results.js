@@ -29,8 +29,7 @@ export function beginRun(verb, { argv, out, plan }) {
 /**
  * A run that was cut off.
  *
- * @param {string} verb
- * @param {string} folder
+ * @param {string} verb @param {string} folder
  * @param {Older} [older] how runs of older versions are read
  * @throws {UsageError} when there is none of this verb
  */

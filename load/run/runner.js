@@ -20,11 +20,7 @@ import { runTrial } from './trial.js'
  * @import { Cell, Plan, Run, TrialRecord } from '../report/record.js'
  */
 
-/**
- * What a run is done with, for real. A simulation stands in for any of it.
- *
- * @typedef {typeof LAB} Lab
- */
+/** What a run is done with, for real. A simulation stands in for any of it. @typedef {typeof LAB} Lab */
 const LAB = {
   openOrigin,
   openSite,
@@ -46,15 +42,10 @@ const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, lim
  * Runs trials until the design is done, writes each down as it ends, and the report at the end: also when it was interrupted
  * (run.interrupted) or broke off (run.problem).
  *
- * @param {Begun} begun
- * @param {Io} io
+ * @param {Begun} begun @param {Io} io
  *
- * @typedef {object} Begun
- * @property {Experiment} experiment
- * @property {any} run run.json so far: run_id, verb, argv, started_at, plan as it may be kept
- * @property {any} plan with its secrets in place
- * @property {Results} results
- *
+ * @typedef {{ experiment: Experiment, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
+ *   started_at, plan as it may be kept; plan: with its secrets in place
  * @typedef {object} Io
  * @property {AbortSignal} signal stops load within a second; what was measured stays
  * @property {Progress} progress
@@ -95,8 +86,7 @@ export async function runExperiment(begun, io) {
  * @param {Begun} begun
  * @param {any} state run.json, kept up to date
  * @param {TrialRecord[]} records those that there are; each new one is added
- * @param {Io} io
- * @param {Lab} lab
+ * @param {Io} io @param {Lab} lab
  */
 async function measure({ experiment, run, plan, results }, state, records, io, lab) {
   const { signal, progress } = io
@@ -174,9 +164,7 @@ function warnOfMetrics({ warnings }, { probes }) {
  * What a verb loads that opens nothing itself: the plan's URL, or the local API. A cell is a limit relaxed, which may be more than
  * the host allows.
  *
- * @param {Cell | null} cell
- * @param {Place} place
- * @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
+ * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
  */
 export async function openPlanned(cell, place, { url, metrics_url, shown_url }) {
   if (url) return openUrl(url, { metricsUrl: metrics_url, shownUrl: shown_url })
@@ -191,8 +179,7 @@ export async function openPlanned(cell, place, { url, metrics_url, shown_url }) 
  *
  * @param {any} before run.json as it was
  * @param {TrialRecord} first of the cell
- * @param {any} now
- * @param {Target} target
+ * @param {any} now @param {Target} target
  */
 function refuseOtherConditions(before, first, now, target) {
   const was = { ...machinesOf(before), ...first.settings }

@@ -42,9 +42,7 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
 /**
  * Runs the verb that a command line names.
  *
- * @param {Record<string, AnyVerb>} verbs
- * @param {string[]} argv
- * @param {Partial<Shell>} [shell]
+ * @param {Record<string, AnyVerb>} verbs @param {string[]} argv @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
  *
  * @typedef {object} Shell surroundings of a verb: those of this process unless told otherwise

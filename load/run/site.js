@@ -22,20 +22,12 @@ import { openHost } from '../system/ssh/host.js'
 /**
  * The database, and the machine and cores for the target.
  *
- * @param {Plan} plan
- * @param {Results} results
- * @param {Io & { runId: string }} io
- * @param {typeof pinToCores} [takeCores]
+ * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
  * @returns {Promise<Site>}
  * @throws {UsageError} the database is not named as one that may be emptied
  *
- * @typedef {object} Site
- * @property {Database | null} database
- * @property {Cores | null} cores of this machine; null: nothing is pinned here
- * @property {Place} place
- * @property {Host | null} host on which the API runs, if not here
- * @property {() => Promise<void>} close
- *
+ * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, close: () => Promise<void> }} Site
+ *   cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here
  * @typedef {{ api: string, others: string }} Cores
  * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place where a target is to run
  */

@@ -23,16 +23,9 @@ const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Re
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge. Gives exactly one record.
  *
- * @param {object} setup
- * @param {Target} setup.target
- * @param {Database | null} setup.database null when the target's rows are not ours to count
- * @param {Slo} setup.slo
- * @param {string} setup.runId
- * @param {string} setup.experiment the verb
- * @param {At} setup.at the trial's place in its design
- * @param {any} setup.cell
- * @param {TrialPlan} plan
- * @param {AbortSignal} signal
+ * @param {{ target: Target, database: Database | null, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
+ *   database: null when the target's rows are not ours to count
+ * @param {TrialPlan} plan @param {AbortSignal} signal
  * @param {(counts: any) => void} onCounts while the load is on
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start]
  * @returns {Promise<TrialRecord>}
@@ -44,8 +37,8 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   const { target, database, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
-  const load = { ...plan, url: target.url }
-  const generator = await start(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
+  const { nofile } = plan
+  const generator = await start({ ...plan, url: target.url }, signal, withCore(target, onCounts), { nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {Calm} */ (async () => {})
@@ -82,15 +75,10 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const rows_stored = counted ? Number(rowsAfter) - Number(rowsBefore) : null
     const warmup_unanswered = warmup.sent - warmup.completed + (warmup.status[504] ?? 0)
     const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
+    const { kind, url, shownUrl = url, pid, cores, settings } = target
     const record = {
-      run_id: runId,
-      trial: plan.trial,
-      started_at,
-      experiment,
-      at,
-      cell,
-      settings: target.settings,
-      target: { kind: target.kind, url: target.shownUrl ?? target.url, pid: target.pid, cores: target.cores },
+      ...{ run_id: runId, trial: plan.trial, started_at, experiment, at, cell, settings },
+      target: { kind, url: shownUrl, pid, cores },
       load: describeLoad(plan),
       traffic: { ...counts, ...traffic },
       probes: found,
@@ -141,7 +129,7 @@ function orDied(target, work) {
   return Promise.race([work, target.died])
 }
 
-/** Postgres may keep a query waiting for a lock; whoever presses Ctrl-C does not wait with it. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
+/** Ctrl-C does not wait for a query that waits for a lock in Postgres. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
 async function orAborted(signal, work) {
   signal.throwIfAborted()
   const settled = new AbortController()

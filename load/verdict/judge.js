@@ -11,8 +11,7 @@ import { generatorCpu, hostBehind, machineNoise } from './detectors/generator.js
  * passes; what is too late beside them may be their fault; answers that are no success are not. Of several load hosts none
  * may be behind: the load would not have been the one that was asked for.
  *
- * @param {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes'>} trial
- * @param {Slo} slo
+ * @param {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
  * @returns {Outcome}
  */
 export function judge(trial, slo) {
@@ -64,8 +63,7 @@ function failureOf(traffic, slo) {
  * that they aged in its hands; then a few refusals beside them do not matter either. For what the target answered, nobody
  * else.
  *
- * @param {Parameters<typeof judge>[0]} trial
- * @param {Slo} slo
+ * @param {Parameters<typeof judge>[0]} trial @param {Slo} slo
  */
 function excuseOf(trial, slo) {
   const { status, errors, ok, planned } = trial.traffic
@@ -93,8 +91,7 @@ const LATENESS_TIMES = 3
  * itself; one that was a little late does not explain a queue of many times that, and to drop such trials would leave only
  * those that went well.
  *
- * @param {Parameters<typeof judge>[0]} trial
- * @param {Slo} slo
+ * @param {Parameters<typeof judge>[0]} trial @param {Slo} slo
  */
 function couldExplain({ traffic, probes }, slo) {
   const late_ms = probes.generator.lateness_ms?.p99 ?? 0

@@ -23,8 +23,7 @@ const NEAR_SHARE = 0.6
  * there (or nearly, where none is), the first counts, since detectors stand in the order in which they explain: a full
  * accept queue of a service whose core is full is no cause, nor is a pool whose connections all wait for a lock.
  *
- * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record
- * @param {Slo} slo
+ * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record @param {Slo} slo
  * @returns {Limit}
  */
 export function limitOf(record, slo) {

@@ -15,11 +15,11 @@ const MOST_CONNECTIONS = 150
 
 /** One notch has to be felt: half a notch would drown in noise. @type {Record<string, (settings: Settings) => Cell | null>} */
 const NOTCHES = {
-  'pool-size': ({ POOL_MAX }) => times('POOL_MAX', POOL_MAX, 4, MOST_CONNECTIONS),
-  'pool-timeout': ({ POOL_CONNECT_TIMEOUT_MS }) => times('POOL_CONNECT_TIMEOUT_MS', POOL_CONNECT_TIMEOUT_MS, 100),
-  nofile: ({ NOFILE }) => times('NOFILE', NOFILE, 16),
-  'max-connections': ({ MAX_CONNECTIONS }) => times('MAX_CONNECTIONS', MAX_CONNECTIONS, 16),
-  'accept-queue': ({ LISTEN_BACKLOG }) => times('LISTEN_BACKLOG', LISTEN_BACKLOG, 512, SETTINGS.LISTEN_BACKLOG.max),
+  'pool-size': times('POOL_MAX', 4, MOST_CONNECTIONS),
+  'pool-timeout': times('POOL_CONNECT_TIMEOUT_MS', 100),
+  nofile: times('NOFILE', 16),
+  'max-connections': times('MAX_CONNECTIONS', 16),
+  'accept-queue': times('LISTEN_BACKLOG', 512, SETTINGS.LISTEN_BACKLOG.max),
   'keep-alive-race': () => ({ KEEP_ALIVE_TIMEOUT_MS: SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default }),
   // Its threads wait for a core; JavaScript itself has but one thread, and gains nothing by a second core.
   'api-threadpool': () => ({ CORES: 'all' }),
@@ -31,11 +31,7 @@ const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 
 /** @typedef {Record<string, string | number | null>} Settings as they were read back */
 
-/**
- * @param {string | null | undefined} resource
- * @param {Settings} settings
- * @returns {Cell | null} the cell in which it is relaxed, such as { POOL_MAX: 4 }; null: it is no knob of ours
- */
+/** The cell in which a limit is relaxed, such as { POOL_MAX: 4 }; null: no knob of ours. @param {string | null | undefined} resource @param {Settings} settings */
 export function relaxedCell(resource, settings) {
   return NOTCHES[resource ?? '']?.(settings) ?? null
 }
@@ -68,7 +64,8 @@ const GAIN = 1.2
  */
 export function moved(trials) {
   const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
-  const [before, after] = [valid.filter(({ cell }) => cell === null), valid.filter(({ cell }) => cell !== null)]
+  const before = valid.filter(({ cell }) => cell === null)
+  const after = valid.filter(({ cell }) => cell !== null)
   if (before.length === 0 || after.length === 0) return null
   if (before.some(({ outcome }) => outcome.verdict === 'pass')) return false
   const most_rps = Math.max(...before.map(({ traffic }) => traffic.goodput_rps))
@@ -78,7 +75,9 @@ export function moved(trials) {
   return better.length * 2 > after.length
 }
 
-/** @param {string} name @param {string | number | null} value @param {number} factor @param {number} [most] @returns {Cell | null} */
-function times(name, value, factor, most = Number.MAX_SAFE_INTEGER) {
-  return typeof value === 'number' && value < most ? { [name]: Math.min(value * factor, most) } : null
+/** @param {string} name @param {number} factor @param {number} [most] @returns {(settings: Settings) => Cell | null} */
+function times(name, factor, most = Number.MAX_SAFE_INTEGER) {
+  return ({ [name]: value }) => {
+    return typeof value === 'number' && value < most ? { [name]: Math.min(value * factor, most) } : null
+  }
 }

@@ -20,9 +20,7 @@ const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
  * What on this machine would spoil the run. What the generator can do is measured where the answer hangs on it.
  *
  * @param {{ load: { connections: number, rate_rps: number | null } }} step the first
- * @param {Plan} plan
- * @param {Site} bench
- * @param {Pick<Target, 'settings'>} target
+ * @param {Plan} plan @param {Site} bench @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
  *
@@ -65,9 +63,7 @@ function numberOf(setting = null) {
  * vegeta shares a load evenly between hosts, locust between workers, of which a host with more cores has more. Pure.
  *
  * @template {{ cores: number }} Host
- * @param {Host[]} hosts
- * @param {string} driver
- * @param {number} connections
+ * @param {Host[]} hosts @param {string} driver @param {number} connections
  * @returns {(Host & { share_ratio: number })[]}
  */
 function withShares(hosts, driver, connections) {

@@ -80,8 +80,7 @@ function costText(findings) {
 /**
  * The valid trials at rates about the capacity, with nothing relaxed.
  *
- * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity
- * @param {TrialRecord[]} records
+ * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity @param {TrialRecord[]} records
  */
 export function nearCapacity(capacity, records) {
   const low_rps = capacity?.low_rps ?? capacity?.high_rps ?? Number.NaN

@@ -31,8 +31,7 @@ export function generatorCpu(trial, slo) {
  * Which of several load hosts was the furthest behind: what the others offered meanwhile was not the load that was asked
  * for. In a closed loop none is behind; there the fullest counts. NOTHING where the load came from one machine.
  *
- * @param {Pick<Trial, 'load' | 'traffic'>} trial
- * @param {Slo} slo
+ * @param {Pick<Trial, 'load' | 'traffic'>} trial @param {Slo} slo
  */
 export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
   const soonest_ms = Math.min(...hosts.flatMap(({ word_ms }) => word_ms ?? []))

@@ -21,14 +21,7 @@ const WARMUP_S = 1.5
 const DURATION_S = 1
 
 /** The API's own requests, as fast as answers come. */
-const LOAD = {
-  driver: 'autocannon',
-  mix: createUserMix(1),
-  trial: 1,
-  rate_rps: null,
-  connections: 64,
-  timeout_s: DURATION_S,
-}
+const LOAD = { driver: 'autocannon', mix: createUserMix(1), trial: 1, rate_rps: null, connections: 64, timeout_s: 1 }
 
 /**
  * How many requests the generator can send at all: against a server that does next to nothing, each on its own cores.
@@ -66,15 +59,6 @@ async function measured({ cores, signal }) {
   }
 }
 
-/**
- * @typedef {object} Ceiling
- * @property {number} ceiling_rps unless bound by the generator, its own is higher still
- * @property {number | null} generator_core_ratio 1: a whole core; null where it cannot be seen
- * @property {number | null} server_core_ratio
- * @property {'generator' | 'server' | 'neither' | null} bound_by which of the two was full; neither: somebody else had
- *   their cores
- */
-
 /** @param {string | null} cores */
 async function startNullServer(cores) {
   const command = [process.execPath, ...NODE_FLAGS, NULL_SERVER]
@@ -88,7 +72,12 @@ async function startNullServer(cores) {
   return { pid: /** @type {number} */ (child.pid), url, died, stop: () => stop(STOP_GRACE_MS) }
 }
 
-/** @param {Traffic} traffic @param {Record<'generator' | 'server', ProcessUse | null>} uses @returns {Ceiling} */
+/**
+ * ceiling_rps: unless bound by the generator, its own is higher still; ratios: 1 is a whole core, null where it cannot be seen.
+ *
+ * @param {Traffic} traffic @param {Record<'generator' | 'server', ProcessUse | null>} uses
+ * @typedef {ReturnType<typeof ceilingOf>} Ceiling
+ */
 function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generator, server }) {
   if (completed < sent || Object.keys(status).join() !== '201') {
     const kinds = Object.entries({ ...status, ...errors }).map(([kind, number]) => `${number} x ${kind}`)
@@ -96,15 +85,19 @@ function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generato
   }
   // Not by the time until autocannon has noticed its end, up to a tenth of a second later.
   const load_s = completed / achieved_rps
-  const ratios = {
-    generator_core_ratio: generator && Number((generator.cpu_s / load_s).toFixed(3)),
-    server_core_ratio: server && Number((server.cpu_s / load_s).toFixed(3)),
-  }
-  return { ceiling_rps: achieved_rps, ...ratios, bound_by: boundBy(ratios) }
+  const [generator_core_ratio, server_core_ratio] = [generator, server].map((use) => {
+    return use && Number((use.cpu_s / load_s).toFixed(3))
+  })
+  const bound_by = boundBy(generator_core_ratio, server_core_ratio)
+  return { ceiling_rps: achieved_rps, generator_core_ratio, server_core_ratio, bound_by }
 }
 
-/** @param {Pick<Ceiling, 'generator_core_ratio' | 'server_core_ratio'>} ratios */
-function boundBy({ generator_core_ratio: generator, server_core_ratio: server }) {
+/**
+ * Which of the two was full; neither: somebody else had their cores.
+ *
+ * @param {number | null} generator @param {number | null} server @returns {'generator' | 'server' | 'neither' | null}
+ */
+function boundBy(generator, server) {
   if (generator === null || server === null) return null
   if (Math.max(generator, server) < FULL_CORE_RATIO) return 'neither'
   return generator >= server ? 'generator' : 'server'

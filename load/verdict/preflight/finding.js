@@ -5,18 +5,12 @@
  */
 
 /**
- * @typedef {object} Finding
- * @property {string} check stable name
- * @property {'ok' | 'warn' | 'bad' | 'unseen'} level bad: what is measured would not be the target
- * @property {string} what was looked at
- * @property {string} value what came, and what was expected
- * @property {string} why it matters
- * @property {string} mend what to do about it
- *
+ * @typedef {{ check: string, level: 'ok' | 'warn' | 'bad' | 'unseen', what: string, value: string, why: string, mend: string }} Finding
+ *   check: stable name; bad: what is measured would not be the target; what was looked at; value: what came, and what was
+ *   expected; why it matters; mend: what to do about it
  * @typedef {Omit<Finding, 'level' | 'value'> & { look: (facts: Facts, plan: Planned) => Found }} Check
  * @typedef {Pick<Finding, 'level' | 'value'> & Partial<Finding> & { where?: string }} Found what a check saw, and what it changes
  *   of what the check says otherwise; where: the place to look, by hand
- *
  * @typedef {Pick<LoadHost, 'host' | 'facts'> & { share_ratio?: number }} OfLoad a host of it;
  *   share_ratio: its part, as much as each other's unless told otherwise
  *
@@ -45,7 +39,7 @@ export function unseen(source) {
   return { level: 'unseen', value: `unknown: here is no ${source}`, where: 'by hand' }
 }
 
-const elsewhere = 'unknown: the service was not started from here'
-
-/** @type {Found} */
-export const NOT_OURS = { level: 'unseen', value: elsewhere, where: 'where it runs' }
+/** Of a service that was not started from here. @returns {Found} */
+export function notOurs() {
+  return { level: 'unseen', value: 'unknown: the service was not started from here', where: 'where it runs' }
+}

@@ -1,5 +1,5 @@
 import { count } from '../../report/format.js'
-import { levelOf, NOT_OURS, unseen } from './finding.js'
+import { levelOf, notOurs, unseen } from './finding.js'
 
 /**
  * @import { Limits } from '../../probes/facts.js'
@@ -77,7 +77,7 @@ export const SERVICE_CHECKS = [
     why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
     mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
     look({ api_nofile: limit }, plan) {
-      if (plan.pool_max === null) return NOT_OURS
+      if (plan.pool_max === null) return notOurs()
       return limit ? files(limit, plan, plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
     },
   },
@@ -90,7 +90,7 @@ export const SERVICE_CHECKS = [
     why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
     mend: 'LISTEN_BACKLOG and net.core.somaxconn have to hold all connections',
     look({ somaxconn }, plan) {
-      if (plan.pool_max === null) return NOT_OURS
+      if (plan.pool_max === null) return notOurs()
       if (plan.backlog === null) return unseen('LISTEN_BACKLOG among the settings of the service')
       if (somaxconn === null) return unseen('/proc/sys/net/core/somaxconn')
       const size = Math.min(plan.backlog, somaxconn)
@@ -106,7 +106,7 @@ export const SERVICE_CHECKS = [
     why: 'beyond them Postgres refuses with 53300, and requests with it',
     mend: 'all pools together have to stay below SHOW max_connections',
     look({ database_connections: database }, { pool_max, processes }) {
-      if (pool_max === null) return NOT_OURS
+      if (pool_max === null) return notOurs()
       if (!database) return unseen('Postgres to ask')
       const needed = pool_max * processes
       const { max, reserved, used } = database
@@ -132,9 +132,7 @@ function each(addresses) {
  * The hard limit counts: Node raises its soft one to it at the start (src/node.cc, PlatformInit), and so do Go programs. A
  * generator that opens a connection per request has as many as there are requests on their way: rate x time (Little).
  *
- * @param {Limits} limit
- * @param {Planned} plan
- * @param {number} others
+ * @param {Limits} limit @param {Planned} plan @param {number} others
  * @returns {Found}
  */
 function files({ soft, hard }, { connections: planned, fresh_connections, rate_rps, timeout_s }, others) {

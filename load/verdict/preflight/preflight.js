@@ -6,8 +6,7 @@ import { MACHINE_CHECKS } from './machine.js'
 /**
  * Would this machine spoil the measurement that is planned? Pure.
  *
- * @param {Facts} facts
- * @param {Planned} plan
+ * @param {Facts} facts @param {Planned} plan
  * @param {OfLoad[]} [hosts] that the load comes from, instead of this machine
  * @returns {Finding[]} one for each thing that was looked at
  */
