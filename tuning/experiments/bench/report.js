@@ -4,7 +4,7 @@ import { spreadOf } from '../../stats/spread.js'
 import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
 
 /**
- * @import { Block, Table } from '../../../load/report/blocks.js'
+ * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
  * @import { BenchFindings, Server } from './bench.js'
  */
@@ -36,7 +36,7 @@ export function benchReport({ servers, repeats }) {
   ]
 }
 
-/** @param {string} name @param {Server[]} servers @returns {Table} */
+/** @param {string} name @param {Server[]} servers */
 function serversTable(name, servers) {
   const columns = COLUMNS.flatMap((column, i) => (column.table === name ? [{ ...column, i }] : []))
   const rows = servers.map((server) => {

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Results } from '../../../load/run/results.js'
-import { startChild } from '../../../load/system/processes.js'
+import { collect, startChild } from '../../../load/system/processes.js'
 import { leashed } from '../../../sql/leash.js'
 import { makeScratch } from '../../../sql/scratch.js'
 
@@ -56,9 +56,8 @@ export async function runInside(names, { repeats, duration_s, mix }, { signal, p
   progress.note(`${names.join(', ')}: in a network namespace of its own …`)
   // Its Postgres has to be inside, too.
   const env = { ...environment.forApi, DATABASE_URL: '' }
-  const log = fs.openSync(path.join(folder, 'log'), 'a')
-  const { exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', log, log] })
-  fs.closeSync(log)
+  const { child, exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const said = [child.stdout, child.stderr].map(collect)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   try {
@@ -66,7 +65,12 @@ export async function runInside(names, { repeats, duration_s, mix }, { signal, p
     signal.throwIfAborted()
     const records = new Results(out).readTrials()
     if (records.length > 0) return records
-    throw new Error(`nothing was measured inside: ${fs.readFileSync(path.join(folder, 'log'), 'utf8').trim()}`)
+    throw new Error(
+      `nothing was measured inside: ${said
+        .map((text) => text())
+        .join('')
+        .trim()}`,
+    )
   } finally {
     signal.removeEventListener('abort', abort)
     await stop(STOP_GRACE_MS)

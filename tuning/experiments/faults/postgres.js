@@ -56,11 +56,10 @@ export async function takeConnections({ databaseUrl }) {
   }
   try {
     while (taken.length < MAX_SESSIONS) taken.push(await openSession(databaseUrl))
+    throw new Error(`expected Postgres to refuse a connection at ${MAX_SESSIONS} or fewer, it took them all`)
   } catch (error) {
     if (/** @type {any} */ (error).code === TOO_MANY) return giveBack
     await giveBack()
     throw error
   }
-  await giveBack()
-  throw new Error(`expected Postgres to refuse a connection at ${MAX_SESSIONS} or fewer, it took them all`)
 }

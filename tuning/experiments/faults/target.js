@@ -6,16 +6,12 @@ import { openApi } from '../../../load/targets/index.js'
 import { relaxed } from '../../../load/verdict/relax.js'
 import { FAULTS, notchOf } from './index.js'
 
-/**
- * @import { Place } from '../../../load/run/site.js'
- * @import { Target } from '../../../load/targets/index.js'
- * @import { Cell } from '../../../load/report/record.js'
- */
+/** @import { Experiment } from '../../../load/run/experiment.js' */
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
-/** The API with the fault of a cell around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */
+/** The API with the fault of a cell around it. @type {NonNullable<Experiment['open']>} */
 export async function openFaulty(cell, place) {
   const { settings, nodeFlags: own = [], preload, nofile = null, proxy, plant } = FAULTS[String(cell?.fault)]
   const nodeFlags = preload ? [...own, `--import=${new URL(`preload.js?${preload}`, import.meta.url)}`] : own

@@ -5,7 +5,7 @@ import { crossingOf, nextWorkers, rungsOf } from './climb.js'
 /**
  * @import { Side } from '../../knobs/sides.js'
  * @import { Price } from './cost.js'
- * @import { Entry, Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Entry, MixPlan, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** An invalid trial is repeated at most twice. */
@@ -44,22 +44,19 @@ export function design(plan, records) {
   const whole_s = durationOf(plan)
   for (const { side, entry } of screensOf(plan)) {
     if (isSettled(screenTrials(records, side, entry.name), isValid, TRIES)) continue
-    const load = loadOf(plan, drivers[0], Math.min(SCREEN_WORKERS, plan.most_workers))
-    const alone = { ...load, mix: { ...mix, name: entry.name, entries: [entry] } }
-    return { at: { phase: 'screen', entry: entry.name }, cell: { side }, left_s: whole_s, load: alone }
+    const alone = { ...mix, name: entry.name, entries: [entry] }
+    const load = loadOf(plan, drivers[0], Math.min(SCREEN_WORKERS, plan.most_workers), alone)
+    return { at: { phase: 'screen', entry: entry.name }, cell: { side }, left_s: whole_s, load }
   }
+  const rest = without && { ...mix, name: `${mix.name} without ${left_out}`, entries: without }
   const visits = visitsOf({ cells: seriesOf(plan), anchor: null, blocks, seed: mix.seed })
   for (const [i, { block, cell: series }] of visits.entries()) {
     const { side, driver, variant } = series
     const workers = nextRung(plan, driver, block, ofSeries(records, series))
     if (workers === null) continue
-    const load = loadOf(plan, driver, workers)
-    const rest =
-      variant === 'without' && without
-        ? { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries: without } }
-        : {}
+    const load = loadOf(plan, driver, workers, variant === 'without' ? rest : null)
     const left_s = (whole_s * (visits.length - i)) / visits.length
-    return { at: { phase: 'climb', block, driver, variant }, cell: { side }, left_s, load: { ...load, ...rest } }
+    return { at: { phase: 'climb', block, driver, variant }, cell: { side }, left_s, load }
   }
   return null
 }
@@ -127,7 +124,8 @@ function nextRung(plan, driver, block, records) {
   return nextWorkers(rungsOf(plan, own), { ...start, most, close, multiple })
 }
 
-/** @param {RampPlan} plan @param {string} driver @param {number} connections */
-function loadOf({ warmup_s, duration_s }, driver, connections) {
-  return { driver, loop: /** @type {const} */ ('closed'), rate_rps: null, connections, warmup_s, duration_s }
+/** @param {RampPlan} plan @param {string} driver @param {number} connections @param {MixPlan | null} mix null: the plan's */
+function loadOf({ warmup_s, duration_s }, driver, connections, mix) {
+  const loop = /** @type {const} */ ('closed')
+  return { driver, loop, rate_rps: null, connections, warmup_s, duration_s, ...(mix && { mix }) }
 }
