@@ -43,13 +43,13 @@ export function analyse(plan, records, { not_applied = [] }) {
     conclusions,
     speeds,
     closed: closedOf(plan, records),
-    warnings: [...crowded(takenByTurns(records)), ...leftOut(records.filter(({ at }) => at.phase !== 'first'))],
+    warnings: [...crowded(records), ...leftOut(records.filter(({ at }) => at.phase !== 'first'))],
   }
 }
 
-/** @param {Records} turns @returns {string[]} */
-function crowded(turns) {
-  const waited_ratio = median(turns.map(({ probes }) => probes.api.run_delay_ratio ?? Number.NaN))
+/** @param {Records} records @returns {string[]} */
+function crowded(records) {
+  const waited_ratio = median(takenByTurns(records).map(({ probes }) => probes.api.run_delay_ratio ?? Number.NaN))
   if (!(waited_ratio > CROWDED_RATIO)) return []
   return [
     `Warning: the API waited for its core ${wholePercent(waited_ratio)} of the time. Requests that pile up meanwhile cost less each: on a machine that is left alone, the whole costs more, and the intervals are narrower.`,
@@ -61,6 +61,7 @@ export function report(findings) {
   const { plan, budgets, rounds, conclusions, speeds, closed, warnings } = findings
   const [first, ...others] = conclusions
   const names = Object.keys(budgets)
+  const stages = plan.stages.map((stage) => `${stage}, away: ${STAGES[stage]}`)
   const detail = { detail: true }
   return [
     answer(first),
@@ -71,10 +72,7 @@ export function report(findings) {
     ...speedBlocks(closed, speeds),
     ...(warnings.length > 0 ? [list(warnings)] : []),
     heading('What each stage is', detail),
-    list(
-      plan.stages.map((stage) => `${stage}, away: ${STAGES[stage]}`),
-      detail,
-    ),
+    list(stages, detail),
     ...(closed.length > 0 ? [heading('Successes per second', detail), ...closed.map(statisticsTable)] : []),
     heading('Published', detail),
     publishedTable(),
@@ -83,24 +81,14 @@ export function report(findings) {
   ]
 }
 
-/**
- * The budget in one currency.
- *
- * @param {AblateFindings} findings
- * @param {string} name of the currency
- * @returns {Block[]}
- */
+/** The budget in one currency. @param {AblateFindings} findings @param {string} name of the currency @returns {Block[]} */
 export function budgetBlocks({ plan, budgets }, name) {
   const { title, whole, lines, rest, sum_us } = budgets[name]
   const share = (/** @type {number} */ us) => tenthPercent(us / whole.estimate)
   const rows = [
-    ...lines.map((line) => [
-      line.stage,
-      intervalText(line.cost),
-      share(line.cost.estimate),
-      intervalText(line.alone),
-      verdictOf(line, budgets[name]),
-    ]),
+    ...lines.map(({ stage, cost, alone }) => {
+      return [stage, intervalText(cost), share(cost.estimate), intervalText(alone), verdictOf({ cost }, budgets[name])]
+    }),
     ['the rest', intervalText(rest), share(rest.estimate), '', ''],
     ['sum: in each round the whole, by construction', figure(sum_us), share(sum_us), '', ''],
     ['whole', intervalText(whole), share(whole.estimate), '', ''],
@@ -119,14 +107,11 @@ function budgetPicture(name, { title, lines, rest, whole }) {
   // Noise makes some costs less than nothing.
   const ends = costs.flatMap(({ estimate, low }) => [estimate, low].filter(Number.isFinite))
   const least = Math.min(0, ...ends)
-  const picture = {
-    name: `budget-${name}`,
-    title: `Where a request's budget goes: ${title}`,
-    about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
-  }
   return [
     drawn({
-      ...picture,
+      name: `budget-${name}`,
+      title: `Where a request's budget goes: ${title}`,
+      about: `What each stage costs, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
       form: {
         kind: 'dots',
         bars: true,

@@ -123,7 +123,7 @@ export function createService({ stages, slow_us, mix, insert_mode = 'prepared' }
   }
 }
 
-/** Which stage that should be away its hook did not skip; null: none. @param {string[]} wanted @param {InForce} found after a request */
+/** What a hook did not skip; null: nothing. @param {string[]} wanted stages away @param {InForce} found after a request */
 export function notTaken(wanted, { calls }) {
   const stage = wanted.find((name) => !calls[name]?.skipped)
   if (stage === undefined) return null

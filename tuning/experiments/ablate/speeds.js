@@ -25,8 +25,7 @@ export function speedsOf(plan, records) {
 }
 
 /**
- * How much faster a closed loop turns in a variant, as a ratio to the whole within a block; and whether that is as fast as its
- * generator can.
+ * How much faster a closed loop turns in a variant, as a ratio to the whole; isLimited: that is as fast as its generator can.
  *
  * @param {Records} records
  * @param {string} consumer
@@ -59,12 +58,11 @@ export function closedOf(plan, records) {
 }
 
 /**
- * The successes per second of a variant, as the publication has them; where a trial is shorter, its own rate is its sample.
+ * The successes per second of a variant, as published; a trial of less than a second is a sample itself. Null: no sound trial.
  *
  * @param {Records} records
  * @param {string} consumer
  * @param {string} variant
- * @returns null: no sound trial; sd: of the sample
  */
 export function statisticsOf(records, consumer, variant) {
   const trials = consumed(records, consumer).filter(({ cell }) => cell.variant === variant)

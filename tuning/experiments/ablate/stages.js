@@ -52,7 +52,7 @@ export function variantsOf({ stages, slow_us }) {
   return [[], ...planted, ...singles, ...cumulative].map((without) => ({ name: nameOf(without), without }))
 }
 
-/** The variants of a round by turns, some of them more than once. @param {Parameters<typeof variantsOf>[0]} plan @returns {Variant[]} */
+/** The variants of a round by turns. @param {Parameters<typeof variantsOf>[0]} plan @returns {Variant[]} */
 export function turnsOf(plan) {
   return variantsOf(plan).flatMap((variant) => {
     return variant.name === nameOf([PLANTED]) ? Array(PLANTED_VISITS).fill(variant) : variant

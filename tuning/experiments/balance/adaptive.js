@@ -1,15 +1,15 @@
 /**
- * The published adaptive algorithm (the Zeus RPC load balancer), without side effects. Every endpoint begins with score 1,
- * and the lowest score is chosen. An answer multiplies the score of its endpoint: by little if it was faster than the
- * median of all, by more if it was slower, by much if it was an error. With each request one score above 1 decays, so that
- * an endpoint that was left is tried again.
+ * The published adaptive algorithm (the Zeus RPC load balancer). Every endpoint begins with score 1, and the lowest score is
+ * chosen. An answer multiplies the score of its endpoint: by little if it was faster than the median of all, by more if it
+ * was slower, by much if it was an error. With each request one score above 1 decays, so that an endpoint that was left is
+ * tried again. Pure.
  *
  * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
  * @typedef {ReturnType<typeof createState>} State
  * @typedef {{ samples: number, median_ms: number, p95_ms: number }} Seen latencies so far, of the same method
  */
 
-/** The factor is added to the rank of an answer, or error_factor for a status from 400; nothing is scored before min_samples. */
+/** factor is added to the rank of an answer, error_factor to that of an error; nothing is scored before min_samples. */
 export const PUBLISHED_PARAMETERS = { factor: 0.52, error_factor: 3, decay: 0.95, min_samples: 20 }
 
 const RANKS = { fast: 0.5, middling: 0.75, slow: 1 }
@@ -21,21 +21,12 @@ const FASTER = [
   { above: 100, decay: 0.92 },
 ]
 
-/**
- * `turn`: the endpoint that decays next; `first`: the endpoint that is looked at first, which matters only among equal scores.
- *
- * @param {number} size endpoints
- */
+/** turn: the endpoint that decays next; first: the one that is preferred among equal scores. @param {number} size */
 export function createState(size) {
   return { scores: /** @type {number[]} */ (Array(size).fill(1)), turn: 0, first: 0 }
 }
 
-/**
- * The endpoint of the next request, and the state after one score has decayed.
- *
- * @param {State} state
- * @param {Parameters} parameters
- */
+/** The endpoint of the next request, and the state after it. @param {State} state @param {Parameters} parameters */
 export function choose(state, parameters) {
   const decayed = decay(state, parameters)
   const { scores, first } = decayed
@@ -47,7 +38,7 @@ export function choose(state, parameters) {
   return { endpoint, state: { ...decayed, first: (first + 1) % scores.length } }
 }
 
-/** One score above 1 decays, in turn. @param {State} state @param {Pick<Parameters, 'decay'>} parameters @returns {State} */
+/** One score above 1 decays, in turn. @param {State} state @param {Parameters} parameters @returns {State} */
 export function decay(state, { decay }) {
   const { scores, turn } = state
   for (let i = 0; i < scores.length; i++) {

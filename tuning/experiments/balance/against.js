@@ -5,21 +5,20 @@ import { cpu_us, errorRatio, leaving, measuredIn, p50_ms } from './figures.js'
 import { HAPROXY } from './steps.js'
 
 /**
- * @import { Measured, StrategyFigures } from './figures.js'
+ * @import { Figures, Measured, StrategyFigures } from './figures.js'
  * @import { BalancePlan } from './plan.js'
  * @import { MeasuredPart, Records } from './steps.js'
  */
 
 /**
  * Where HAProxy is the better choice, and where it is not: each figure against adaptive, within a block. A difference whose
- * interval contains nothing is none.
+ * interval contains 0 is none.
  *
  * @param {BalancePlan} plan
  * @param {Records} records
- * @param {StrategyFigures[]} strategies
- * @param {StrategyFigures[]} crowded
+ * @param {Pick<Figures, 'strategies' | 'crowded'>} figures
  */
-export function haproxyAgainstAdaptive(plan, records, strategies, crowded) {
+export function haproxyAgainstAdaptive(plan, records, { strategies, crowded }) {
   const lines = [
     ...latencyLines(strategies, 'uneven endpoints'),
     ...latencyLines(crowded, 'the same, crowded'),
@@ -44,16 +43,12 @@ function latencyLines(figures, where) {
   )
 }
 
-/** Times of which the end may not be seen: the longest that can be, and what the endpoint does beyond it. */
-export const TIMES = {
-  leave: {
-    longest_s: (/** @type {BalancePlan} */ { fails }) => fails.failing.to_s - fails.failing.from_s,
-    beyond: 'stays',
-  },
-  back: {
-    longest_s: (/** @type {BalancePlan} */ { fails, sizes }) => sizes.failing.duration_s - fails.failing.to_s,
-    beyond: 'stays away',
-  },
+/** The longest times that can be seen, and what the endpoint does beyond them. @param {BalancePlan} plan */
+export function timesOf({ fails: { failing }, sizes }) {
+  return {
+    leave: { longest_s: failing.to_s - failing.from_s, beyond: 'stays' },
+    back: { longest_s: sizes.failing.duration_s - failing.to_s, beyond: 'stays away' },
+  }
 }
 
 const ERRORS = { value: (/** @type {Record} */ one) => errorRatio([one]), text: tenthPercent }
@@ -64,13 +59,8 @@ const ERRORS = { value: (/** @type {Record} */ one) => errorRatio([one]), text: 
  * @type {Measure[]}
  *
  * @typedef {Records[number]} Record
- *
- * @typedef {object} Measure
- * @property {MeasuredPart} part
- * @property {string} about
- * @property {(record: Record, longest_s: number) => number} value
- * @property {(value: number) => string} text
- * @property {typeof TIMES['leave']} [time]
+ * @typedef {{ value: (record: Record, longest_s: number) => number, text: (value: number) => string }} Valued
+ * @typedef {Valued & { part: MeasuredPart, about: string, time?: keyof ReturnType<typeof timesOf> }} Measure
  */
 const MEASURES = [
   { part: 'strategies', about: 'errors met by clients, uneven endpoints', ...ERRORS },
@@ -81,7 +71,7 @@ const MEASURES = [
     about: 'time to leave the one that fails',
     value: (one, longest_s) => leaving(one).leave_s ?? longest_s,
     text: seconds,
-    time: TIMES.leave,
+    time: 'leave',
   },
   {
     part: 'failing',
@@ -89,7 +79,7 @@ const MEASURES = [
     // An endpoint that was never left cannot be come back to.
     value: (one, longest_s) => (leaving(one).leave_s === null ? Number.NaN : (leaving(one).back_s ?? longest_s)),
     text: seconds,
-    time: TIMES.back,
+    time: 'back',
   },
   { part: 'overhead', about: 'added to the median', value: p50_ms, text: milliseconds },
   { part: 'overhead', about: 'CPU of the balancer per request', value: cpu_us, text: (us) => `${us.toFixed(0)} us` },
@@ -97,11 +87,11 @@ const MEASURES = [
 
 /** @param {Measure} measure @param {BalancePlan} plan @param {Measured} measured @returns {Line[]} */
 function differenceLines({ about, value, text, time }, plan, { trialsOf, strategies, difference }) {
-  const longest_s = time?.longest_s(plan) ?? Number.POSITIVE_INFINITY
+  const { longest_s, beyond } = time ? timesOf(plan)[time] : { longest_s: Number.POSITIVE_INFINITY, beyond: '' }
   const valueIn = (/** @type {Record} */ record) => value(record, longest_s)
   const middle = (/** @type {string} */ strategy) => {
     const values = trialsOf(strategy).map(valueIn).filter(Number.isFinite)
-    return isMostly(values, longest_s) ? `${time?.beyond} (> ${text(longest_s)})` : text(median(values))
+    return isMostly(values, longest_s) ? `${beyond} (> ${text(longest_s)})` : text(median(values))
   }
   const others = strategies.filter((strategy) => HAPROXY.includes(strategy))
   return others.flatMap((strategy) => {

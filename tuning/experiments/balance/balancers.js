@@ -20,7 +20,7 @@ export const BALANCERS = {
   },
   adaptive: (endpoints, parameters) => {
     let state = createState(endpoints)
-    /** By method. @type {Map<string, Latencies>} */
+    /** By method. @type {Map<string, Digest>} */
     const latencies = new Map()
     return {
       choose: () => {
@@ -29,9 +29,9 @@ export const BALANCERS = {
         return chosen.endpoint
       },
       answered: (answer, method = 'GET') => {
-        const own = latencies.get(method) ?? new Latencies()
+        const own = latencies.get(method) ?? /** @type {Digest} */ (new tdigest.TDigest())
         latencies.set(method, own)
-        state = observe(state, answer, own.add(answer.latency_ms), parameters)
+        state = observe(state, answer, seenWith(own, answer.latency_ms), parameters)
       },
       state: () => state,
     }
@@ -39,18 +39,17 @@ export const BALANCERS = {
 }
 
 /**
- * Latencies as a T-Digest (Dunning & Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"): quantiles of any
- * number of samples in little memory.
+ * Adds a latency to a T-Digest (Dunning & Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"), which has quantiles
+ * of any number of samples in little memory.
+ *
+ * @param {Digest} digest
+ * @param {number} latency_ms
+ * @returns {Seen}
+ *
+ * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: values so far, which its types leave out
  */
-export class Latencies {
-  #digest = new tdigest.TDigest()
-  #samples = 0
-
-  /** @param {number} latency_ms @returns {Seen} */
-  add(latency_ms) {
-    this.#digest.push(latency_ms)
-    this.#samples++
-    const [median_ms, p95_ms] = this.#digest.percentile([0.5, 0.95])
-    return { samples: this.#samples, median_ms, p95_ms }
-  }
+export function seenWith(digest, latency_ms) {
+  digest.push(latency_ms)
+  const [median_ms, p95_ms] = digest.percentile([0.5, 0.95])
+  return { samples: digest.n, median_ms, p95_ms }
 }

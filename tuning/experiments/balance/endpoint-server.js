@@ -6,9 +6,9 @@ import { answerOf } from './endpoints.js'
 /** @import { Endpoint } from './endpoints.js' */
 
 /**
- * The endpoints, as a process: each a server of its own that answers after its time and has so many slots; a request that finds
- * all of them taken waits. POST /reset on the admin port takes the seed of a trial, POST /begin says that it begins; any request
- * there returns how many requests each endpoint got in every tenth of a second since, how many were errors, and how many waited.
+ * The endpoints, as a process: each a server of its own that answers after its time, and has so many slots, for which requests
+ * wait. On the admin port /reset takes the seed of a trial and /begin says that it begins; each answer there tells how many
+ * requests each endpoint got in every tenth of a second since, how many were errors, and how many waited.
  *
  * @type {{ endpoints: Endpoint[], ports: number[], adminPort: number, slots: number }}
  */
@@ -33,7 +33,7 @@ for (const [i, endpoint] of endpoints.entries()) {
   })
   server.listen(ports[i], '127.0.0.1')
 
-  /** @param {Own} own @param {http.ServerResponse} res */
+  /** @param {typeof all[number]} own @param {http.ServerResponse} res */
   function serve(own, res) {
     own.busy++
     const { status, latency_ms } = answerOf(endpoint, { failing: isFailing(), random: own.random })
@@ -72,18 +72,14 @@ http
   })
   .listen(adminPort, '127.0.0.1')
 
-/**
- * The state of each endpoint, with its counts by bin.
- *
- * @param {number} seed
- * @returns {Own[]}
- *
- * @typedef {{ busy: number, waiting: http.ServerResponse[], random: () => number } & Record<'requests' | 'errors' | 'queued', number[]>} Own
- */
+/** The state of each endpoint, with its counts by bin. @param {number} seed */
 function fresh(seed) {
-  return endpoints.map((_, i) => {
-    return { busy: 0, waiting: [], random: seededRandom(seed * 1009 + i), requests: [], errors: [], queued: [] }
-  })
+  return endpoints.map((_, i) => ({
+    busy: 0,
+    waiting: /** @type {http.ServerResponse[]} */ ([]),
+    random: seededRandom(seed * 1009 + i),
+    .../** @type {Record<'requests' | 'errors' | 'queued', number[]>} */ ({ requests: [], errors: [], queued: [] }),
+  }))
 }
 
 function sinceBegin_ms() {

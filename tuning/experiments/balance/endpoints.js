@@ -1,8 +1,8 @@
 /**
- * An endpoint, running or simulated: how long its answers take, and how often they are errors.
+ * An endpoint, running or simulated: so many of its answers come from a cache, all take so much longer, so many are errors, at
+ * once. One that fails answers with errors for a while, to its health check, too.
  *
- * @typedef {typeof PLAIN} Endpoint cached_ratio: share of the answers that come from its cache; extra_ms: on top of every answer;
- *   error_ratio: share of the answers that are errors, at once; fails: for a while every answer is an error, and its health check says so
+ * @typedef {typeof PLAIN} Endpoint
  * @typedef {{ count: number, extra_ms: number }} Slow
  */
 
@@ -27,8 +27,8 @@ const USUAL = [
 ]
 
 /**
- * Uneven by design: mostly cached, cold and half-cached ones in turn; then the slow ones, one that errs now and then, and one
- * that fails and recovers.
+ * Uneven by design: mostly cached, cold and half-cached ones in turn; then slow ones, one that errs now and then, and one that
+ * fails and recovers.
  *
  * @param {number} count
  * @param {Slow} slow

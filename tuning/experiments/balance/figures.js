@@ -56,7 +56,13 @@ export function figuresOf(plan, records) {
 
 /** @typedef {ReturnType<typeof measuredIn>} Measured @typedef {(record: Records[number]) => number} Value */
 
-/** The sound trials of a part, and how its strategies compare within a block. @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records */
+/**
+ * The sound trials of a part, and how its strategies compare within a block.
+ *
+ * @param {MeasuredPart} part
+ * @param {BalancePlan} plan
+ * @param {Records} records
+ */
 export function measuredIn(part, plan, records) {
   const sound = trialsAt(records, { part }, isSound)
   const named = sound.map((record) => ({ ...record, cell: record.cell.strategy }))
@@ -105,7 +111,7 @@ function byPercentile(compute) {
 
 /** @template T @typedef {Record<typeof PERCENTILES[number], T>} ByPercentile */
 
-/** What the balancer itself adds, over an endpoint that answers at once. @param {Measured} measured @param {string} strategy */
+/** What the balancer adds, over an endpoint that answers at once. @param {Measured} measured @param {string} strategy */
 function overheadFigures({ middle, difference }, strategy) {
   const isDirect = strategy === 'direct'
   return {
@@ -115,7 +121,7 @@ function overheadFigures({ middle, difference }, strategy) {
   }
 }
 
-/** How long it took to leave an endpoint that failed, and to come back. @param {Measured} measured @param {string} strategy */
+/** Times to leave an endpoint that failed, and to come back. @param {Measured} measured @param {string} strategy */
 function failingFigures({ trialsOf, middle }, strategy) {
   const trials = trialsOf(strategy)
   const found = trials.map(leaving)
@@ -141,7 +147,7 @@ function processFigures({ trialsOf, middle, ratio }, strategy) {
   }
 }
 
-/** Each endpoint's share of the requests: in all, in a few slices of the trials, and in more. @param {Counts[]} counts @param {number} duration_s */
+/** The endpoints' shares: in all, and in slices of the trials. @param {Counts[]} counts @param {number} duration_s */
 function shareFigures(counts, duration_s) {
   const inSlices = (/** @type {number} */ slices) => sharesOf(counts, { slices, duration_s })
   const requests = counts.flatMap(({ endpoints }) => endpoints.flatMap((one) => one.requests))

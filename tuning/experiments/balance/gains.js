@@ -15,7 +15,7 @@ const LEAST_GAIN = 0.001
 
 /** @typedef {Record<typeof QUANTILES[number], number>} Quantiles */
 
-/** Adaptive by round robin, at each quantile: below 1, adaptive is faster. @param {Quantiles} slow @param {Quantiles} fast */
+/** Adaptive by round robin; below 1: adaptive is faster. @param {Quantiles} slow @param {Quantiles} fast */
 export function gainsOf(slow, fast) {
   return /** @type {Quantiles} */ (Object.fromEntries(QUANTILES.map((name) => [name, fast[name] / slow[name]])))
 }
@@ -75,12 +75,7 @@ export function fewSamples(seed) {
   }
 }
 
-/**
- * The published round robin's latency (ms) at a share of its samples: straight lines through its quantiles, of which the first
- * and the last are drawn out to the ends.
- *
- * @param {number} share 0 to 1
- */
+/** The published round robin's latency (ms), on straight lines through its quantiles. @param {number} share of the samples */
 export function publishedAt(share) {
   const points = QUANTILES.map((name) => ({ share: Number(name.slice(1, -3)) / 100, ms: PUBLISHED.round_robin[name] }))
   const next = points.findIndex((point) => point.share >= share)

@@ -30,7 +30,7 @@ export const coresFor = oncePerPlan((/** @type {BalancePlan} */ { url }) => {
   return !url || (cores && pinSelf(cores.others)) ? cores : null
 })
 
-/** Which core had what. @param {ReturnType<typeof planCores>} cores @param {boolean} hasProcesses whether the API was loaded, too */
+/** Which core had what. @param {ReturnType<typeof planCores>} cores @param {boolean} hasProcesses of the API */
 export function pinningText(cores, hasProcesses) {
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
   const { api, others } = cores
@@ -155,8 +155,8 @@ function unpinned(place) {
  * @param {(ports: number[]) => string[]} commandOn
  * @returns {Promise<Started>}
  *
- * @typedef {{ services: Pick<Target, 'pid' | 'died' | 'stop'>[], ports: number[], reset?: string }} Started reset: the URL by which
- *   it forgets what it has learned
+ * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
+ * @typedef {{ services: Service[], ports: number[], reset?: string }} Started reset: URL where it forgets what it has learned
  */
 async function start(name, { cores, env, logFile }, count, commandOn) {
   const { service, ports } = await onFreePorts(count, (ports) => {
@@ -167,7 +167,7 @@ async function start(name, { cores, env, logFile }, count, commandOn) {
 }
 
 /**
- * @param {Started['services']} services in the order in which they stop; the first is loaded
+ * @param {Service[]} services in the order in which they stop; the first is loaded
  * @param {number} port
  * @param {string} pathname
  * @returns {Target}

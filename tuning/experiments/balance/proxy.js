@@ -12,7 +12,8 @@ import { BALANCERS } from './balancers.js'
  * connections to the endpoints are kept. POST /reset on the admin port has the balancer begin again, and any request there
  * tells what it has learned.
  *
- * @type {{ strategy: Strategy, endpoints: { name: string, port: number }[], parameters: Parameters, port: number, adminPort: number }}
+ * @typedef {{ name: string, port: number }} Endpoint
+ * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number, adminPort: number }}
  */
 const { strategy, endpoints, parameters, port, adminPort } = JSON.parse(process.argv[2])
 

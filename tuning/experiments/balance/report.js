@@ -3,7 +3,7 @@ import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/fo
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
-import { haproxyAgainstAdaptive, isMostly, TIMES } from './against.js'
+import { haproxyAgainstAdaptive, isMostly, timesOf } from './against.js'
 import { figuresOf, PERCENTILES } from './figures.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './gains.js'
 import { haproxyConfig } from './haproxy.js'
@@ -23,9 +23,8 @@ import { answerSentences, problemOf } from './verdict.js'
 /** @param {BalancePlan} plan @param {Records} records @param {{ simulation?: Simulation | null }} run */
 export function analyse(plan, records, { simulation = null }) {
   const { shares, ...measured } = figuresOf(plan, records)
-  const { strategies, crowded } = measured
-  const sentences = answerSentences(strategies, crowded, simulation)
-  const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records, strategies, crowded), simulation }
+  const sentences = answerSentences(measured.strategies, measured.crowded, simulation)
+  const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records, measured), simulation }
   return {
     problem: problemOf(plan, records),
     kept: { answer: sentences.join(' '), ...figures },
@@ -85,33 +84,27 @@ export function strategyBlocks(findings, part) {
 
 /** @param {BalanceFindings} findings */
 export function failingBlocks({ plan, failing }) {
-  const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => [
-    strategy,
-    timesText(leave_s, plan, TIMES.leave),
-    timesText(
-      back_s.filter((_, i) => leave_s[i] !== null),
-      plan,
-      TIMES.back,
-    ),
-    count(Math.round(errors_at_endpoint)),
-    tenthPercent(error_ratio),
-    milliseconds(p50_ms),
-  ])
+  const { leave, back } = timesOf(plan)
+  const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
+    const left = back_s.filter((_, i) => leave_s[i] !== null)
+    const times = [timesText(leave_s, leave), timesText(left, back)]
+    const errors = [count(Math.round(errors_at_endpoint)), tenthPercent(error_ratio)]
+    return [strategy, ...times, ...errors, milliseconds(p50_ms)]
+  })
   const { from_s, to_s } = plan.fails.failing
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503, at once, and so does its health check.`
   const head = ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50']
   return titled(about, head, rows)
 }
 
-/** @param {(number | null)[]} times_s null: longer than could be seen @param {BalancePlan} plan @param {typeof TIMES['leave']} time */
-function timesText(times_s, plan, time) {
+/** @param {(number | null)[]} times_s null: longer than could be seen @param {{ longest_s: number, beyond: string }} time */
+function timesText(times_s, { longest_s, beyond }) {
   if (times_s.length === 0) return 'never left'
-  const longest_s = time.longest_s(plan)
   const longer = times_s.filter((s) => s === null).length
   const seen_s = times_s.map((s) => s ?? longest_s)
   const rest = `> ${longest_s.toFixed(1)} s`
   const share = `${longer} of ${times_s.length} trials`
-  if (isMostly(seen_s, longest_s)) return `${time.beyond} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
+  if (isMostly(seen_s, longest_s)) return `${beyond} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
   return `${spread(seen_s, 1)} s${longer > 0 ? ` (${rest} in ${share})` : ''}`
 }
 

@@ -41,7 +41,7 @@ export function overTimeBlocks(plan, all) {
   })
 }
 
-/** One for each strategy over uneven endpoints, and one of all where an endpoint fails. @param {BalancePlan} plan @param {Part} part @param {Figures['shares']} shares */
+/** @param {BalancePlan} plan @param {Part} part @param {Figures['shares']} shares */
 function pictures(plan, part, shares) {
   if (part === 'failing') {
     const curves = shares.map(({ strategy, names, points }) => ({

@@ -1,13 +1,8 @@
 /**
- * How many requests each endpoint got in every bin of a trial, as the endpoints counted them; the failing one fails from
- * from_s to to_s.
+ * What the endpoints counted, by bin of a trial, in which the failing one fails from from_s to to_s.
  *
- * @typedef {object} Counts
- * @property {number} bin_ms
- * @property {string[]} names
- * @property {{ requests: number[], errors: number[], queued?: number[] }[]} endpoints
- * @property {number} from_s
- * @property {number} to_s
+ * @typedef {{ requests: number[], errors: number[], queued?: number[] }} Bins
+ * @typedef {{ bin_ms: number, names: string[], endpoints: Bins[], from_s: number, to_s: number }} Counts
  */
 
 /** Time that is looked at to say whether an endpoint is in use. */
@@ -18,11 +13,10 @@ const LEFT_RATIO = 0.2
 const BACK_RATIO = 0.5
 
 /**
- * The share of the requests per endpoint, in slices of the trials.
+ * The share of the requests per endpoint, per slice of the trials; NaN where a slice has no requests at all.
  *
  * @param {Counts[]} trials
  * @param {{ slices: number, duration_s: number }} options
- * @returns {number[][]} per endpoint, per slice; NaN where a slice has no requests at all
  */
 export function sharesOf(trials, { slices, duration_s }) {
   const sums = trials[0]?.names.map(() => Array(slices).fill(0)) ?? []
@@ -45,13 +39,12 @@ export function queuedRatio(trials) {
 }
 
 /**
- * How long an endpoint that fails goes on getting requests, and how long one that is well again goes without. Left: from
- * now on, as long as it fails, it gets less than a fifth of an even share in any half second; back: in the half second that
- * begins now it gets half of one. Both to a bin.
+ * How long an endpoint that fails goes on getting requests, and how long one that is well again goes without; null: to the end
+ * of what can be seen. Left: from now on, as long as it fails, it gets less than a fifth of an even share in any half second;
+ * back: in the half second that begins now it gets half of one. Both to a bin.
  *
  * @param {Counts} counts
  * @param {number} endpoint the one that fails
- * @returns null: not within the trial; errors: its answers that were errors
  */
 export function leavingOf({ bin_ms, endpoints, from_s, to_s }, endpoint) {
   const own = endpoints[endpoint]

@@ -14,17 +14,10 @@ const ANSWERS = 5000
 
 /**
  * A balancer in front of made-up endpoints, on a made-up clock: each of so many workers sends its next request when it has its
- * answer.
+ * answer. Quantiles are those of the successes.
  *
- * @param {object} options
- * @param {Strategy} options.strategy
- * @param {World} options.world
- * @param {number} options.samples
- * @param {number} options.workers
- * @param {Parameters} options.parameters
- * @param {number} options.seed
+ * @param {{ strategy: Strategy, world: World, samples: number, workers: number, parameters: Parameters, seed: number }} options
  * @param {AbortSignal} [signal] ends it
- * @returns quantiles of the successes, the share of errors, and each endpoint's share of the requests
  */
 export async function simulation({ strategy, world, samples, workers, parameters, seed }, signal) {
   const random = seededRandom(seed)

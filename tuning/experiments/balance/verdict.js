@@ -23,13 +23,13 @@ import { NO_MEMORY } from './worlds.js'
  */
 export function answerSentences(strategies, crowded, simulation) {
   const [uneven, dense] = [strategies, crowded].map((figures) => figureOf('adaptive', figures)?.to_reference)
-  return [
-    ...(uneven
-      ? [`Measured here, adaptive by round robin over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`]
-      : []),
-    ...(dense ? [`With more requests under way: ${ratiosText(dense)}.${herdText(crowded, dense)}`] : []),
-    ...(simulation ? [simulatedSentence(simulation)] : []),
+  const sentences = [
+    uneven &&
+      `Measured here, adaptive by round robin over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`,
+    dense && `With more requests under way: ${ratiosText(dense)}.${herdText(crowded, dense)}`,
+    simulation && simulatedSentence(simulation),
   ]
+  return sentences.filter((sentence) => typeof sentence === 'string')
 }
 
 /** @param {string} name @param {StrategyFigures[]} figures */
@@ -42,7 +42,7 @@ function ratiosText(ratios) {
   return PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
 }
 
-/** Why adaptive is slower in a crowd, if it surely is and the endpoints' counts bear it out. @param {StrategyFigures[]} crowded @param {ByPercentile<Effect>} ratios */
+/** Why adaptive is slower in a crowd, if it surely is. @param {StrategyFigures[]} crowded @param {ByPercentile<Effect>} ratios */
 function herdText(crowded, { p95 }) {
   if (p95.tied || p95.low <= 1 || !Number.isFinite(p95.high)) return ''
   const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, crowded)?.queued_ratio ?? Number.NaN)
@@ -53,7 +53,7 @@ function herdText(crowded, { p95 }) {
   return ` ${tenthPercent(own)} of adaptive's requests found every place of their endpoint taken and queued, ${tenthPercent(other)} of round robin's: ${why}`
 }
 
-/** Whether it is the published shape: all four surely lower, one of them surely not, or neither. @param {ByPercentile<Effect>} ratios */
+/** Whether all four are surely lower, as published, or one of them surely not. @param {ByPercentile<Effect>} ratios */
 export function shapeText(ratios) {
   const known = PERCENTILES.filter((name) => Number.isFinite(ratios[name].high))
   const sure = known.filter((name) => !ratios[name].tied && ratios[name].high < 1)

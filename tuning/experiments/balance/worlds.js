@@ -49,7 +49,7 @@ export function worlds(count, slow) {
   ]
 }
 
-/** Each endpoint changes its spell at random times, whoever asks and however often. @param {number} count @param {number} seed */
+/** Spells end at random times, whoever asks and however often. @param {number} count @param {number} seed */
 function spells(count, seed) {
   const all = Array.from({ length: count }, (_, i) => {
     const random = seededRandom(seed * 1009 + i)

@@ -68,9 +68,9 @@ export function startClient(url, name) {
   }
 }
 
-/** @param {string} url @param {http.Agent} agent @param {string} email @param {string} [key] @returns {Promise<Pick<Entry, 'outcome' | 'id'>>} */
+/** @param {string} url @param {http.Agent} agent @param {string} email @param {string} [key] */
 function post(url, agent, email, key) {
-  return new Promise((resolve) => {
+  return new Promise((/** @type {(entry: Omit<Entry, 'email'>) => void} */ resolve) => {
     const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) }
     const req = http.request(url, { method: 'POST', agent, headers, timeout: TIMEOUT_MS }, async (res) => {
       // The status is the answer, even if its body is cut off. Only 504 leaves open whether the row is stored.

@@ -6,8 +6,8 @@
  *
  * @param {Entry[]} ledger
  * @param {{ id: string, email: string }[]} rows
- * @returns lost: emails that were acknowledged and are not there under their id; doubled: that are there more than once; invented:
- *   that are there although nobody sent them or they were refused
+ * @returns emails; lost: acknowledged and not there under their id; doubled: there more than once; invented: there although
+ *   nobody sent them or they were refused
  *
  * @typedef {{ email: string, outcome: 'acknowledged' | 'refused' | 'unknown', id?: string }} Entry
  */

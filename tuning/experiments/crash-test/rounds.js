@@ -26,7 +26,9 @@ const POLL_MS = 5
 /**
  * What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew.
  *
- * @type {Record<string, (bench: { embedded: Embedded, target: Target, random: () => number }) => Promise<{ restartApi: boolean }>>}
+ * @type {Record<string, (bench: Bench) => Promise<{ restartApi: boolean }>>}
+ *
+ * @typedef {{ embedded: Embedded, target: Target, random: () => number }} Bench
  */
 export const BLOWS = {
   'kill -9 of the API': async ({ target }) => {

@@ -141,7 +141,7 @@ function cliff(x, random) {
   return x < 0 ? -1.2 + 0.5 * x + 0.15 * normal(random) : 1.5 + 4 * x + 0.3 * normal(random)
 }
 
-/** At least what a service scores that does not care what rate it is offered. @param {Random} random @param {number} [deviation] */
+/** A service scores -2.5 at best, however low the rate. @param {Random} random @param {number} [deviation] */
 function slope(random, deviation = 0.24) {
   return (/** @type {number} */ x) => Math.max(-2.5, 8 * x) + deviation * normal(random)
 }

@@ -13,7 +13,7 @@ const OVERHEAD_S = 1.2
 /** Outside of the interval by no more than this share counts as near. */
 const NEAR_RATIO = 0.05
 
-/** Searches for the capacity of synthetic services of one kind. @param {string} name of a curve @param {{ runs: number, seed: number }} options */
+/** Searches for capacities of one kind of service. @param {string} name @param {{ runs: number, seed: number }} options */
 export function simulate(name, { runs, seed }) {
   return Array.from({ length: runs }, (_, run) => {
     // Neighbouring seeds start neighbouring sequences: the factor (Knuth) scatters them.

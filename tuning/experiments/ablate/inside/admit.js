@@ -17,7 +17,11 @@ export function admit(token) {
 /**
  * What was expected where stages must not be taken away; null: they may. The right token is used up.
  *
- * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: where it may listen, beside loopback
+ * @param {object} asked
+ * @param {string} asked.socket
+ * @param {string | null} asked.token
+ * @param {string | null} [asked.host] where it may listen, beside loopback
+ * @param {NodeJS.ProcessEnv} asked.env
  */
 export function refusal({ socket, token, host = null, env }) {
   if (env.NODE_ENV === 'production') return 'NODE_ENV other than production, since stages would be missing'

@@ -8,8 +8,7 @@ import { madeUp, PLAN } from '../../../../support/made-up/balance.js'
 
 /** @param {any[]} records */
 function against(records) {
-  const { strategies, crowded } = figuresOf(PLAN, records)
-  return haproxyAgainstAdaptive(PLAN, records, strategies, crowded)
+  return haproxyAgainstAdaptive(PLAN, records, figuresOf(PLAN, records))
 }
 
 t.test('where HAProxy is better, where it is worse, and what the blocks cannot tell', async (t) => {
