@@ -12,8 +12,8 @@
  * @typedef {{ kind: 'code', text: string }} Code lines of a program or a configuration
  * @typedef {{ kind: 'list', items: Item[], detail?: boolean }} List
  * @typedef {string | { text: string, items: string[] }} Item
- * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align?: ('l' | 'r')[], detail?: boolean, brief?: boolean }} Table
- *   name: by which a page finds it; align: by default, the first column to the left and the others to the right
+ * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align: ('l' | 'r')[], detail?: boolean, brief?: boolean }} Table
+ *   name: by which a page finds it
  * @typedef {{ kind: 'picture', picture: Picture }} Drawn
  * @typedef {{ kind: 'method', items: string[] }} Method how it was measured, for the section of that name
  *
@@ -35,8 +35,17 @@ export const code = (text) => ({ kind: 'code', text })
 /** @param {Item[]} items @param {{ detail?: boolean }} [options] @returns {List} */
 export const list = (items, options) => ({ kind: 'list', items, ...options })
 
-/** @param {string[]} head @param {string[][]} rows @param {Pick<Table, 'name' | 'align' | 'detail' | 'brief'>} [options] @returns {Table} */
-export const table = (head, rows, options) => ({ kind: 'table', head, rows, ...options })
+/**
+ * By default, the first column is aligned to the left and the others to the right.
+ *
+ * @param {string[]} head
+ * @param {string[][]} rows
+ * @param {Partial<Pick<Table, 'name' | 'align' | 'detail' | 'brief'>>} [options]
+ * @returns {Table}
+ */
+export function table(head, rows, options) {
+  return { kind: 'table', head, rows, align: head.map((_, i) => (i === 0 ? 'l' : 'r')), ...options }
+}
 
 /** A table below a line that says what is in it; nothing without rows. @param {string} about @param {Parameters<typeof table>} of */
 export function titled(about, ...of) {
@@ -48,11 +57,6 @@ export const drawn = (picture) => ({ kind: 'picture', picture })
 
 /** @param {string[]} items @returns {Method} */
 export const method = (items) => ({ kind: 'method', items })
-
-/** How a table's columns are aligned. @param {Table} table */
-export function alignOf({ head, align }) {
-  return align ?? head.map((_, i) => (i === 0 ? 'l' : 'r'))
-}
 
 /** A report in sections: the blocks before the first heading, then those below each. @param {Block[]} blocks */
 export function sectionsOf(blocks) {

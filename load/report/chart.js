@@ -22,7 +22,7 @@ export async function draw(pictures) {
     const chart = init(null, null, { renderer: 'svg', ssr: true, width, height })
     try {
       chart.setOption(/** @type {any} */ (option))
-      return accessible(chart.renderToSVGString(), picture, { width, height })
+      return accessible(chart.renderToSVGString(), picture, width, height)
     } finally {
       // Its clock would keep the process alive.
       chart.dispose()
@@ -47,12 +47,9 @@ function optionOf(form, width) {
 
 /**
  * Adds a name that is read aloud, removes what only a script would use, and makes ids unique, so that many fit on a page.
- *
- * @param {string} svg
- * @param {Picture} picture
- * @param {{ width: number, height: number }} size
+ * @param {string} svg @param {Picture} picture @param {number} width @param {number} height
  */
-function accessible(svg, { name, title, about }, { width, height }) {
+function accessible(svg, { name, title, about }, width, height) {
   const id = `${name}-${width}`
   const inner = svg
     .replace(/^<svg [^>]*>|<\/svg>\s*$/g, '')

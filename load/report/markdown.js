@@ -1,5 +1,4 @@
 import { markdownTable } from 'markdown-table'
-import { alignOf } from './blocks.js'
 
 /** @import { Block, Item } from './blocks.js' */
 
@@ -19,7 +18,7 @@ function blockMarkdown(block) {
     case 'method':
       return block.items.flatMap(itemLines).join('\n')
     case 'table':
-      return markdownTable([block.head, ...block.rows].map(plainCells), { align: alignOf(block) })
+      return markdownTable([block.head, ...block.rows].map(plainCells), { align: block.align })
     case 'picture': {
       const { name, title, about } = block.picture
       return `![${`${title}: ${about}`.replace(/[[\]\\\r\n]/g, ' ')}](${name}.svg)`

@@ -1,5 +1,5 @@
 import markdownIt from 'markdown-it'
-import { alignOf, sectionsOf } from './blocks.js'
+import { sectionsOf, table } from './blocks.js'
 import { escaped } from './chart.js'
 import { tableOf } from './picture.js'
 import { STYLE } from './style.js'
@@ -27,7 +27,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
  * @returns {string} HTML
  */
 export function renderPage(title, blocks, drawings) {
-  const answer = blocks.find(({ kind }) => kind === 'answer')
+  const answer = blocks.find((block) => block.kind === 'answer')
   const write = writer(drawings)
   const parts = sectionsOf(blocks.filter((block) => block !== answer)).map(({ heading, blocks: own }, i) => {
     const html = own.map(write).join('\n')
@@ -50,7 +50,7 @@ export function renderPage(title, blocks, drawings) {
 </head>
 <body>
 <a class="skip" href="#report">To the report</a>
-<header><h1>${escaped(title)}</h1><p id="answer" class="answer">${escaped(answer?.kind === 'answer' ? answer.text : '')}</p></header>
+<header><h1>${escaped(title)}</h1><p id="answer" class="answer">${escaped(answer?.text ?? '')}</p></header>
 <main id="report" tabindex="-1">
 ${parts.join('\n')}
 </main>
@@ -90,36 +90,34 @@ function writer(drawings) {
 /** @param {Item[]} items @param {(text: string) => string} inline @returns {string} */
 function listHtml(items, inline) {
   const rows = items.map((item) => {
-    return typeof item === 'string' ? inline(item) : `${inline(item.text)}\n${listHtml(item.items, inline)}`
+    return `<li>${typeof item === 'string' ? inline(item) : `${inline(item.text)}\n${listHtml(item.items, inline)}`}</li>`
   })
-  return `<ul>\n${rows.map((row) => `<li>${row}</li>`).join('\n')}\n</ul>`
+  return `<ul>\n${rows.join('\n')}\n</ul>`
 }
 
 /** @param {Picture} picture @param {Drawings[string]} drawing */
 function figure(picture, drawing) {
   const { name, title, about } = picture
   const { head, rows } = tableOf(picture)
+  const figures = table(head, rows, { align: head.map(() => 'l') })
   const drawn = Object.entries(drawing).map(([size, svg]) => `<div class="${size}">${svg}</div>`)
-  const figures = tableHtml({ kind: 'table', head, rows, align: head.map(() => 'l') }, escaped)
   return `<figure id="${name}">
 <figcaption><strong>${escaped(title)}</strong> ${escaped(about)}</figcaption>
 ${drawn.join('\n')}
 <details><summary>The figures as a table<span class="unseen">: ${escaped(title)}</span></summary>
-${scrolled(`${title}, as a table`, figures)}
+${scrolled(`${title}, as a table`, tableHtml(figures, escaped))}
 </details>
 </figure>`
 }
 
 /** @param {Table} table @param {(text: string) => string} inline */
-function tableHtml(table, inline) {
-  const align = alignOf(table).map((side) => (side === 'r' ? ' style="text-align:right"' : ''))
+function tableHtml({ head, rows, align }, inline) {
+  const styles = align.map((side) => (side === 'r' ? ' style="text-align:right"' : ''))
   const cells = (/** @type {string[]} */ row) =>
-    row.map((cell, i) => `<td${align[i]}${cell.length > LONG ? ' class="long"' : ''}>${inline(cell)}</td>`).join('')
+    row.map((cell, i) => `<td${styles[i]}${cell.length > LONG ? ' class="long"' : ''}>${inline(cell)}</td>`).join('')
   // A header without a word is none.
-  const heads = table.head.map((cell, i) => {
-    return cell === '' ? '<td></td>' : `<th scope="col"${align[i]}>${inline(cell)}</th>`
-  })
-  const body = table.rows.map((row) => `<tr>${cells(row)}</tr>`)
+  const heads = head.map((cell, i) => (cell === '' ? '<td></td>' : `<th scope="col"${styles[i]}>${inline(cell)}</th>`))
+  const body = rows.map((row) => `<tr>${cells(row)}</tr>`)
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${body.join('\n')}</tbody></table>`
 }
 

@@ -48,17 +48,11 @@
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
  *
- * @typedef {object} Outcome
- * @property {'pass' | 'fail' | 'invalid'} verdict
- * @property {string} because
- * @property {'rows' | 'generator' | 'noise' | 'unknown'} [blame] what made it invalid
- *
- * @typedef {object} Limit
- * @property {string} resource
- * @property {string[]} evidence sentences with their figures
- * @property {string | null} runner_up what else was at its limit, or nearest to it
- * @property {string[]} runner_up_evidence
- * @property {boolean | null} confirmed true: relaxed, and the capacity moved; null: not tried, or not ours to relax
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
+ *   blame: what made it invalid
+ * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null }} Limit
+ *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
+ *   capacity moved; null: not tried, or not ours to relax
  */
 
 /**
@@ -77,13 +71,9 @@
  *
  * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
  *
- * @typedef {object} Traffic
- * @property {number} planned
- * @property {number} sent
- * @property {number} completed
- * @property {number} achieved_rps
- * @property {number} goodput_rps
- * @property {number} success_ratio
+ * @typedef {Record<'planned' | 'sent' | 'completed' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
+ *
+ * @typedef {object} Measured
  * @property {Record<string, number>} status
  * @property {Record<string, number>} errors by the side that they belong to: client:ports, server:reset, …
  * @property {Distribution | null} latency_ms of every request that was answered or timed out
@@ -100,41 +90,22 @@
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
  *
- * @typedef {object} HostTraffic what one of several hosts did of a load
- * @property {string} host
- * @property {number} [planned]
- * @property {number} sent
- * @property {number} completed
- * @property {Record<string, number>} errors
- * @property {Distribution | null} lateness_ms by its own schedule and clock; null where the loop has none
- * @property {number | null} start_ms from the command to begin to the beginning, by its own clock; null: not known
- * @property {number | null} [word_ms] from our command to begin until the host confirmed it, by our clock
- * @property {number | null} cpu_s of the generator there; null: not seen
- * @property {number | null} cpu_core_ratio
- * @property {number | null} cores that it can use there
+ * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
+ *   lateness_ms: Distribution | null, start_ms: number | null, word_ms?: number | null, cpu_s: number | null,
+ *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic what one of several hosts did of a load; lateness_ms: by its
+ *   own schedule and clock; start_ms: from the command to begin to the beginning, by its own clock; word_ms: from our command to
+ *   begin until the host confirmed it, by our clock; cpu_s: of the generator there; cores: that it can use there; null: not known
  */
 
 /**
- * @typedef {object} Run run.json
- * @property {string} run_id
- * @property {string} verb
- * @property {string[]} argv
- * @property {string} started_at
- * @property {string | null} finished_at
- * @property {any} plan
- * @property {boolean} interrupted
- * @property {Machine} machine
- * @property {Machine & { name: string, node: string }} [target_machine] where the target ran, if not here
- * @property {{ host: string, system: string, cores: number }[]} [load_hosts]
- * @property {{ node: string, redline_commit: string | null, [program: string]: string | null }} versions
- * @property {({ kind: string, schema: string } & Durability) | null} database null: it is not ours to look at
- * @property {Slo} slo
- * @property {string} pinning which core did what
- * @property {string[]} warnings
- * @property {NotAppliedCell[]} not_applied
- * @property {string | null} problem why there is no trustworthy answer
- * @property {Capacity | null} [capacity]
- * @property {Limit | null} [limit]
+ * @typedef {{ run_id: string, verb: string, argv: string[], started_at: string, finished_at: string | null, plan: any,
+ *   interrupted: boolean, machine: Machine, target_machine?: Machine & { name: string, node: string },
+ *   load_hosts?: { host: string, system: string, cores: number }[],
+ *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
+ *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
+ *   not_applied: NotAppliedCell[], problem: string | null, capacity?: Capacity | null, limit?: Limit | null }} Run run.json;
+ *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
+ *   problem: why there is no trustworthy answer
  *
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  *

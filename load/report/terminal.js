@@ -1,24 +1,20 @@
 import { markdownTable } from 'markdown-table'
 import wrapAnsi from 'wrap-ansi'
-import { alignOf } from './blocks.js'
 import { plainCells } from './markdown.js'
 
 /** @import { Block } from './blocks.js' */
 
 export const TERMINAL_COLUMNS = 100
 
-/** What a table adds to each cell, ` | `, but for the last. */
+/** What a table adds to each column, ` | `, and the width of its narrowest one, `:--`. */
 const BORDER = 3
-
-/** A column's dashes with the colon of its alignment. */
 const LEAST = 3
 
 /** Keeps a number and its unit on one line. */
 const NO_BREAK = '\u00a0'
 
 /**
- * A report as a terminal shows it: without pictures and details. Lines are wrapped, and so are the words of the widest
- * columns of a table that is too wide.
+ * A report as a terminal shows it: without pictures and details, its lines wrapped, and the widest columns of a table, too.
  *
  * @param {Block[]} blocks
  * @param {number} [columns]
@@ -34,14 +30,13 @@ export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
 function blockText(block, columns) {
   if ('detail' in block && block.detail) return null
   if (block.kind === 'picture' || block.kind === 'method' || block.kind === 'code') return null
-  if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), alignOf(block), columns)
+  if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), block.align, columns)
   if (block.kind === 'list') {
-    return block.items
-      .flatMap((item) => {
-        if (typeof item === 'string') return [lineText(item, columns, '- ')]
-        return [lineText(item.text, columns, '- '), ...item.items.map((text) => lineText(text, columns, '  - '))]
-      })
-      .join('\n')
+    const lines = block.items.flatMap((item) => {
+      const { text, items } = typeof item === 'string' ? { text: item, items: [] } : item
+      return [lineText(text, columns, '- '), ...items.map((one) => lineText(one, columns, '  - '))]
+    })
+    return lines.join('\n')
   }
   return lineText(block.kind === 'heading' ? `## ${block.text}` : block.text, columns)
 }

@@ -105,7 +105,7 @@ function inRepository(name) {
   return fileURLToPath(new URL(`../../${name}`, import.meta.url))
 }
 
-/** @param {string} chapter of the playbook @returns {Quote} its claims */
+/** The claims of a chapter of the playbook. @param {string} chapter @returns {Quote} */
 function claimsOf(chapter) {
   const isIn = (/** @type {Result} */ claim) => claim.chapter === chapter
   return { run: 'playbook', of: [({ findings }) => [claimsTable(findings.results.filter(isIn))]], below: 'id' }
