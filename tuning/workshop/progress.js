@@ -14,18 +14,7 @@ const FORMAT = 'redline-workshop-1'
  * The state of a workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
  *
  * @typedef {{ format: string, exercises: Record<string, State> }} Progress exercises: those that were begun, by id
- *
- * @typedef {object} State of one exercise
- * @property {Stage} stage what comes next
- * @property {number} round how often a knob was turned
- * @property {Facts} facts of the machine when it was begun
- * @property {Answer[]} answers
- * @property {Record<string, number>} hints that were given, by question
- * @property {Record<string, Comparison>} comparisons of guesses with what was measured, by question
- * @property {ReturnType<Rules['outcome']>[]} outcomes
- * @property {string} started_at
- * @property {string | null} solved_at
- *
+ * @typedef {ReturnType<typeof newState>} State
  * @typedef {keyof typeof NEXT} Stage
  * @typedef {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }} Answer
  */
@@ -86,19 +75,19 @@ export function folderOf(folder, id) {
   return path.join(folder, String(EXERCISES.find((one) => one.id === id)?.name))
 }
 
-/** @param {Facts} facts @returns {State} */
+/** Of an exercise that begins. Hints and comparisons are by question. @param {Facts} facts of the machine */
 export function newState(facts) {
-  const started_at = new Date().toISOString()
   return {
-    stage: 'before',
+    stage: /** @type {Stage} */ ('before'),
+    /** How often a knob was turned. */
     round: 0,
     facts,
-    answers: [],
-    hints: {},
-    comparisons: {},
-    outcomes: [],
-    started_at,
-    solved_at: null,
+    answers: /** @type {Answer[]} */ ([]),
+    hints: /** @type {Record<string, number>} */ ({}),
+    comparisons: /** @type {Record<string, Comparison>} */ ({}),
+    outcomes: /** @type {ReturnType<Rules['outcome']>[]} */ ([]),
+    started_at: new Date().toISOString(),
+    solved_at: /** @type {string | null} */ (null),
   }
 }
 

@@ -48,7 +48,8 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
     `fits a terminal: ${transcript.split('\n').filter((line) => line.length > 100)}`,
   )
   t.equal(state.stage, 'done')
-  t.equal(state.round, 2)
+  // A noisy machine may spoil a measurement, which is then asked for again.
+  t.equal(state.round, state.answers.filter((/** @type {any} */ { question }) => question === 'turn').length)
   t.match(state.answers[0], { question: 'predict', said: 'accept-queue', by: 'student', at: /Z$/ })
   t.strictSame(
     state.outcomes.map((/** @type {any} */ { solved }) => solved),
