@@ -13,7 +13,7 @@ import { list, paragraph } from '../../load/report/blocks.js'
  *
  * @typedef {object} Rules
  * @property {Record<string, number>} [constants] that the prose names in {braces}
- * @property {(facts: Facts) => string | null} [remark] what is different on this machine
+ * @property {(facts: Facts) => boolean} [differs] whether what its section "Here" says holds on this machine
  * @property {(facts: Facts) => Measurement[]} before what has to be known of this machine before anything is asked
  * @property {(found: Found) => Record<string, string>} figures what the questions name in {braces}, from the trials before
  * @property {Answering} predict
@@ -58,10 +58,9 @@ import { list, paragraph } from '../../load/report/blocks.js'
  * @param {Rules} rules
  * @throws {Error} where the file lacks a section
  */
-export function exerciseOf(number, id, { constants = {}, predict, turn, expect, ...rules }) {
+export function exerciseOf(number, id, { constants = {}, differs, predict, turn, expect, ...rules }) {
   const file = new URL(`exercises/${id}.md`, import.meta.url)
-  const text = fs.readFileSync(file, 'utf8').replace(/\{(\w+)\}/g, (whole, name) => String(constants[name] ?? whole))
-  const [{ title, entries }, ...sections] = sectionsOf(text)
+  const [{ title, entries }, ...sections] = sectionsOf(filled(fs.readFileSync(file, 'utf8'), constants))
   const section = (/** @type {string} */ name) => {
     const found = sections.find((one) => one.title === name)
     if (!found) throw new Error(`exercises/${id}.md: expected a section "## ${name}"`)
@@ -82,6 +81,8 @@ export function exerciseOf(number, id, { constants = {}, predict, turn, expect, 
     lesson: entries.lesson,
     symptoms: section('Symptoms').paragraphs,
     discussion: section('Discussion').paragraphs,
+    remark: (/** @type {Facts} */ facts) =>
+      differs?.(facts) ? filled(section('Here').paragraphs.join(' '), facts) : null,
     ...rules,
     predict: question('Predict', predict),
     turn: question('Turn a knob', turn),
@@ -103,13 +104,18 @@ function sectionsOf(markdown) {
   })
 }
 
+/** Text with the values of the names in {braces} that are known. @param {string} text @param {Record<string, unknown>} values */
+function filled(text, values) {
+  return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole))
+}
+
 /** @param {string} text */
 function inLine(text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-/** A question with the figures that are known. @param {Question} question @param {Facts} facts @param {Record<string, string>} [figures] */
+/** @param {Question} question @param {Facts} facts @param {Record<string, string>} [figures] those that are known */
 export function questionBlocks({ text, kind }, facts, figures = {}) {
-  const filled = text.replace(/\{(\w+)\}/g, (_, name) => figures[name] ?? '…')
-  return [paragraph(filled), ...(kind.choices ? [list(kind.choices(facts))] : [])]
+  const known = filled(text, figures).replace(/\{\w+\}/g, '…')
+  return [paragraph(known), ...(kind.choices ? [list(kind.choices(facts))] : [])]
 }

@@ -100,12 +100,10 @@ async function playSession(number, folder, env, nextLine) {
   const started = startChild(command, { cores: null, env, stdio: ['pipe', 'pipe', 'pipe'] })
   const child = /** @type {ChildProcessWithoutNullStreams} */ (started.child)
   let text = ''
-  let heard = 0
   let left = false
   child.stdout.on('data', (chunk) => {
     text += chunk
-    if (!text.endsWith(PROMPT) || text.length === heard) return
-    heard = text.length
+    if (!text.endsWith(PROMPT)) return
     const line = nextLine()
     left = line === LEAVE
     child.stdin.write(`${line}\n`)

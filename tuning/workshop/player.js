@@ -39,7 +39,7 @@ export class Unmeasured extends Error {}
 export async function play(desk) {
   const { exercise, state, say, save } = desk
   for (const paragraph of exercise.symptoms) say(paragraph)
-  for (const text of [remarkOf(state.facts), exercise.remark?.(state.facts)]) if (text) say(`Here: ${text}`)
+  for (const text of [remarkOf(state.facts), exercise.remark(state.facts)]) if (text) say(`Here: ${text}`)
   if (['turn', 'expect', 'again', 'done'].includes(state.stage)) showEvidence(desk)
   while (state.stage !== 'done') {
     state.stage = await STAGES[state.stage](desk)

@@ -19,10 +19,7 @@ const SHARE = 0.1
 /** @type {Rules} */
 export const files = {
   constants: { clients: CLIENTS },
-  remark: ({ limits }) =>
-    limits
-      ? null
-      : 'This system cannot give a process a limit of open files (no prlimit). The service gets the same limit by its own knob, MAX_CONNECTIONS; the symptoms are the same.',
+  differs: ({ limits }) => !limits,
   before: () => [closed('peak', SERVICE, 32, { duration_s: 2 })],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
   predict: { kind: choice, solution: () => 'files', wrong: () => 'accept-queue' },

@@ -26,10 +26,7 @@ const BETTER = 1.5
 
 /** @type {Rules} */
 export const liar = {
-  remark: ({ vegeta }) =>
-    vegeta
-      ? null
-      : 'vegeta is not there (`npm run vegeta` builds it, with Go 1.22 or newer). It goes on with a generator of ours that has too few connections: the lie is another, the lesson the same.',
+  differs: ({ vegeta }) => !vegeta,
   before: ({ vegeta }) => [closed('peak', vegeta ? SERVICE : STAND_IN, 64)],
   figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
   predict: { kind: choice, solution: () => 'generator', wrong: () => 'api-cpu' },

@@ -29,10 +29,7 @@ const KNOBS = {
 
 /** @type {Rules} */
 export const neighbour = {
-  remark: ({ pinned, cores }) =>
-    pinned
-      ? null
-      : `Nothing can be pinned here, so there will be a neighbour for each core (${cores}), beside the generator and Postgres, too. Where four fifths are asked for, 1.15 x of what it does beside it is enough.`,
+  differs: ({ pinned }) => !pinned,
   before: () => [closed('alone', SERVICE, CLIENTS)],
   figures: (found) => ({ alone: figure(goodput(found, 'alone')) }),
   predict: { kind: number('% of what it did alone', 0, 200), solution: () => '55', wrong: () => '100' },

@@ -30,6 +30,7 @@ for (const exercise of EXERCISES) {
         before(facts).map(({ name }) => name),
         Object.keys(made.before),
       )
+      t.notMatch(exercise.remark(facts) ?? '', /[{}]/, 'nor in what is different here')
       answer('predict', predict.solution(found))
       refusesNothing(t, facts, [...before(facts), ...first(found)])
       t.strictSame(
