@@ -32,7 +32,7 @@ export function offered(name, cell, rate_rps, { countsAlways = false, ...load } 
   return { name, cell, load: { ...OPEN, rate_rps, ...load }, countsAlways }
 }
 
-/** Two digits are enough for a rate that somebody is going to talk about. @param {number} rate_rps */
+/** People talk about rates of two digits. @param {number} rate_rps */
 export function rounded(rate_rps) {
   return Math.max(1, Number(rate_rps.toPrecision(2)))
 }
@@ -60,7 +60,7 @@ export function moreThanPeak(found) {
   return ofPeak(found, found.facts.pinned ? 2 : 1.5)
 }
 
-/** Nobody is refused for having waited, so that the waiting can be seen. */
+/** No request is refused for having waited, so that the waiting can be seen. */
 export const PATIENT = {
   POOL_CONNECT_TIMEOUT_MS: 30_000,
   MAX_QUEUE_MS: 0,

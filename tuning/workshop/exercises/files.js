@@ -13,7 +13,7 @@ const CLIENTS = 200
 /** Too many connections are too many from the first moment on. */
 const LOAD = { connections: CLIENTS, warmup_s: 0.5, duration_s: 2 }
 
-/** Of what it takes: it has nothing to do. */
+/** Of the peak: the service has almost nothing to do. */
 const SHARE = 0.1
 
 /** @type {Rules} */
@@ -46,7 +46,7 @@ export const files = {
   },
 }
 
-/** What the service keeps for itself, of its limit of files. */
+/** Open files that the service itself needs. */
 const OWN_FILES = 40
 
 /** @param {Found} found @param {number} most @returns {Cell} */

@@ -11,13 +11,13 @@ import { choice, closed, goodput, number, times } from '../kit.js'
 const SERVICE = { PASSWORD_STORAGE: 'scrypt', MAX_QUEUE_MS: 0, MAX_LOOP_DELAY_MS: 0 }
 const CLIENTS = 8
 
-/** Few hashes a second: it takes a while to count them. */
+/** There are few hashes a second, so counting them takes a while. */
 const LOAD = { duration_s: 6 }
 
-/** So much more is a second core, and no luck. */
+/** A gain that only a second core can bring. */
 const GAIN = 1.3
 
-/** What each answer turns. @type {Record<string, Cell>} */
+/** The knob of each answer. @type {Record<string, Cell>} */
 const KNOBS = {
   pool: { POOL_MAX: 80 },
   threads: { UV_THREADPOOL_SIZE: 16 },
@@ -54,7 +54,7 @@ export const hash = {
     solution: ({ facts }) => (facts.pinned ? 'cores' : facts.cores > 5 ? 'threads' : 'none'),
     wrong: () => 'pool',
   },
-  // Whoever says none has said something about each.
+  // The answer "none" is a claim about each.
   again: ({ facts, answers }) => {
     const names = answers.turn === 'none' ? knobsOf(facts) : [answers.turn]
     return names.map((name) => closed(name, { ...SERVICE, ...KNOBS[name] }, CLIENTS, LOAD))

@@ -10,18 +10,18 @@ import { choice, closed, FAR, goodput, number, offered, ofPeak } from '../kit.js
 
 const SERVICE = { INSERT_MODE: 'batched' }
 
-/** Where there is no vegeta: a service that has time, and a generator with two connections. */
+/** Without vegeta: a service with room, and a generator with two connections. */
 const STAND_IN = { ...FAR, POOL_MAX: 20 }
 const TOO_FEW = 2
 
-/** Of what the service takes: it has room. The stand-in fails by arithmetic, vegeta needs something to do. */
+/** Of the peak, so that the service has room. The stand-in fails by arithmetic, vegeta needs something to do. */
 const SHARE = { vegeta: 0.7, standIn: 0.3 }
 
-/** Of the rate: it was kept. */
+/** From this share on, the rate counts as kept. */
 const KEPT = 0.8
 const LEAST_SUCCESS = 0.99
 
-/** Times what got through before. */
+/** Or from this multiple of the goodput before. */
 const BETTER = 1.5
 
 /** @type {Rules} */
@@ -73,7 +73,7 @@ export const liar = {
   },
 }
 
-/** Of what was offered. @param {TrialRecord} trial */
+/** The share of the rate that was kept. @param {TrialRecord} trial */
 function keptOf({ traffic, load }) {
   return traffic.goodput_rps / Number(load.rate_rps)
 }

@@ -3,7 +3,7 @@ import { choice, closed, FAR, goodput, moreThanPeak, number, offered } from '../
 
 /** @import { Found, Rules } from '../exercise.js' */
 
-/** More connections than so many times the need are no answer but a hope. */
+/** More connections than this multiple of the need are a hope, not an answer. */
 const LAVISH = 4
 
 /** @type {Rules} */

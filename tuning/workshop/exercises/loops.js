@@ -11,10 +11,10 @@ const SERVICE = { ...FAR, ...PATIENT }
 const OVER = 1.5
 const FEW = 8
 
-/** It is meant to queue: that it does not keep the promise is no news. */
+/** The load is meant to queue, so it counts although it misses the SLO. */
 const LOAD = { connections: 2000, duration_s: 4, countsAlways: true }
 
-/** p99 by p99: up to here the two loops say the same, from there on a queue. */
+/** Ratios of the two p99: up to the first the loops agree, from the second on there is a queue. */
 const SAME = 1.25
 const QUEUE = 2
 

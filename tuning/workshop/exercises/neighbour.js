@@ -10,16 +10,16 @@ import { choice, closed, goodput, number, times } from '../kit.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
 
-/** Of what it did alone: the neighbour is not felt any more. */
+/** From this share of the rate alone on, the neighbour no longer matters. */
 const BACK = 0.8
 
-/** Times what it did beside the neighbour: less may be chance. */
+/** A smaller gain over the rate beside the neighbour may be chance. */
 const GAIN = 1.2
 
-/** The same where the generator and Postgres stand beside the neighbour as well: not all of it comes back. */
+/** The same where the generator and Postgres share the cores as well: not everything comes back. */
 const SHARED_GAIN = 1.15
 
-/** What each answer turns. @type {Record<string, Cell>} */
+/** The knob of each answer. @type {Record<string, Cell>} */
 const KNOBS = {
   pool: { POOL_MAX: 80 },
   batches: { BATCH_SLOTS: 8 },

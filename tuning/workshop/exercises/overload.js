@@ -7,10 +7,10 @@ import { closed, FAR, goodput, number, offered, ofPeak, PATIENT, times } from '.
 const SERVICE = { ...FAR, ...PATIENT }
 const TIMES = 2
 
-/** Half has to be refused: what becomes of the other half is looked at. */
+/** Half of the requests must be refused; the other half is the subject. */
 const LOAD = { connections: 2500, duration_s: 4, countsAlways: true }
 
-/** What somebody who is let in may wait, at p99, and what has to be left of the peak. */
+/** The p99 that admitted requests may have, and the share of the peak that must be left. */
 const MOST_MS = 500
 const LEAST_SHARE = 0.75
 

@@ -8,10 +8,10 @@ const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: 500 }
 const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: 30_000 }
 const LOAD = { connections: 2500, duration_s: 4 }
 
-/** What either timeout does is looked at, and neither keeps the promise. */
+/** Neither timeout meets the SLO; what each does is the subject. */
 const BROKEN = { ...LOAD, countsAlways: true }
 
-/** Goodput by goodput: within this, it is the same. */
+/** Goodputs within this factor count as the same. */
 const SAME = 1.25
 
 /** @type {Rules} */
