@@ -13,8 +13,7 @@ const GRACE_MS = 250
  * Stops accepting, lets every request that has arrived end, and closes the pool, all within `timeoutMs`.
  *
  * @param {{ server: Server, sockets: Set<net.Socket>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
- * @returns {Promise<{ isComplete: boolean, dropped: number }>} `dropped`: requests without an answer at the timeout, which
- *   get none if the process ends now
+ * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests that have no answer at the timeout
  */
 export async function drain({ server, sockets, app, pool, timeoutMs }) {
   app.drain()

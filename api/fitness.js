@@ -84,8 +84,7 @@ const DETAILS = {
  * Decides whether a database can store users.
  *
  * @param {Facts} facts
- * @returns {{ status: string, detail: string } | null} null: it can; else one fixed sentence for the condition, and what
- *   was expected here
+ * @returns {{ status: string, detail: string } | null} one fixed sentence for what is wrong, and what was expected; null: it can
  */
 export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
   if (is_read_only) return { status: 'the server is read-only', detail: DETAILS.readOnly }
@@ -94,7 +93,7 @@ export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
     return { status: 'the database encoding is not UTF8', detail }
   }
   if (!has_table) return { status: 'the table users is missing', detail: DETAILS.noTable }
-  const misfit = misfitOf(columns ?? {}) ?? orderOf(ids)
+  const misfit = misfitOf(columns ?? {}, ids)
   if (misfit) return { status: 'the columns of users do not fit', detail: misfit }
   const { id, email, password } = /** @type {Record<string, Column>} */ (columns)
   if (!email.may_insert || !password.may_insert || !id.may_select || ids?.may_use === false) {
@@ -104,8 +103,8 @@ export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
   return few ? { status: 'the ids run out', detail: few } : null
 }
 
-/** @param {Record<string, Column>} columns @returns {string | undefined} the first column that does not fit, and why */
-function misfitOf({ id, email, password, ...others }) {
+/** The first column that does not fit, and why. @param {Record<string, Column>} columns @param {Ids | null} ids */
+function misfitOf({ id, email, password, ...others }, ids) {
   if (!id?.is_integer) return `id: expected an integer, got ${id?.type ?? 'no such column'}`
   if (id.needs_value) return 'id: expected a sequence as its default, got none'
   for (const [name, column] of Object.entries({ email, password })) {
@@ -116,19 +115,17 @@ function misfitOf({ id, email, password, ...others }) {
     }
   }
   const needy = Object.keys(others).find((name) => others[name].needs_value)
-  return needy && `${needy}: expected a default or NULL allowed, got NOT NULL without a default`
-}
-
-/** Shared statements pair rows with ids by their order (insert.js). @param {Ids | null} ids @returns {string | undefined} */
-function orderOf(ids) {
-  if (!ids || BigInt(ids.increment) > 0n) return undefined
-  return `id: expected a sequence that counts up, got INCREMENT BY ${ids.increment}`
+  if (needy) return `${needy}: expected a default or NULL allowed, got NOT NULL without a default`
+  // Shared statements pair rows with ids by their order (insert.js).
+  const countsUp = !ids || BigInt(ids.increment) > 0n
+  return countsUp ? undefined : `id: expected a sequence that counts up, got INCREMENT BY ${ids.increment}`
 }
 
 /**
- * Ids end where the sequence does, or where the column's type does. A sequence that cycles would give ids that are taken.
+ * How many ids are left, when that is too few. They end where the sequence does, or where the column's type does: a sequence
+ * that cycles would give ids that are taken.
  *
- * @param {Ids} ids @returns {string | undefined} how many are left, when that is too few
+ * @param {Ids} ids
  */
 function fewIds({ column_bits, ...sequence }) {
   const [first, final, step] = [sequence.first, sequence.final, sequence.increment].map(BigInt)

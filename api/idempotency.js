@@ -48,8 +48,9 @@ const DELETE_EXPIRED = `
 const DELETE_INTERVAL_MS = 60_000
 
 /**
- * @param {string | string[]} header the request's Idempotency-Key; several are joined by Node, and refused
- * @returns {string} the key
+ * The key in an Idempotency-Key header. Several headers are joined by Node, and refused.
+ *
+ * @param {string | string[]} header
  * @throws {ApiError} malformed_idempotency_key
  */
 export function keyOf(header) {

@@ -26,9 +26,9 @@ const REPLACE_INTERVAL_MS = 1000
 /**
  * A pool whose errors are ApiErrors. It logs once when the database goes and once when it comes back, not once a request.
  *
- * @param {Config} config @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options
- *   `observe` gets each statement's time on its connection, in seconds, without the wait for that connection; `stream`
- *   makes a connection instead of a socket
+ * @param {Config} config
+ * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: gets each statement's
+ *   time on its connection, without the wait for it; stream: makes a connection instead of a socket
  */
 export function createPool(config, { log, observe = () => {}, stream }) {
   const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
@@ -87,11 +87,12 @@ export function createPool(config, { log, observe = () => {}, stream }) {
       away = false
       return result
     } catch (error) {
+      const { code, message } = /** @type {Error & { code?: string }} */ (error)
       const { fate, endsSession } = outcomeOf(error)
-      // A shared connection that cannot be used any more, and is still open, has no other way to be closed.
       const earlier = earlierRefusal(client, error, startedAt)
+      // A shared connection that cannot be used any more, and is still open, has no other way to be closed.
       const isStuck = endsSession && !release && !earlier
-      if (isOnWrongServer(error) || isStuck) replaceSessions()
+      if (code === READ_ONLY || message === SILENT || isStuck) replaceSessions()
       release?.(endsSession)
       throw failure(client, fate, error, earlier)
     }
@@ -145,9 +146,8 @@ export function createPool(config, { log, observe = () => {}, stream }) {
      * Runs one statement on a connection of the pool. When it has resolved, the statement is committed.
      *
      * @param {Statement} statement @returns {Promise<Result>}
-     * @throws {ApiError} no_database_slot, database_unavailable, database_refused: nothing of it is stored;
+     * @throws {ApiError} row_refused, no_database_slot, database_unavailable, database_refused: nothing of it is stored;
      *   outcome_unknown: it may be
-     * @throws {RowRefused} nothing of it is stored
      */
     query,
 
@@ -181,8 +181,3 @@ export function createPool(config, { log, observe = () => {}, stream }) {
 }
 
 /** @typedef {ReturnType<typeof createPool>} Pool */
-
-/** @param {any} error */
-function isOnWrongServer({ code, message }) {
-  return code === READ_ONLY || message === SILENT
-}

@@ -77,8 +77,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
     /**
      * Tells whether a user exists, and no more: anyone can count up ids, and must not collect addresses that way.
      *
-     * @param {string} id as in the path
-     * @returns {Promise<string | undefined>} the id
+     * @param {string} id as in the path @returns {Promise<string | undefined>} the id
      */
     async find(id) {
       if (!ID.test(id) || (id.length === MAX_ID.length && id > MAX_ID)) return undefined
