@@ -13,7 +13,9 @@ const REFUTATIONS = 2
 const MIN_REQUESTS = 3 * 459
 
 /**
- * What the trials of one rate say together.
+ * What the trials of each rate say together; rates rise.
+ *
+ * @param {SearchTrial[]} trials @param {SearchPlan} plan @returns {Level[]}
  *
  * @typedef {object} Level
  * @property {number} rate_rps
@@ -25,8 +27,6 @@ const MIN_REQUESTS = 3 * 459
  * @property {number} score median of the votes: its sign is that of the majority
  * @property {boolean} confirmed by a long trial, or by trials that are as long anyway
  */
-
-/** The trials by rate, rising. @param {SearchTrial[]} trials @param {SearchPlan} plan @returns {Level[]} */
 export function levelsOf(trials, plan) {
   const rates = [...new Set(trials.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
   return rates.map((rate_rps) => {

@@ -27,16 +27,11 @@ const OF_PG = new Set(
  * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile]
  * @returns {Environment}
  *
- * @typedef {object} Environment
- * @property {GivenDatabase} database
- * @property {Record<string, string | undefined>} pg variables of the environment alone
- * @property {NodeJS.ProcessEnv} forApi
- * @property {NodeJS.ProcessEnv} settings as the API will find them
- *
- * @typedef {object} GivenDatabase
- * @property {string | undefined} url undefined: the embedded Postgres
- * @property {boolean} isNamed for this run; a URL in `.env` is there for the API, and names nothing that may be emptied
- * @property {Record<string, string | undefined>} pg variables, for what the URL leaves out
+ * @typedef {{ database: GivenDatabase, pg: GivenDatabase['pg'], forApi: NodeJS.ProcessEnv, settings: NodeJS.ProcessEnv }} Environment
+ *   pg: variables of the environment alone; settings: as the API will find them
+ * @typedef {{ url: string | undefined, isNamed: boolean, pg: Record<string, string | undefined> }} GivenDatabase
+ *   url: undefined: the embedded Postgres; isNamed: for this run: a URL in `.env` is there for the API, and names nothing that may
+ *   be emptied; pg: variables, for what the URL leaves out
  */
 export function readEnvironment(env = process.env, dotenvFile = '.env') {
   const file = existsSync(dotenvFile) ? parse(readFileSync(dotenvFile)) : {}
@@ -48,13 +43,7 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
 }
 
-/**
- * The environment with the database of the command line, which wins.
- *
- * @param {Environment} environment
- * @param {string | undefined} asked URL, or "embedded"
- * @returns {Environment}
- */
+/** With the database of the command line, which wins. @param {Environment} environment @param {string} [asked] URL, or "embedded" */
 export function withDatabase(environment, asked) {
   if (asked === undefined) return environment
   const url = asked === 'embedded' ? undefined : asked
@@ -67,16 +56,10 @@ function pgVariablesOf(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isOurs(name)))
 }
 
-/**
- * Settings passed to the API on another host. Nothing else leaves this machine.
- *
- * @param {NodeJS.ProcessEnv} settings
- * @returns {NodeJS.ProcessEnv}
- */
+/** Settings passed to the API on another host. Nothing else leaves this machine. @param {NodeJS.ProcessEnv} settings */
 export function settingsOf(settings) {
-  const names = [...Object.keys(SETTINGS), ...OF_NODE]
-  const known = names.filter((name) => name !== 'DATABASE_URL' && settings[name] !== undefined)
-  return Object.fromEntries(known.map((name) => [name, settings[name]]))
+  const known = new Set([...Object.keys(SETTINGS), ...OF_NODE].filter((name) => name !== 'DATABASE_URL'))
+  return Object.fromEntries(Object.entries(settings).filter(([name, value]) => known.has(name) && value !== undefined))
 }
 
 /** @type {Map<string, string>} */
@@ -85,12 +68,7 @@ const taken = new Map()
 /** Programs that we start could not run without these. */
 const NEEDED = ['PATH', 'HOME', 'TMPDIR']
 
-/**
- * A variable that holds a secret. It is taken out of our environment, so that no process that we start inherits it.
- *
- * @param {string} name
- * @returns {string | undefined}
- */
+/** A variable that holds a secret, taken out of our environment, so that no process that we start inherits it. @param {string} name */
 export function takeVariable(name) {
   const value = taken.get(name) ?? process.env[name]
   if (value === undefined) return undefined
@@ -105,10 +83,10 @@ export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
 }
 
 /**
- * The address of this machine that a connection by ssh came to (ssh(1)): the load will find the same way.
+ * The address of this machine that a connection by ssh came to (ssh(1)): the load will find the same way. Null: none came, or
+ * it holds for one wire alone.
  *
  * @param {NodeJS.ProcessEnv} [env]
- * @returns {string | null} null: none came, or it holds for one wire alone
  */
 export function sshAddress(env = process.env) {
   const address = env.SSH_CONNECTION?.split(' ')[2] ?? ''

@@ -84,18 +84,14 @@ function parsed(name, flag, raw) {
   return multiple ? raw.map(one) : one(raw)
 }
 
-/** A flag for a whole number. @param {string} about @param {number} min @param {number} max @returns {Flag} */
-export function numberFlag(about, min, max) {
-  return { value: 'N', about, ...wholeNumber(min, max) }
-}
+/** A flag for a whole number. @param {string} about @param {number} min @param {number} max */
+export const numberFlag = (about, min, max) => ({ value: 'N', about, ...wholeNumber(min, max) })
 
-/** A flag for a seed. @param {string} about @returns {Flag} */
-export function seedFlag(about) {
-  return numberFlag(about, 0, 2 ** 32 - 1)
-}
+/** A flag for a seed. @param {string} about */
+export const seedFlag = (about) => numberFlag(about, 0, 2 ** 32 - 1)
 
-/** A flag for a time. @param {string} about @returns {Flag} */
-export function durationFlag(about) {
+/** A flag for a time. @param {string} about */
+export const durationFlag = (about) => {
   return { value: 'TIME', about, parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
 }
 

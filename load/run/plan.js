@@ -139,20 +139,8 @@ function percentage(text) {
  * @returns {Plan}
  */
 export function localPlan({ seed, duration_s, timeout_s }) {
-  return {
-    url: null,
-    metrics_url: null,
-    driver: 'paced',
-    rates_rps: null,
-    connections: [],
-    fresh_connections: false,
-    unbounded: false,
-    searches: false,
-    confirms: false,
-    mix: createUserMix(seed),
-    slo: { p99_ms: timeout_s * 1000, success_ratio: 1 },
-    warmup_s: 0,
-    duration_s,
-    timeout_s,
-  }
+  const asked = { fresh_connections: false, unbounded: false, searches: false, confirms: false }
+  const load = { driver: 'paced', rates_rps: null, connections: [], warmup_s: 0, duration_s, timeout_s }
+  const slo = { p99_ms: timeout_s * 1000, success_ratio: 1 }
+  return { url: null, metrics_url: null, ...asked, ...load, mix: createUserMix(seed), slo }
 }

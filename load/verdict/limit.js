@@ -2,7 +2,7 @@ import { DETECTORS } from './detectors/index.js'
 
 /** @import { Limit, Slo, TrialRecord } from '../report/record.js' */
 
-/** What makes a trial invalid where it could explain what went wrong. */
+/** They make a trial invalid where they could explain what went wrong. */
 const EXCUSES = ['generator-cpu', 'machine-noise']
 
 /** So many trials beyond the capacity vote on a run's limit. */

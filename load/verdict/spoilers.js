@@ -62,9 +62,7 @@ function numberOf(setting = null) {
 /**
  * vegeta shares a load evenly between hosts, locust between workers, of which a host with more cores has more. Pure.
  *
- * @template {{ cores: number }} Host
- * @param {Host[]} hosts @param {string} driver @param {number} connections
- * @returns {(Host & { share_ratio: number })[]}
+ * @param {OpenOrigin['hosts']} hosts @param {string} driver @param {number} connections
  */
 function withShares(hosts, driver, connections) {
   const parts = driver === 'locust' ? workersOf(hosts, connections) : hosts.map(() => 1)
