@@ -17,19 +17,15 @@ export function plateauDriver({ url, mix }) {
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
 const PLATEAU_DURATION_S = 1
 const PLATEAU_WARMUP_S = 0.25
-
 /** The first trial of a run also pays for a cold target: V8 has nothing compiled, no connection is open. */
 const FIRST_WARMUP_S = 2
-
 /** A rung that brings less than this is the last: the gain is below the noise. */
 const PLATEAU_GAIN = 1.1
 /** Above the rate that failed, so that a capacity that moved is told from one that wandered. */
 const EDGE_SHARE = 1.1
 const RELAXED_TRIALS = 2
-
 /** Two limits may be accused, one after the other. */
 const ACCUSATIONS = ['relax', 'relax-runner-up']
-
 /** For the bar: as many trials as a search takes as a rule. */
 const USUAL_TRIALS = 14
 const BETWEEN_TRIALS_S = 1

@@ -7,10 +7,8 @@
  */
 const STALL = 0.04
 const LUCK = 0.005
-
 /** How wide the band is in which verdicts are noisy; each is as likely as the others before the first trial. */
 const SPREADS = [0.005, 0.01, 0.02, 0.04]
-
 const MOST = 0.99
 /** The capacity is looked for on a grid of ln(rate) that reaches this far beyond the rates that were tried. */
 const BEYOND = 0.7

@@ -5,10 +5,8 @@ import { MAX_INVALID } from './ladder.js'
 /** A lead of two decides about a rate (2-0, 3-1), or the majority of so many: best of 3, best of 5. */
 const LEAD = 2
 const MAX_VOTES = 5
-
 /** So many long trials have to fail before a rate that passed the short ones counts as failed. */
 const REFUTATIONS = 2
-
 /** Three times the 459 requests that would support "p99 within the SLO" at 99 % if they were independent. */
 const MIN_REQUESTS = 3 * 459
 

@@ -9,13 +9,10 @@ import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /** The last word has the long trial: so many times as long as the others. */
 export const CONFIRM_TIMES = 4
-
 /** Beyond a factor of 20 it makes no difference how far off the SLO a trial is. */
 const MAX_SCORE = 3
-
 /** ln(p99 / SLO) that a trial counts for at least which failed for another reason than its latency. */
 const OTHER_FAILURE = 1
-
 /** A trial whose achieved rate is below this share of the offered one was not kept up with. */
 const KEPT_UP_RATIO = 0.95
 

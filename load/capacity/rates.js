@@ -2,7 +2,6 @@
 
 /** Rates are rounded to so many digits, so that repeats fall on the same one. */
 const DIGITS = 3
-
 /** How far beside the estimate a rate is placed, in widths of the bracket wanted. */
 const ASIDE = 0.45
 /** A bracket is made no narrower than this share of the width wanted: that would only leave the capacity outside. */

@@ -19,7 +19,6 @@ const DOWN = 0.7
 const FAR_DOWN = 0.5
 /** ln(p99 / SLO) of a rate that is not near its limit. */
 const FAR_BELOW = -1
-
 /** The bracket is this much wider where the generator bounds it: "at least" needs no more, and its invalid trials cost time. */
 const CEILING_WIDTHS = 2
 

@@ -64,7 +64,6 @@ export function settingsOf(settings) {
 
 /** @type {Map<string, string>} */
 const taken = new Map()
-
 /** Programs that we start could not run without these. */
 const NEEDED = ['PATH', 'HOME', 'TMPDIR']
 

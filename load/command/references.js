@@ -11,7 +11,6 @@ import { UsageError } from './errors.js'
  */
 const REFERENCE = /\{\{\s*(env|file)\s+([^{}]+)\}\}/g
 const MAX_BYTES = 64 * 1024
-
 /** For help texts. */
 export const REFERENCES = '{{env NAME}} or {{file PATH}}'
 

@@ -14,11 +14,9 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_s: 10, slo_p99_ms: 100, slo_success_percent: 100 }
-
 /** Of a trial that was asked for, and of one of the many of a search. */
 const LADDER = { warmup_s: 1, duration_s: 10 }
 const SEARCH = { warmup_s: 0.5, duration_s: 2 }
-
 /** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
 const MAX_REQUESTS = 100_000_000
 

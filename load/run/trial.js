@@ -17,7 +17,6 @@ import { limitOf } from '../verdict/limit.js'
 
 /** What refuses everything serves nothing that is left, and needs no time for it. */
 const MOST_LEFT_S = 3
-
 const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**

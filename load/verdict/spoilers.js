@@ -12,7 +12,6 @@ import { runPreflight } from './preflight/run.js'
 
 /** What hangs on the machine on which the API runs. */
 const OF_THE_API = ['api-nofile', 'backlog', 'cores']
-
 /** And what on any. */
 const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
 

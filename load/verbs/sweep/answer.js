@@ -10,7 +10,6 @@ import { RESOURCES } from '../../verdict/resources.js'
 
 /** In simulations, an interval that claims less holds the capacity in about half of the runs. */
 export const LOW_CONFIDENCE = 0.6
-
 /** Trials at rates within this share of the capacity cost about the same per request. */
 const NEAR = 0.15
 /** The highest of those costs by the lowest: within this, the machine was the same. */

@@ -14,13 +14,10 @@
 
 /** @type {Finding} */
 export const NOTHING = Object.freeze({ reach: 0, evidence: [] })
-
 /** Of the requests: less is chance. */
 export const ERROR_SHARE = 0.001
-
 /** A core this full has no room for more that has to be in time. */
 export const CORE_FULL_RATIO = 0.9
-
 /** Of the connections of a pool, in use on the average. */
 export const POOL_FULL_RATIO = 0.9
 

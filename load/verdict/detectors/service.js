@@ -10,7 +10,6 @@ const GC_RATIO = 0.25
 const THROTTLED_RATIO = 0.05
 /** One piece of synchronous work that takes longer is felt by everybody who waits behind it. */
 const BLOCKED_MS = 10
-
 /** libuv's default (UV_THREADPOOL_SIZE). */
 const THREADPOOL_SIZE = 4
 

@@ -19,7 +19,6 @@ const FULL_CORE_RATIO = 0.85
 /** Both are new processes, of which V8 has compiled nothing: in their first second they do half of what they will do. */
 const WARMUP_S = 1.5
 const DURATION_S = 1
-
 /** The API's own requests, as fast as answers come. */
 const LOAD = { driver: 'autocannon', mix: createUserMix(1), trial: 1, rate_rps: null, connections: 64, timeout_s: 1 }
 

@@ -12,10 +12,8 @@ const GENERATOR_FILES = 32
 const API_FILES = 48 + 4
 /** So long the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
 const TIME_WAIT_S = 60
-
 /** And so long where net.ipv4.tcp_tw_reuse lets connect() take it again (Linux' ip-sysctl.rst): until the timestamp moves. */
 const TIME_WAIT_REUSED_S = 1
-
 /** For whoever looks at Postgres beside the service: the lab's probes, a psql. */
 const SPARE_DATABASE_CONNECTIONS = 3
 
@@ -30,7 +28,6 @@ export const GENERATOR_CHECKS = [
       return limit ? files(limit, plan, GENERATOR_FILES) : unseen('/proc/self/limits')
     },
   },
-
   // Each connection to one destination takes a port. One in TIME_WAIT is lost only to those who go to the same destination
   // or to bind() (Linux' __inet_hash_connect, inet_csk_get_port), so with too few of the others this is a warning.
   {
@@ -81,7 +78,6 @@ export const SERVICE_CHECKS = [
       return limit ? files(limit, plan, plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
     },
   },
-
   // listen() takes the lower of the two without a word (Linux' __sys_listen); whoever finds the queue full sends its SYN
   // again after a second (RFC 6298, 2.1).
   {
@@ -99,7 +95,6 @@ export const SERVICE_CHECKS = [
       return { level: size === plan.backlog && size >= plan.connections ? 'ok' : 'warn', value, mend }
     },
   },
-
   {
     check: 'pool',
     what: 'database connections',

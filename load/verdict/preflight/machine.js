@@ -5,13 +5,11 @@ import { levelOf, unseen } from './finding.js'
 
 /** The API has one core to itself, all else needs another. */
 const CORES_NEEDED = 2
-
 /** A capacity is measured to ±5 %, so anything that takes more CPU time than that spoils it; a single clock tick is ignored. */
 const MAX_STEAL_RATIO = { ok: 0.01, warn: 0.05 }
 const MAX_OTHERS_CORE_RATIO = { ok: 0.05, warn: 0.25 }
-
 /** An average of the last ten seconds: it may be what has just ended, our own start included, so it is never bad. */
-const MAX_PRESSURE_RATIO = 0.2
+const MAX_PRESSURE_RATIO = { ok: 0.2, warn: Number.POSITIVE_INFINITY }
 /** At this utilisation a request waits for two others on average (M/D/1: u / 2(1 - u)), beyond it steeply for more. */
 const MAX_GENERATOR_RATIO = 0.8
 
@@ -37,7 +35,6 @@ export const MACHINE_CHECKS = [
       return { level: allowed < CORES_NEEDED ? 'bad' : 'warn', value }
     },
   },
-
   {
     check: 'cpu-quota',
     what: 'CPU quota of this group',
@@ -47,13 +44,10 @@ export const MACHINE_CHECKS = [
       if (quota_cores === null) return unseen('control group for CPU in /sys/fs/cgroup')
       if (quota_cores === Number.POSITIVE_INFINITY) return { level: 'ok', value: 'none' }
       const allowed = seen?.pinned ? seen.pinned.others.split(',').length + 1 : (seen?.allowed ?? CORES_NEEDED)
-      return {
-        level: levelOf(quota_cores >= allowed, quota_cores >= CORES_NEEDED),
-        value: `${quota_cores} of ${count(allowed)} cores`,
-      }
+      const value = `${quota_cores} of ${count(allowed)} cores`
+      return { level: levelOf(quota_cores >= allowed, quota_cores >= CORES_NEEDED), value }
     },
   },
-
   {
     check: 'steal',
     what: 'CPU taken by the host',
@@ -61,11 +55,9 @@ export const MACHINE_CHECKS = [
     mend: 'measure at another time, or on a machine whose cores are its own',
     look({ steal_ratio }) {
       if (steal_ratio === null) return unseen('/proc/stat')
-      const value = `${percent(steal_ratio)} (steal), expected at most ${percent(MAX_STEAL_RATIO.ok)}`
-      return { level: levelOf(steal_ratio <= MAX_STEAL_RATIO.ok, steal_ratio <= MAX_STEAL_RATIO.warn), value }
+      return atMost(MAX_STEAL_RATIO, steal_ratio, `${percent(steal_ratio)} (steal),`)
     },
   },
-
   {
     check: 'other-processes',
     what: 'CPU that others use now',
@@ -75,11 +67,9 @@ export const MACHINE_CHECKS = [
       if (!busy) return unseen('/proc/stat')
       const most = Math.max(...busy.map(({ ratio }) => ratio))
       const list = busy.map(({ core, ratio }) => `core ${core}: ${percent(ratio)}`).join(', ')
-      const value = `${list}; expected at most ${percent(MAX_OTHERS_CORE_RATIO.ok)}`
-      return { level: levelOf(most <= MAX_OTHERS_CORE_RATIO.ok, most <= MAX_OTHERS_CORE_RATIO.warn), value }
+      return atMost(MAX_OTHERS_CORE_RATIO, most, `${list};`)
     },
   },
-
   {
     check: 'pressure',
     what: 'waiting for a core, last 10 s',
@@ -87,11 +77,9 @@ export const MACHINE_CHECKS = [
     mend: 'wait some seconds and look again; top shows what runs',
     look({ pressure_ratio }) {
       if (pressure_ratio === null) return unseen('/proc/pressure/cpu')
-      const value = `${percent(pressure_ratio)} of the time, expected at most ${percent(MAX_PRESSURE_RATIO)}`
-      return { level: pressure_ratio <= MAX_PRESSURE_RATIO ? 'ok' : 'warn', value }
+      return atMost(MAX_PRESSURE_RATIO, pressure_ratio, `${percent(pressure_ratio)} of the time,`)
     },
   },
-
   {
     check: 'generator-ceiling',
     what: 'what the generator can do',
@@ -114,6 +102,11 @@ export const MACHINE_CHECKS = [
     },
   },
 ]
+
+/** @param {{ ok: number, warn: number }} bounds @param {number} ratio @param {string} seen */
+function atMost({ ok, warn }, ratio, seen) {
+  return { level: levelOf(ratio <= ok, ratio <= warn), value: `${seen} expected at most ${percent(ok)}` }
+}
 
 /** @param {number} ratio */
 function percent(ratio) {
