@@ -17,7 +17,6 @@ import { conditionsOf, settingsText } from './conditions.js'
  * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: of npm, by default the verb
  * @param {Findings} findings @param {Run} run
  * @param {TrialRecord[] | null} records null: the verb measures without trials
- * @returns {Block[]}
  */
 export function framed(experiment, findings, run, records) {
   const own = experiment.report(findings)

@@ -8,8 +8,7 @@ import { titleOf } from './runner.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
- * @import { Block } from '../report/blocks.js'
- * @import { Findings } from './experiment.js'
+ * @import { Experiment, Findings } from './experiment.js'
  * @import { Io } from './runner.js'
  * @import { Ended } from './shell.js'
  */
@@ -17,18 +16,14 @@ import { titleOf } from './runner.js'
 /**
  * A verb that measures in a loop of its own, without trials. Only `measure` is not pure.
  *
- * @typedef {object} Measurement
- * @property {string} name as on the command line
+ * @typedef {object} OwnLoop
  * @property {string} [script] of npm, where it has another name
- * @property {string} about what it answers, in one line
- * @property {string} [details] further lines of --help
- * @property {string} examples lines of --help
- * @property {Record<string, Flag>} flags its own
  * @property {(given: Record<string, any>) => any} plan from the parsed flags: plain data, kept in run.json
  * @property {(plan: any, io: Io) => AsyncIterable<any>} measure yields what it measured, row after row: plain data, kept in
  *   run.json; when the signal aborts, it cleans up and throws
  * @property {(plan: any, rows: any[]) => Findings} analyse called once
- * @property {(findings: any) => Block[]} report the answer first, then what supports it
+ *
+ * @typedef {OwnLoop & Pick<Experiment, 'name' | 'about' | 'details' | 'examples' | 'flags' | 'report'>} Measurement
  */
 
 const { out, json, help } = RUN_FLAGS
@@ -63,15 +58,10 @@ export async function runMeasurement(measurement, flags, argv, io) {
   }
   const findings = analyse(plan, rows)
   const interrupted = io.signal.aborted
-  const state = {
-    ...run,
-    finished_at: new Date().toISOString(),
-    interrupted,
-    problem: interrupted ? null : (broken ?? findings.problem),
-    machine: describeMachine(),
-    versions: { node: process.version, redline_commit: await redlineCommit() },
-    rows,
-  }
+  const problem = interrupted ? null : (broken ?? findings.problem)
+  const versions = { node: process.version, redline_commit: await redlineCommit() }
+  const finished_at = new Date().toISOString()
+  const state = { ...run, finished_at, interrupted, problem, machine: describeMachine(), versions, rows }
   results.writeRun(state)
   const blocks = framed(measurement, findings, /** @type {any} */ (state), null)
   await (io.lab?.writeReport ?? writeReport)(results, titleOf(state), blocks)

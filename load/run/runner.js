@@ -46,11 +46,8 @@ const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, lim
  *
  * @typedef {{ experiment: Experiment, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
  *   started_at, plan as it may be kept; plan: with its secrets in place
- * @typedef {object} Io
- * @property {AbortSignal} signal stops load within a second; what was measured stays
- * @property {Progress} progress
- * @property {Environment} environment
- * @property {Partial<Lab>} [lab] what stands in for the real one
+ * @typedef {{ signal: AbortSignal, progress: Progress, environment: Environment, lab?: Partial<Lab> }} Io signal: stops load
+ *   within a second; what was measured stays; lab: what stands in for the real one
  */
 export async function runExperiment(begun, io) {
   const { experiment, run, plan, results } = begun

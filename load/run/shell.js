@@ -19,22 +19,12 @@ import { createProgress } from './progress.js'
 /**
  * What a command line can name: an experiment, or something that measures nothing itself.
  *
- * @typedef {object} Verb
- * @property {string} about one line
- * @property {string} help
- * @property {(argv: string[], io: Io) => Promise<Ended>} run
- * @property {Experiment} [experiment] by which the results that it keeps are shown
- *
+ * @typedef {{ about: string, help: string, run: (argv: string[], io: Io) => Promise<Ended>, experiment?: Experiment }} Verb
+ *   experiment: by which the results that it keeps are shown
  * @typedef {Experiment | Measurement | Verb} AnyVerb
- *
- * @typedef {object} Ended
- * @property {any} run run.json
- * @property {TrialRecord[]} records
- * @property {string} [text] for the terminal
- * @property {Block[]} [blocks] the same, where it is a report
- * @property {string | null} folder null: nothing was kept
- * @property {boolean} json
- * @property {boolean} [isResumable] whether an interrupted run can be continued (default true)
+ * @typedef {{ run: any, records: TrialRecord[], text?: string, blocks?: Block[], folder: string | null, json: boolean,
+ *   isResumable?: boolean }} Ended run: run.json; text: for the terminal; blocks: the same, where it is a report; folder: null:
+ *   nothing was kept; isResumable: whether an interrupted run can be continued (default true)
  */
 
 const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
@@ -45,15 +35,9 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
  * @param {Record<string, AnyVerb>} verbs @param {string[]} argv @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
  *
- * @typedef {object} Shell surroundings of a verb: those of this process unless told otherwise
- * @property {Output} stdout
- * @property {Output} stderr
- * @property {NodeJS.ProcessEnv} env
- * @property {string} dotenvFile
- * @property {AbortSignal} signal interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do
- * @property {() => Promise<void>} tidy removes what labs that were killed left behind
- * @property {Partial<Lab>} lab
- *
+ * @typedef {{ stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
+ *   tidy: () => Promise<void>, lab: Partial<Lab> }} Shell surroundings of a verb: those of this process unless told otherwise;
+ *   signal: interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do; tidy: removes what labs that were killed left behind
  * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
  */
 export async function main(verbs, [name = '', ...argv], shell = {}) {

@@ -4,6 +4,7 @@ import { preflight } from './preflight.js'
 
 /**
  * @import { Look } from '../../../sql/database.js'
+ * @import { pinToCores } from '../../system/processes.js'
  * @import { OfLoad, Planned } from './finding.js'
  */
 
@@ -11,14 +12,9 @@ import { preflight } from './preflight.js'
  * Looks at the machine, a quarter of a second, and measures what the generator can do, three to four, before a run. Nothing else
  * of ours should be busy meanwhile.
  *
- * @param {object} run
- * @param {Planned} run.plan
- * @param {OfLoad[]} [run.hosts] that the load comes from, instead of this machine
- * @param {Look | null} run.database
- * @param {{ api: string, others: string } | null} run.cores as planCores() gave them and pinSelf() has put us there
- * @param {boolean} run.measuresCeiling of the generator
- * @param {AbortSignal} run.signal
- * @param {(text: string) => void} run.note what is being done
+ * @param {{ plan: Planned, hosts?: OfLoad[], database: Look | null, cores: ReturnType<typeof pinToCores>,
+ *   measuresCeiling: boolean, signal: AbortSignal, note: (text: string) => void }} run hosts: that the load comes from, instead of
+ *   this machine; measuresCeiling: of the generator; note: what is being done
  * @throws the signal's reason, when it was aborted
  */
 export async function runPreflight({ plan, hosts, database, cores, measuresCeiling, signal, note }) {
