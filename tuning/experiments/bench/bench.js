@@ -1,6 +1,5 @@
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { oncePerPlan } from '../../stats/design.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
 import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
 import { CONTENDERS, openContender } from './contenders.js'
@@ -8,6 +7,7 @@ import { benchReport } from './report.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Matrix } from '../../stats/matrix.js'
  * @import { Column } from './columns.js'
  * @import { Plan, StepLoad, TrialRecord } from '../../../load/report/record.js'
  */
@@ -67,25 +67,23 @@ export const bench = {
 
 /** @typedef {Plan & { repeats: number, contenders: string[] }} BenchPlan */
 
-const visitsTo = oncePerPlan((/** @type {BenchPlan} */ { repeats, contenders, mix }) => {
-  const units = contenders.map((contender) => ({ cell: { contender } }))
-  return matrixVisits({ units, blocks: repeats, seed: mix.seed })
-})
-
 /** @param {BenchPlan} plan @param {TrialRecord[]} records @param {any[]} notApplied */
-export function design(plan, records, notApplied) {
-  const visit_s = KINDS.length * (1 + WARMUP_SHARE) * plan.duration_s
-  const loadOf = (/** @type {any} */ _, /** @type {any} */ kind, /** @type {any} */ own) => {
-    return loadOfKind(kind, plan, own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
+export function design({ repeats, contenders, mix, duration_s }, records, notApplied) {
+  const units = contenders.map((contender) => ({ cell: { contender } }))
+  const visits = matrixVisits({ units, blocks: repeats, seed: mix.seed })
+  const visit_s = KINDS.length * (1 + WARMUP_SHARE) * duration_s
+  /** @type {Matrix['loadOf']} */
+  const loadOf = (_, kind, own) => {
+    return loadOfKind(String(kind), duration_s, own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
   }
-  return nextTrial({ visits: visitsTo(plan), kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
+  return nextTrial({ visits, kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
 }
 
 /**
- * @param {string} kind @param {BenchPlan} plan @param {number} took_rps in the closed loop of the same visit
+ * @param {string} kind @param {number} duration_s @param {number} took_rps in the closed loop of the same visit
  * @returns {StepLoad | null} null: not for this contender
  */
-function loadOfKind(kind, { duration_s }, took_rps) {
+function loadOfKind(kind, duration_s, took_rps) {
   if (kind === 'saturation') {
     const connections = SATURATION_CONNECTIONS
     return { driver: 'autocannon', loop: 'closed', rate_rps: null, connections, warmup_s: duration_s, duration_s }

@@ -1,6 +1,6 @@
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { capacityStep } from '../../stats/capacity-of.js'
-import { oncePerPlan, visitsOf } from '../../stats/design.js'
+import { visitsOf } from '../../stats/design.js'
 
 /**
  * @import { Side } from '../../knobs/sides.js'
@@ -40,7 +40,7 @@ export const SIDES = /** @type {const} */ (['a', 'b'])
  * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
-  const visits = visitsTo(plan)
+  const visits = visitsOf({ cells: [...SIDES], anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
   for (const [i, { block, position, cell: side }] of visits.entries()) {
     const own = records.filter(({ at }) => at.block === block && at.position === position)
     const next = nextOf(plan, block, own)
@@ -55,10 +55,6 @@ export function design(plan, records) {
   }
   return null
 }
-
-const visitsTo = oncePerPlan((/** @type {ComparePlan} */ { blocks, mix }) => {
-  return visitsOf({ cells: [...SIDES], anchor: null, blocks, seed: mix.seed })
-})
 
 /** Seconds. @param {ComparePlan} plan */
 export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s }) {
