@@ -39,8 +39,6 @@ const LEAST_ROUNDS = 3
 /** Of a turn's requests: those from before the change, which have to end first. */
 const BEFORE_TURN_RATIO = 0.1
 
-/** @typedef {ReturnType<typeof planOf>} AblatePlan @typedef {TrialRecord[]} Records */
-
 /**
  * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order,
  * the whole at the start, in the middle and at the end. Pure.
@@ -49,6 +47,9 @@ const BEFORE_TURN_RATIO = 0.1
  * @param {Records} records
  * @param {NotAppliedCell[]} [notApplied] are left out
  * @returns {Step | null}
+ *
+ * @typedef {ReturnType<typeof planOf>} AblatePlan
+ * @typedef {TrialRecord[]} Records
  */
 export function nextStep(plan, records, notApplied = []) {
   const done = groupBy(records, ({ at }) => JSON.stringify(at))

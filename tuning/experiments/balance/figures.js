@@ -47,14 +47,11 @@ export function figuresOf(plan, records) {
     overhead: each('overhead', overheadFigures),
     processes: each('processes', processFigures),
     shares: SHARED.flatMap((part) => {
-      return each(part, ({ trialsOf }, strategy) => {
-        return { part, ...shareFigures(countsOf(trialsOf(strategy)), plan.sizes[part].duration_s) }
-      })
+      const { duration_s } = plan.sizes[part]
+      return each(part, (measured, strategy) => ({ part, ...shareFigures(measured.trialsOf(strategy), duration_s) }))
     }),
   }
 }
-
-/** @typedef {ReturnType<typeof measuredIn>} Measured @typedef {(record: Records[number]) => number} Value */
 
 /**
  * The sound trials of a part, and how its strategies compare within a block.
@@ -62,6 +59,9 @@ export function figuresOf(plan, records) {
  * @param {MeasuredPart} part
  * @param {BalancePlan} plan
  * @param {Records} records
+ *
+ * @typedef {ReturnType<typeof measuredIn>} Measured
+ * @typedef {(record: Records[number]) => number} Value
  */
 export function measuredIn(part, plan, records) {
   const sound = trialsAt(records, { part }, isSound)
@@ -147,8 +147,9 @@ function processFigures({ trialsOf, middle, ratio }, strategy) {
   }
 }
 
-/** The endpoints' shares: in all, and in slices of the trials. @param {Counts[]} counts @param {number} duration_s */
-function shareFigures(counts, duration_s) {
+/** The endpoints' shares: in all, and in slices of the trials. @param {Records} trials @param {number} duration_s */
+function shareFigures(trials, duration_s) {
+  const counts = countsOf(trials)
   const inSlices = (/** @type {number} */ slices) => sharesOf(counts, { slices, duration_s })
   const requests = counts.flatMap(({ endpoints }) => endpoints.flatMap((one) => one.requests))
   const points = Math.floor(requests.reduce((sum, count) => sum + count, 0) / POINTS.requests)

@@ -24,25 +24,25 @@ const WAIT_TIMEOUT_MS = 60_000
 const POLL_MS = 5
 
 /**
- * What dies, by name. Each leaves the bench able to serve again, or says that the API has to be started anew.
+ * What dies, by name. Each leaves the bench able to serve again; true: once the API has been started anew.
  *
- * @type {Record<string, (bench: Bench) => Promise<{ restartApi: boolean }>>}
+ * @type {Record<string, (bench: Bench) => Promise<boolean>>}
  *
  * @typedef {{ embedded: Embedded, target: Target, random: () => number }} Bench
  */
 export const BLOWS = {
   'kill -9 of the API': async ({ target }) => {
     process.kill(Number(target.pid), 'SIGKILL')
-    return { restartApi: true }
+    return true
   },
   'SIGTERM of the API': async ({ target }) => {
     await target.stop()
-    return { restartApi: true }
+    return true
   },
   'kill -9 of Postgres': async ({ embedded }) => {
     await embedded.halt('SIGKILL')
     await embedded.start()
-    return { restartApi: false }
+    return false
   },
   'kill -9 of one backend': async ({ embedded, random }) => {
     const pids = await query(embedded.url, "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'")
@@ -51,7 +51,7 @@ export const BLOWS = {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {}
-    return { restartApi: false }
+    return false
   },
 }
 
@@ -80,8 +80,7 @@ export async function* runRounds({
   const random = seededRandom(seed)
   const folder = makeScratch('crash')
   const embedded = await startPostgres()
-  const openApi = () =>
-    openLocal({ databaseUrl: embedded.url, cores: null, env, logFile: path.join(folder, 'api.log') })
+  const place = { databaseUrl: embedded.url, cores: null, env, logFile: path.join(folder, 'api.log') }
   /** @type {Target | undefined} */
   let target
   /** @type {ReturnType<typeof startClient> | undefined} */
@@ -90,18 +89,18 @@ export async function* runRounds({
   signal.addEventListener('abort', stopLoad)
   try {
     await applySchema(embedded.url)
-    target = await openApi()
+    target = await openLocal(place)
     for (let round = 0; round < rounds; round++) {
       for (const blow of blows) {
         await query(embedded.url, 'TRUNCATE users')
         client = startClient(target.url, `round-${round}`)
         await untilAcknowledged(client, signal)
         await pause(random() * MAX_DELAY_MS, undefined, { signal })
-        const { restartApi } = await BLOWS[blow]({ embedded, target, random })
+        const restartApi = await BLOWS[blow]({ embedded, target, random })
         // The service has to come back by itself: it acknowledges again.
         if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()
-        if (restartApi) target = await openApi()
+        if (restartApi) target = await openLocal(place)
         const isUp = () => query(embedded.url, 'SELECT 1').catch(() => false)
         await until('Postgres to answer', isUp, signal)
         const rows = await query(embedded.url, 'SELECT id::text, email FROM users')

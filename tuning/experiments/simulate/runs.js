@@ -66,7 +66,7 @@ function searchOnce(service) {
     time_s,
     interval,
     problem: searchProblem(trials, plan),
-    middle_rps: low_rps === null || high_rps === null ? (low_rps ?? high_rps ?? Number.NaN) : (low_rps + high_rps) / 2,
+    middle_rps: (Number(low_rps ?? high_rps ?? Number.NaN) + Number(high_rps ?? low_rps)) / 2,
     aim_rps: high_rps === null ? (service.reach_rps ?? capacity_rps) : capacity_rps,
     isInside: (/** @type {number} */ margin) => {
       return (low_rps ?? 0) * (1 - margin) <= capacity_rps && capacity_rps <= (high_rps ?? capacity_rps) * (1 + margin)
