@@ -10,6 +10,7 @@ import { isOwnProgram } from './processes.js'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))
 const INSTALL_TIMEOUT_MS = 180_000
+const majorOf = (/** @type {string} */ version) => version.split('.')[0]
 
 /** Scripts of a package would run as us, and all it needs is in its tarball. */
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
@@ -52,11 +53,6 @@ export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
     rmSync(part, { recursive: true, force: true })
   }
   return kept
-}
-
-/** @param {string} version */
-function majorOf(version) {
-  return version.split('.')[0]
 }
 
 /** npm checks the package against the hash in the lock file. @param {string} folder @param {Record<'name' | 'version' | 'integrity', string>} pin */

@@ -111,7 +111,8 @@ function writeFiles(folder, { databaseUrl, env, ...options }) {
   const server = { host, port, user: String(user), isVerified, hasCa: caFile !== null }
   const [config, users, ca] = ['pgbouncer.ini', 'users.txt', 'ca.pem'].map((name) => path.join(folder, name))
   writeFileSync(config, pgbouncerConfig({ ...options, server, folder }), { mode: 0o600 })
-  writeFileSync(users, `${quoted(String(user))} ${quoted(String(password))}\n`, { mode: 0o600 })
+  const quoted = [user, password].map((text) => `"${String(text).replaceAll('"', '""')}"`)
+  writeFileSync(users, `${quoted.join(' ')}\n`, { mode: 0o600 })
   if (caFile) copyFileSync(caFile, ca)
   return caFile ? [config, users, ca] : [config, users]
 }
@@ -126,27 +127,23 @@ function writeFiles(folder, { databaseUrl, env, ...options }) {
 export function pgbouncerConfig({ server, folder, port, pool_size, version, session }) {
   const prepares = version.localeCompare(PREPARES_SINCE, 'en', { numeric: true }) >= 0
   const query = session ? ` connect_query='${session.statement.replaceAll("'", "''")}'` : ''
-  const lines = [
-    '[databases]',
-    `* = host=${server.host} port=${server.port}${query}`,
-    '[pgbouncer]',
-    'listen_addr = 127.0.0.1',
-    `listen_port = ${port}`,
-    'unix_socket_dir =',
-    'auth_type = scram-sha-256',
-    `auth_file = ${folder}/users.txt`,
-    `stats_users = ${server.user}`,
-    'pool_mode = transaction',
-    `default_pool_size = ${pool_size}`,
-    `max_client_conn = ${MAX_CLIENTS}`,
-    'ignore_startup_parameters = statement_timeout,options,extra_float_digits',
-    'log_connections = 0',
-    'log_disconnections = 0',
-    ...(prepares ? ['max_prepared_statements = 200'] : []),
-    `server_tls_sslmode = ${server.isVerified ? 'verify-full' : 'disable'}`,
-    ...(server.hasCa ? [`server_tls_ca_file = ${folder}/ca.pem`] : []),
-  ]
-  return `${lines.join('\n')}\n`
+  return `[databases]
+* = host=${server.host} port=${server.port}${query}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${folder}/users.txt
+stats_users = ${server.user}
+pool_mode = transaction
+default_pool_size = ${pool_size}
+max_client_conn = ${MAX_CLIENTS}
+ignore_startup_parameters = statement_timeout,options,extra_float_digits
+log_connections = 0
+log_disconnections = 0
+server_tls_sslmode = ${server.isVerified ? 'verify-full' : 'disable'}
+${server.hasCa ? `server_tls_ca_file = ${folder}/ca.pem\n` : ''}${prepares ? 'max_prepared_statements = 200\n' : ''}`
 }
 
 /** Whether pg would use TLS, for which it also looks into the environment. @param {string} databaseUrl @param {NodeJS.ProcessEnv} env */
@@ -162,9 +159,4 @@ function through(databaseUrl, port) {
   url.searchParams.set('sslmode', 'disable')
   url.searchParams.delete('sslrootcert')
   return url.href
-}
-
-/** A value in PgBouncer's file of users. @param {string} text */
-function quoted(text) {
-  return `"${text.replaceAll('"', '""')}"`
 }

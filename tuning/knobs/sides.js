@@ -18,7 +18,6 @@ const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 /**
  * One of two targets: a service that runs already, or the local API with the settings of a file, or with its defaults.
- *
  * @typedef {{ url: string, shown_url?: string, file: null } | { url: null, shown_url?: undefined, file: string | null }} Side
  *   shown_url: the URL without its secrets; a kept plan has only this one, as its url
  */

@@ -136,8 +136,8 @@ function belowOf({ run, records }, below) {
 }
 
 function envExample() {
-  const settings = Object.entries(SETTINGS).map(([name, { default: byDefault, expected, about }]) => {
-    return `\n# ${about}\n# Expected: ${expected}\n#${name}=${byDefault ?? ''}\n`
+  const settings = Object.entries(SETTINGS).map(([name, { default: byDefault = '', expected, about }]) => {
+    return `\n# ${about}\n# Expected: ${expected}\n#${name}=${byDefault}\n`
   })
   return `# Settings of the API. Copy to .env and remove the # of what you change; the environment comes before .env.
 # A value carries no unit: its name does. This file is made by \`npm run docs\`.

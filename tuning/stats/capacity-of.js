@@ -18,7 +18,7 @@ export function capacityStep(of, cell, plan, records) {
   return step && { ...step, at: { of, ...step.at }, cell }
 }
 
-/** @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
+/** Its answer, once no step is left. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityOf(of, cell, plan, records) {
   return answerOf(plan, ownOf(of, cell, records))
 }

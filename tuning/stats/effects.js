@@ -77,13 +77,13 @@ export function mainEffects(observations, { name, levels }, noise = noiseOf(obse
 }
 
 /**
- * Whether two knobs change each other's effect: the ratio of two ratios, for each pair of levels that are not the
- * reference of their knob. Above 1: together they bring more than the product of what each brings alone.
+ * Whether two knobs change each other's effect: the ratio of two ratios, for each pair of levels but their references, the strongest
+ * first. Above 1, together they bring more than the product of what each brings alone.
  *
  * @param {Observation[]} observations
  * @param {Factor[]} knobs
  * @param {Noise} [noise]
- * @returns {Effect[]} the strongest first; level: such as "POOL_MAX=5 with INSERT_MODE=single"
+ * @returns {Effect[]} level: such as "POOL_MAX=5 with INSERT_MODE=single"
  */
 export function interactions(observations, knobs, noise = noiseOf(observations)) {
   const logs = logsOf(observations)
@@ -179,10 +179,8 @@ function keyOf(block, cell) {
 }
 
 /**
- * What an effect says about a claim.
- *
- * Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of interest; for `same`, the whole
- * interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
+ * What an effect says about a claim. Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of
+ * interest; for `same`, the whole interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
  *
  * @param {Claim} claim
  * @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect

@@ -16,7 +16,7 @@ const BLOCK = 'block'
  * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} loadOf null: not for
  *   this cell; own: the trials so far of the same visit
  * @property {number} visit_s expected
- * @property {number} [later_s] of what follows the matrix
+ * @property {number} [later_s] expected, of what follows the matrix
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
  *
@@ -65,19 +65,13 @@ export function nextTrial(matrix, records, notApplied) {
   return null
 }
 
-/**
- * The trials of a matrix that count, at some of its places.
- *
- * @param {TrialRecord[]} records
- * @param {At} [where] fields of `at` that they have
- * @param {(record: TrialRecord) => boolean} [counts]
- */
+/** The trials that count, at the places with these fields. @param {TrialRecord[]} records @param {At} [where] @param {(record: TrialRecord) => boolean} [counts] */
 export function trialsAt(records, where = {}, counts = isValid) {
   const fields = Object.entries({ phase: BLOCK, ...where })
   return records.filter((record) => fields.every(([name, value]) => record.at[name] === value) && counts(record))
 }
 
-/** What the closed loop before a matrix took, whose shares the matrix offers. @param {TrialRecord[]} records @returns {number | null} */
+/** What the closed loop before a matrix took; the matrix offers shares of it. @param {TrialRecord[]} records */
 export function peakOf(records) {
   const [peak] = trialsAt(records, { phase: 'peak' })
   return peak?.traffic.goodput_rps ?? null

@@ -46,11 +46,7 @@ export function whyUnsound(record) {
   return `the generator was ${p50} ms late at p50 and ${p95} ms at p95`
 }
 
-/**
- * Whether the generator of a closed loop was full in the median trial: then a faster target brings no more.
- *
- * @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records
- */
+/** Whether a closed loop's generator was full in the median trial: a faster target brings no more. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */
 export function generatorWasLimit(records) {
   const closed = records.filter(({ load }) => load.loop === 'closed')
   return median(closed.map((record) => generatorCpu(record, NO_SLO).reach)) >= 1

@@ -23,9 +23,7 @@ export const STILL = {
 
 /**
  * The ends of a logarithmic axis and its labels: 1, 2 and 5 of each decade where there are few, else 1 alone.
- *
- * @param {number[]} values
- * @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
+ * @param {number[]} values @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
  */
 function logScale(values) {
   const known = values.filter((value) => Number.isFinite(value) && value > 0)

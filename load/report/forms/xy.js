@@ -27,7 +27,7 @@ export function xyOption({ x, y, series, marks = [] }, width) {
     ...marks.flatMap((mark) => (mark.axis === axis && 'at' in mark ? [mark.at] : [])),
   ]
   const noted = drawn.length === 0 ? [{ type: 'line', data: [] }] : drawn
-  Object.assign(noted[0], marksOf(marks, isAbove(marks, series)))
+  Object.assign(noted[0], marksOf(marks, series))
   return {
     height: width < NARROW_PX ? 300 : 340,
     option: {
@@ -46,24 +46,13 @@ export function xyOption({ x, y, series, marks = [] }, width) {
   }
 }
 
-/**
- * Whether a level across the picture lies above most of what is drawn: its name is not to meet that of an area.
- *
- * @param {Mark[]} marks
- * @param {Series[]} series
- */
-function isAbove(marks, series) {
+/** @param {Mark[]} marks @param {Series[]} series */
+function marksOf(marks, series) {
   const values = series.flatMap(({ points }) => points.map(([, value]) => value)).filter(Number.isFinite)
-  return marks.some((mark) => {
+  // The name of a level above most of what is drawn stands below it, and those of areas at the bottom, so that they do not meet.
+  const namesBelow = marks.some((mark) => {
     return mark.axis === 'y' && 2 * values.filter((value) => value < mark.at).length > values.length
   })
-}
-
-/**
- * @param {Mark[]} marks
- * @param {boolean} namesBelow those of areas at the bottom, and that of a level below it
- */
-function marksOf(marks, namesBelow) {
   const label = { color: INK, fontSize: TEXT_PX, textBorderColor: PAPER, textBorderWidth: 3 }
   const level = { position: namesBelow ? 'insideStartBottom' : 'insideStartTop' }
   const uprights = marks.filter((mark) => 'at' in mark && mark.axis === 'x')
@@ -76,12 +65,8 @@ function marksOf(marks, namesBelow) {
   })
   const areas = marks.flatMap((mark) => {
     if ('at' in mark) return []
-    return [
-      [
-        { xAxis: mark.from, name: mark.label, label: { ...label, position: namesBelow ? 'insideBottomLeft' : [4, 4] } },
-        { xAxis: mark.to },
-      ],
-    ]
+    const position = namesBelow ? 'insideBottomLeft' : [4, 4]
+    return [[{ xAxis: mark.from, name: mark.label, label: { ...label, position } }, { xAxis: mark.to }]]
   })
   return {
     ...(lines.length > 0 && {

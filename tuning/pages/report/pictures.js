@@ -7,7 +7,7 @@ import { MEASURES } from './figures.js'
  * @import { Source } from './report.js'
  */
 
-/** More rows than these are left to the table. */
+/** A table alone shows more rows than these. */
 const MOST_ROWS = 30
 
 /** The capacities of runs side by side, and what was achieved at each rate. @param {Source[]} sources @returns {Picture[]} */

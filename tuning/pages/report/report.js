@@ -128,7 +128,7 @@ async function ofClass({ class: folder, out, json }, operands) {
   return ended({ students }, blocks, results.folder, json)
 }
 
-/** A folder to write to: a new one, or that of the run that is shown. @param {string} folder @param {string} [own] */
+/** A folder to write to: a new one, or that of the run itself. @param {string} folder @param {string} [own] */
 function outside(folder, own) {
   if (own === undefined || path.resolve(own) !== path.resolve(folder)) refuseForeign(folder)
   mkdirSync(folder, { recursive: true })
