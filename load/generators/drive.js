@@ -44,12 +44,8 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   const beyond_s = 2 * load.timeout_s + grace_s
   let extend = (/** @type {number} */ _limit_s) => {}
 
-  /**
-   * @param {{ command: string, duration_s?: number, load?: Load }} message @param {number} first_s
-   * @param {() => void} [onEnd] the last answer has come, and the generator sums up
-   * @returns {Promise<any>}
-   */
-  async function ask(message, first_s, onEnd = () => {}) {
+  /** @param {string} command @param {number} first_s @param {object} [details] @param {() => void} [onEnd] @returns {Promise<any>} */
+  async function ask(command, first_s, details, onEnd = () => {}) {
     /** @type {NodeJS.Timeout | undefined} */
     let timer
     const answered = new Promise((resolve, reject) => {
@@ -57,7 +53,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
         clearTimeout(timer)
         timer = setTimeout(() => {
           kill()
-          const what = `the generator (${load.driver}) to end "${message.command}" within ${limit_s} s`
+          const what = `the generator (${load.driver}) to end "${command}" within ${limit_s} s`
           reject(new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`))
         }, limit_s * 1000)
       }
@@ -67,7 +63,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
         else if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
         else resolve(reply.result)
       })
-      child.send(message, (error) => error && reject(error))
+      child.send({ command, ...details }, (error) => error && reject(error))
     })
     extend(first_s)
     try {
@@ -82,9 +78,9 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   const generator = {
     pid: /** @type {number} */ (child.pid),
     /** Does what the next phase needs before it can begin. @param {number} duration_s @returns {Promise<void>} */
-    ready: (duration_s) => ask({ command: 'ready', duration_s }, duration_s + beyond_s),
-    /** One phase. @param {number} duration_s @param {() => void} [onEnd] @returns {Promise<Traffic>} */
-    run: (duration_s, onEnd) => ask({ command: 'run', duration_s }, duration_s + beyond_s, onEnd),
+    ready: (duration_s) => ask('ready', duration_s + beyond_s, { duration_s }),
+    /** One phase. @param {number} duration_s @param {() => void} [onEnd] only arithmetic is left @returns {Promise<Traffic>} */
+    run: (duration_s, onEnd) => ask('run', duration_s + beyond_s, { duration_s }, onEnd),
     /** Ends the phase that runs, where the driver can (Phase.enough). */
     enough: () => {
       extend(beyond_s)
@@ -99,7 +95,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   }
   try {
     // A process needs its start-up time, however short the grace period is afterwards.
-    await ask({ command: 'open', load }, 2 * load.timeout_s + Math.max(grace_s, ofDriver_s))
+    await ask('open', 2 * load.timeout_s + Math.max(grace_s, ofDriver_s), { load })
     return generator
   } catch (error) {
     await generator.close()

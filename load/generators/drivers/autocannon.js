@@ -135,11 +135,7 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
     answered(client.entryName, status, performance.now() - sentAt_ms)
   }
 
-  /**
-   * autocannon connects again at once, forever within one tick where there is no descriptor. Destroyed, it waits.
-   *
-   * @param {string} side
-   */
+  /** autocannon connects again at once, forever within one tick without a descriptor; destroyed, it waits. @param {string} side */
   function failed(side) {
     if (waiting) recorder.error(side)
     waiting = false

@@ -45,9 +45,7 @@ export const client = {
   },
 }
 
-/**
- * @param {Load} load @param {Phase} phase @param {() => ReturnType<Mix>} next
- */
+/** @param {Load} load @param {Phase} phase @param {() => ReturnType<Mix>} next */
 async function drive(load, phase, next) {
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
   /** @type {Record<string, number>} */
@@ -71,7 +69,7 @@ async function drive(load, phase, next) {
           const options = { method, headers, agent, ...(path !== null && { path }) }
           const ended = await exchange(request(url, options), bytes, load, phase.signal)
           if (ended.error) {
-            recorder.error(ended.error, ended.error === TIMEOUT ? ended.latency_ms : undefined)
+            recorder.error(ended.error, ended.latency_ms)
             await sleep(RETRY_DELAY_MS)
           } else {
             answered(name, ended.status, ended.latency_ms)

@@ -88,18 +88,15 @@ export class Connection {
 
   /** @param {ResponseReader} reader @param {Buffer} bytes */
   #take(reader, bytes) {
-    if (!this.#request) return this.#takeUnsolicited(bytes)
+    if (!this.#request) {
+      if (isBlank(bytes)) return
+      this.#isConfused = !REQUEST_TIMEOUT.test(bytes.toString('latin1', 0, 13))
+      return this.#drop()
+    }
     this.#request.answerBegan = true
     const answer = reader.read(bytes)
     if (answer instanceof ProtocolError) this.#finish(0, PROTOCOL)
     else this.#settle(answer)
-  }
-
-  /** @param {Buffer} bytes */
-  #takeUnsolicited(bytes) {
-    if (isBlank(bytes)) return
-    this.#isConfused = !REQUEST_TIMEOUT.test(bytes.toString('latin1', 0, 13))
-    this.#drop()
   }
 
   /** @param {Answer | null} answer */

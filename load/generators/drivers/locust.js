@@ -8,15 +8,14 @@ import { makeScratch } from '../../../sql/scratch.js'
 import { programOf } from '../mix.js'
 import { PROTOCOL, sideOfCode, TIMEOUT } from './errors.js'
 import { startHere, startThere, workersOf } from './locust/workers.js'
-import { distributionOf, perSecondOf, requireProgram, versionOf } from './outside.js'
-import { totalOf, trafficOf } from './recorder.js'
+import { requireProgram, versionOf } from './outside.js'
+import { Recorder, totalOf } from './recorder.js'
 
 /**
  * @import { Readable } from 'node:stream'
  * @import { Driver, Load } from './index.js'
  * @import { Running } from './locust/workers.js'
- * @import { Counted } from './outside.js'
- * @import { HostTraffic } from '../../report/record.js'
+ * @import { Entry, HostTraffic } from '../../report/record.js'
  */
 
 const LOCUSTFILE = new URL('locust/locustfile.py', import.meta.url)
@@ -47,31 +46,23 @@ export const locust = {
       await Promise.all(running.map(({ stop }) => stop()))
       await fs.rm(folder, { recursive: true, force: true })
     }
-    try {
-      const ask = await startSwarm(folder, load, running, signal)
-      return {
-        async run({ duration_s, signal, onEnd }) {
-          const limit_s = duration_s + 2 * load.timeout_s + GRACE_S
-          const { counts } = await ask({ duration_s }, limit_s * 1000, signal)
-          onEnd()
-          return summarise(counts, load, duration_s)
-        },
-        close,
-      }
-    } catch (error) {
+    const ask = await startSwarm(folder, load, running, signal).catch(async (error) => {
       await close()
       throw error
+    })
+    return {
+      async run({ duration_s, signal, onEnd }) {
+        const limit_s = duration_s + 2 * load.timeout_s + GRACE_S
+        const { counts } = await ask({ duration_s }, limit_s * 1000, signal)
+        onEnd()
+        return summarise(counts, load, duration_s)
+      },
+      close,
     }
   },
 }
 
-/**
- * Starts master and workers, and waits until every user is there.
- *
- * @param {string} folder @param {Load} load
- * @param {Running[]} running gets what is started
- * @param {AbortSignal} signal
- */
+/** Starts master and workers, and waits for every user. @param {string} folder @param {Load} load @param {Running[]} running gets them @param {AbortSignal} signal */
 async function startSwarm(folder, load, running, signal) {
   const hosts = load.load_hosts ?? [{ cores: os.availableParallelism(), host: null }]
   const counts = workersOf(hosts, load.connections)
@@ -129,61 +120,32 @@ async function startSwarm(folder, load, running, signal) {
 function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }, workers, host) {
   const { entries, ...program } = programOf(mix, trial, url)
   const last = fresh_connections ? { Connection: 'close' } : {}
-  const filled = entries.map(({ headers, ...entry }) => ({
-    ...entry,
-    headers: { ...Object.fromEntries(headers), ...last },
-  }))
-  return {
-    origin: new URL(url).origin,
-    connections,
-    workers,
-    host,
-    timeout_s,
-    program: { ...program, entries: filled },
-  }
+  const filled = entries.map(({ headers, ...entry }) => {
+    return { ...entry, headers: { ...Object.fromEntries(headers), ...last } }
+  })
+  const { origin } = new URL(url)
+  return { origin, connections, workers, host, timeout_s, program: { ...program, entries: filled } }
 }
 
 /**
- * @typedef {[string | number, number][]} Pairs
- * @typedef {[name: string, status: number, latency_us: number, count: number]} Answers
- *
  * @typedef {object} Counts of one worker
  * @property {string | null} host
  * @property {number} sent
  * @property {number} run_s to the last answer
  * @property {number} cpu_s
- * @property {Pairs} errors
- * @property {Counted[]} waited until the timeout
- * @property {Parameters<typeof perSecondOf>[0]} seconds
- * @property {Answers[]} answers
+ * @property {[code: string, waited_us: number, count: number][]} errors
+ * @property {[name: string, status: number, second: number, latency_us: number, count: number][]} answers
  */
 
 /** @param {Counts[]} counts @param {Load} load @param {number} duration_s */
 function summarise(counts, { mix, load_hosts }, duration_s) {
-  const sent = totalOf(counts, (own) => own.sent)
-  const answers = counts.flatMap((own) => own.answers)
-  const waited = counts.flatMap((own) => own.waited)
-  const traffic = trafficOf({
-    planned: sent,
-    sent,
-    run_s: Math.max(duration_s, ...counts.map(({ run_s }) => run_s)),
-    status: summed(answers.map(([, status, , count]) => [status, count])),
-    errors: errorsOf(counts),
-    per_second: perSecondOf(counts.flatMap(({ seconds }) => seconds)),
-    latency_ms: distributionOf([...latenciesOf(answers), ...waited]),
-    ok_latency_ms: distributionOf(latenciesOf(answers.filter(isOk))),
-  })
-  const rows = mix.entries?.map(({ name }) => {
-    const own = answers.filter(([whose]) => whose === name)
-    const ok = totalOf(own.filter(isOk), countOf)
-    return [name, { completed: totalOf(own, countOf), ok, latency_ms: distributionOf(latenciesOf(own)) }]
-  })
+  const recorder = recorderOf(counts, mix.entries)
+  const run_s = Math.max(duration_s, ...counts.map((own) => own.run_s))
   return {
-    ...traffic,
+    ...recorder.summary(recorder.sent, run_s),
     threads: counts.length,
     children_cpu_s: totalOf(counts, ({ cpu_s }) => cpu_s),
     ...(load_hosts && { hosts: load_hosts.flatMap(({ host }) => ofHost(host, counts)) }),
-    ...(rows && { by_entry: Object.fromEntries(rows) }),
   }
 }
 
@@ -193,38 +155,28 @@ function ofHost(host, counts) {
   if (own.length === 0) return []
   const run_s = Math.max(...own.map((one) => one.run_s))
   const cpu_s = totalOf(own, (one) => one.cpu_s)
-  const traffic = {
-    sent: totalOf(own, ({ sent }) => sent),
-    completed: totalOf(own, ({ answers }) => totalOf(answers, countOf)),
-    errors: errorsOf(own),
-  }
+  const { sent, completed, errors } = recorderOf(own).summary(0, run_s)
   const cpu_core_ratio = run_s > 0 ? Number((cpu_s / run_s).toFixed(3)) : null
   // Each worker is one thread.
-  return [{ host, ...traffic, lateness_ms: null, start_ms: null, cpu_s, cpu_core_ratio, cores: own.length }]
-}
-
-/** @param {Answers} answers */
-const countOf = ([, , , count]) => count
-
-/** @param {Answers} answers */
-const isOk = ([, status]) => status >= 200 && status < 300
-
-/** @param {Answers[]} answers @returns {Counted[]} */
-const latenciesOf = (answers) => answers.map(([, , latency_us, count]) => [latency_us, count])
-
-/** @param {Pairs} pairs @returns {Record<string, number>} */
-function summed(pairs) {
-  /** @type {Record<string, number>} */
-  const sums = {}
-  for (const [key, count] of pairs) sums[key] = (sums[key] ?? 0) + count
-  return sums
+  const cores = own.length
+  return [{ host, sent, completed, errors, lateness_ms: null, start_ms: null, cpu_s, cpu_core_ratio, cores }]
 }
 
 /** Its client does not tell a connection that had served from a new one. @type {Record<string, string>} */
 const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 
-/** Errors by their side, from the names that the locustfile gives them. @param {Counts[]} counts */
-function errorsOf(counts) {
-  const pairs = counts.flatMap(({ errors }) => errors)
-  return summed(pairs.map(([code, count]) => [SIDES[code] ?? sideOfCode({ code: String(code) }), count]))
+/** @param {Counts[]} counts @param {Entry[]} [entries] */
+function recorderOf(counts, entries) {
+  const recorder = new Recorder(entries)
+  for (const { sent, answers, errors } of counts) {
+    recorder.sent += sent
+    for (const [name, status, second, latency_us, count] of answers) {
+      for (let i = 0; i < count; i++) recorder.answer(status, latency_us / 1000, second * 1000, name)
+    }
+    for (const [code, waited_us, count] of errors) {
+      const side = SIDES[code] ?? sideOfCode({ code })
+      for (let i = 0; i < count; i++) recorder.error(side, waited_us / 1000)
+    }
+  }
+  return recorder
 }

@@ -1,4 +1,4 @@
-import { TIMEOUT, UNSENT } from './errors.js'
+import { UNSENT } from './errors.js'
 import { Recorder } from './recorder.js'
 
 /**
@@ -55,7 +55,7 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
     write(connection, i, (status, error) => {
       const at_ms = clock.now() - start_ms
       const latency_ms = at_ms - schedule.dueAt_ms(i)
-      if (error) recorder.error(error, error === TIMEOUT ? latency_ms : undefined)
+      if (error) recorder.error(error, latency_ms)
       else recorder.answer(status, latency_ms, at_ms)
       idle.push(connection)
       pump()

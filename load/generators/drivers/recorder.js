@@ -1,3 +1,5 @@
+import { TIMEOUT, UNSENT } from './errors.js'
+
 /** @import { Distribution, Traffic } from '../../report/record.js' */
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
@@ -17,13 +19,25 @@ export class Recorder {
   /** @type {{ completed: number, ok: number }[]} */
   #seconds = []
   #lastAnswer_ms = 0
+  #byEntry
   sent = 0
   completed = 0
   ok = 0
   failed = 0
 
-  /** @param {number} status @param {number} latency_ms from the intended send time, if any @param {number} at_ms since the start */
-  answer(status, latency_ms, at_ms) {
+  /** @param {{ name: string }[]} [entries] of a mix: answers are counted by them as well */
+  constructor(entries) {
+    this.#byEntry =
+      entries && new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, latencies: new Samples() }]))
+  }
+
+  /**
+   * @param {number} status
+   * @param {number} latency_ms from the intended send time, if any
+   * @param {number} at_ms since the start
+   * @param {string} [name] of the entry
+   */
+  answer(status, latency_ms, at_ms, name = '') {
     const ok = status >= 200 && status < 300
     const second = this.#second(at_ms)
     this.completed++
@@ -33,6 +47,12 @@ export class Recorder {
       second.ok++
       this.#okLatencies.add(latency_ms)
     }
+    const entry = this.#byEntry?.get(name)
+    if (entry) {
+      entry.completed++
+      if (ok) entry.ok++
+      entry.latencies.add(latency_ms)
+    }
     this.#status[status] = (this.#status[status] ?? 0) + 1
     this.#latencies.add(latency_ms)
     this.#lastAnswer_ms = Math.max(this.#lastAnswer_ms, at_ms)
@@ -40,12 +60,12 @@ export class Recorder {
 
   /**
    * @param {string} key side and kind, from errors.js
-   * @param {number} [waited_ms] until the client gave up: a latency like any other, and a lower bound of the true one
+   * @param {number} [waited_ms] where the client gave up, this is a latency like any other, and a lower bound of the true one
    */
   error(key, waited_ms) {
     this.failed++
     this.#errors[key] = (this.#errors[key] ?? 0) + 1
-    if (waited_ms !== undefined) this.#latencies.add(waited_ms)
+    if (waited_ms !== undefined && (key === TIMEOUT || key === UNSENT)) this.#latencies.add(waited_ms)
   }
 
   /** Progress, for somebody who watches. */
@@ -61,6 +81,9 @@ export class Recorder {
    * @param {number} duration_s the time they were spread over
    */
   summary(planned, duration_s) {
+    const entries = Array.from(this.#byEntry ?? [], ([name, { latencies, ...counts }]) => {
+      return [name, { ...counts, latency_ms: latencies.distribution() }]
+    })
     return trafficOf({
       planned,
       sent: this.sent,
@@ -72,6 +95,7 @@ export class Recorder {
       lateness_ms: this.lateness.distribution(),
       queued_ms: this.queued.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
+      ...(this.#byEntry && { by_entry: Object.fromEntries(entries) }),
     })
   }
 

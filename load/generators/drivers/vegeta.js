@@ -41,12 +41,11 @@ export const vegeta = {
     const program = binary()
     const folder = makeScratch('vegeta')
     let requests = 0
-    /** @type {{ part: Part, attack: Promise<Attack> }[]} */
+    /** @type {Promise<Attack>[]} */
     let begun = []
     const close = async () => {
-      const attacks = await Promise.allSettled(begun.map(({ attack }) => attack))
+      await Promise.all(begun.map((attack) => attack.then((one) => one.close()).catch(() => {})))
       begun = []
-      await Promise.all(attacks.map((one) => one.status === 'fulfilled' && one.value.close()))
     }
 
     /** @param {Pick<Phase, 'duration_s' | 'signal'>} phase */
@@ -54,13 +53,12 @@ export const vegeta = {
       const { total } = constantRate(Number(load.rate_rps), duration_s)
       const first = requests
       requests += total
-      begun = partsOf(load)
-        .filter((part) => shareOf(part, total) > 0)
-        .map((part) => {
-          const lines = targetsOf(load, first, total, part)
-          return { part, attack: prepareAttack(program, load, part, lines, { folder, duration_s, signal }) }
-        })
-      await Promise.all(begun.map(({ attack }) => attack))
+      const parts = partsOf(load).filter((part) => shareOf(part, total) > 0)
+      begun = parts.map((part) => {
+        const lines = targetsOf(load, first, total, part)
+        return prepareAttack(program, load, part, lines, { folder, duration_s, signal })
+      })
+      await Promise.all(begun)
     }
 
     return {
@@ -69,11 +67,10 @@ export const vegeta = {
       async run(phase) {
         if (begun.length === 0) await ready(phase)
         try {
-          const attacks = await Promise.all(begun.map(({ attack }) => attack))
-          const ran = await Promise.all(attacks.map((attack, i) => toItsEnd(attack, begun[i].part, load, phase)))
+          const attacks = await Promise.all(begun)
+          const parts = await Promise.all(attacks.map((attack) => toItsEnd(attack, load, phase)))
           phase.onEnd()
           const files = await Promise.all(attacks.map((attack) => attack.results()))
-          const parts = begun.map(({ part }, i) => ({ part, ran: ran[i] }))
           return summarise(await hitsOf(program, files, phase.signal), parts, load, phase.duration_s)
         } finally {
           await close()
@@ -105,10 +102,11 @@ function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
 /**
  * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.
  *
- * @param {Attack} attack @param {Part} part @param {Load} load @param {Phase} phase
+ * @param {Attack} attack @param {Load} load @param {Phase} phase
  * @throws where vegeta does not end, since it has been stopped, or its host stands still
  */
-async function toItsEnd(attack, { index, host }, load, { duration_s, signal }) {
+async function toItsEnd({ part, run }, load, { duration_s, signal }) {
+  const { index, host } = part
   if (index > 0) await setTimeout((index * 1000) / Number(load.rate_rps), undefined, { signal })
   const most_s = duration_s + 2 * load.timeout_s + (load.latest_end_s ?? LATEST_END_S)
   const late = once(AbortSignal.timeout(most_s * 1000), 'abort').then(() => {
@@ -116,5 +114,5 @@ async function toItsEnd(attack, { index, host }, load, { duration_s, signal }) {
     throw new Error(`${where}expected vegeta to end within ${most_s} s, and it still runs: has it been stopped?`)
   })
   late.catch(() => {})
-  return Promise.race([attack.run(), late])
+  return { part, ran: await Promise.race([run(), late]) }
 }

@@ -7,14 +7,11 @@ import { collect, spawnLeashed } from '../../system/processes.js'
 import { programOf } from '../mix.js'
 import { sideOfText, TIMEOUT } from './errors.js'
 import { headersOf } from './head.js'
-import { distributionOf, perSecondOf, requireProgram, versionOf } from './outside.js'
-import { totalOf, trafficOf } from './recorder.js'
+import { requireProgram, versionOf } from './outside.js'
+import { Samples, totalOf, trafficOf } from './recorder.js'
 import { refuseHttpsAndHead } from './refuse.js'
 
-/**
- * @import { Driver, Load, Phase } from './index.js'
- * @import { Counted } from './outside.js'
- */
+/** @import { Driver, Load, Phase } from './index.js' */
 
 const SCRIPT = new URL('wrk/script.lua', import.meta.url)
 /** wrk's clock looks whether it is to stop ten times a second, and its start may miss a signal. */
@@ -43,7 +40,9 @@ export const wrk = {
     return {
       async run(phase) {
         const result = await measure(folder, load, phase, requests)
-        if ('failed' in result) return refusedTraffic(result.failed, phase.duration_s)
+        if ('side' in result) {
+          return trafficOf({ planned: 1, sent: 1, run_s: phase.duration_s, errors: { [result.side]: 1 } })
+        }
         requests += result.numbers
         return summarise(result, load)
       },
@@ -55,7 +54,7 @@ export const wrk = {
 /**
  * @param {string} folder @param {Load} load @param {Phase} phase
  * @param {number} first number of the first request
- * @returns {Promise<Result | { failed: string }>} failed: why there was no load
+ * @returns {Promise<Result | { side: string }>} side: whose fault it was that there was no load
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
@@ -83,7 +82,9 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const [code] = await once(child, 'close', { signal }).finally(() => clearTimeout(timer))
   onEnd()
   const said = words().trim()
-  if (code !== 0 && /unable to connect|unable to resolve/.test(said)) return { failed: said }
+  // wrk tries a connection before it begins, and does not begin without.
+  if (code !== 0 && /unable to resolve/.test(said)) return { side: 'client:dns' }
+  if (code !== 0 && /unable to connect/.test(said)) return { side: sideOfText(said.toLowerCase()) }
   if (code !== 0 || said) throw new Error(`wrk ended with code ${code}: ${said}`)
   const counted = JSON.parse(await fs.readFile(result_file, 'utf8'))
   return { ...counted, threads, numbers: (counted.most + 1) * threads }
@@ -93,6 +94,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
  * @typedef {Record<'threads' | 'numbers' | 'sent' | 'requests' | 'duration_us' | 'connect' | 'read' | 'write' | 'timeout', number>} Sums
  *   numbers: of requests, that were given out; requests: that were answered; connect, read, write: errors; timeout: answers that
  *   came later than it, no part of the histogram
+ * @typedef {[latency_us: number, count: number]} Counted
  * @typedef {Sums & { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result
  *   seconds: two rows for each, other answers and the successes; histogram: with the values that wrk makes up
  */
@@ -114,7 +116,12 @@ export function summarise(result, { connections, timeout_s }) {
   const run_s = duration_us / 1e6
   const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
   const allOk = Object.keys(status).every((code) => code[0] === '2')
-  const seconds = Object.entries(result.seconds).map(([row, count]) => ({ row: Number(row), count }))
+  const { seconds } = result
+  const last = Math.max(-1, ...Object.keys(seconds).map(Number))
+  const per_second = Array.from({ length: Math.floor(last / 2) + 1 }, (_, second) => {
+    const [other = 0, ok = 0] = [seconds[2 * second], seconds[2 * second + 1]]
+    return { completed: other + ok, ok }
+  })
   const traffic = trafficOf({
     planned: requests + lost + hung,
     sent,
@@ -126,20 +133,16 @@ export function summarise(result, { connections, timeout_s }) {
       'server:reset': result.write,
       [TIMEOUT]: timeout + hung,
     },
-    per_second: perSecondOf(seconds.map(({ row, count }) => [Math.floor(row / 2), row % 2 === 1, count])),
+    per_second,
     latency_ms: distributionOf([...latencies, [timeout_s * 1e6, timeout + hung]]),
     ok_latency_ms: distributionOf(allOk ? latencies : []),
   })
   return { ...traffic, threads: result.threads }
 }
 
-/**
- * wrk counts the status of an answer that came after its timeout, and does not tell which it was: a success, as far as
- * there are any.
- *
- * @param {Record<string, number>} status @param {number} late
- */
+/** @param {Record<string, number>} status @param {number} late answers after the timeout, which wrk counts by status too */
 function withoutLate(status, late) {
+  // It does not tell which they were: successes, as far as there are any.
   const successesFirst = Object.entries(status).sort(([a], [b]) => Number(b[0] === '2') - Number(a[0] === '2'))
   let left = late
   const counts = successesFirst.map(([code, count]) => {
@@ -167,10 +170,11 @@ export function measuredOnly(histogram, expected_us) {
   return measured.filter(([, count]) => count > 0)
 }
 
-/** wrk tries a connection before it begins, and does not begin without. @param {string} words @param {number} run_s */
-function refusedTraffic(words, run_s) {
-  const side = /unable to resolve/.test(words) ? 'client:dns' : sideOfText(words.toLowerCase())
-  return trafficOf({ planned: 1, sent: 1, run_s, errors: { [side]: 1 } })
+/** @param {Counted[]} latencies */
+function distributionOf(latencies) {
+  const samples = new Samples()
+  for (const [us, count] of latencies) for (let i = 0; i < count; i++) samples.add(us / 1000)
+  return samples.distribution()
 }
 
 /** wrk gives each thread the same number of connections, and leaves out the rest. @param {number} connections @param {number} cores */

@@ -19,10 +19,7 @@ const QUIET = asArguments(['LogLevel=ERROR'])
 /** It ends with us, and forwards nothing that we do not ask for. */
 const SINGLE = ['-M', ...asArguments(['ControlPersist=no', 'ClearAllForwardings=yes'])]
 
-/**
- * Through the connection alone: without it a command fails instead of connecting itself, and the user's settings would make
- * each command ask for his forwardings.
- */
+/** Without the connection a command fails; the user's settings would make each command ask for his forwardings. */
 const THROUGH = [...sshWith('/dev/null'), ...QUIET, ...asArguments(['ProxyCommand=false'])]
 
 /** What a shell may print before this is not ours. */

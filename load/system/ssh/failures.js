@@ -1,53 +1,46 @@
-/**
- * What went wrong on the way to a host, as one line that says what to do. Pure.
- *
- * @param {string} said what ssh printed
- * @param {string} host as the user gave it
- * @param {string} [flag] by which
- */
+/** What ssh said, as one line that tells what to do. @param {string} said @param {string} host @param {string} [flag] that named it */
 export function explain(said, host, flag = '--ssh') {
-  const cause = CAUSES.find(({ pattern }) => pattern.test(said))
+  const [, lineOf] = CAUSES.find(([pattern]) => pattern.test(said)) ?? []
   const last = said.trim().split('\n').at(-1)?.trim()
-  return `${flag} ${host}: expected ${cause?.line(said, host) ?? `ssh to get in, got: ${last || 'no word of it'}`}`
+  return `${flag} ${host}: expected ${lineOf?.(said, host) ?? `ssh to get in, got: ${last || 'no word of it'}`}`
 }
 
-/** In the order in which they explain one another. @type {{ pattern: RegExp, line: (said: string, host: string) => string }[]} */
+/** In the order in which they explain one another. @type {[RegExp, (said: string, host: string) => string][]} */
 const CAUSES = [
-  {
-    pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED/,
-    line: (said, host) => {
+  [
+    /REMOTE HOST IDENTIFICATION HAS CHANGED/,
+    (said, host) => {
       const where = /Offending .* key in (\S+)/.exec(said)?.[1] ?? 'known_hosts'
       const { name, port } = addressOf(host)
       return `the host key that ${where} holds, got another one: if the host was made anew, forget the old key (ssh-keygen -R ${port ? `'[${name}]:${port}'` : name}); if not, somebody else answers`
     },
-  },
-  {
-    pattern: /Host key verification failed|No \S+ host key is known/,
-    line: (_, host) => {
+  ],
+  [
+    /Host key verification failed|No \S+ host key is known/,
+    (_, host) => {
       const { name, port } = addressOf(host)
       const scan = `ssh-keyscan ${port ? `-p ${port} ` : ''}${name}`
       return `a host key that is known here, got one that is not: compare its fingerprint (${scan} | ssh-keygen -lf -) with what the host's console says, then keep it (${scan} >> ~/.ssh/known_hosts)`
     },
-  },
-  {
-    pattern: /Could not resolve hostname/,
-    line: (said) => `a host that can be found, got: ${lineWith(said, 'Could not resolve hostname')}`,
-  },
-  {
-    pattern: /Permission denied|Too many authentication failures|No more authentication methods/,
-    line: (said) =>
+  ],
+  [
+    /Could not resolve hostname/,
+    (said) => `a host that can be found, got: ${lineWith(said, 'Could not resolve hostname')}`,
+  ],
+  [
+    /Permission denied|Too many authentication failures|No more authentication methods/,
+    (said) =>
       `a key that the host takes, got: ${lineWith(said, 'Permission denied', 'authentication')}; ssh-add -l and IdentityFile tell which keys are offered, the host's authorized_keys which are taken`,
-  },
-  {
-    pattern:
-      /connect to host|Connection (timed out|refused|closed|reset)|No route to host|banner exchange|kex_exchange/,
-    line: (said) =>
+  ],
+  [
+    /connect to host|Connection (timed out|refused|closed|reset)|No route to host|banner exchange|kex_exchange/,
+    (said) =>
       `an sshd that answers, got: ${lineWith(said, 'connect to host', 'Connection', 'route', 'exchange')}; is the host up, and its port open to this machine (security group, firewall)?`,
-  },
-  {
-    pattern: /Can't open user config file|Bad (configuration|owner)|terminating, \d+ bad/,
-    line: (said) => `a configuration that ssh can read, got: ${lineWith(said, 'Bad', 'config')}`,
-  },
+  ],
+  [
+    /Can't open user config file|Bad (configuration|owner)|terminating, \d+ bad/,
+    (said) => `a configuration that ssh can read, got: ${lineWith(said, 'Bad', 'config')}`,
+  ],
 ]
 
 /** @param {string} said @param {string[]} parts the line that holds the first of them that is there */

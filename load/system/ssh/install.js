@@ -22,33 +22,29 @@ const KEPT_MS = 7 * 24 * 3_600_000
 /** A line that is dead is noticed by what is written to it. */
 const BEAT_MS = 500
 
-/**
- * @param {Bundle & { cache: string }} bundle cache: folder
- * @returns {Promise<{ failed?: { step: 'copy' | 'npm', code: string | null, message: string } }>}
- */
+/** @param {Bundle & { cache: string }} bundle cache: folder @returns {Promise<{ failed?: string }>} completes "expected …" */
 export async function install({ cache, code, modules, files, packages }) {
-  /** @type {'copy' | 'npm'} */
-  let step = 'copy'
-  const [wanted, brought] = [path.join(cache, code), path.join(cache, modules)]
+  let what = 'Redline to be copied there'
   try {
     fs.mkdirSync(cache, { recursive: true, mode: 0o700 })
     refuseForeign(cache)
     removeOld(cache, [code, modules])
-    await complete(brought, async (folder) => {
+    await complete(path.join(cache, modules), async (folder) => {
       write(folder, packages)
-      step = 'npm'
+      what = 'npm ci to bring the packages there'
       await bring(folder)
     })
-    step = 'copy'
-    await complete(wanted, async (folder) => {
+    what = 'Redline to be copied there'
+    await complete(path.join(cache, code), async (folder) => {
       write(folder, files)
       fs.symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
     })
     return {}
   } catch (error) {
-    const { code: reason = null, message } = /** @type {NodeJS.ErrnoException} */ (error)
-    const isFull = reason === 'ENOSPC' || reason === 'EDQUOT' || /ENOSPC|EDQUOT|no space left/i.test(message)
-    return { failed: { step, code: isFull ? 'ENOSPC' : reason, message } }
+    const { code: reason, message } = /** @type {NodeJS.ErrnoException} */ (error)
+    const isFull = /ENOSPC|EDQUOT|no space left/i.test(`${reason} ${message}`)
+    const full = `; the disk is full: make room in ${cache}, or set XDG_CACHE_HOME there`
+    return { failed: `${what}, got: ${message}${isFull ? full : ''}` }
   }
 }
 
@@ -120,8 +116,8 @@ function removeOld(cache, needed) {
 
 /** Of npm's many lines, those that say what was wrong. @param {string} output */
 function wordsOf(output) {
-  const errors = output.split('\n').flatMap((line) => /^npm (?:error|ERR!) (.*)/.exec(line)?.[1] ?? [])
+  const lines = output.trim().split('\n')
+  const errors = lines.flatMap((line) => /^npm (?:error|ERR!) (.*)/.exec(line)?.[1] ?? [])
   const telling = errors.filter((line) => !/A complete log of this run|^\s|debug-0\.log/.test(line))
-  const broken = output.split('\n').find((line) => BROKEN.test(line))
-  return telling.slice(0, 3).join('; ') || broken || output.trim().split('\n').at(-1) || 'npm said nothing'
+  return telling.slice(0, 3).join('; ') || lines.find((line) => BROKEN.test(line)) || lines.at(-1) || 'npm said nothing'
 }

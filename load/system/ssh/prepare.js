@@ -104,33 +104,22 @@ async function send(connection, name, node, bundle) {
   const last = stderr.trim().split('\n').at(-1)
   if (!answer) throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${last}`)
   const { failed } = JSON.parse(answer)
-  if (!failed) return
-  const what = failed.step === 'npm' ? 'npm ci to bring the packages there' : 'Redline to be copied there'
-  const full = `; the disk is full: make room in ${bundle.cache}, or set XDG_CACHE_HOME there`
-  throw new UsageError(`--ssh ${name}: expected ${what}, got: ${failed.message}${failed.code === 'ENOSPC' ? full : ''}`)
+  if (failed) throw new UsageError(`--ssh ${name}: expected ${failed}`)
 }
 
-/**
- * The part of this checkout that a host needs, as texts by path, and names for its two folders that change with it.
- *
- * @typedef {ReturnType<typeof bundleOf>} Bundle
- */
+/** The part of this checkout that a host needs, and names for it that change with it. @typedef {ReturnType<typeof bundleOf>} Bundle */
 export function bundleOf() {
   const names = FOLDERS.flatMap((folder) => {
     const entries = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     return entries.filter((name) => PROGRAM.test(name)).map((name) => path.posix.join(folder, name))
   })
+  const textsOf = (/** @type {string[]} */ some) => {
+    return Object.fromEntries(some.map((name) => [name, readFileSync(path.join(ROOT, name), 'utf8')]))
+  }
+  const hashOf = (/** @type {Record<string, string>} */ texts) => {
+    return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
+  }
   const packages = textsOf(PACKAGES)
   const files = { ...textsOf(names.sort()), ...packages }
   return { code: `code-${hashOf(files)}`, modules: `modules-${hashOf(packages)}`, files, packages }
-}
-
-/** @param {string[]} names */
-function textsOf(names) {
-  return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(ROOT, name), 'utf8')]))
-}
-
-/** @param {Record<string, string>} files */
-function hashOf(files) {
-  return createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16)
 }

@@ -92,20 +92,15 @@ class Phase:
         self.last_s = self.start_s
         self.sent = 0
         self.errors = Counter()
-        self.waited_us = Counter()
-        self.seconds = Counter()
         self.answers = Counter()
 
     def answered(self, name, status, latency_s, now_s):
-        self.seconds[int(now_s - self.start_s), 200 <= status < 300] += 1
-        self.answers[name, status, round(latency_s * 1e6)] += 1
+        self.answers[name, status, int(now_s - self.start_s), round(latency_s * 1e6)] += 1
         self.last_s = now_s
 
     def failed(self, error, latency_s):
         code = code_of(error)
-        self.errors[code] += 1
-        if code == "TIMEOUT":
-            self.waited_us[round(latency_s * 1e6)] += 1
+        self.errors[code, round(latency_s * 1e6) if code == "TIMEOUT" else 0] += 1
 
     def counts(self):
         return {
@@ -113,9 +108,7 @@ class Phase:
             "sent": self.sent,
             "run_s": self.last_s - self.start_s,
             "cpu_s": time.process_time() - self.start_cpu_s,
-            "errors": list(self.errors.items()),
-            "waited": list(self.waited_us.items()),
-            "seconds": [(*key, count) for key, count in self.seconds.items()],
+            "errors": [(*key, count) for key, count in self.errors.items()],
             "answers": [(*key, count) for key, count in self.answers.items()],
         }
 

@@ -9,11 +9,7 @@ import { totalOf } from '../recorder.js'
  * @import { Load } from '../index.js'
  */
 
-/**
- * How many workers each host gets: in turn, one for each of its cores at the most, and none without a connection.
- *
- * @param {{ cores: number }[]} hosts @param {number} connections
- */
+/** How many workers each host gets: in turn, at most one for each core. @param {{ cores: number }[]} hosts @param {number} connections */
 export function workersOf(hosts, connections) {
   const counts = hosts.map(() => 0)
   const cores = totalOf(hosts, (host) => host.cores)

@@ -41,12 +41,12 @@ export function shareOf({ index, of }, total) {
  * @param {Load} load @param {Part} part
  * @param {Iterable<string>} lines targets
  * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
- * @returns {Promise<Attack>}
  *
- * @typedef {Awaited<ReturnType<typeof remoteAttack>>} Attack
+ * @typedef {{ command: string[], config: string | null, lines: Iterable<string>, output: string, signal: AbortSignal }} Order
+ * @typedef {Awaited<ReturnType<typeof prepareAttack>>} Attack
  * @typedef {Awaited<ReturnType<Attack['run']>>} Ran what a host tells of it
  */
-export function prepareAttack(program, load, part, lines, { folder, duration_s, signal }) {
+export async function prepareAttack(program, load, part, lines, { folder, duration_s, signal }) {
   const output = path.join(folder, `results-${part.index}.bin`)
   const { rate_rps, unbounded = false, fresh_connections = false, timeout_s, ssh_config = null } = load
   const connections = shareOf(part, load.connections)
@@ -60,20 +60,12 @@ export function prepareAttack(program, load, part, lines, { folder, duration_s, 
     ...[`-rate=${rate_rps}/${part.of}s`, `-duration=${duration_s + timeout_s}s`, `-timeout=${timeout_s}s`],
     ...(part.address === null ? [] : [`-laddr=${part.address}`]),
   ]
-  if (part.host === null) return localAttack(program, args, lines, output, signal)
-  return remoteAttack(part.host, ssh_config, args, lines, output, signal)
+  const order = { command: [part.host?.program ?? program, ...args], config: ssh_config, lines, output, signal }
+  return { part, ...(part.host ? await remoteAttack(part.host.host, order) : await localAttack(order)) }
 }
 
-/**
- * An attack from this machine, which reads its targets while it sends.
- *
- * @param {string} program @param {string[]} args
- * @param {Iterable<string>} lines targets
- * @param {string} output file for the results
- * @param {AbortSignal} signal
- * @returns {Promise<Attack>}
- */
-async function localAttack(program, args, lines, output, signal) {
+/** An attack from this machine, which reads its targets while it sends. @param {Order} order @returns {ReturnType<typeof remoteAttack>} */
+async function localAttack({ command, lines, output, signal }) {
   /** @type {ChildProcess | null} */
   let child = null
   // vegeta writes the URL of each request into its results, and would let everybody read them.
@@ -81,7 +73,7 @@ async function localAttack(program, args, lines, output, signal) {
   return {
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
-      child = spawnLeashed([program, ...args, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
+      child = spawnLeashed([...command, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
       const words = collect(child.stderr)
       // Should its duration end it, it stops reading; what it has not read was not sent.
       const stdin = /** @type {Writable} */ (child.stdin)
@@ -102,12 +94,8 @@ targets=$(mktemp) && exec 4>"$targets" 5<"$targets" && rm "$targets" || exit 1
 results=$(mktemp) && exec 6>"$results" 7<"$results" && rm "$results" || exit 1
 `
 
-/**
- * `times` tells the CPU of vegeta, the subshell's only child that counts. Results leave when the load is over.
- *
- * @param {string} command
- */
-const words = (command) => `
+/** `times` tells the CPU of vegeta, the subshell's only child that counts. @param {string} command */
+const wordsFor = (command) => `
 ready) say ready ;;
 attack) (
   say attack $(date +%s%N)
@@ -120,20 +108,16 @@ results) ( cat <&7; say results $? $(wc -c </dev/fd/7) ) & ;;
 done) exit 0 ;;
 `
 
-/**
- * An attack from another host, which has all its targets before it begins.
- *
- * @param {LoadHost} place
- * @param {string | null} config for `ssh -F`
- * @param {string[]} args
- * @param {Iterable<string>} lines targets
- * @param {string} output file here for the results
- * @param {AbortSignal} signal
- */
-async function remoteAttack({ host, program }, config, args, lines, output, signal) {
-  const command = [program, ...args].map(quoted).join(' ')
+/** An attack from another host, which has all its targets before it begins. @param {string} host @param {Order} order */
+async function remoteAttack(host, { command, config, lines, output, signal }) {
   const file = await fs.open(output, 'w', 0o600)
-  const remote = startRemote(host, { config, signal, setup: SETUP, words: words(command), stdout: file.fd })
+  const remote = startRemote(host, {
+    config,
+    signal,
+    setup: SETUP,
+    words: wordsFor(command.map(quoted).join(' ')),
+    stdout: file.fd,
+  })
   await file.close()
   try {
     await remote.give('/dev/fd/4', lines)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { spawnLeashed } from '../../../system/processes.js'
-import { sideOfText, TIMEOUT, UNSENT } from '../errors.js'
+import { sideOfText, UNSENT } from '../errors.js'
 import { constantRate } from '../pacing.js'
 import { Recorder } from '../recorder.js'
 import { shareOf } from './attack.js'
@@ -99,7 +99,7 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, { rate_rps, c
       one.sent++
       one.lateness.add(late_ms)
       one.queued.add(slip_ms)
-      if (side) one.error(side, side === TIMEOUT ? latency_ms : undefined)
+      if (side) one.error(side, latency_ms)
       else one.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
     }
   }

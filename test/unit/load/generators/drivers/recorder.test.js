@@ -75,10 +75,12 @@ t.test('progress gives the p99 of what came since the last look, from about a th
 })
 
 t.test('goodput counts 2xx alone, success is of what was planned', async (t) => {
-  const recorder = new Recorder()
-  for (const status of [201, 200, 503, 404]) recorder.answer(status, 1, 500)
+  const recorder = new Recorder([{ name: 'a' }, { name: 'b' }])
+  for (const status of [201, 200, 503, 404]) recorder.answer(status, 1, 500, 'b')
   recorder.error('client:unsent', 10_000)
   const summary = recorder.summary(5, 1)
+  t.match(summary.by_entry, { a: { completed: 0, ok: 0, latency_ms: null }, b: { completed: 4, ok: 2 } })
+  t.equal(summary.by_entry?.b.latency_ms?.max, 1)
   t.equal(summary.goodput_rps, 2)
   t.equal(summary.achieved_rps, 4)
   t.equal(summary.success_ratio, 2 / 5)
@@ -90,7 +92,7 @@ t.test('a wait that was given up is a latency; an error that came at once is non
   const recorder = new Recorder()
   recorder.answer(201, 5, 5)
   recorder.error('client:timeout', 10_000)
-  recorder.error('server:refused')
+  recorder.error('server:refused', 1)
   const { latency_ms } = recorder.summary(3, 1)
   t.equal(latency_ms?.max, 10_000)
   t.equal(latency_ms?.min, 5)
