@@ -47,12 +47,7 @@ async function checkAddress(address) {
 /**
  * Makes the load hosts ready for a run: each can be reached and has the program that loads.
  *
- * @param {object} run
- * @param {string} run.driver vegeta or locust
- * @param {string[]} run.hosts
- * @param {string | null} run.config for `ssh -F`
- * @param {AbortSignal} run.signal
- * @param {(text: string) => void} run.note
+ * @param {{ driver: string, hosts: string[], config: string | null, signal: AbortSignal, note: (text: string) => void }} run
  * @returns {Promise<LoadHost[]>}
  * @throws {UsageError} in one line, what has to be changed on which host
  */

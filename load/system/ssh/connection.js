@@ -7,25 +7,22 @@ import { UsageError } from '../../command/errors.js'
 import { freePorts } from '../ports.js'
 import { collect, startChild } from '../processes.js'
 import { explain } from './failures.js'
-import { asArguments, sshWith } from './remote.js'
+import { sshWith } from './remote.js'
 
 /**
  * @import { Child } from '../processes.js'
  * @import { SshPlan } from './plan.js'
  */
 
-const QUIET = asArguments(['LogLevel=ERROR'])
-
 /** It ends with us, and forwards nothing that we do not ask for. */
-const SINGLE = ['-M', ...asArguments(['ControlPersist=no', 'ClearAllForwardings=yes'])]
+const SINGLE = ['LogLevel=ERROR', 'ControlPersist=no', 'ClearAllForwardings=yes']
 
 /** Without the connection a command fails; the user's settings would make each command ask for his forwardings. */
-const THROUGH = [...sshWith('/dev/null'), ...QUIET, ...asArguments(['ProxyCommand=false'])]
+const THROUGH = sshWith('/dev/null', ['LogLevel=ERROR', 'ProxyCommand=false'])
 
 /** What a shell may print before this is not ours. */
 const GREETING = 'redline is in'
 const STOP_GRACE_MS = 300
-
 /** What ssh printed last may be read after its end. */
 const WORDS_MS = 200
 const NEVER = new AbortController().signal
@@ -43,9 +40,9 @@ export async function connect({ host, config }, signal) {
   signal.throwIfAborted()
   const folder = makeScratch('ssh')
   const socket = ['-S', path.join(folder, 'control')]
-  const ssh = [...sshWith(config), ...QUIET]
+  const ssh = sshWith(config, SINGLE)
   const through = [...THROUGH, ...socket]
-  const { child, exited, stop } = start([...ssh, ...socket, ...SINGLE, '--', host, `echo ${GREETING}; exec cat`])
+  const { child, exited, stop } = start([...ssh, ...socket, '-M', '--', host, `echo ${GREETING}; exec cat`])
   const [said, printed] = [collect(child.stderr), collect(child.stdout)]
   const closed = once(child, 'close')
   closed.catch(() => {})

@@ -6,20 +6,20 @@ import { explain } from './failures.js'
 
 /** @import { Readable, Writable } from 'node:stream' */
 
-/** Options of every ssh: no question is asked, nothing of ours is lent to the host, and a line that is dead is noticed within 15 s. */
-export const SSH_OPTIONS = [
+/** Options of every ssh: no question is asked, nothing of ours is lent to the host, and a dead line is noticed within 15 s. */
+const OPTIONS = [
   ...['BatchMode=yes', 'ConnectTimeout=10', 'ServerAliveInterval=5', 'ServerAliveCountMax=2'],
   ...['RequestTTY=no', 'RemoteCommand=none', 'ForwardAgent=no', 'ForwardX11=no'],
 ]
 
-/** As arguments of ssh. @param {string[]} options such as Name=value */
-export function asArguments(options) {
-  return options.flatMap((option) => ['-o', option])
-}
-
-/** The system's ssh, so that the user's keys, agents, jump hosts and configuration hold. @param {string | null} config for `ssh -F` */
-export function sshWith(config) {
-  return ['ssh', ...(config ? ['-F', config] : []), ...asArguments(SSH_OPTIONS)]
+/**
+ * The system's ssh, so that the user's keys, agents, jump hosts and configuration hold.
+ *
+ * @param {string | null} config for `ssh -F`
+ * @param {string[]} options such as Name=value
+ */
+export function sshWith(config, options) {
+  return ['ssh', ...(config ? ['-F', config] : []), ...[...OPTIONS, ...options].flatMap((option) => ['-o', option])]
 }
 
 /** For a POSIX shell. @param {string} text */
@@ -28,7 +28,7 @@ export function quoted(text) {
 }
 
 /** A connection of its own, so that nobody else's end ends it; INFO tells the port of a forwarding. */
-const SINGLE = asArguments(['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO'])
+const SINGLE = ['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
 
 /** ssh's exit code for its own failures. */
 const FAILED = 255
@@ -66,7 +66,7 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
 export function startRemote(host, { config, signal, setup, words, cleanup, more = [], stdout = 'ignore' }) {
   signal.throwIfAborted()
   const script = scriptOf(setup, words, cleanup)
-  const command = [...sshWith(config), ...SINGLE, ...more, '--', host, `exec sh -c ${quoted(script)}`]
+  const command = [...sshWith(config, SINGLE), ...more, '--', host, `exec sh -c ${quoted(script)}`]
   const child = spawnLeashed(command, { stdio: ['pipe', stdout, 'pipe'], detached: true })
   const stdin = /** @type {Writable} */ (child.stdin)
   stdin.on('error', () => {})

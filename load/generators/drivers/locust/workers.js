@@ -45,11 +45,9 @@ export function startHere(args, cwd, stdout = 'ignore') {
  * Workers on another host. They come to the master through the connection, so that it listens on loopback alone and no
  * port has to be open. The files that they read go with them.
  *
- * @param {LoadHost} place @param {Load} load @param {object} options
- * @param {number} options.workers
- * @param {number} options.masterPort here
- * @param {string[]} options.args of each worker, but for where the master is
- * @param {Record<string, string>} options.files text by name
+ * @param {LoadHost} place
+ * @param {Load} load
+ * @param {{ workers: number, masterPort: number, args: string[], files: Record<string, string> }} options files: text by name
  * @param {AbortSignal} signal
  * @returns {Promise<Running>}
  */
