@@ -7,6 +7,7 @@ const FOLD = /^[ \t]([\t -~\x80-\xff]*)\r\n$/
 const CHUNK_SIZE = /^([\da-f]+)[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n$/i
 const BLANK = /^[\r\n]*$/
 const LF = 10
+const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding': null }
 
 /**
  * Reads the responses on one connection, with one request outstanding at a time: their status, where they end (RFC 9112,
@@ -25,7 +26,12 @@ export class ResponseReader {
   #textBytes = 0
   /** Bytes that are still missing from the body or the chunk. */
   #left = 0
-  #head = new Head('', '')
+  #status = 0
+  /** Last digit of the version. */
+  #minor = ''
+  /** Those that tell where the response ends. @type {Record<string, string | null>} */
+  #fields = NO_FIELDS
+  #lastField = ''
 
   /** @param {{ bodiless?: boolean }} [options] bodiless: responses have no body whatever their headers say (HEAD) */
   constructor({ bodiless = false } = {}) {
@@ -41,7 +47,7 @@ export class ResponseReader {
       let at = 0
       while (at < bytes.length && this.#state !== 'done') at = this.#step(bytes, at)
       if (this.#state !== 'done') return null
-      if (at === bytes.length || isBlank(bytes.subarray(at))) return this.#answer(this.#head.keepAlive)
+      if (at === bytes.length || isBlank(bytes.subarray(at))) return this.#answer(this.#keepsAlive())
       return new ProtocolError('expected the end of the response, got more bytes')
     } catch (error) {
       if (error instanceof ProtocolError) return error
@@ -57,7 +63,7 @@ export class ResponseReader {
   /** @param {boolean} keepAlive */
   #answer(keepAlive) {
     this.#enter('status')
-    return { status: this.#head.status, keepAlive }
+    return { status: this.#status, keepAlive }
   }
 
   /** @param {Buffer} bytes @param {number} at @returns {number} where the next step begins, beyond `at` */
@@ -84,14 +90,9 @@ export class ResponseReader {
     switch (this.#state) {
       case 'status':
         // Empty lines between responses may be ignored (RFC 9112, section 9.2).
-        if (BLANK.test(line)) return
-        this.#head = headOf(line)
-        this.#state = 'fields'
-        return
+        return BLANK.test(line) ? undefined : this.#beginHead(line)
       case 'fields':
-        if (line === '\r\n') this.#endHead()
-        else this.#head.add(line)
-        return
+        return line === '\r\n' ? this.#endHead() : this.#addField(line)
       case 'chunk-size':
         this.#left = chunkSizeOf(line)
         return this.#enter(this.#left === 0 ? 'trailers' : 'chunk')
@@ -104,16 +105,58 @@ export class ResponseReader {
     }
   }
 
+  /** @param {string} line */
+  #beginHead(line) {
+    const [, minor, status] = STATUS_LINE.exec(line) ?? []
+    if (status === undefined) throw expected('a status line', line)
+    this.#minor = minor
+    this.#status = Number(status)
+    this.#fields = { ...NO_FIELDS }
+    this.#lastField = ''
+    this.#state = 'fields'
+  }
+
+  /** @param {string} line */
+  #addField(line) {
+    const [, name, value] = FIELD.exec(line) ?? []
+    if (name === undefined) return this.#foldField(line)
+    this.#lastField = name
+    // Lower case costs more than a look at the length.
+    if (name.length !== 10 && name.length !== 14 && name.length !== 17) return
+    this.#lastField = name.toLowerCase()
+    if (!Object.hasOwn(this.#fields, this.#lastField)) return
+    const before = this.#fields[this.#lastField]
+    this.#fields[this.#lastField] = before === null ? value.trim() : `${before}, ${value.trim()}`
+  }
+
+  /** @param {string} line */
+  #foldField(line) {
+    const fold = this.#lastField === '' ? null : FOLD.exec(line)
+    if (!fold) throw expected('a header', line)
+    if (Object.hasOwn(this.#fields, this.#lastField)) this.#fields[this.#lastField] += ` ${fold[1].trim()}`
+  }
+
+  /** Decides how the rest arrives (RFC 9112, section 6.3). */
   #endHead() {
-    const { status } = this.#head
-    if (status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
-    if (status < 200) {
+    if (this.#status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
+    if (this.#status < 200) {
       this.#state = 'status'
       return
     }
-    const { state, left = 0 } = this.#head.framing(this.#bodiless)
-    this.#left = left
-    this.#enter(state)
+    const { 'content-length': length, 'transfer-encoding': codings } = this.#fields
+    if (length !== null && codings !== null) throw new ProtocolError('expected one length, got two kinds of it')
+    this.#left = length === null ? 0 : lengthOf(length)
+    if (this.#bodiless || this.#status === 204 || this.#status === 304) return this.#enter('done')
+    if (codings !== null) return this.#enter(isChunked(codings) ? 'chunk-size' : 'until-close')
+    if (length === null) return this.#enter('until-close')
+    this.#enter(this.#left === 0 ? 'done' : 'body')
+  }
+
+  #keepsAlive() {
+    const { connection, 'transfer-encoding': codings } = this.#fields
+    const options = connection === null ? [] : listOf(connection)
+    if (options.includes('close')) return false
+    return this.#minor !== '0' || (options.includes('keep-alive') && codings === null)
   }
 
   /** @param {State} state */
@@ -129,65 +172,6 @@ export class ProtocolError extends Error {}
 /** Whether there are only empty lines, which a client may ignore between responses. @param {Buffer} bytes */
 export function isBlank(bytes) {
   return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.toString('latin1'))
-}
-
-/** The head of a response, of which only the fields count that tell where the response ends. */
-class Head {
-  /** @type {Record<string, string | null>} */
-  #values = { connection: null, 'content-length': null, 'transfer-encoding': null }
-  #last = ''
-  #minor
-
-  /** @param {string} minor digit of the version @param {string} status */
-  constructor(minor, status) {
-    this.#minor = minor
-    this.status = Number(status)
-  }
-
-  /** @param {string} line */
-  add(line) {
-    const field = FIELD.exec(line)
-    if (field) return this.#set(field[1], field[2])
-    const fold = this.#last === '' ? null : FOLD.exec(line)
-    if (!fold) throw expected('a header', line)
-    if (Object.hasOwn(this.#values, this.#last)) this.#values[this.#last] += ` ${fold[1].trim()}`
-  }
-
-  /** @param {string} name @param {string} value */
-  #set(name, value) {
-    this.#last = name
-    // Lower case costs more than a look at the length.
-    if (name.length !== 10 && name.length !== 14 && name.length !== 17) return
-    this.#last = name.toLowerCase()
-    if (!Object.hasOwn(this.#values, this.#last)) return
-    const before = this.#values[this.#last]
-    this.#values[this.#last] = before === null ? value.trim() : `${before}, ${value.trim()}`
-  }
-
-  /** @param {boolean} bodiless @returns {{ state: State, left?: number }} how the rest arrives (RFC 9112, section 6.3) */
-  framing(bodiless) {
-    const { 'content-length': length, 'transfer-encoding': codings } = this.#values
-    if (length !== null && codings !== null) throw new ProtocolError('expected one length, got two kinds of it')
-    const left = length === null ? 0 : lengthOf(length)
-    if (bodiless || this.status === 204 || this.status === 304) return { state: 'done' }
-    if (codings !== null) return { state: isChunked(codings) ? 'chunk-size' : 'until-close' }
-    if (length === null) return { state: 'until-close' }
-    return left === 0 ? { state: 'done' } : { state: 'body', left }
-  }
-
-  get keepAlive() {
-    const { connection, 'transfer-encoding': codings } = this.#values
-    const options = connection === null ? [] : listOf(connection)
-    if (options.includes('close')) return false
-    return this.#minor !== '0' || (options.includes('keep-alive') && codings === null)
-  }
-}
-
-/** @param {string} line */
-function headOf(line) {
-  const [, minor, status] = STATUS_LINE.exec(line) ?? []
-  if (status === undefined) throw expected('a status line', line)
-  return new Head(minor, status)
 }
 
 /** @param {string} value of Content-Length: a number, which may be repeated */
