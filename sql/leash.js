@@ -6,9 +6,8 @@ import { spawnSync } from 'node:child_process'
  * is, and outlives us if we are killed.
  *
  * @param {string[]} command program and arguments
- * @param {object} options
- * @param {'KILL' | 'INT'} options.signal what it gets when we die
- * @param {{ uid: number, gid: number }} [options.user] run it as this user; the caller has to be root
+ * @param {{ signal: 'KILL' | 'INT', user?: { uid: number, gid: number } }} options signal: what it gets when we die; user: who
+ *   runs it, for which the caller has to be root
  * @returns {string[]} program and arguments; the process keeps one id all through
  */
 export function leashed(command, { signal, user }) {

@@ -25,10 +25,7 @@ const DATABASE_CONNECTIONS = `
  * What the machine is like now, for preflight(); null is what cannot be seen here. Takes a quarter of a second, in which
  * nothing else of ours should run.
  *
- * @param {object} run
- * @param {Pinned | null} run.cores to which we are pinned by now; null: not pinned
- * @param {Look | null} run.database
- * @param {AbortSignal} run.signal
+ * @param {{ cores: Pinned | null, database: Look | null, signal: AbortSignal }} run cores: to which we are pinned by now
  *
  * @typedef {Awaited<ReturnType<typeof gatherFacts>>} Facts
  * @typedef {{ api: string, others: string }} Pinned
