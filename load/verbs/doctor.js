@@ -4,7 +4,7 @@ import { UsageError } from '../command/errors.js'
 import { helpText, numberFlag, parseFlags, wholeNumber } from '../command/flags.js'
 import { describeMachine } from '../system/machine.js'
 import { pinToCores } from '../system/processes.js'
-import { runPreflight } from '../verdict/preflight/run.js'
+import { runPreflight } from '../verdict/spoilers.js'
 
 /**
  * @import { GivenDatabase } from '../command/environment.js'

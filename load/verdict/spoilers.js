@@ -1,12 +1,15 @@
 import { workersOf } from '../generators/drivers/locust/workers.js'
+import { gatherFacts } from '../probes/facts.js'
+import { measureCeiling } from './preflight/ceiling.js'
 import { preflight, sentenceOf } from './preflight/preflight.js'
-import { runPreflight } from './preflight/run.js'
 
 /**
  * @import { Look } from '../../sql/database.js'
  * @import { OpenOrigin } from '../generators/hosts/prepare.js'
+ * @import { pinToCores } from '../system/processes.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Target } from '../targets/index.js'
+ * @import { OfLoad, Planned } from './preflight/finding.js'
  * @import { Plan } from '../report/record.js'
  */
 
@@ -51,6 +54,24 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
     .filter(({ check }) => OF_THE_API.includes(check) || OF_EACH.includes(check))
     .map((finding) => ({ ...finding, what: `${finding.what}, ${host?.name}` }))
   return [...here, ...ofHost].filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
+}
+
+/**
+ * Looks at the machine, a quarter of a second, and measures what the generator can do, three to four, before a run. Nothing else
+ * of ours should be busy meanwhile.
+ *
+ * @param {{ plan: Planned, hosts?: OfLoad[], database: Look | null, cores: ReturnType<typeof pinToCores>,
+ *   measuresCeiling: boolean, signal: AbortSignal, note: (text: string) => void }} run hosts: that the load comes from, instead of
+ *   this machine; measuresCeiling: of the generator; note: what is being done
+ * @throws the signal's reason, when it was aborted
+ */
+export async function runPreflight({ plan, hosts, database, cores, measuresCeiling, signal, note }) {
+  note('looking at this machine …')
+  const facts = await gatherFacts({ cores, database, signal })
+  if (measuresCeiling) note('measuring what the generator can do …')
+  const ceiling = measuresCeiling ? await measureCeiling({ cores: cores?.api ?? null, signal }) : null
+  const findings = preflight({ ...facts, ceiling }, plan, hosts)
+  return { findings, ceiling: ceiling && !('failed' in ceiling) ? ceiling : null }
 }
 
 /** @param {string | number | null} [setting] @returns {number | null} null: unknown, as with other people's services */
