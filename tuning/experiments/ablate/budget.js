@@ -1,5 +1,5 @@
 import { groupBy } from '../../stats/design.js'
-import { noiseOf } from '../../stats/effects.js'
+import { CONFIDENCE, noiseOf } from '../../stats/effects.js'
 import { typical } from '../../stats/ranks.js'
 import { nameOf, PLANTED, WHOLE } from './stages.js'
 import { CONSUMERS, takenByTurns } from './steps.js'
@@ -8,9 +8,6 @@ import { CONSUMERS, takenByTurns } from './steps.js'
  * @import { Turn } from './inside/turns.js'
  * @import { AblatePlan, Records } from './steps.js'
  */
-
-/** Of each interval. */
-export const CONFIDENCE = 0.95
 
 /** @typedef {{ title: string, value_us: (turn: Turn) => number }} Currency spent on a request, in the mean of a turn */
 

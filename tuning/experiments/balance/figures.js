@@ -1,4 +1,4 @@
-import { observationsOf, ratioOf } from '../../stats/effects.js'
+import { CONFIDENCE, observationsOf, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { median, typical } from '../../stats/ranks.js'
 import { generatorWasLimit, isSound } from '../../stats/sound.js'
@@ -11,8 +11,6 @@ import { REFERENCE, strategiesOf } from './steps.js'
  * @import { Counts } from './shares.js'
  * @import { MeasuredPart, Records } from './steps.js'
  */
-
-const CONFIDENCE = 0.95
 
 export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
 
