@@ -18,7 +18,7 @@ import { sweepPictures } from './pictures.js'
  * How much can this take, and what stops it from taking more? Without rates, a search; with rates, or in a closed loop, the
  * ladder that was asked for.
  *
- * @type {Experiment}
+ * @type {Experiment<Plan>}
  */
 export const sweep = {
   name: 'sweep',

@@ -33,7 +33,7 @@ const TRIES = 3
 /** A generator that uses this much of its core was the limit itself: the target could have taken more. */
 const GENERATOR_FULL_RATIO = 0.85
 
-/** What does one insert cost here, and in other people's ways to write the same service? @type {Experiment} */
+/** What does one insert cost here, and in other people's ways to write the same service? @type {Experiment<BenchPlan, BenchFindings>} */
 export const bench = {
   name: 'bench',
   about: 'what does an insert cost here, and elsewhere?',

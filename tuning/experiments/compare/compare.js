@@ -10,6 +10,7 @@ import { compareReport } from './report.js'
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { ComparePlan, Name } from './design.js'
+ * @import { CompareFindings } from './findings.js'
  * @import { At } from '../../../load/report/record.js'
  */
 
@@ -20,7 +21,7 @@ const USUAL = { blocks: 10, duration: 2000, ladders: 10, rung_s: 1 }
 const QUICK = { blocks: 8, duration: 500, ladders: 1, rung_s: 0.5 }
 const TIMEOUT_S = 10
 
-/** Which of two targets is faster, and is the difference real? @type {Experiment} */
+/** Which of two targets is faster, and is the difference real? @type {Experiment<ComparePlan, CompareFindings>} */
 export const compare = {
   name: 'compare',
   about: 'which of two targets is faster, and is the difference real?',

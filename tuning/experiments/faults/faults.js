@@ -14,6 +14,7 @@ import { openFaulty } from './target.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { FaultsFindings } from './findings.js'
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
@@ -25,7 +26,7 @@ const TIMEOUT_S = 2
 const WARMUP_S = 1
 const LOAD = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps: 1000, connections: 64 }
 
-/** Is the limit that is named the one that was planted? @type {Experiment} */
+/** Is the limit that is named the one that was planted? @type {Experiment<FaultsPlan, FaultsFindings>} */
 export const faults = {
   name: 'faults',
   about: 'is the limit that is named the one that was planted?',

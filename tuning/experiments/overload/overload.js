@@ -23,7 +23,7 @@ const PEAK = {
 const SHARES = [0.5, 2, 0.5, 3, 0.5]
 const HALF = { warmup_s: 2, duration_s: 5 }
 
-/** What is left of the peak when two or three times as much is offered, and how soon is it normal again? @type {Experiment} */
+/** What is left of the peak when two or three times as much is offered, and how soon is it normal again? @type {Experiment<Plan & { open: number }>} */
 export const overload = {
   name: 'overload',
   about: 'what is left of the peak when two and three times as much is offered?',

@@ -24,7 +24,7 @@ const IDS = CLAIMS.map(({ id }) => id)
 /** The experiments in which only the pool and the distance of the database differ. */
 const POOLS = ['pool-here', 'pool-near', 'pool-far']
 
-/** Does what the playbook says still hold, here? @type {Experiment} */
+/** Does what the playbook says still hold, here? @type {Experiment<PlaybookPlan, PlaybookFindings>} */
 export const playbook = {
   name: 'playbook',
   about: 'does what the playbook says hold here?',

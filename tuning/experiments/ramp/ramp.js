@@ -17,6 +17,8 @@ import { rampReport } from './report.js'
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Name, RampPlan } from './design.js'
+ * @import { RampFindings } from './findings.js'
+ * @import { Side } from '../../knobs/sides.js'
  */
 
 /** A few hundred workers reach this ceiling here. */
@@ -32,7 +34,7 @@ const LEAST_TIMEOUT_S = 10
 /** One failure in a hundred is no ceiling. */
 const SUCCESS_RATIO = 0.99
 
-/** How many clients until latency passes a ceiling, at what cost? @type {Experiment} */
+/** How many clients until latency passes a ceiling, at what cost? @type {Experiment<RampPlan, RampFindings>} */
 export const ramp = {
   name: 'ramp',
   about: 'how many clients until latency passes a ceiling, at what cost?',
@@ -75,7 +77,7 @@ export const ramp = {
   size: (/** @type {RampPlan} */ plan) => `${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`,
   design,
   async open(cell, place, plan) {
-    const target = await openSide(plan.sides[/** @type {{ side: Name }} */ (cell).side], place)
+    const target = await openSide(/** @type {Side} */ (plan.sides[/** @type {{ side: Name }} */ (cell).side]), place)
     return plan.background_rps === 0 ? target : withBackground(target, plan)
   },
   analyse: findingsOf,
