@@ -2,7 +2,8 @@ import { boundPieces } from './body.js'
 import { ApiError } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
 import { createRefusalLog } from './log.js'
-import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseMore } from './pipelining.js'
+import { refuseBytes, refuseMore } from './parser-errors.js'
+import { enter, LAST_ON_CONNECTION, leave, lineOf } from './pipelining.js'
 import { createRoutes } from './routes.js'
 
 /**
