@@ -69,7 +69,8 @@ export function apiThreadpool({ probes }) {
 export function apiBlocked({ traffic, probes }, slo) {
   const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
   const turnedAway = Object.values(shed).reduce((sum, number) => sum + Number(number), 0)
-  const served = traffic.completed - turnedAway
+  // Some were turned away after their clients had given up: those are not among the completed.
+  const served = traffic.completed - Math.min(turnedAway, traffic.status[503] ?? 0)
   if (main_core_ratio === undefined || served <= 0) return NOTHING
   const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
   const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)

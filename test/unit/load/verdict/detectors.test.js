@@ -498,15 +498,18 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
     `the event loop was busy ${share} % of the time and stood still for up to 50.0 ms`,
     `a request took ${each} ms of its time`,
   ]
-  /** @param {object} changes */
-  const of = (changes) => ({ traffic, probes: { api: { ...loop, ...changes } } })
+  /** @param {object} changes @param {number} [refused] */
+  const of = (changes, refused = 0) => {
+    return { traffic: { ...traffic, status: { 503: refused } }, probes: { api: { ...loop, ...changes } } }
+  }
   check(t, 'api-blocked', [
     ['half of the SLO', of({}), 0.5, busy(40, '4.00')],
     ['whose core others use', of({ main_core_ratio: 0.6 }), 0.5, busy(70, '7.00')],
     ['a full loop: by the single request', of({ elu_ratio: 0.9 }), 0.9, busy(90, '9.00')],
     ['no more than full', of({ main_core_ratio: 1 }), 1, busy(100, '10.0')],
-    ['of requests that were served', of({ shed: { queue_ms: 300, loop_delay_ms: 200 } }), 0.5, busy(40, '8.00')],
-    ['none was served', of({ shed: { queue_ms: 1000 } }), 0, []],
+    ['of requests that were served', of({ shed: { queue_ms: 300, loop_delay_ms: 200 } }, 500), 0.5, busy(40, '8.00')],
+    ['turned away after the client had given up', of({ shed: { queue_ms: 1100 } }, 500), 0.5, busy(40, '8.00')],
+    ['none was served', of({ shed: { queue_ms: 1000 } }, 1000), 0, []],
     ['CPU time that is not known', of({ main_core_ratio: undefined }), 0, []],
     [
       'nothing but CPU time is known',

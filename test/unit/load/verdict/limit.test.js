@@ -10,8 +10,10 @@ import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /** Records of real faults, kept from a run of `npm run faults`. */
-const KEPT = new URL('../../../../tuning/evidence/faults', import.meta.url)
-const kept = Results.read(fileURLToPath(KEPT)).readTrials(faults.older)
+const KEPT = ['../../../../tuning/evidence/faults', '../../../fixtures/runs/faults']
+const kept = KEPT.flatMap((folder) => {
+  return Results.read(fileURLToPath(new URL(folder, import.meta.url))).readTrials(faults.older)
+})
 
 /** The last trial of a fault as it was planted. @param {string} name @returns {any} */
 function recordOf(name) {
