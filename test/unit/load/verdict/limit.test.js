@@ -10,7 +10,7 @@ import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /** Records of real faults, kept from a run of `npm run faults`. */
-const KEPT = ['../../../../tuning/evidence/faults', '../../../fixtures/runs/faults']
+const KEPT = ['../../../../tuning/evidence/faults', '../../../fixtures/runs/faults-quota']
 const kept = KEPT.flatMap((folder) => {
   return Results.read(fileURLToPath(new URL(folder, import.meta.url))).readTrials(faults.older)
 })
