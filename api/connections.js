@@ -32,8 +32,6 @@ export async function openSession({ databaseUrl }) {
     query_timeout: SESSION_TIMEOUT_MS,
     keepAlive: true,
   })
-  // A session that breaks while nobody asks would end the process; the next statement on it fails.
-  client.on('error', () => {})
   await client.connect()
   return {
     /** The first row that a statement gives. @param {string} text @returns {Promise<any>} */
@@ -46,6 +44,9 @@ export async function openSession({ databaseUrl }) {
 class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
   /** @param {(error: Error | null) => void} [callback] pg-pool's */
   connect(callback) {
+    // An error that nobody listens for ends the process, and a server that dies can send one with its greeting, before anybody
+    // has the connection. The next statement on it fails.
+    this.on('error', () => {})
     guardParser(this.connection)
     const connected = super.connect().catch((/** @type {Error} */ error) => {
       this.connection.stream.destroy()
@@ -89,8 +90,6 @@ export function openPool(config, log, options) {
     Client: /** @type {any} */ (LoginClient),
     ...options,
   })
-  // pg-pool listens to a connection only while it is idle; one that breaks under a statement would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', (error) => log.debug({ err: error }, 'an idle database connection was lost'))
   return pool
 }

@@ -76,7 +76,15 @@ const LOSSES = {
 /** @type {Record<string, Fault>} by a name that a reader of a failing seed understands */
 export const STATEMENT_FAULTS = { ...REFUSALS, ...LOSSES }
 
-/** @typedef {{ error?: ServerError, isRefused?: boolean, isLost?: boolean, end?: 'close' | 'reset' | 'silence', answer?: 'garbage' | 'mechanism' }} LoginFault */
+/**
+ * @typedef {object} LoginFault
+ * @property {ServerError} [error]
+ * @property {boolean} [isWelcome] the error follows a login that succeeds, in the same piece
+ * @property {boolean} [isRefused]
+ * @property {boolean} [isLost]
+ * @property {'close' | 'reset' | 'silence'} [end]
+ * @property {'garbage' | 'mechanism'} [answer]
+ */
 
 /** @type {Record<string, LoginFault>} no statement has been sent by then: 503 */
 export const LOGIN_FAULTS = {
@@ -85,6 +93,7 @@ export const LOGIN_FAULTS = {
   'no such password': { error: fatal('28P01'), end: 'close' },
   'too many sessions': { error: fatal('53300'), end: 'close' },
   'starting up': { error: fatal('57P03'), end: 'close' },
+  'terminated as soon as logged in': { isWelcome: true, error: fatal('57P01'), end: 'close' },
   'login reset': { end: 'reset' },
   'login closed': { end: 'close' },
   'login unanswered': { end: 'silence' },

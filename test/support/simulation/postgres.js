@@ -178,7 +178,8 @@ class Session {
     const { loginFault: fault = {}, loginStep: step = SMOOTH } = this
     await this.server.clock.sleep(step.commit_ms)
     if (this.isOver || this.isSilent) return
-    if (fault.error) await this.deliver(errorResponse(fault.error), step.split)
+    const greeting = fault.isWelcome ? [WELCOME] : []
+    if (fault.error) await this.deliver(Buffer.concat([...greeting, errorResponse(fault.error)]), step.split)
     else if (fault.answer) await this.deliver(fault.answer === 'garbage' ? GARBAGE : UNKNOWN_MECHANISM, step.split)
     else if (!fault.end) {
       this.isLoggedIn = true

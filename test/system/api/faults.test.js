@@ -8,6 +8,8 @@ import { startHere } from '../../support/api-here.js'
 import { rows, takeConnections } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newServer } from '../../support/postgres.js'
+import { tcpProxy, tcpServer } from '../../support/servers.js'
+import { errorResponse, WELCOME } from '../../support/simulation/wire.js'
 import { until } from '../../support/until.js'
 
 /** @import { Embedded } from '../../../sql/embedded.js' */
@@ -26,6 +28,26 @@ t.test('a database without a connection to spare: 503, no connection leaks, and 
   t.equal(await metric(api, 'redline_pool_total'), 4, 'the pool holds no more than it may')
   t.equal((await rows(database.url, SESSIONS)).length, 4, 'and Postgres says the same')
 })
+
+t.test(
+  'a server that dies in the same breath as it greets: 503, no connection leaks, and 201 when it is back',
+  async (t) => {
+    const dying = await tcpServer(t, (socket) => {
+      socket.once('data', () => {
+        socket.end(Buffer.concat([WELCOME, errorResponse({ severity: 'FATAL', code: '57P01' })]))
+      })
+    })
+    for (const INSERT_MODE of ['batched', 'single']) {
+      const proxy = await tcpProxy(t, database.url)
+      const api = await startHere(t, proxy.url, { INSERT_MODE, POOL_MAX: '4' })
+      proxy.move(dying)
+      proxy.reset()
+      for (let i = 0; i < 10; i++) t.equal((await post(api.url, newUser())).status, 503, INSERT_MODE)
+      proxy.move(database.url)
+      await untilAll(api.url, 201)
+    }
+  },
+)
 
 t.test('a slow database: whoever would wait longer than MAX_QUEUE_MS is refused', async (t) => {
   await rows(
