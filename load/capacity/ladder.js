@@ -1,6 +1,6 @@
 /** @import { TrialRecord } from '../report/record.js' */
 
-/** So many invalid trials of one rung, or rate, are enough to give it up. */
+/** A rung, or rate, is given up after this many invalid trials. */
 export const MAX_INVALID = 3
 /** A design of many places loses little with one of them, and would lose its balance in time by waiting for it. */
 const MAX_TRIES = 2

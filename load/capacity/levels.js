@@ -2,10 +2,10 @@ import { MAX_INVALID } from './ladder.js'
 
 /** @import { SearchPlan, SearchTrial } from './search.js' */
 
-/** A lead of two decides about a rate (2-0, 3-1), or the majority of so many: best of 3, best of 5. */
+/** A rate is decided by a lead of two (2-0, 3-1) or by the majority of this many trials: best of 3, best of 5. */
 const LEAD = 2
 const MAX_VOTES = 5
-/** So many long trials have to fail before a rate that passed the short ones counts as failed. */
+/** Number of long trials that must fail before a rate that passed the short ones counts as failed. */
 const REFUTATIONS = 2
 /** Three times the 459 requests that would support "p99 within the SLO" at 99 % if they were independent. */
 const MIN_REQUESTS = 3 * 459
@@ -19,7 +19,7 @@ const MIN_REQUESTS = 3 * 459
  * @property {number} rate_rps
  * @property {'pass' | 'fail' | 'open' | 'unknown'} verdict open: as many passes as fails; unknown: no valid trial, or given up
  * @property {boolean} decided one more trial would not be asked for
- * @property {boolean} exhausted so many trials of the usual length were invalid that no other is asked for
+ * @property {boolean} exhausted too many trials of the usual length were invalid to ask for another
  * @property {boolean} givenUp nothing is known about it, since too many trials were invalid
  * @property {number} votes valid trials of the usual length
  * @property {number} score median of the votes: its sign is that of the majority

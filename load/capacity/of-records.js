@@ -7,7 +7,7 @@ import { edgesOf, SEARCH_DEFAULTS } from './search.js'
  * @import { Plan, Slo, TrialRecord, TrialTraffic } from '../report/record.js'
  */
 
-/** The last word has the long trial: so many times as long as the others. */
+/** The long trial, which confirms the answer, takes this many times as long as the others. */
 export const CONFIRM_TIMES = 4
 /** Beyond a factor of 20 it makes no difference how far off the SLO a trial is. */
 const MAX_SCORE = 3

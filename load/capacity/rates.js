@@ -1,6 +1,6 @@
 /** @import { Level } from './levels.js' */
 
-/** Rates are rounded to so many digits, so that repeats fall on the same one. */
+/** Significant digits of a rate; rounding makes repeats use the same rate. */
 const DIGITS = 3
 /** How far beside the estimate a rate is placed, in widths of the bracket wanted. */
 const ASIDE = 0.45

@@ -43,7 +43,7 @@ export const PLAN_FLAGS = {
   'slo-p99': durationFlag(`a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
-    about: `and with so many successes (default ${DEFAULTS.slo_success_percent})`,
+    about: `and with at least this percentage of successes (default ${DEFAULTS.slo_success_percent})`,
     parse: percentage,
     expected: 'a percentage above 0, at most 100, such as 99.9',
   },

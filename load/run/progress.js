@@ -100,7 +100,7 @@ function labelOf(cell, load) {
  * @param {Shown} shown @param {number} columns
  *
  * @typedef {{ trial: number, trials: number, about: string, before: string, offered: string, done_s: number, passed_s: number,
- *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: about so many in all; about: what the trial is for;
+ *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: estimated total; about: what the trial is for;
  *   before: how the one before it ended; done_s: by those before it; passed_s: of this one; left_s: of it and all after it, as it began
  * @typedef {{ sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null, api_core_ratio?: number | null }} Looks
  *   at a load that is on; p99_ms: of the last second, about

@@ -4,7 +4,7 @@ import { DETECTORS } from './detectors/index.js'
 
 /** They make a trial invalid where they could explain what went wrong. */
 const EXCUSES = ['generator-cpu', 'machine-noise']
-/** So many trials beyond the capacity vote on a run's limit. */
+/** Number of trials beyond the capacity that vote on a run's limit. */
 const MAJORITY_OF = 5
 
 /**

@@ -109,7 +109,7 @@ export function processesOf(folder) {
   })
 }
 
-/** Whether a process is below this one: another run of the tests may be on beside it. @param {string} pid @returns {boolean} */
+/** Whether a process descends from this one; other runs of the tests may be in progress. @param {string} pid @returns {boolean} */
 export function isOurs(pid) {
   if (Number(pid) === process.pid) return true
   try {

@@ -55,12 +55,17 @@ export const KNOBS = Object.freeze({
     ['paced', 'vegeta', 'vegeta-unbounded'],
     'what sends an open loop; unbounded: with its own defaults',
   ),
-  DB_DELAY_MS: whole('trigger', [0, 1, 5], [0, 1000], 'a database that far away: each statement takes so much longer'),
+  DB_DELAY_MS: whole(
+    'trigger',
+    [0, 1, 5],
+    [0, 1000],
+    'simulated distance to the database: added to the time of each statement',
+  ),
   PGBOUNCER_POOL: whole(
     'pgbouncer',
     [0, 4, 20],
     [0, 1000],
-    'PgBouncer before Postgres, with so many of its own; 0: none',
+    'PgBouncer in front of Postgres, with this many server connections; 0: no PgBouncer',
   ),
   SYNCHRONOUS_COMMIT: choice(
     'session',

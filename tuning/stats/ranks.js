@@ -31,7 +31,7 @@ export function median(values) {
   return middleOf(Float64Array.from(known).sort())
 }
 
-/** The median, and an interval that leaves so many values outside on each side. @param {Float64Array} sorted @param {number} outside */
+/** The median, and the interval that leaves `outside` values out on each side. @param {Float64Array} sorted @param {number} outside */
 function estimateOf(sorted, outside) {
   const isKnown = outside > 0
   // What is not finite stands at the ends.
@@ -90,7 +90,7 @@ function criticalOf(probabilities, tail) {
   return number
 }
 
-/** Above so many pairs the normal distribution is as good, and the exact one takes long. */
+/** Above this many pairs the normal approximation is as good, and the exact distribution is slow to compute. */
 const MOST_EXACT_PAIRS = 900
 const NORMAL_QUANTILE = /** @type {Record<string, number>} */ ({ 0.025: 1.96, 0.005: 2.576 })
 

@@ -16,7 +16,7 @@ const BEAT_MS = 1000
  * @param {(message: any) => void} onMessage what it says unasked
  */
 export function openChannel({ stdin, stdout }, onMessage) {
-  // An error is that of all who still wait, of whom there may be none.
+  // An error rejects every pending question; without a listener it would end the process where nothing is pending.
   const answers = new EventEmitter().setMaxListeners(0).on('error', () => {})
   let last = 0
   const write = (/** @type {object} */ message) => void stdin?.write(`${JSON.stringify(message)}\n`)

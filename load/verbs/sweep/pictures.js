@@ -10,7 +10,7 @@ import { ratesText } from '../../report/format.js'
 
 /** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | undefined} Value */
 
-/** As long as so much of what is offered is achieved in the typical trial of a rate, the knee is not reached. */
+/** Below the knee, the median trial of a rate achieves at least this share of what is offered. */
 const KNEE_RATIO = 0.95
 
 /** What a sweep looks like: achieved against offered, latency against rate, and what was used meanwhile. @param {SweepFindings} findings @returns {Picture[]} */

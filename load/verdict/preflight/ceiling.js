@@ -14,7 +14,7 @@ import { NODE_FLAGS } from '../../targets/index.js'
 
 const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
-/** Whoever has so much of a core is at its end; some goes to the kernel and to ticks (10 ms). */
+/** A process that uses this share of a core is at its limit; the kernel and the 10 ms clock tick account for the rest. */
 const FULL_CORE_RATIO = 0.85
 /** Both are new processes, of which V8 has compiled nothing: in their first second they do half of what they will do. */
 const WARMUP_S = 1.5

@@ -49,7 +49,7 @@ const FLAGS = {
   ),
   slow: {
     value: 'STAGE=TIME',
-    about: 'plant so much CPU in a stage, such as validate=20us, to see that it is found',
+    about: 'add CPU time to a stage, such as validate=20us, to check that it is found',
     parse: planted,
     expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
   },

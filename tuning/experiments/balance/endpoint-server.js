@@ -6,8 +6,8 @@ import { answerOf } from './endpoints.js'
 /** @import { Endpoint } from './endpoints.js' */
 
 /**
- * The endpoints, as a process: each a server of its own that answers after its time, and has so many slots, for which requests
- * wait. On the admin port /reset takes the seed of a trial and /begin says that it begins; each answer there tells how many
+ * The endpoints, in one process: each is a server that answers after a delay and has a limited number of slots, for which
+ * requests wait. On the admin port /reset takes the seed of a trial and /begin says that it begins; each answer there tells how many
  * requests each endpoint got in every tenth of a second since, how many were errors, and how many waited.
  *
  * @type {{ endpoints: Endpoint[], ports: number[], adminPort: number, slots: number }}

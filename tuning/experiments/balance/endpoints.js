@@ -1,6 +1,6 @@
 /**
- * An endpoint, running or simulated: so many of its answers come from a cache, all take so much longer, so many are errors, at
- * once. One that fails answers with errors for a while, to its health check, too.
+ * An endpoint, real or simulated: the share of answers from its cache, the delay added to each answer, and the share of
+ * immediate errors. An endpoint that fails answers everything with errors for a while, health checks included.
  *
  * @typedef {typeof PLAIN} Endpoint
  * @typedef {{ count: number, extra_ms: number }} Slow

@@ -48,9 +48,9 @@ export async function simulateAll({ endpoints, slow, samples, workers, parameter
 }
 
 /**
- * What chance does to a round robin of 20 samples: so many are drawn again and again from a distribution through the
- * published quantiles, and compared with that distribution. How often does it look slower at all four, and how often by
- * as much as was published?
+ * The role of chance in a round robin of 20 samples: samples of that size are drawn repeatedly from a distribution through the
+ * published quantiles and compared with it. How often do they look slower at all four quantiles, and how often by as much as
+ * was published?
  *
  * @param {number} seed
  */

@@ -109,7 +109,7 @@ async function openFront(endpoints, { plan, strategy, place }) {
   return { ...started, reset: `http://127.0.0.1:${started.ports[1]}/reset` }
 }
 
-/** The API in so many processes, behind HAProxy. @param {Opening} opening @returns {Promise<Target>} */
+/** Several processes of the API behind HAProxy. @param {Opening} opening @returns {Promise<Target>} */
 async function openProcesses({ plan, strategy, place }) {
   if (strategy === 'direct') return openLocal(place)
   // Each on a core of its own while there are cores.

@@ -63,7 +63,7 @@ export const FLAGS = {
   endpoints: numberFlag(`local endpoints, uneven by design (default ${DEFAULTS.endpoints})`, MIN_ENDPOINTS, 50),
   slow: {
     value: 'NxTIME',
-    about: 'so many of them are slower by so much (default 1x250ms)',
+    about: 'number of slow endpoints, and their added delay (default 1x250ms)',
     parse: slowness,
     expected: 'a number and a time such as 1x250ms',
   },

@@ -13,8 +13,8 @@ import { answerOf } from './endpoints.js'
 const ANSWERS = 5000
 
 /**
- * A balancer in front of made-up endpoints, on a made-up clock: each of so many workers sends its next request when it has its
- * answer. Quantiles are those of the successes.
+ * A balancer in front of simulated endpoints, on a virtual clock: each worker sends its next request when it has its answer.
+ * Quantiles are those of the successes.
  *
  * @param {{ strategy: Strategy, world: World, samples: number, workers: number, parameters: Parameters, seed: number }} options
  * @param {AbortSignal} [signal] ends it

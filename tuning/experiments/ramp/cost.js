@@ -33,8 +33,8 @@ function inverse({ estimate, low, high }, at) {
 }
 
 /**
- * One B in the place of so many A. saved_ratio: share of the price of the As; surcharge_ratio: by how much the As are dearer
- * than the B.
+ * The effect of replacing `count` A by one B. saved_ratio: savings as a share of the price of the As; surcharge_ratio: how much
+ * more the As cost, as a share of the price of the B.
  * @param {Price} a @param {Price} b @param {number} count
  */
 export function replacement(a, b, count) {

@@ -49,7 +49,7 @@ export const ramp = {
     'price-b': { value: 'N/h', about: 'of one B', ...PRICE },
     'storage-a': { value: 'GBxPRICE', about: 'of one A: gigabytes x price of one for a month', ...STORAGE },
     'storage-b': { value: 'GBxPRICE', about: 'of one B', ...STORAGE },
-    background: { ...numberFlag('so many writes per second beside it (default none)', 1, 100_000), value: 'RATE' },
+    background: { ...numberFlag('background writes per second (default none)', 1, 100_000), value: 'RATE' },
     blocks: numberFlag(`passes over all (default ${USUAL.blocks})`, 1, 1000),
     duration: durationFlag(`of each rung (default ${USUAL.ceilings} ceilings, ${USUAL.least_s}s at least)`),
     'load-hosts': {

@@ -47,7 +47,7 @@ export const loops = {
     wrong: () => '16',
   },
   expect: { kind: number('requests/s', 1, 1_000_000), solution: (found) => String(rounded(goodput(found, 'closed'))) },
-  // The first round of so many is a burst that has to be over.
+  // All connections begin at once; the warm-up lets that burst pass.
   again: ({ answers }) => [closed('again', SERVICE, answers.turn, { warmup_s: 3, duration_s: 5 })],
   compareExpected: (found) => {
     const [said, was] = [found.answers.expect, goodput(found, 'again')]

@@ -29,7 +29,7 @@ export function partsOf({ load_hosts, local_addresses }) {
   return places.map((place, index) => ({ ...place, index, of: places.length }))
 }
 
-/** How many of so many things a part gets: every n-th, from its own on. @param {Part} part @param {number} total */
+/** How many of `total` items a part gets: every n-th, starting with its own. @param {Part} part @param {number} total */
 export function shareOf({ index, of }, total) {
   return Math.max(0, Math.ceil((total - index) / of))
 }
