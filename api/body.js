@@ -49,6 +49,23 @@ export function createBody(limitBytes) {
 }
 
 /**
+ * Takes a body of announced length straight from Node's parser, which hands each piece, and null behind the last one, to the
+ * request's push() (lib/_http_common.js, the same in Node 20 to 26). The stream behind push() would deliver them by events, some ticks
+ * later: a tenth of what the whole request costs a service that stores nothing.
+ *
+ * @param {IncomingMessage} req none of whose body has been read; its handler has not returned yet
+ * @param {(piece: Buffer) => void} add
+ * @param {() => void} end
+ */
+export function takeFromParser(req, add, end) {
+  req.push = (/** @type {Buffer | null} */ piece) => {
+    if (piece === null) end()
+    else add(piece)
+    return true
+  }
+}
+
+/**
  * Bounds what a chunked body costs in CPU: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
  * times what its bytes suggest. A piece counts only if it came in the same read as the one before it, since pieces that
  * trickle in cost the client a packet each, and a slow network must not make a body wrong.

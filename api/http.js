@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { STATUS_CODES } from 'node:http'
-import { createBody } from './body.js'
+import { createBody, takeFromParser } from './body.js'
 import { ApiError, PROBLEMS } from './errors.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
@@ -20,19 +20,22 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
 export function readJson(req, limitBytes) {
   return new Promise((resolve, reject) => {
     const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = req.headers
+    const { 'transfer-encoding': chunked } = req.headers
     if (!isJson(type) || (encoding ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
     if (Number(length ?? 0) > limitBytes) throw tooLarge(limitBytes)
     const body = createBody(limitBytes)
-    req.on('data', (piece) => {
+    const add = (/** @type {Buffer} */ piece) => {
       if (!body.add(piece)) reject(tooLarge(limitBytes))
-    })
-    req.on('end', () => {
+    }
+    const end = () => {
       try {
         resolve(parseJson(body.take()))
       } catch (error) {
         reject(error)
       }
-    })
+    }
+    if (chunked === undefined) takeFromParser(req, add, end)
+    else req.on('data', add).on('end', end)
     req.on('error', (error) => reject(error instanceof ApiError ? error : new ClientGone()))
   })
 }

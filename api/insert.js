@@ -1,4 +1,6 @@
-import { ApiError, RowRefused } from './errors.js'
+import { createBatcher } from './batcher.js'
+import { ApiError } from './errors.js'
+import { createRoundTrip } from './round-trip.js'
 
 /**
  * @import { Config } from './config.js'
@@ -41,94 +43,12 @@ export const insertModes = {
 
   batched: (pool, config) => {
     const insertOne = insertModes.prepared(pool, config)
-    return createBatcher({ insertOne, insertMany: (users) => insertMany(pool, users) }, config)
+    // The last connection is for reads and for the round trip.
+    const limits = { ...config, sharedMax: Math.max(1, config.poolMax - 1) }
+    const roundTrip = createRoundTrip(pool.roundTrip)
+    return createBatcher({ insertOne, insertMany: (users) => insertMany(pool, users), roundTrip }, limits)
   },
 }
-
-/** How long a shared statement may hold up the next one: on a connection that died silently it gets no response. */
-const PATIENCE_MS = 1000
-
-/**
- * Group commit: requests that come while a statement is in flight share the next one. It leaves when there is room, not on a
- * timer: an idle service stores a row at once, a busy one stores many for little more than the price of one.
- *
- * Up to `batchSlots` statements are in flight at once while each carries one row, since with few requests none should wait.
- * While a statement of several rows is in flight, no other is sent: it would carry only the few rows that wait by then, and the
- * more rows share a statement, the less each one costs.
- *
- * @param {object} statements
- * @param {Insert} statements.insertOne
- * @param {(users: User[]) => Promise<string[]>} statements.insertMany all of them or none; their ids, in their order
- * @param {{ batchSlots: number, batchMaxRows: number }} limits statements in flight at once, and rows in each
- * @returns {Insert & { waiting: () => number }}
- */
-export function createBatcher({ insertOne, insertMany }, { batchSlots, batchMaxRows }) {
-  /** @type {Waiting[]} */
-  let waiting = []
-  let statementsOnTheirWay = 0
-  let rowsOnTheirWay = 0
-  let isFlushing = false
-
-  const slotIsFree = () => statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay
-
-  /** Once all that has arrived has been read: Node runs an immediate before it waits for more. */
-  function flushSoon() {
-    if (isFlushing || waiting.length === 0 || !slotIsFree()) return
-    isFlushing = true
-    setImmediate(flush)
-  }
-
-  function flush() {
-    isFlushing = false
-    const batch = waiting.length <= batchMaxRows ? waiting : waiting.slice(0, batchMaxRows)
-    waiting = waiting.slice(batch.length)
-    store(batch)
-    flushSoon()
-  }
-
-  /** @param {Waiting[]} batch */
-  async function store(batch) {
-    let rows = batch.length
-    statementsOnTheirWay++
-    rowsOnTheirWay += rows
-    // A statement without an answer must not hold up the next ones for long: from then on it counts as not shared.
-    const patience = setTimeout(() => {
-      rowsOnTheirWay -= rows - 1
-      rows = 1
-      flushSoon()
-    }, PATIENCE_MS)
-    await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch))
-    clearTimeout(patience)
-    statementsOnTheirWay--
-    rowsOnTheirWay -= rows
-    flushSoon()
-  }
-
-  const storeAlone = (/** @type {Waiting} */ { user, resolve, reject }) => insertOne(user).then(resolve, reject)
-
-  /** @param {Waiting[]} batch */
-  async function storeTogether(batch) {
-    try {
-      const ids = await insertMany(batch.map(({ user }) => user))
-      batch.forEach(({ resolve }, i) => void resolve(ids[i]))
-    } catch (error) {
-      // One bad row must not fail its neighbours. Any other error fails each of them alike, or leaves their outcome open:
-      // a second attempt would be of no use, or store a row twice.
-      if (error instanceof RowRefused) await Promise.all(batch.map(storeAlone))
-      else for (const { reject } of batch) reject(error)
-    }
-  }
-
-  /** @type {Insert} */
-  const insert = (user) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ user, resolve, reject })
-      flushSoon()
-    })
-  return Object.assign(insert, { waiting: () => waiting.length })
-}
-
-/** @typedef {{ user: User, resolve: (id: string) => void, reject: (error: unknown) => void }} Waiting */
 
 /** @param {User} user */
 function prepared({ email, password }) {

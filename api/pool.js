@@ -20,6 +20,8 @@ const UNPREPARED = '26000'
 const SILENT = 'Query read timeout'
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 
+const NOTHING = { name: 'nothing', text: 'SELECT' }
+
 /** Shortest time between two replacements of all sessions: a server that stays read-only must not be flooded with logins. */
 const REPLACE_INTERVAL_MS = 1000
 
@@ -159,6 +161,18 @@ export function createPool(config, { log, observe = () => {}, stream }) {
 
     /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. @param {Statement} statement */
     pipe: (statement) => pipeline.query(statement),
+
+    /** The time of a round trip, in ms, by a statement that asks nothing. @throws as `query` */
+    async roundTrip() {
+      const client = await connect(pool)
+      const sentAt_ms = performance.now()
+      const isBroken = await client.query(NOTHING).then(
+        () => false,
+        () => true,
+      )
+      client.release(isBroken)
+      return isBroken ? Number.POSITIVE_INFINITY : performance.now() - sentAt_ms
+    },
 
     /** Connections open and idle. */
     stats: () => ({ total: pool.totalCount + shared.totalCount, idle: pool.idleCount + pipeline.idle() }),

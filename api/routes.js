@@ -30,8 +30,12 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
       const header = req.headers['idempotency-key']
       const key = header === undefined ? undefined : keyOf(header)
       const body = await readJson(req, bodyLimitBytes)
-      const id = await served(key === undefined ? users.create(body) : users.createOnce(body, key))
-      return json(201, CREATED, ['Location', `/user/${id}`])
+      const stored = key === undefined ? users.create(body) : users.createOnce(body, key)
+      try {
+        return json(201, CREATED, ['Location', `/user/${await stored}`])
+      } finally {
+        gate.served()
+      }
     },
   }
 
@@ -40,7 +44,7 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
     async GET(req) {
       // A body that nobody wants must not pile up while the database works.
       req.resume()
-      const found = await served(users.find(id))
+      const found = await users.find(id).finally(gate.served)
       if (!found) throw new ApiError('not_found', 'there is no user with this id')
       return json(200, `{"id":${found}}`, ['Cache-Control', 'no-store'])
     },
@@ -52,15 +56,6 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
       description ||= JSON.stringify(openapi({ bodyLimitBytes }))
       return json(200, description, [])
     },
-  }
-
-  /** @template T @param {Promise<T>} work at the database */
-  async function served(work) {
-    try {
-      return await work
-    } finally {
-      gate.served()
-    }
   }
 
   /** @param {string} path */

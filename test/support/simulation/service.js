@@ -80,9 +80,6 @@ export function createService(postgres, settings) {
         url,
         headers: { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) },
       })
-      if (body !== undefined) req.push(JSON.stringify(body))
-      req.push(null)
-      req.complete = true
       let status = 0
       /** @type {string[]} */
       let headers = []
@@ -100,6 +97,10 @@ export function createService(postgres, settings) {
         },
       })
       void app.handle(req, res)
+      // Node's parser calls the handler with the head, before the body.
+      if (body !== undefined) req.push(Buffer.from(JSON.stringify(body)))
+      req.complete = true
+      req.push(null)
       return exchange
     },
   }

@@ -85,6 +85,9 @@ export function createTables(now_ms) {
       const found = users.some(({ id }) => id === String(values[0]))
       return { users: [], commit: () => result('SELECT', ['id'], found ? [[String(values[0])]] : []) }
     },
+
+    /** The whole of one statement, and a part of others. */
+    SELECT: () => ({ users: [], commit: () => result('SELECT', [], [[]]) }),
   }
 
   return {

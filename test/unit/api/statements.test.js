@@ -13,7 +13,7 @@ function poolOf(...answers) {
     sent.push({ way, ...statement })
     return { rows: answers[sent.length - 1] }
   }
-  return { sent, pool: /** @type {any} */ ({ query: send('query'), pipe: send('pipe') }) }
+  return { sent, pool: /** @type {any} */ ({ query: send('query'), pipe: send('pipe'), roundTrip: async () => 1 }) }
 }
 
 /** @param {Buffer} bytes of a text[] @returns {string[]} */

@@ -1,12 +1,14 @@
 import { mock } from 'node:test'
 import t from 'tap'
+import { createBatcher, sharedInFlight } from '../../../api/batcher.js'
 import { RowRefused } from '../../../api/errors.js'
-import { createBatcher } from '../../../api/insert.js'
+import { installClock } from '../../support/simulation/clock.js'
 
 const user = { email: 'ada@example.com', password: 'secret' }
 
 /** Statements that are answered when the test says so, in the order in which they left. @param {number} batchSlots */
 function heldBatcher(batchSlots) {
+  const roundTrip = { sample() {}, shortest_ms: () => Number.POSITIVE_INFINITY }
   /** @type {{ rows: number, answer: (result: any) => void, fail: (error: Error) => void }[]} */
   const statements = []
   let lastId = 0
@@ -15,8 +17,9 @@ function heldBatcher(batchSlots) {
     {
       insertOne: async () => (await held(1)) ?? String(++lastId),
       insertMany: async (users) => (await held(users.length)) ?? users.map(() => String(++lastId)),
+      roundTrip,
     },
-    { batchSlots, batchMaxRows: 10 },
+    { batchSlots, batchMaxRows: 10, sharedMax: 20 },
   )
   return {
     statements,
@@ -101,4 +104,81 @@ t.test('when a row is refused, each is tried alone; after any other error none i
   await turn()
   statements[5].answer(undefined)
   t.strictSame(await Promise.all(next), ['3'], 'and the slot is free again')
+})
+
+t.test('as many shared statements are in flight as fit on the way', async (t) => {
+  const most = 19
+  const rows = /** @type {[about: string, roundTrip_ms: number, statement_ms: number, expected: number][]} */ ([
+    ['nothing is known of the way', Number.POSITIVE_INFINITY, 12, 1],
+    ['there is no way at all', 0, 0, 1],
+    ['the same machine, few rows each', 0.1, 0.6, 1],
+    ['the same machine, busy', 0.2, 4, 1],
+    ['the same zone, busy', 0.5, 5, 1],
+    ['the same zone, few rows each', 0.5, 1.5, 3],
+    ['another zone, busy', 2, 8, 2],
+    ['another region, busy', 10, 22, 4],
+    ['another region, and the core has more than it can do', 10, 60, 1],
+    ['another region, one row now and then', 10, 10.5, most],
+    ['the shortest round trip was longer than this statement', 10, 9, most],
+  ])
+  for (const [about, roundTrip_ms, statement_ms, expected] of rows) {
+    t.equal(sharedInFlight({ statement_ms, roundTrip_ms, most }), expected, about)
+  }
+  t.equal(sharedInFlight({ statement_ms: 10, roundTrip_ms: 10, most: 1 }), 1, 'with one connection, one')
+})
+
+/** What takes how long, ten times slower than on the machine where it was measured: the clock's shortest wait is 1 ms. */
+const SLOWER = 10
+const READ_MS = 0.012 * SLOWER
+const ANSWER_MS = 0.012 * SLOWER
+const CLIENT_MS = 0.008 * SLOWER
+const STATEMENT_MS = 0.5 * SLOWER
+const ROW_MS = 0.009 * SLOWER
+
+/**
+ * Rows per second of a closed loop of 1,024 connections. The core of the service does one thing at a time, and so does that of the
+ * database and the clients.
+ *
+ * @param {number} roundTrip_ms
+ */
+async function closedLoop(roundTrip_ms) {
+  const clock = installClock()
+  let free_ms = 0
+  const otherCore = (/** @type {number} */ work_ms) => {
+    free_ms = Math.max(free_ms, clock.now_ms) + work_ms
+    return clock.sleep(free_ms - clock.now_ms)
+  }
+  let lastId = 0
+  const insertMany = async (/** @type {object[]} */ users) => {
+    await clock.sleep(roundTrip_ms / 2)
+    await otherCore(STATEMENT_MS + ROW_MS * users.length)
+    await clock.sleep(roundTrip_ms / 2)
+    return users.map(() => String(++lastId))
+  }
+  const insertOne = async (/** @type {object} */ user) => (await insertMany([user]))[0]
+  const roundTrip = { sample() {}, shortest_ms: () => roundTrip_ms }
+  const limits = { batchSlots: 4, batchMaxRows: 500, sharedMax: 19 }
+  const insert = createBatcher({ insertOne, insertMany, roundTrip }, limits)
+  let stored = 0
+  const client = async () => {
+    for (;;) {
+      await otherCore(CLIENT_MS)
+      clock.stall(READ_MS)
+      await insert(user)
+      clock.stall(ANSWER_MS)
+      stored++
+    }
+  }
+  for (let i = 0; i < 1024; i++) void client()
+  await clock.run(() => false, 1000)
+  const before = stored
+  await clock.run(() => false, 2000)
+  clock.uninstall()
+  return (stored - before) / 2
+}
+
+t.test('a closed loop of 1,024 stores nearly as much far from its database as nearby', async (t) => {
+  const [near_rps, same_zone_rps, far_rps] = [await closedLoop(1.5), await closedLoop(5), await closedLoop(100)]
+  t.ok(same_zone_rps >= 0.95 * near_rps, `${same_zone_rps} of ${near_rps} rows/s`)
+  t.ok(far_rps >= 0.85 * near_rps, `${far_rps} of ${near_rps} rows/s`)
 })
