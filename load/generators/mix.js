@@ -31,11 +31,23 @@ export function createMix(plan, trial) {
   if (plan.entries) return followed(programOf(plan, trial, ''))
   const { name, method, headers, body_base64 } = plan
   const fixed = body_base64 === null ? null : Buffer.from(body_base64, 'base64')
-  const prefix = prefixOf(plan, trial)
-  return (i) => {
-    const body = fixed ?? `{"email":"user-${prefix}-${i}@redline.test","password":"secret-${i}"}`
-    return { name, method, path: null, headers, body }
+  const userAt = usersOf(plan, trial)
+  const bodyAt = (/** @type {number} */ i) => {
+    const { email, password } = userAt(i)
+    return `{"email":"${email}","password":"${password}"}`
   }
+  return (i) => ({ name, method, path: null, headers, body: fixed ?? bodyAt(i) })
+}
+
+/**
+ * The users that a trial stores.
+ *
+ * @param {Pick<MixPlan, 'seed'>} plan @param {number} trial
+ * @returns {(i: number | string) => { email: string, password: string }} of request i
+ */
+export function usersOf(plan, trial) {
+  const prefix = prefixOf(plan, trial)
+  return (i) => ({ email: `user-${prefix}-${i}@redline.test`, password: `secret-${i}` })
 }
 
 /**
@@ -114,7 +126,7 @@ export function seedBeside(seed) {
   return (seed + 1) % 2 ** 32
 }
 
-/** @param {MixPlan} plan @param {number} trial */
+/** @param {Pick<MixPlan, 'seed'>} plan @param {number} trial */
 function prefixOf({ seed }, trial) {
   return `${seed.toString(36)}-${trial}`
 }
