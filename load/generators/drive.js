@@ -22,15 +22,17 @@ const GRACE_S = 10
  * @param {Load} load
  * @param {AbortSignal} signal stops it within a second
  * @param {(counts: any) => void} onCounts
- * @param {{ nofile?: number | null, grace_s?: number }} [limits] of its process; grace_s: by default that of its driver
+ * @param {{ nofile?: number | null, grace_s?: number, cores?: string | null }} [limits] of its process; grace_s: by default that of
+ *   its driver; cores: by default ours
  *
  * @typedef {Awaited<ReturnType<typeof startGenerator>>} Generator
  */
-export async function startGenerator(load, signal, onCounts, { nofile, grace_s: given_s } = {}) {
+export async function startGenerator(load, signal, onCounts, { nofile, grace_s: given_s, cores = null } = {}) {
   signal.throwIfAborted()
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
-  const { child, exited, kill, stop } = startChild([process.execPath, GENERATOR], { cores: null, nofile, stdio })
-  goFirst(child.pid)
+  const { child, exited, kill, stop } = startChild([process.execPath, GENERATOR], { cores, nofile, stdio })
+  // Other drivers are what is measured, and get no advantage.
+  if (!load.drivers_url) goFirst(child.pid)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   const lost = exited.then(({ code, signal: by }) => {
@@ -39,7 +41,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   })
   lost.catch(() => {})
 
-  const ofDriver_s = GRACE_S + (DRIVERS[load.driver].grace_s ?? 0)
+  const ofDriver_s = GRACE_S + (DRIVERS[load.driver]?.grace_s ?? 0)
   const grace_s = given_s ?? ofDriver_s
   const beyond_s = 2 * load.timeout_s + grace_s
   let extend = (/** @type {number} */ _limit_s) => {}

@@ -23,7 +23,8 @@ let session
 /** @type {Record<string, (message: any) => Promise<any>>} */
 const commands = {
   async open({ load }) {
-    const { check, open } = DRIVERS[load.driver]
+    const drivers = load.drivers_url ? (await import(load.drivers_url)).DRIVERS : DRIVERS
+    const { check, open } = drivers[load.driver]
     check?.({ url: load.url, ...load.mix })
     session = open(load, abort.signal)
     await session

@@ -14,11 +14,12 @@ export function watchGenerator({ pid }) {
       const own = use()
       const wall_s = (performance.now() - started_ms) / 1000
       const limits = { open_files_max: nofileOf(pid), cores: coresOf(pid) }
-      return async ({ sent, lateness_ms, hosts, children_cpu_s = 0 }) => {
+      return async ({ sent, lateness_ms, hosts, children_cpu_s = 0, connecting_cpu_s = 0 }) => {
         // Each of them tells what it used; what this machine does beside it is no load.
         if (hosts) return { ...ofHosts(hosts, sent), lateness_ms }
-        const cpu_s = (own?.cpu_s ?? 0) + children_cpu_s
-        const all = own ? { cpu_s, cpu_core_ratio: own.cpu_core_ratio + children_cpu_s / wall_s } : {}
+        const extra_s = children_cpu_s - connecting_cpu_s
+        const cpu_s = (own?.cpu_s ?? 0) + extra_s
+        const all = own ? { cpu_s, cpu_core_ratio: own.cpu_core_ratio + extra_s / wall_s } : {}
         const each = own && sent > 0 ? { cpu_us_per_request: (cpu_s * 1e6) / sent } : {}
         return { ...own, ...all, ...each, ...limits, lateness_ms }
       }

@@ -16,7 +16,8 @@ import { watchPostgres } from './postgres.js'
  * @property {() => Promise<void>} sample
  * @property {() => (traffic: Load) => Promise<any>} end takes what has to be taken at this moment; what it returns gives the findings
  *
- * @typedef {{ sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, hosts?: any[] }} Load what it did
+ * @typedef {{ sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, connecting_cpu_s?: number,
+ *   hosts?: any[] }} Load what it did
  *
  * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of the
  *   machine on which the target runs; here: of ours, where that is another; target: what only this kind of target can tell

@@ -95,6 +95,12 @@ export function familyCpu_s(parent) {
   return children.reduce((sum, fields) => sum + ticksOf(fields ?? [], 13), ticksOf(own, 15)) / TICKS_PER_S
 }
 
+/** CPU seconds of this process's children that have ended. */
+export function endedChildrenCpu_s() {
+  const own = statFields(process.pid) ?? []
+  return (ticksOf(own, 15) - ticksOf(own, 13)) / TICKS_PER_S
+}
+
 /** utime, stime and, up to 15, those of children that have ended. @param {string[]} fields @param {13 | 15} end */
 function ticksOf(fields, end) {
   return fields.slice(11, end).reduce((sum, field) => sum + Number(field), 0)

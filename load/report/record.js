@@ -83,6 +83,8 @@
  * @property {{ completed: number, ok: number }[]} per_second
  * @property {number} [threads] of a program that sends by several threads or processes
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
+ * @property {boolean} [untimed] the driver times no single request, so no latency is judged
+ * @property {number} [connecting_cpu_s] CPU that opening connections took within the phase; no part of what the generator used
  * @property {HostTraffic[]} [hosts] where the load came from several
  * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
  *

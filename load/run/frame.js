@@ -105,7 +105,8 @@ function loopLines(records) {
   return loops.map((name) => {
     const own = records.map(({ load }) => load).filter((load) => `${load.loop} ${load.driver}` === name)
     const [{ loop, driver, fresh_connections }] = own
-    const connections = `${driver}, ${[...new Set(own.map((load) => load.connections))].join(', ')} connections`
+    const numbers = [...new Set(own.map((load) => load.connections))].join(', ')
+    const connections = `${driver}, ${numbers} connection${numbers === '1' ? '' : 's'}`
     return loop === 'open'
       ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
       : `Closed loop (${connections}): each connection sends its next request when its response arrives.`

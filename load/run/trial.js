@@ -37,7 +37,8 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
   const { nofile } = plan
-  const generator = await start({ ...plan, url: target.url }, signal, withCore(target, onCounts), { nofile })
+  const startLoad = target.startLoad ?? start
+  const generator = await startLoad({ ...plan, url: target.url }, signal, withCore(target, onCounts), { nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {Calm} */ (async () => {})

@@ -3,6 +3,7 @@ import { openLocal } from './local.js'
 import { openSsh } from './ssh.js'
 
 /**
+ * @import { startGenerator } from '../generators/drive.js'
  * @import { Probe } from '../probes/index.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Beside } from '../report/record.js'
@@ -29,6 +30,7 @@ import { openSsh } from './ssh.js'
  * @property {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} [disturb] begins a
  *   disturbance that lasts for one trial; at: the trial's place in the design; trial: its number
  * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
+ * @property {typeof startGenerator} [startLoad] starts what loads it, where that is not one of the lab's generators
  * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
  *
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did

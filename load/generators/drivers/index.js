@@ -29,8 +29,9 @@ import { wrk } from './wrk.js'
  * @property {() => Promise<void>} close
  *
  * @typedef {Omit<StepLoad, 'loop' | 'warmup_s' | 'duration_s'> & Own & Origin} Load plain data: it crosses to the generator's process
- * @typedef {{ url: string, mix: MixPlan, trial: number, timeout_s: number, latest_end_s?: number }} Own
- *   latest_end_s: longest wait for vegeta's end, beyond the load and its timeouts
+ * @typedef {{ url: string, mix: MixPlan, trial: number, timeout_s: number, latest_end_s?: number, drivers_url?: string }} Own
+ *   latest_end_s: longest wait for vegeta's end, beyond the load and its timeouts; drivers_url: of a module whose DRIVERS are
+ *   used instead of those below
  *
  * @typedef {object} Origin where a load comes from; by default this machine
  * @property {LoadHost[]} [load_hosts] instead of this machine

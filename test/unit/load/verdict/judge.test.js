@@ -45,6 +45,12 @@ const rows = [
   ['pass', 'a target whose rows are not ours to count', trial({ rows_stored: null })],
   ['pass', 'a closed loop, which has no lateness', trial({}, null)],
   ['pass', 'a late generator, since lateness only adds to latency', trial({}, 50)],
+  ['pass', 'every row stored, by a driver that times no request', trial({ latency_ms: null, untimed: true }, null)],
+  [
+    'fail',
+    'a refusal, whether or not the driver times requests',
+    trial({ ok: 999, success_ratio: 0.999, status: { 201: 999, 503: 1 }, rows_stored: 999, untimed: true }, null),
+  ],
   ['fail', 'p99 over the bound', trial({ latency_ms: { p99: 100.1 } })],
   [
     'fail',
