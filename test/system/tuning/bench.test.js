@@ -1,6 +1,9 @@
 import path from 'node:path'
 import t from 'tap'
+import { NotApplied } from '../../../load/command/errors.js'
+import { createUserMix } from '../../../load/generators/mix.js'
 import { CONTENDERS, openContender } from '../../../tuning/experiments/bench/contenders.js'
+import { findPgbench } from '../../../tuning/experiments/bench/direct/pgbench.js'
 import { newUser, post } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
@@ -11,10 +14,12 @@ const embedded = await newDatabase(t)
 /** A floor and one of ours: a peer and an API. All of them are met by the bench in test/lab. */
 const MET = CONTENDERS.filter(({ name }) => name === 'json' || name === 'prepared')
 
+const logFile = path.join(temporaryFolder(t), 'api.log')
+const place = { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile }
+const withoutPgbench = findPgbench() ? undefined : 'pgbench is not installed'
+
 t.test('a contender answers 201, and stores a row unless it is a floor', async (t) => {
   t.equal(MET.length, 2)
-  const logFile = path.join(temporaryFolder(t), 'api.log')
-  const place = { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile }
   await Promise.all(
     MET.map(async (contender) => {
       const target = await openContender(contender, place)
@@ -26,4 +31,34 @@ t.test('a contender answers 201, and stores a row unless it is a floor', async (
       t.equal(stored.length, contender.kind === 'floor' ? 0 : 1, `${contender.name}: rows`)
     }),
   )
+})
+
+t.test('pgbench and COPY store the rows that they report', { skip: withoutPgbench }, async (t) => {
+  const direct = CONTENDERS.filter(({ name }) => name === 'pgbench' || name === 'copy')
+  t.equal(direct.length, 2)
+  for (const [i, contender] of direct.entries()) {
+    const { name, connections = 0 } = contender
+    const target = await openContender(contender, place)
+    t.teardown(target.stop)
+    const about = { driver: name, connections, url: target.url, mix: createUserMix(7), trial: i, timeout_s: 10 }
+    const load = { ...about, rate_rps: null }
+    const generator = await target.startLoad?.(load, new AbortController().signal, () => {})
+    t.teardown(() => generator?.close())
+    const first = await generator?.run(0.05)
+    await generator?.ready(0.05)
+    const second = await generator?.run(0.05)
+    t.ok(Number(first?.planned) > 0 && Number(second?.planned) > 0, name)
+    const count = `SELECT count(*)::int AS stored FROM users WHERE email LIKE 'user-7-${i}-%@redline.test'`
+    const [{ stored }] = await rows(embedded.url, count)
+    t.equal(stored, Number(first?.planned) + Number(second?.planned), name)
+  }
+})
+
+t.test('pgbench is left out where it cannot connect', { skip: withoutPgbench }, async (t) => {
+  const pgbench = /** @type {any} */ (CONTENDERS.find(({ name }) => name === 'pgbench'))
+  const url = new URL(embedded.url)
+  url.password = 'wrong'
+  const error = await openContender(pgbench, { ...place, databaseUrl: url.href }).catch((refusal) => refusal)
+  t.type(error, NotApplied)
+  t.match(error.message, /^pgbench ended with code \d+: .*password authentication failed/)
 })

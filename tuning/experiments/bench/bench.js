@@ -9,7 +9,7 @@ import { benchReport } from './report.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Matrix } from '../../stats/matrix.js'
  * @import { Column } from './columns.js'
- * @import { Plan, StepLoad, TrialRecord } from '../../../load/report/record.js'
+ * @import { Plan, Run, StepLoad, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** @type {Record<string, any>} */
@@ -38,12 +38,12 @@ export const bench = {
   name: 'bench',
   about: 'what does an insert cost here, and elsewhere?',
   flags: {
-    repeats: numberFlag(`blocks, each with every server once (default ${DEFAULTS.repeats})`, 1, 100),
+    repeats: numberFlag(`blocks, each with every contender once (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`of the order and of the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run bench                     about 15 minutes
+  examples: `  npm run bench                     about 16 minutes
   npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`,
   plan(flags) {
     const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
@@ -73,7 +73,9 @@ export function design({ repeats, contenders, mix, duration_s }, records, notApp
   const visits = matrixVisits({ units, blocks: repeats, seed: mix.seed })
   const visit_s = KINDS.length * (1 + WARMUP_SHARE) * duration_s
   /** @type {Matrix['loadOf']} */
-  const loadOf = (_, kind, own) => {
+  const loadOf = ({ cell }, kind, own) => {
+    const { name, kind: type, connections = 0 } = CONTENDERS.find((one) => one.name === cell.contender) ?? {}
+    if (name && type === 'direct') return kind === 'saturation' ? directLoad(name, connections, duration_s) : null
     return loadOfKind(String(kind), duration_s, own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
   }
   return nextTrial({ visits, kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
@@ -95,24 +97,37 @@ function loadOfKind(kind, duration_s, took_rps) {
   return { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
 }
 
+/** A load in whole seconds, since pgbench takes no others. @param {string} driver @param {number} connections @param {number} length_s @returns {StepLoad} */
+function directLoad(driver, connections, length_s) {
+  const duration_s = Math.ceil(length_s)
+  return { driver, loop: 'closed', rate_rps: null, connections, warmup_s: duration_s, duration_s }
+}
+
 /**
  * @typedef {ReturnType<typeof analyse>} BenchFindings
  * @typedef {BenchFindings['servers'][number]} Server
  */
 
-/** Values of all blocks, by server and column. @param {BenchPlan} plan @param {TrialRecord[]} records */
-function analyse({ repeats, contenders }, records) {
+/**
+ * Values of all blocks, by contender and column. What could not be started without a service is left out.
+ *
+ * @param {BenchPlan} plan @param {TrialRecord[]} records @param {Pick<Run, 'not_applied'>} run
+ */
+export function analyse({ repeats, contenders }, records, { not_applied = [] }) {
   const trialsOf = (/** @type {string} */ contender, kind = '') => {
     return trialsAt(records, kind ? { kind } : {}).filter(({ cell }) => cell?.contender === contender)
   }
-  const wanted = repeats * contenders.length
+  const direct = CONTENDERS.filter(({ kind }) => kind === 'direct').map(({ name }) => name)
+  const leftOut = direct.filter((name) => not_applied.some(({ cell }) => cell.contender === name))
+  const wanted = repeats * contenders.filter((name) => !leftOut.includes(name)).length
   const missing = wanted - trialsAt(records, { kind: 'saturation' }).length
   return {
-    problem: missing > 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
+    problem: missing > 0 || wanted === 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
     repeats,
     servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       name,
       about,
+      is_direct: kind === 'direct',
       stores: kind !== 'floor',
       is_generator_full: trialsOf(name, 'saturation').some(({ probes }) => {
         return Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO

@@ -24,6 +24,9 @@ const p50 = ({ traffic }) => traffic.latency_ms?.p50 ?? Number.NaN
 /** @type {Column['value']} */
 const p99 = ({ traffic }) => traffic.latency_ms?.p99 ?? Number.NaN
 
+/** CPU use of the process on the service's core: the service or, without one, the client. @param {TrialRecord} record */
+const ofCore = ({ target, probes }) => (target.pid === null ? probes.generator : probes.api)
+
 /** @param {number} digits */
 const spreadTo = (digits) => (/** @type {number[]} */ values) => spread(values, digits)
 /** @param {number[]} values */
@@ -31,10 +34,14 @@ const latency = (values) => milliseconds(median(values))
 /** @param {number[]} values */
 const rate = (values) => (values.length === 0 ? NONE : `${count(Math.round(median(values)))}/s`)
 
+/** @param {number[]} values */
+const share = (values) => wholePercent(median(values))
+
 const CLOSED = { table: 'closed', kind: 'saturation' }
 const LOW = { table: 'rates', kind: 'low' }
 const HIGH = { table: 'rates', kind: 'high' }
 const HALF = { table: 'half', kind: 'half' }
+const DIRECT = { table: 'direct', kind: 'saturation' }
 const AT_HIGH = `at ${count(HIGH_RATE_RPS)}/s`
 
 /** The first column of the tables is the server. @type {Column[]} */
@@ -48,7 +55,7 @@ export const COLUMNS = [
     ...CLOSED,
     head: 'core',
     value: ({ probes }) => Number(probes.api.cpu_core_ratio),
-    text: (values) => wholePercent(median(values)),
+    text: share,
   },
   { ...LOW, head: 'p50', value: p50, text: latency },
   { ...LOW, head: 'CPU us each', value: cpu, text: spreadTo(0) },
@@ -59,4 +66,14 @@ export const COLUMNS = [
   { ...HALF, head: 'offered', value: ({ load }) => Number(load.rate_rps), text: rate },
   { ...HALF, head: 'p50', value: p50, text: latency },
   { ...HALF, head: 'p99', value: p99, text: latency },
+  { ...DIRECT, head: 'rows/s', value: inserts, text: spreadTo(0) },
+  { ...DIRECT, head: 'of batched', value: inserts, by: 'batched', text: spreadTo(2) },
+  {
+    ...DIRECT,
+    head: 'CPU us per row',
+    value: (record) => ofCore(record).cpu_us_per_request ?? Number.NaN,
+    text: spreadTo(1),
+  },
+  { ...DIRECT, head: 'core', value: (record) => ofCore(record).cpu_core_ratio ?? Number.NaN, text: share },
+  { ...DIRECT, head: 'Postgres', value: ({ probes }) => probes.postgres.cpu_core_ratio ?? Number.NaN, text: share },
 ]

@@ -1,20 +1,29 @@
 import { fileURLToPath } from 'node:url'
+import { count } from '../../../load/report/format.js'
 import { coresOf, nofileOf } from '../../../load/system/machine.js'
 import { isListening, onFreePorts } from '../../../load/system/ports.js'
 import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
+import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
 
 /**
+ * @import { NotApplied } from '../../../load/command/errors.js'
  * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
  */
 
 /**
- * @typedef {{ name: string, kind: 'ours' | 'peer' | 'floor', about: string, file?: string, insertMode?: string }} Contender file: of
- *   peers/; none: the API
+ * @typedef {{ name: string, kind: 'ours' | 'peer' | 'floor' | 'direct', about: string, file?: string, insertMode?: string,
+ *   connections?: number }} Contender file: of peers/; none: the API; direct: no service, with its connections to the database
  */
 
-/** The API in its modes, other people's ways to write the same service, and two floors that store nothing. @type {Contender[]} */
+/** Database connections of every server with a pool: the API's default, and the article's best. */
+const POOL_MAX = '20'
+
+/**
+ * The API in its modes, other people's ways to write the same service, two floors that store nothing, and the database without a
+ * service. @type {Contender[]}
+ */
 export const CONTENDERS = [
   { name: 'no-op', kind: 'floor', file: 'no-op.js', about: 'node:http, body drained, a fixed 201: nothing is stored' },
   { name: 'json', kind: 'floor', file: 'json.js', about: 'node:http, body parsed as JSON: nothing is stored' },
@@ -27,20 +36,29 @@ export const CONTENDERS = [
   { name: 'fastify', kind: 'peer', file: 'fastify.js', about: 'Fastify, pg, prepared statements' },
   { name: 'hono', kind: 'peer', file: 'hono.js', about: 'Hono on @hono/node-server, pg, prepared statements' },
   { name: 'express', kind: 'peer', file: 'express.js', about: 'Express, pg, prepared statements' },
+  {
+    name: 'pgbench',
+    kind: 'direct',
+    connections: Number(POOL_MAX),
+    about: 'a prepared INSERT and a commit for each row',
+  },
+  ...Object.entries(ROWS_PER_COMMIT).map(([name, rows]) => {
+    const about = `COPY over one connection, a commit for every ${count(rows)} rows`
+    return { name, kind: /** @type {const} */ ('direct'), connections: 1, about }
+  }),
 ]
 
 const PEERS = new URL('peers/', import.meta.url)
 const STOP_GRACE_MS = 1000
 
-/** Database connections of every server with a pool: the API's default, and the article's best. */
-const POOL_MAX = '20'
-
 /**
  * Starts a contender as a process of its own, on the core of the service under test.
  * @param {Contender} contender @param {Place} place @returns {Promise<Target>}
+ * @throws {NotApplied} where its program is not installed
  */
-export async function openContender({ file, kind, insertMode }, place) {
+export async function openContender({ name, file, kind, insertMode }, place) {
   const { databaseUrl, cores, env, logFile } = place
+  if (kind === 'direct') return openDirect(name, place)
   if (!file) return openLocal({ ...place, env: { ...env, INSERT_MODE: insertMode, POOL_MAX, LOG_LEVEL: 'warn' } })
   const countsRows = kind !== 'floor'
   const command = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(file, PEERS))]

@@ -1,5 +1,5 @@
 import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
-import { count } from '../../../load/report/format.js'
+import { count, decimal } from '../../../load/report/format.js'
 import { spreadOf } from '../../stats/spread.js'
 import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
 
@@ -11,12 +11,32 @@ import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './
 
 /** Columns of the closed loop that the answer and the pictures show. */
 const [INSERTS, CPU] = ['inserts/s', 'CPU us each'].map((head) => COLUMNS.findIndex((column) => column.head === head))
+const DIRECT_RATIO = COLUMNS.findIndex(({ table, by }) => table === 'direct' && by)
+
+const DIRECT_METHOD =
+  'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a run of its own measured before each trial.'
 
 /** @param {BenchFindings} findings @returns {Block[]} */
-export function benchReport({ servers, repeats }) {
+export function benchReport({ servers: all, repeats }) {
+  const [servers, direct] = [false, true].map((is) => all.filter(({ is_direct }) => is_direct === is))
   return [
-    answer(sentence(servers)),
+    answer(sentence(servers.some(({ stores }) => stores) ? servers : direct)),
     ...pictures(servers).map(drawn),
+    ...(servers.length > 0 ? serversBlocks(servers) : []),
+    ...(direct.length > 0 ? directBlocks(servers, direct) : []),
+    list(all.map(({ name, about }) => `${name}: ${about}`)),
+    method([
+      `${repeats} blocks, each with every server once, in an order of its own; each server is a process of its own.`,
+      'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
+      '≥: the generator was the limit, the server takes more.',
+      ...(direct.length > 0 ? [DIRECT_METHOD] : []),
+    ]),
+  ]
+}
+
+/** @param {Server[]} servers @returns {Block[]} */
+function serversBlocks(servers) {
+  return [
     paragraph(
       `**As fast as it goes**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
     ),
@@ -27,12 +47,24 @@ export function benchReport({ servers, repeats }) {
     serversTable('rates', servers),
     paragraph('**At half of what each server takes**: open loop.'),
     serversTable('half', servers),
-    list(servers.map(({ name, about }) => `${name}: ${about}`)),
-    method([
-      `${repeats} blocks, each with every server once, in an order of its own; each server is a process of its own.`,
-      'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
-      '≥: the generator was the limit, the server takes more.',
-    ]),
+  ]
+}
+
+/** @param {Server[]} servers @param {Server[]} direct @returns {Block[]} */
+function directBlocks(servers, direct) {
+  const batched = servers.filter(({ name }) => name === 'batched')
+  const ratios = direct.flatMap(({ name, values }) => {
+    const ratio = spreadOf(values[DIRECT_RATIO])
+    return ratio ? [`${name} ${decimal(ratio.value, 2)}`] : []
+  })
+  const toBatched = `Rows per second relative to \`batched\` in the same block: ${ratios.join(', ')}. A ratio above 1 is headroom between the API and the database.`
+  return [
+    paragraph(
+      '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
+        "last column is the CPU of all of Postgres' processes, as a share of one core.",
+    ),
+    ...(ratios.length > 0 ? [paragraph(toBatched)] : []),
+    serversTable('direct', [...batched, ...direct]),
   ]
 }
 
@@ -45,7 +77,7 @@ function serversTable(name, servers) {
     })
     return [server.name, ...cells]
   })
-  return table(['server', ...columns.map(({ head }) => head)], rows, { name })
+  return table([name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)], rows, { name })
 }
 
 /** @param {Server[]} servers */

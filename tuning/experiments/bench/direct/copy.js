@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import pg from 'pg'
+import { trafficOf } from '../../../../load/generators/drivers/recorder.js'
+import { usersOf } from '../../../../load/generators/mix.js'
+
+/** @import { Driver } from '../../../../load/generators/drivers/index.js' */
+
+/**
+ * COPY over one connection, one commit after the other. A row that is committed counts as a 201, and has no latency of its own.
+ *
+ * @param {number} commit_rows @returns {Pick<Driver, 'open'>}
+ */
+export function copyIn(commit_rows) {
+  return {
+    async open({ url, mix, trial }) {
+      const client = new pg.Client({ connectionString: url, application_name: 'redline-copy' })
+      // A lost connection makes the next COPY fail.
+      client.on('error', () => {})
+      await client.connect()
+      const userAt = usersOf(mix, trial)
+      let next = 0
+      return {
+        async run({ duration_s, signal, onEnd }) {
+          const started_ms = performance.now()
+          let [stored, run_s] = [0, 0]
+          while (run_s < duration_s) {
+            signal.throwIfAborted()
+            stored += await copy(client, textOf(userAt, next, commit_rows))
+            next += commit_rows
+            run_s = (performance.now() - started_ms) / 1000
+          }
+          onEnd()
+          return trafficOf({ planned: stored, sent: stored, run_s, status: { 201: stored }, errors: {}, untimed: true })
+        },
+        close: () => client.end(),
+      }
+    },
+  }
+}
+
+/** Rows in the text format of COPY. @param {ReturnType<typeof usersOf>} userAt @param {number} first @param {number} rows */
+export function textOf(userAt, first, rows) {
+  let text = ''
+  for (let i = first; i < first + rows; i++) {
+    const { email, password } = userAt(i)
+    text += `${email}\t${password}\n`
+  }
+  return text
+}
+
+/** @param {pg.Client} client @param {string} text @returns {Promise<number>} rows that Postgres says it has stored */
+async function copy(client, text) {
+  const query = new pg.Query('COPY users (email, password) FROM STDIN')
+  // pg leaves the data to the query.
+  const handleCopyInResponse = (/** @type {any} */ connection) => {
+    connection.sendCopyFromChunk(Buffer.from(text))
+    connection.endCopyFrom()
+  }
+  const [{ rowCount }] = await once(client.query(Object.assign(query, { handleCopyInResponse })), 'end')
+  return rowCount
+}
