@@ -61,6 +61,7 @@ export const KNOBS = Object.freeze({
     [0, 1000],
     'simulated distance to the database: added to the time of each statement',
   ),
+  DB_RTT_MS: whole('proxy', [0, 1, 3, 10], [0, 1000], 'a longer way to the database: added to each round trip'),
   PGBOUNCER_POOL: whole(
     'pgbouncer',
     [0, 4, 20],

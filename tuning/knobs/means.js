@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { nodeOf } from '../../load/system/node-versions.js'
+import { putDistance, shortestRoundTrip } from './distance.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 import { ask, plantTrigger } from './session.js'
 
@@ -18,6 +19,9 @@ const EMPTY_INSERT = "EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO users (email, p
 const DELAY_TRIES = 5
 const DELAY_TOLERANCE_MS = 5
 
+/** What a proxy on a busy machine adds, and its timers, in each direction. */
+const PROXY_TOLERANCE_MS = 3
+
 /**
  * How a knob is turned.
  *
@@ -31,7 +35,7 @@ const DELAY_TOLERANCE_MS = 5
  *
  * @typedef {{ place: Place, settings: Record<string, string>, end: () => Promise<void> }} Between settings describe it
  * @typedef {{ driver?: string, fresh_connections?: boolean, unbounded?: boolean }} GeneratorPart
- * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'trigger' | 'pgbouncer' | 'generator'} By
+ * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'trigger' | 'proxy' | 'pgbouncer' | 'generator'} By
  */
 
 /** @type {Record<By, Means>} */
@@ -107,10 +111,21 @@ export const MEANS = {
     },
   },
 
+  /** A proxy that delays what goes through it; a statement that asks nothing shows for how long. */
+  proxy: {
+    between: async (place, level) => (Number(level) === 0 ? nothingBetween(place) : putDistance(place, Number(level))),
+    readBack: async (_target, { databaseUrl }, _name, level) => {
+      if (Number(level) === 0) return String(level)
+      const shortest_ms = await shortestRoundTrip(databaseUrl)
+      const isInForce = shortest_ms >= Number(level) && shortest_ms < Number(level) + PROXY_TOLERANCE_MS
+      return isInForce ? String(level) : shortest_ms.toFixed(1)
+    },
+  },
+
   /** A pool that many processes share; it reports its own size. */
   pgbouncer: {
     between: async (place, level) => {
-      return Number(level) === 0 ? { place, settings: {}, end: async () => {} } : putPgbouncer(place, Number(level))
+      return Number(level) === 0 ? nothingBetween(place) : putPgbouncer(place, Number(level))
     },
     readBack: (_target, { databaseUrl }, _name, level) => {
       return Number(level) === 0 ? String(level) : poolSizeOf(databaseUrl)
@@ -132,6 +147,9 @@ export const MEANS = {
     readBack: (_target, _place, _name, level) => String(level),
   },
 }
+
+/** @param {Place} place @returns {Between} */
+const nothingBetween = (place) => ({ place, settings: {}, end: async () => {} })
 
 /** @param {string} name @param {Level} level @returns {GeneratorPart} */
 function generatorPart(name, level) {

@@ -23,6 +23,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     NOFILE: 300,
     SEMI_SPACE_MB: 8,
     DB_DELAY_MS: 20,
+    DB_RTT_MS: 10,
     SYNCHRONOUS_COMMIT: 'off',
     COMMIT_DELAY_US: 200,
     NODE: Number(process.versions.node.split('.')[0]),
@@ -36,6 +37,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     NOFILE: 300,
     SEMI_SPACE_MB: 8,
     DB_DELAY_MS: 20,
+    DB_RTT_MS: 10,
     SYNCHRONOUS_COMMIT: 'off',
     COMMIT_DELAY_US: 200,
   })
@@ -44,7 +46,8 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
   await post(target.url, newUser())
   const start_ms = performance.now()
   t.equal((await post(target.url, newUser())).status, 201)
-  t.ok(performance.now() - start_ms >= 20, 'the database is far away')
+  t.ok(performance.now() - start_ms >= 30, 'the database is far away, and slow')
+  t.ok(Number(others.DB_RTT_SEEN_MS) >= 10, `${others.DB_RTT_SEEN_MS} ms`)
   await target.stop()
   const triggers = await rows(embedded.url, "SELECT 1 FROM pg_trigger WHERE tgname = 'redline_delay'", [])
   t.equal(triggers.length, 0, 'and near again when the cell is closed')
@@ -59,9 +62,17 @@ t.test('the first level of a knob is what the API has when nobody turns it', asy
 })
 
 t.test('what cannot be set is not applied, and leaves nothing', async (t) => {
-  const tooMany = open(t, { DB_DELAY_MS: 5, NOFILE: 2000000000 })
+  const tooMany = open(t, { DB_DELAY_MS: 5, DB_RTT_MS: 1, NOFILE: 2000000000 })
   await t.rejects(tooMany, new NotApplied())
   await t.rejects(tooMany, /prlimit|NOFILE/)
   const triggers = await rows(embedded.url, "SELECT 1 FROM pg_trigger WHERE tgname = 'redline_delay'", [])
   t.equal(triggers.length, 0)
+})
+
+t.test('a longer way needs a database on this side, and without a certificate', async (t) => {
+  const place = { databaseUrl: embedded.url, cores: null, allCores: null, env: {}, logFile: '/dev/null' }
+  const tls = { ...place, databaseUrl: embedded.url.replace('sslmode=disable', 'sslmode=verify-full') }
+  await t.rejects(openCell({ DB_RTT_MS: 1 }, tls), /expected a Postgres without TLS/)
+  const elsewhere = { ...place, host: /** @type {any} */ ({}) }
+  await t.rejects(openCell({ DB_RTT_MS: 1 }, elsewhere), /got --ssh/)
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
+import { createLine } from '../../knobs/line.js'
 
 /**
  * A proxy in front of the API, in a process of its own: `proxy.js KIND URL`. Sends { url } when it listens.
@@ -68,9 +69,7 @@ function far({ hostname, port }) {
 
   /** @param {net.Socket} from @param {net.Socket} to @param {() => void} cut */
   function carry(from, to, cut) {
-    /** @type {(() => void)[]} */
-    const onTheWay = []
-    let arrivesAt_ms = 0
+    const later = createLine()
     from.setNoDelay(true)
     from.on('data', (piece) => {
       pieces++
@@ -79,13 +78,5 @@ function far({ hostname, port }) {
     })
     from.on('close', () => later(ONE_WAY_MS, () => to.destroy()))
     from.on('error', () => {})
-
-    /** @param {number} delay_ms @param {() => void} arrive */
-    function later(delay_ms, arrive) {
-      arrivesAt_ms = Math.max(arrivesAt_ms, performance.now() + delay_ms)
-      // Two timers may fire in the wrong order by a millisecond; pieces keep theirs.
-      onTheWay.push(arrive)
-      setTimeout(() => onTheWay.shift()?.(), arrivesAt_ms - performance.now())
-    }
   }
 }

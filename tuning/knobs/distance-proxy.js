@@ -1,0 +1,27 @@
+import net from 'node:net'
+import { createLine } from './line.js'
+
+/**
+ * A long way to Postgres, as a process: `distance-proxy.js PORT ROUND_TRIP_MS HOST PORT`, with a folder for HOST where Postgres listens on
+ * a socket of the file system. Timers are good to a millisecond, so the way there takes whole ones, and the way back the rest.
+ */
+const [port, roundTrip_ms] = process.argv.slice(2, 4).map(Number)
+const [host, serverPort] = process.argv.slice(4)
+const there_ms = Math.floor(roundTrip_ms / 2)
+const server = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${serverPort}` } : { host, port: Number(serverPort) }
+
+net
+  .createServer({ noDelay: true }, (client) => {
+    const postgres = net.connect(server).setNoDelay(true)
+    carry(client, postgres, there_ms)
+    carry(postgres, client, roundTrip_ms - there_ms)
+  })
+  .listen(port, '127.0.0.1')
+
+/** @param {net.Socket} from @param {net.Socket} to @param {number} delay_ms */
+function carry(from, to, delay_ms) {
+  const later = createLine()
+  from.on('data', (piece) => later(delay_ms, () => to.write(piece)))
+  from.on('close', () => later(delay_ms, () => to.destroy()))
+  from.on('error', () => {})
+}
