@@ -11,15 +11,15 @@ import { newDatabase } from '../../support/postgres.js'
 
 const embedded = await newDatabase(t)
 
-/** A floor and one of ours: a peer and an API. All of them are met by the bench in test/lab. */
-const MET = CONTENDERS.filter(({ name }) => name === 'json' || name === 'prepared')
+/** A floor, one of ours, and one far from its database. The others are met by the bench in test/lab. */
+const MET = CONTENDERS.filter(({ name }) => name === 'json' || name === 'prepared' || name === 'rtt-3')
 
 const logFile = path.join(temporaryFolder(t), 'api.log')
 const place = { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile }
 const withoutPgbench = findPgbench() ? undefined : 'pgbench is not installed'
 
 t.test('a contender answers 201, and stores a row unless it is a floor', async (t) => {
-  t.equal(MET.length, 2)
+  t.equal(MET.length, 3)
   await Promise.all(
     MET.map(async (contender) => {
       const target = await openContender(contender, place)

@@ -1,7 +1,14 @@
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
-import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
+import {
+  COLUMNS,
+  CROWD_CONNECTIONS,
+  CROWD_LOW_RATE_RPS,
+  HIGH_RATE_RPS,
+  LOW_RATE_RPS,
+  SATURATION_CONNECTIONS,
+} from './columns.js'
 import { CONTENDERS, openContender } from './contenders.js'
 import { benchReport } from './report.js'
 
@@ -43,7 +50,7 @@ export const bench = {
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`of the order and of the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run bench                     about 16 minutes
+  examples: `  npm run bench                     about 18 minutes
   npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`,
   plan(flags) {
     const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
@@ -76,6 +83,7 @@ export function design({ repeats, contenders, mix, duration_s }, records, notApp
   const loadOf = ({ cell }, kind, own) => {
     const { name, kind: type, connections = 0 } = CONTENDERS.find((one) => one.name === cell.contender) ?? {}
     if (name && type === 'direct') return kind === 'saturation' ? directLoad(name, connections, duration_s) : null
+    if (type === 'far') return farLoad(String(kind), duration_s)
     return loadOfKind(String(kind), duration_s, own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
   }
   return nextTrial({ visits, kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
@@ -95,6 +103,14 @@ function loadOfKind(kind, duration_s, took_rps) {
   const rate_rps = { low: LOW_RATE_RPS, high: HIGH_RATE_RPS, half: half_rps }[kind] ?? null
   const warmup_s = WARMUP_SHARE * duration_s
   return { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
+}
+
+/** As fast as it goes with many connections, and with next to nothing to do. @param {string} kind @param {number} duration_s */
+function farLoad(kind, duration_s) {
+  const saturation = loadOfKind('saturation', duration_s, 0)
+  if (kind === 'saturation') return saturation && { ...saturation, connections: CROWD_CONNECTIONS }
+  const low = loadOfKind('low', duration_s, 0)
+  return kind === 'low' && low ? { ...low, rate_rps: CROWD_LOW_RATE_RPS } : null
 }
 
 /** A load in whole seconds, since pgbench takes no others. @param {string} driver @param {number} connections @param {number} length_s @returns {StepLoad} */
@@ -128,6 +144,7 @@ export function analyse({ repeats, contenders }, records, { not_applied = [] }) 
       name,
       about,
       is_direct: kind === 'direct',
+      is_far: kind === 'far',
       stores: kind !== 'floor',
       is_generator_full: trialsOf(name, 'saturation').some(({ probes }) => {
         return Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO

@@ -7,6 +7,8 @@ import { spread } from '../../stats/spread.js'
 export const SATURATION_CONNECTIONS = 128
 export const LOW_RATE_RPS = 2000
 export const HIGH_RATE_RPS = 20_000
+export const CROWD_CONNECTIONS = 1024
+export const CROWD_LOW_RATE_RPS = 200
 
 /**
  * A column of one of the tables. kind: of the trials; by: the values are ratios to this contender, within a block.
@@ -42,6 +44,8 @@ const LOW = { table: 'rates', kind: 'low' }
 const HIGH = { table: 'rates', kind: 'high' }
 const HALF = { table: 'half', kind: 'half' }
 const DIRECT = { table: 'direct', kind: 'saturation' }
+const FAR = { table: 'far', kind: 'saturation' }
+const FAR_LOW = { table: 'far', kind: 'low' }
 const AT_HIGH = `at ${count(HIGH_RATE_RPS)}/s`
 
 /** The first column of the tables is the server. @type {Column[]} */
@@ -66,6 +70,12 @@ export const COLUMNS = [
   { ...HALF, head: 'offered', value: ({ load }) => Number(load.rate_rps), text: rate },
   { ...HALF, head: 'p50', value: p50, text: latency },
   { ...HALF, head: 'p99', value: p99, text: latency },
+  { ...FAR, head: 'inserts/s', value: inserts, text: spreadTo(0) },
+  { ...FAR, head: 'of rtt-0', value: inserts, by: 'rtt-0', text: spreadTo(2) },
+  { ...FAR, head: 'CPU us each', value: cpu, text: spreadTo(1) },
+  { ...FAR, head: 'core', value: ({ probes }) => Number(probes.api.cpu_core_ratio), text: share },
+  { ...FAR_LOW, head: `p50 at ${CROWD_LOW_RATE_RPS}/s`, value: p50, text: latency },
+  { ...FAR_LOW, head: `p99 at ${CROWD_LOW_RATE_RPS}/s`, value: p99, text: latency },
   { ...DIRECT, head: 'rows/s', value: inserts, text: spreadTo(0) },
   { ...DIRECT, head: 'of batched', value: inserts, by: 'batched', text: spreadTo(2) },
   {

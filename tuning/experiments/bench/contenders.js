@@ -4,6 +4,7 @@ import { coresOf, nofileOf } from '../../../load/system/machine.js'
 import { isListening, onFreePorts } from '../../../load/system/ports.js'
 import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS, openLocal } from '../../../load/targets/index.js'
+import { openCell } from '../../knobs/open-cell.js'
 import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
 
 /**
@@ -13,12 +14,16 @@ import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
  */
 
 /**
- * @typedef {{ name: string, kind: 'ours' | 'peer' | 'floor' | 'direct', about: string, file?: string, insertMode?: string,
- *   connections?: number }} Contender file: of peers/; none: the API; direct: no service, with its connections to the database
+ * @typedef {{ name: string, kind: 'ours' | 'peer' | 'floor' | 'direct' | 'far', about: string, file?: string,
+ *   insertMode?: string, connections?: number, roundTrip_ms?: number }} Contender file: of peers/; none: the API; direct: no service,
+ *   with its connections to the database; far: the API with a longer way to its database
  */
 
 /** Database connections of every server with a pool: the API's default, and the article's best. */
 const POOL_MAX = '20'
+
+/** A round trip to a managed database is 0.5 to 2 ms. */
+const ROUND_TRIPS_MS = [0, 1, 3, 10]
 
 /**
  * The API in its modes, other people's ways to write the same service, two floors that store nothing, and the database without a
@@ -36,6 +41,13 @@ export const CONTENDERS = [
   { name: 'fastify', kind: 'peer', file: 'fastify.js', about: 'Fastify, pg, prepared statements' },
   { name: 'hono', kind: 'peer', file: 'hono.js', about: 'Hono on @hono/node-server, pg, prepared statements' },
   { name: 'express', kind: 'peer', file: 'express.js', about: 'Express, pg, prepared statements' },
+  ...ROUND_TRIPS_MS.map((roundTrip_ms) => {
+    const about =
+      roundTrip_ms === 0
+        ? 'batched, the database nearby'
+        : `batched, round trips to the database ${roundTrip_ms} ms longer`
+    return { name: `rtt-${roundTrip_ms}`, kind: /** @type {const} */ ('far'), roundTrip_ms, about }
+  }),
   {
     name: 'pgbench',
     kind: 'direct',
@@ -56,9 +68,13 @@ const STOP_GRACE_MS = 1000
  * @param {Contender} contender @param {Place} place @returns {Promise<Target>}
  * @throws {NotApplied} where its program is not installed
  */
-export async function openContender({ name, file, kind, insertMode }, place) {
+export async function openContender({ name, file, kind, insertMode, roundTrip_ms }, place) {
   const { databaseUrl, cores, env, logFile } = place
   if (kind === 'direct') return openDirect(name, place)
+  if (roundTrip_ms !== undefined) {
+    const cell = { INSERT_MODE: 'batched', POOL_MAX: Number(POOL_MAX), LOG_LEVEL: 'silent', DB_RTT_MS: roundTrip_ms }
+    return openCell(cell, place)
+  }
   if (!file) return openLocal({ ...place, env: { ...env, INSERT_MODE: insertMode, POOL_MAX, LOG_LEVEL: 'warn' } })
   const countsRows = kind !== 'floor'
   const command = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(file, PEERS))]

@@ -1,7 +1,14 @@
 import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, decimal } from '../../../load/report/format.js'
 import { spreadOf } from '../../stats/spread.js'
-import { COLUMNS, HIGH_RATE_RPS, LOW_RATE_RPS, SATURATION_CONNECTIONS } from './columns.js'
+import {
+  COLUMNS,
+  CROWD_CONNECTIONS,
+  CROWD_LOW_RATE_RPS,
+  HIGH_RATE_RPS,
+  LOW_RATE_RPS,
+  SATURATION_CONNECTIONS,
+} from './columns.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -18,11 +25,14 @@ const DIRECT_METHOD =
 
 /** @param {BenchFindings} findings @returns {Block[]} */
 export function benchReport({ servers: all, repeats }) {
-  const [servers, direct] = [false, true].map((is) => all.filter(({ is_direct }) => is_direct === is))
+  const direct = all.filter(({ is_direct }) => is_direct)
+  const far = all.filter(({ is_far }) => is_far)
+  const servers = all.filter(({ is_direct, is_far }) => !is_direct && !is_far)
   return [
     answer(sentence(servers.some(({ stores }) => stores) ? servers : direct)),
     ...pictures(servers).map(drawn),
     ...(servers.length > 0 ? serversBlocks(servers) : []),
+    ...(far.length > 0 ? farBlocks(far) : []),
     ...(direct.length > 0 ? directBlocks(servers, direct) : []),
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([
@@ -47,6 +57,18 @@ function serversBlocks(servers) {
     serversTable('rates', servers),
     paragraph('**At half of what each server takes**: open loop.'),
     serversTable('half', servers),
+  ]
+}
+
+/** @param {Server[]} far @returns {Block[]} */
+function farBlocks(far) {
+  return [
+    paragraph(
+      `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
+        `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is usually 0.5 to 2 ms away: expect its round trip on top of each latency, and ` +
+        'nearly the same throughput if there are enough clients. A closed loop cannot take more than its connections divided by the latency.',
+    ),
+    serversTable('far', far),
   ]
 }
 
