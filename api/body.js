@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+
 /**
  * @import { IncomingMessage } from 'node:http'
  * @import { Socket } from 'node:net'
@@ -59,8 +61,13 @@ export function createBody(limitBytes) {
  */
 export function takeFromParser(req, add, end) {
   req.push = (/** @type {Buffer | null} */ piece) => {
-    if (piece === null) end()
-    else add(piece)
+    if (piece !== null) {
+      add(piece)
+      return true
+    }
+    // The stream has to end, too, or else the connection holds the whole request until the next one comes.
+    Readable.prototype.push.call(req, null)
+    end()
     return true
   }
 }
