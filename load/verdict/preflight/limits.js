@@ -1,3 +1,4 @@
+import { SETTINGS } from '../../../api/settings.js'
 import { count } from '../../report/format.js'
 import { levelOf, notOurs, unseen } from './finding.js'
 
@@ -9,7 +10,7 @@ import { levelOf, notOurs, unseen } from './finding.js'
 /** Open files of the generator that are no connections: Node's own and the channel to the lab, 20 by count, and some to spare. */
 const GENERATOR_FILES = 32
 /** What the API keeps back beside its pool (api/service.js): OTHER_FILES, and the default of PIPELINE_CONNECTIONS. */
-const API_FILES = 48 + 4
+const API_FILES = 48 + SETTINGS.PIPELINE_CONNECTIONS.default
 /** So long the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
 const TIME_WAIT_S = 60
 /** And so long where net.ipv4.tcp_tw_reuse lets connect() take it again (Linux' ip-sysctl.rst): until the timestamp moves. */
