@@ -78,6 +78,7 @@
  * @property {Record<string, number>} errors by the side that they belong to: client:ports, server:reset, …
  * @property {Distribution | null} latency_ms of every request that was answered or timed out
  * @property {Distribution | null} ok_latency_ms of the successes alone
+ * @property {Distribution | null} [ok_service_ms] of the same in an open loop, from the sending: without the wait for a connection
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second

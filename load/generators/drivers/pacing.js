@@ -51,12 +51,13 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
   /** @param {C} connection @param {number} i */
   function dispatch(connection, i) {
     recorder.sent++
-    recorder.queued.add(clock.now() - start_ms - schedule.dueAt_ms(i))
+    const sentAt_ms = clock.now() - start_ms
+    recorder.queued.add(sentAt_ms - schedule.dueAt_ms(i))
     write(connection, i, (status, error) => {
       const at_ms = clock.now() - start_ms
       const latency_ms = at_ms - schedule.dueAt_ms(i)
       if (error) recorder.error(error, latency_ms)
-      else recorder.answer(status, latency_ms, at_ms)
+      else recorder.answer(status, latency_ms, at_ms, undefined, at_ms - sentAt_ms)
       idle.push(connection)
       pump()
     })

@@ -8,6 +8,7 @@ const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 
 export class Recorder {
   #latencies = new Samples()
   #okLatencies = new Samples()
+  #okServices = new Samples()
   /** How long after its time the generator turned to a request, in ms; its own fault alone. */
   lateness = new Samples()
   /** From the intended send time to the sending, in ms: lateness, and the wait for a connection. */
@@ -36,8 +37,9 @@ export class Recorder {
    * @param {number} latency_ms from the intended send time, if any
    * @param {number} at_ms since the start
    * @param {string} [name] of the entry
+   * @param {number} [service_ms] from the sending, where that is another time
    */
-  answer(status, latency_ms, at_ms, name = '') {
+  answer(status, latency_ms, at_ms, name = '', service_ms = undefined) {
     const ok = status >= 200 && status < 300
     const second = this.#second(at_ms)
     this.completed++
@@ -46,6 +48,7 @@ export class Recorder {
       this.ok++
       second.ok++
       this.#okLatencies.add(latency_ms)
+      if (service_ms !== undefined) this.#okServices.add(service_ms)
     }
     const entry = this.#byEntry?.get(name)
     if (entry) {
@@ -84,6 +87,7 @@ export class Recorder {
     const entries = Array.from(this.#byEntry ?? [], ([name, { latencies, ...counts }]) => {
       return [name, { ...counts, latency_ms: latencies.distribution() }]
     })
+    const service_ms = this.#okServices.distribution()
     return trafficOf({
       planned,
       sent: this.sent,
@@ -95,6 +99,7 @@ export class Recorder {
       lateness_ms: this.lateness.distribution(),
       queued_ms: this.queued.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
+      ...(service_ms && { ok_service_ms: service_ms }),
       ...(this.#byEntry && { by_entry: Object.fromEntries(entries) }),
     })
   }

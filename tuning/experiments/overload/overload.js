@@ -47,7 +47,8 @@ export const overload = {
   },
   report: ({ peak_rps, records, valid }) => {
     const open = valid.filter((/** @type {TrialRecord} */ { at }) => at.share !== undefined)
-    return [answer(sentence(peak_rps, open)), ...pictures(peak_rps, open).map(drawn), loads(peak_rps, records), METHOD]
+    const how = method(isSplit(records) ? [METHOD, SPLIT] : [METHOD])
+    return [answer(sentence(peak_rps, open)), ...pictures(peak_rps, open).map(drawn), loads(peak_rps, records), how]
   },
   older: {
     verb: 'overload',
@@ -59,9 +60,10 @@ export const overload = {
   },
 }
 
-const METHOD = method([
-  'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the overload before it.',
-])
+const METHOD =
+  'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the overload before it.'
+const SPLIT =
+  'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'
 
 /** @param {Plan & { open: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
 export function design({ duration_s, open }, records) {
@@ -98,6 +100,9 @@ function sentence(peak_rps, open) {
   return `In a closed loop ${count(Math.round(peak_rps))}/s; what is left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
+/** Earlier versions did not take the time from the sending. @param {TrialRecord[]} records */
+const isSplit = (records) => records.some(({ traffic }) => traffic.ok_service_ms)
+
 /** @param {number} peak_rps @param {TrialRecord[]} records */
 function loads(peak_rps, records) {
   const rows = records.map(({ at, load, traffic, probes: { api } }) => [
@@ -107,6 +112,7 @@ function loads(peak_rps, records) {
     wholePercent(traffic.goodput_rps / peak_rps),
     milliseconds(traffic.ok_latency_ms?.p50),
     milliseconds(traffic.ok_latency_ms?.p99),
+    ...(isSplit(records) ? [milliseconds(traffic.ok_service_ms?.p99)] : []),
     count(traffic.status[503] ?? 0),
     Object.entries(traffic.errors)
       .map(([key, number]) => `${count(number)} × ${key}`)
@@ -114,8 +120,9 @@ function loads(peak_rps, records) {
     wholePercent(api.cpu_core_ratio),
     api.rss_bytes === undefined ? NONE : `${Math.round(api.rss_bytes / 2 ** 20)} MiB`,
   ])
-  const accepted = ['accepted p50', 'p99', '503', 'errors', 'API core', 'RSS']
-  return table(['load', 'offered', 'goodput/s', 'of the peak', ...accepted], rows, { name: 'loads' })
+  const accepted = ['accepted p50', 'p99', ...(isSplit(records) ? ['p99 in the service'] : [])]
+  const head = ['load', 'offered', 'goodput/s', 'of the peak', ...accepted, '503', 'errors', 'API core', 'RSS']
+  return table(head, rows, { name: 'loads' })
 }
 
 /** @param {number} peak_rps @param {TrialRecord[]} open @returns {import('../../../load/report/picture.js').Picture[]} */

@@ -179,7 +179,7 @@ t.test('where every connection is busy requests queue, which is not lateness, an
     answer: () => ({ after_ms: 10 }),
   })
   clock.runUntil(2010)
-  const { completed, achieved_rps, lateness_ms, queued_ms, latency_ms } = await ended
+  const { completed, achieved_rps, lateness_ms, queued_ms, latency_ms, ok_service_ms } = await ended
   t.strictSame(
     writes.map(({ i, at_ms }) => [i, at_ms]),
     Array.from({ length: 200 }, (_, i) => [i, 1 + 10 * i]),
@@ -190,6 +190,7 @@ t.test('where every connection is busy requests queue, which is not lateness, an
   t.ok(Number(lateness_ms?.max) <= TICK_MS, 'the generator did its part')
   t.equal(queued_ms?.max, 1 + 10 * 199 - 5 * 199)
   t.equal(latency_ms?.max, Number(queued_ms?.max) + 10)
+  t.strictSame([ok_service_ms?.min, ok_service_ms?.max], [10, 10], 'the service had none of that wait')
 })
 
 t.test('what waits for longer than the timeout is never sent, and its wait is a latency', async (t) => {
