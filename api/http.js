@@ -19,8 +19,8 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  */
 export function readJson(req, limitBytes) {
   return new Promise((resolve, reject) => {
-    const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = req.headers
-    const { 'transfer-encoding': chunked } = req.headers
+    const { headers } = req
+    const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = headers
     if (!isJson(type) || (encoding ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
     if (Number(length ?? 0) > limitBytes) throw tooLarge(limitBytes)
     const body = createBody(limitBytes)
@@ -34,7 +34,7 @@ export function readJson(req, limitBytes) {
         reject(error)
       }
     }
-    if (chunked === undefined) takeFromParser(req, add, end)
+    if (headers['transfer-encoding'] === undefined) takeFromParser(req, add, end)
     else req.on('data', add).on('end', end)
     req.on('error', (error) => reject(error instanceof ApiError ? error : new ClientGone()))
   })

@@ -4,7 +4,7 @@ import { NotApplied } from '../../load/command/errors.js'
 import { isListening, onFreePorts } from '../../load/system/ports.js'
 import { startService } from '../../load/system/service.js'
 import { asksForTls } from './pgbouncer.js'
-import { openSession } from './session.js'
+import { atPort, openSession } from './session.js'
 
 /**
  * @import { Place } from '../../load/run/site.js'
@@ -45,10 +45,7 @@ export async function putDistance(place, roundTrip_ms) {
       stopGrace_ms: STOP_GRACE_MS,
     })
   })
-  const url = new URL(databaseUrl)
-  url.host = `127.0.0.1:${ports[0]}`
-  url.searchParams.delete('host')
-  return { place: { ...place, databaseUrl: url.href }, settings: {}, end: service.stop }
+  return { place: { ...place, databaseUrl: atPort(databaseUrl, ports[0]) }, settings: {}, end: service.stop }
 }
 
 /** The shortest round trip of some statements that ask nothing. @param {string} databaseUrl @returns {Promise<number>} in ms */

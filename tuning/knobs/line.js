@@ -6,11 +6,18 @@
 export function createLine() {
   /** @type {(() => void)[]} */
   const onTheWay = []
-  let arrivesAt_ms = 0
+  let last_ms = 0
   return (delay_ms, arrive) => {
-    arrivesAt_ms = Math.max(arrivesAt_ms, performance.now() + delay_ms)
+    const arrivesAt_ms = Math.max(last_ms, performance.now() + delay_ms)
+    last_ms = arrivesAt_ms
     onTheWay.push(arrive)
-    // Node cuts off fractions, and nothing may arrive early.
-    setTimeout(() => onTheWay.shift()?.(), Math.ceil(arrivesAt_ms - performance.now()))
+    wait()
+
+    /** Node's timers count whole milliseconds from the beginning of a turn of the event loop, and so may fire early. */
+    function wait() {
+      const left_ms = arrivesAt_ms - performance.now()
+      if (left_ms > 0) setTimeout(wait, left_ms)
+      else onTheWay.shift()?.()
+    }
   }
 }

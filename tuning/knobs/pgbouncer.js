@@ -8,7 +8,7 @@ import { startService } from '../../load/system/service.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
-import { ask } from './session.js'
+import { ask, atPort } from './session.js'
 
 /**
  * @import { Place } from '../../load/run/site.js'
@@ -153,9 +153,7 @@ export function asksForTls(databaseUrl, env) {
 
 /** @param {string} databaseUrl @param {number} port */
 function through(databaseUrl, port) {
-  const url = new URL(databaseUrl)
-  url.hostname = '127.0.0.1'
-  url.port = String(port)
+  const url = new URL(atPort(databaseUrl, port))
   url.searchParams.set('sslmode', 'disable')
   url.searchParams.delete('sslrootcert')
   return url.href

@@ -76,5 +76,5 @@ function arithmetic({ run: { capacity }, records }) {
 function poolsThatFit({ records: [first] }) {
   const max = Number(first.probes.postgres.connections_max)
   const most = Math.floor((max - RESERVED) / Number(first.settings.POOL_MAX))
-  return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements (BATCH_SLOTS).`
+  return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements and Postgres is near (BATCH_SLOTS).`
 }

@@ -22,7 +22,7 @@ import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
 /** Database connections of every server with a pool: the API's default, and the article's best. */
 const POOL_MAX = '20'
 
-/** A round trip to a managed database is 0.5 to 2 ms. */
+/** The first is the reference; a managed database is about as far away as the second. */
 const ROUND_TRIPS_MS = [0, 1, 3, 10]
 
 /**

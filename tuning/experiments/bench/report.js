@@ -65,8 +65,8 @@ function farBlocks(far) {
   return [
     paragraph(
       `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
-        `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is usually 0.5 to 2 ms away: expect its round trip on top of each latency, and ` +
-        'nearly the same throughput if there are enough clients. A closed loop cannot take more than its connections divided by the latency.',
+        `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
+        'each latency. A closed loop cannot take more than its connections divided by the latency.',
     ),
     serversTable('far', far),
   ]
