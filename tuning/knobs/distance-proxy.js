@@ -18,6 +18,8 @@ net
   })
   .listen(port, '127.0.0.1')
 
+process.once('SIGTERM', () => process.exit())
+
 /** @param {net.Socket} from @param {net.Socket} to @param {number} delay_ms */
 function carry(from, to, delay_ms) {
   const later = createLine()

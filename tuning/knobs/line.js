@@ -1,22 +1,23 @@
 /**
  * A line on which things arrive later, and in order: two timers may fire in the wrong order by a millisecond.
  *
+ * @param {{ now: () => number, setTimeout: (run: () => void, ms: number) => unknown }} [clock]
  * @returns {(delay_ms: number, arrive: () => void) => void}
  */
-export function createLine() {
+export function createLine(clock = { now: () => performance.now(), setTimeout }) {
   /** @type {(() => void)[]} */
   const onTheWay = []
   let last_ms = 0
   return (delay_ms, arrive) => {
-    const arrivesAt_ms = Math.max(last_ms, performance.now() + delay_ms)
+    const arrivesAt_ms = Math.max(last_ms, clock.now() + delay_ms)
     last_ms = arrivesAt_ms
     onTheWay.push(arrive)
     wait()
 
     /** Node's timers count whole milliseconds from the beginning of a turn of the event loop, and so may fire early. */
     function wait() {
-      const left_ms = arrivesAt_ms - performance.now()
-      if (left_ms > 0) setTimeout(wait, left_ms)
+      const left_ms = arrivesAt_ms - clock.now()
+      if (left_ms > 0) clock.setTimeout(wait, left_ms)
       else onTheWay.shift()?.()
     }
   }
