@@ -4,8 +4,8 @@
  * The queue is bounded in time: by Little's law (L = lambda W) the last of `waiting` requests waits waiting / rate. A number
  * means seconds for a slow service and nothing for a fast one, so the bound on it only guards the memory.
  *
- * A refusal costs half of an insert. A service whose core is saturated could spend all its time on refusals, so their number
- * is limited; requests beyond that are let in, and wait.
+ * A refusal costs about as much as an insert. A service whose core is saturated could spend all its time on refusals, so their
+ * number is limited; requests beyond that are let in, and wait.
  *
  * @param {Signals} signals
  * @param {Limits} limits
@@ -36,21 +36,27 @@ export function admit(
 
 const ACCEPT = Object.freeze({ shed: false })
 
-/** CPU time of a refusal: what `npm run bench` has for a server that answers at once and does nothing else. */
-const REFUSAL_COST_S = 15e-6
-
 /** Of the core, for refusals, whatever else there is to do. */
-const REFUSAL_SHARE = 0.1
+const REFUSAL_SHARE = 0.05
+
+/** CPU time of a refusal where too few requests tell what one costs. */
+const USUAL_COST_S = 50e-6
+const FEW = 10
 
 /**
  * The refusals that a service can afford in a window: those that fit into the idle time of the last one, and a small share
  * of the rest. Pure.
  *
- * @param {{ seconds: number, utilization: number }} window utilization of the event loop, 1: it never waited
+ * What a request costs depends on the machine, so it is taken from the last window. A refusal is counted like an insert: nearly all
+ * of either is reading and writing.
+ *
+ * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: it never waited;
+ *   handled: requests that were served or refused
  * @returns {number}
  */
-export function affordableRefusals({ seconds, utilization }) {
-  return Math.floor(((1 - utilization + REFUSAL_SHARE) * seconds) / REFUSAL_COST_S)
+export function affordableRefusals({ seconds, utilization, handled }) {
+  const cost_s = handled < FEW ? USUAL_COST_S : (utilization * seconds) / handled
+  return Math.floor(((1 - utilization + REFUSAL_SHARE) * seconds) / cost_s)
 }
 
 /** Weight of the newest window in the rate: after five windows, two thirds of what is known is from them. */

@@ -19,6 +19,7 @@ export function createGate({ waiting, limits }) {
   const none = { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
   const stats = { shed: { ...none }, value: { ...none } }
   let done = 0
+  let handled = 0
   let alwaysBusy = false
   let windowStart_ms = performance.now()
   let tick_ms = windowStart_ms
@@ -32,9 +33,10 @@ export function createGate({ waiting, limits }) {
     const delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
     signals.loop_delay_ms = Math.min(delay_ms, lastDelay_ms)
     lastDelay_ms = delay_ms
-    tick_ms = now_ms
     const { utilization } = performance.eventLoopUtilization(loop)
-    signals.refusals = affordableRefusals({ seconds: WINDOW_MS / 1000, utilization })
+    signals.refusals = affordableRefusals({ seconds: (now_ms - tick_ms) / 1000, utilization, handled })
+    handled = 0
+    tick_ms = now_ms
     loop = performance.eventLoopUtilization()
 
     const isFirst = signals.rate_rps === Number.POSITIVE_INFINITY
@@ -57,6 +59,7 @@ export function createGate({ waiting, limits }) {
       const decision = admit(signals, limits)
       if (!decision.shed) return true
       signals.refusals--
+      handled++
       stats.shed[decision.limit]++
       stats.value[decision.limit] = decision.value
       return false
@@ -65,6 +68,7 @@ export function createGate({ waiting, limits }) {
     /** When a request that was let in has been at the database. */
     served() {
       done++
+      handled++
       if (alwaysBusy && waiting() === 0) alwaysBusy = false
     },
   }

@@ -50,12 +50,14 @@ t.test('the rate is what is done while somebody waits; an idle window only shows
   t.equal(serviceRate(0, window), 200, 'up again')
 })
 
-t.test('refusals fit into the time that was idle, and into a tenth of the rest', async (t) => {
+t.test('refusals fit into the time that was idle, and into a twentieth of the rest', async (t) => {
   const rows = [
-    [{ seconds: 0.05, utilization: 1 }, 333, 'a full core: 5 ms, at 15 us each'],
-    [{ seconds: 0.05, utilization: 0 }, 3666, 'an idle one: 55 ms'],
-    [{ seconds: 0.05, utilization: 0.6 }, 1666, '25 ms'],
-    [{ seconds: 0.1, utilization: 0.6 }, 3333, '50 ms'],
+    [{ seconds: 0.05, utilization: 1, handled: 1000 }, 50, 'a full core: 2.5 ms, at the 50 us that each request took'],
+    [{ seconds: 0.05, utilization: 1, handled: 4000 }, 200, 'a machine that is four times as fast'],
+    [{ seconds: 0.05, utilization: 0.5, handled: 500 }, 550, 'a core that is idle half of the time: 27.5 ms'],
+    [{ seconds: 0.1, utilization: 0.5, handled: 500 }, 550, 'a longer window, in which each took twice as long'],
+    [{ seconds: 0.05, utilization: 0, handled: 0 }, 1050, 'nothing is known of the cost: 50 us'],
+    [{ seconds: 0.05, utilization: 0.1, handled: 9 }, 950, 'nor by a few'],
   ]
   for (const [window, expected, about] of /** @type {[any, number, string][]} */ (rows)) {
     t.equal(affordableRefusals(window), expected, about)
