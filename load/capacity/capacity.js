@@ -1,3 +1,4 @@
+import { connectionsFor } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { sends } from '../generators/drivers/refuse.js'
 import { cellName, isSameCell } from '../report/format.js'
@@ -5,7 +6,7 @@ import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
 import { isSettled, isValid, MAX_INVALID } from './ladder.js'
 import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
-import { intervalOf, nextTrial, searchProblem } from './search.js'
+import { intervalOf, intervalProblem, nextTrial, searchProblem } from './search.js'
 
 /** @import { Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
@@ -16,8 +17,11 @@ export function plateauDriver({ url, mix }) {
 
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
 const PLATEAU_DURATION_S = 1
+/** Where answers may take long, a closed loop needs time for some of them. */
+const PLATEAU_SLO_TIMES = 2
+const PLATEAU_MAX_S = 10
 const PLATEAU_WARMUP_S = 0.25
-/** The first trial of a run also pays for a cold target: V8 has nothing compiled, no connection is open. */
+/** The first trial of a target also pays for its being cold: V8 has nothing compiled, no connection to the database is open. */
 const FIRST_WARMUP_S = 2
 /** A rung that brings less than this is the last: the gain is below the noise. */
 const PLATEAU_GAIN = 1.1
@@ -44,8 +48,9 @@ export function nextStep(plan, records, notApplied = []) {
 /** What the trials so far answer. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
+  const bounded_by = boundOf(records, found)
   return {
-    capacity: found && { ...found, slo: plan.slo },
+    capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
     limit: limitOf(plan, records),
     problem: problemOf(plan, records, found),
   }
@@ -60,7 +65,7 @@ function plateauStep(plan, records) {
       const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
       const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
       const about = 'closed loops, for a first guess of what it takes'
-      return step(plan, records, 'plateau', null, about, { ...load, warmup_s, duration_s: PLATEAU_DURATION_S })
+      return step(plan, records, 'plateau', null, about, { ...load, warmup_s, duration_s: plateauDuration(plan) })
     }
     const before = plateauOf(own.filter(({ load }) => load.connections < connections))
     if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
@@ -68,11 +73,19 @@ function plateauStep(plan, records) {
   return null
 }
 
+/** @param {Plan} plan @returns {number} s */
+function plateauDuration({ slo }) {
+  return Math.max(PLATEAU_DURATION_S, Math.min(PLATEAU_MAX_S, (PLATEAU_SLO_TIMES * slo.p99_ms) / 1000))
+}
+
 /** @param {Plan} plan @param {TrialRecord[]} records */
 function searchStep(plan, records) {
   if (plateauOf(records) === 0) return null
   const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
-  return next && openStep(plan, records, 'search', null, thoughtOf(plan, records, next), next)
+  if (!next) return null
+  const step = openStep(plan, records, 'search', null, thoughtOf(plan, records, next), next)
+  const isSustained = plan.sustained_s !== undefined && next.purpose === 'confirm'
+  return isSustained ? { ...step, load: { ...step.load, checkpoint: true } } : step
 }
 
 /** The edge as it is, then twice with the accused limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
@@ -160,12 +173,21 @@ function problemOf(plan, records, found) {
   if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
     return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
   }
-  const problem = searchProblem(trialsOf(records, plan), searchPlan(plan, records))
-  if (problem || !found || found.high_rps !== null) return problem
-  // A search that ends at rates whose trials were all invalid has found what the generator or the machine could do.
+  return searchProblem(trialsOf(records, plan), searchPlan(plan, records)) ?? intervalProblem(found)
+}
+
+/**
+ * Why the answer is only a lower bound: a search that ends at rates whose trials were all invalid has found what the generator or the
+ * machine could do. Null: it is more than that.
+ *
+ * @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found
+ */
+function boundOf(records, found) {
+  if (!found || found.high_rps !== null) return null
   const low_rps = found.low_rps ?? 0
+  const trials = of(records, 'search')
   const last = trials.findLast((trial) => !isValid(trial) && Number(trial.load.rate_rps) > low_rps)
-  return last ? `above ${low_rps}/s no trial was valid, so this is a lower bound: ${last.outcome.because}` : null
+  return last?.outcome.because ?? null
 }
 
 /**
@@ -174,8 +196,10 @@ function problemOf(plan, records, found) {
  */
 function openStep(plan, records, phase, cell, about, { rate_rps, duration_s }) {
   const { name: driver, loop } = DRIVERS[plan.driver]
-  const { warmup_s, fresh_connections, unbounded } = plan
-  const load = { driver, loop, rate_rps, connections: plan.connections[0], warmup_s, duration_s }
+  const { fresh_connections, unbounded } = plan
+  const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
+  const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, FIRST_WARMUP_S)
+  const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
   return step(plan, records, phase, cell, about, { ...load, fresh_connections, unbounded })
 }
 

@@ -1,41 +1,75 @@
+import { roundRate } from './rates.js'
+
 /** @import { SearchTrial } from './search.js' */
 
 /**
- * A trial at x = ln(rate) passes with probability (1 - STALL) / (1 + exp((x - capacity) / spread)) + LUCK: a logistic
+ * A trial at x = ln(rate) passes with probability LUCK + (1 - STALL - LUCK) / (1 + exp((x - capacity) / spread)): a logistic
  * curve around the capacity, with a lapse rate for stalls that make a trial fail at any rate (a psychometric function,
  * Watson & Pelli 1983, "QUEST").
  */
 const STALL = 0.04
 const LUCK = 0.005
 /** How wide the band is in which verdicts are noisy; each is as likely as the others before the first trial. */
-const SPREADS = [0.005, 0.01, 0.02, 0.04]
+const SPREADS = [0.005, 0.01, 0.02, 0.04, 0.08]
+/** Standard deviation of the step that ln(capacity) takes from one trial to the next, likewise; what counts is where it ends. */
+const DRIFTS = [0, 0.01]
+/** Standard deviation of a logistic distribution, as a multiple of its spread. */
+const DEVIATION = Math.PI / Math.sqrt(3)
 const MOST = 0.99
 /** The capacity is looked for on a grid of ln(rate) that reaches this far beyond the rates that were tried. */
 const BEYOND = 0.7
-const STEP = 0.01
+const STEP = 0.005
 
 /**
- * The probability that the capacity lies between two rates, given the verdicts of all trials and no opinion beforehand.
+ * The rates between which the capacity lies with a probability, given the verdicts of all trials and no opinion beforehand: the two
+ * rates that bound it, moved apart where the trials contradict each other.
  *
- * @param {number | null} low_rps null: no lower bound
- * @param {number | null} high_rps null: no upper bound
- * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones, at least one
- * @returns {number} 0.01 to 0.99: the model is not exact enough for more
+ * @param {{ low_rps: number | null, high_rps: number | null }} edges null: not bounded on that side
+ * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones in order, at least one
+ * @param {number} wanted probability
+ * @returns {{ low_rps: number | null, high_rps: number | null, confidence: number }} confidence: 0.01 to 0.99, since the model is
+ *   not exact enough for more
  */
-export function probabilityBetween(low_rps, high_rps, trials) {
+export function intervalAround({ low_rps, high_rps }, trials, wanted) {
+  const { first, weights } = capacitiesGiven(trials)
+  const all = weights.reduce((sum, weight) => sum + weight, 0)
+  const cellOf = (/** @type {number} */ rate_rps) => Math.round((Math.log(rate_rps) - first) / STEP)
+  let from = low_rps === null ? 0 : cellOf(low_rps)
+  let to = high_rps === null ? weights.length : cellOf(high_rps)
+  let inside = weights.slice(from, to).reduce((sum, weight) => sum + weight, 0)
+  const [wasFrom, wasTo] = [from, to]
+  while (inside / all < wanted && (from > 0 || to < weights.length)) {
+    if ((weights[from - 1] ?? -1) > (weights[to] ?? -1)) inside += weights[--from]
+    else inside += weights[to++]
+  }
+  const rateAt = (/** @type {number} */ cell) => roundRate(Math.exp(first + cell * STEP))
+  return {
+    low_rps: from === wasFrom || low_rps === null ? low_rps : rateAt(from),
+    high_rps: to === wasTo || high_rps === null ? high_rps : rateAt(to),
+    confidence: Math.min(MOST, Math.max(1 - MOST, Math.round((inside / all) * 100) / 100)),
+  }
+}
+
+/** How likely each capacity is, on a grid of ln(rate) from `first` on. @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials */
+function capacitiesGiven(trials) {
   const tried = trials.map(({ rate_rps }) => Math.log(rate_rps))
-  const from = Math.log(low_rps ?? 0)
-  const to = Math.log(high_rps ?? Number.POSITIVE_INFINITY)
-  let [inside, all] = [0, 0]
-  for (let capacity = Math.min(...tried) - BEYOND; capacity < Math.max(...tried) + BEYOND; capacity += STEP) {
-    for (const spread of SPREADS) {
-      const weight = trials.reduce((product, { verdict }, i) => {
-        const passes = LUCK + (1 - STALL - LUCK) / (1 + Math.exp((tried[i] - capacity) / spread))
-        return product * (verdict === 'pass' ? passes : 1 - passes)
-      }, 1)
-      all += weight
-      if (capacity >= from && capacity <= to) inside += weight
+  const first = Math.min(...tried) - BEYOND
+  const cells = Math.ceil((Math.max(...tried) + BEYOND - first) / STEP)
+  const weights = Array(cells).fill(0)
+  for (const spread of SPREADS) {
+    for (const drift of DRIFTS) {
+      const spreads = trials.map((_, i) => {
+        const steps = trials.length - 1 - i
+        return Math.sqrt(spread ** 2 + (drift ** 2 * steps) / DEVIATION ** 2)
+      })
+      for (let cell = 0; cell < cells; cell++) {
+        const capacity = first + (cell + 0.5) * STEP
+        weights[cell] += trials.reduce((product, { verdict }, i) => {
+          const passes = LUCK + (1 - STALL - LUCK) / (1 + Math.exp((tried[i] - capacity) / spreads[i]))
+          return product * (verdict === 'pass' ? passes : 1 - passes)
+        }, 1)
+      }
     }
   }
-  return Math.min(MOST, Math.max(1 - MOST, Math.round((inside / all) * 100) / 100))
+  return { first, weights }
 }

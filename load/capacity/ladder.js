@@ -20,6 +20,48 @@ export function nextRung(rungs, trials) {
   return unanswered(rungs, trials).find((rung) => trialsOf(rung, invalid).length < MAX_INVALID) ?? null
 }
 
+/** A rate that contradicts another is decided by the majority of this many trials. */
+const VOTES = 3
+
+/**
+ * A rung to measure again, since it contradicts another: one that failed below one that passed, or that passed above one that
+ * failed. Pure.
+ *
+ * @param {Rung[]} rungs of an open loop @param {TrialOfRung[]} trials
+ * @returns {Rung | null} null: none does, or they have been measured often enough
+ */
+export function contradictedRung(rungs, trials) {
+  const levels = levelsOf(trials)
+  const invalid = trials.filter((trial) => !isValid(trial))
+  const [lowestFail, highestPass] = edgesOf(levels)
+  const doubtful = levels.filter(({ rate_rps, passes, verdict }) => {
+    return passes.length < VOTES && (verdict === 'fail' ? rate_rps < highestPass : rate_rps > lowestFail)
+  })
+  const inOrder = doubtful.sort((a, b) => a.passes.length - b.passes.length)
+  const again = inOrder.flatMap((level) => rungs.find(({ rate_rps }) => rate_rps === level.rate_rps) ?? [])
+  return again.find((rung) => trialsOf(rung, invalid).length < MAX_INVALID) ?? null
+}
+
+/** What each rate of an open loop did, by the majority of its valid trials. @param {TrialOfRung[]} trials */
+function levelsOf(trials) {
+  const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
+  const rates = [...new Set(valid.map(({ load }) => Number(load.rate_rps)))]
+  return rates.map((rate_rps) => {
+    const passes = valid
+      .filter(({ load }) => load.rate_rps === rate_rps)
+      .map(({ outcome }) => outcome.verdict === 'pass')
+    const isPass = passes.filter(Boolean).length * 2 > passes.length
+    return { rate_rps, passes, verdict: isPass ? 'pass' : 'fail' }
+  })
+}
+
+/** The lowest rate that failed, and the highest that passed. @param {ReturnType<typeof levelsOf>} levels */
+function edgesOf(levels) {
+  const rates = (/** @type {string} */ wanted) =>
+    levels.flatMap(({ rate_rps, verdict }) => (verdict === wanted ? rate_rps : []))
+  return [Math.min(...rates('fail')), Math.max(...rates('pass'))]
+}
+
 /** The rungs that have no valid trial, in order. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
 export function unanswered(rungs, trials) {
   const valid = trials.filter(isValid)
@@ -55,14 +97,12 @@ export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
  *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
  */
 export function capacityOf(trials) {
-  const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
-  if (valid.length === 0) return null
-  const rates = (/** @type {string} */ verdict) =>
-    valid.filter(({ outcome }) => outcome.verdict === verdict).map(({ load }) => Number(load.rate_rps))
-  const lowestFail = Math.min(...rates('fail'))
-  const highestPass = Math.max(...rates('pass').filter((rate) => rate < lowestFail))
+  const levels = levelsOf(trials)
+  if (levels.length === 0) return null
+  const [lowestFail] = edgesOf(levels)
+  const [, highestPass] = edgesOf(levels.filter(({ rate_rps }) => rate_rps < lowestFail))
   const [low_rps, high_rps] = [highestPass, lowestFail].map((rate) => (Number.isFinite(rate) ? rate : null))
-  return { low_rps, high_rps, trials: valid.length }
+  return { low_rps, high_rps, trials: levels.reduce((sum, { passes }) => sum + passes.length, 0) }
 }
 
 /** @param {Rung} rung @param {TrialOfRung[]} trials */

@@ -1,4 +1,5 @@
 import { ratesText } from '../report/format.js'
+import { growingBacklog } from '../verdict/backlog.js'
 import { isValid } from './ladder.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
@@ -17,9 +18,9 @@ const OTHER_FAILURE = 1
 const KEPT_UP_RATIO = 0.95
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
-export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio }, records) {
+export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s }, records) {
   const max_duration_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
-  const confirm_s = CONFIRM_TIMES * duration_s
+  const confirm_s = sustained_s ?? CONFIRM_TIMES * duration_s
   return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s, precision_ratio, max_duration_s, confirm_s }
 }
 
@@ -36,14 +37,15 @@ export function trialsOf(records, { slo }) {
 /**
  * How far a trial was from its SLO: ln(p99 / SLO), positive when over.
  *
- * @param {{ traffic: Pick<TrialTraffic, 'latency_ms' | 'success_ratio' | 'achieved_rps'>, load: { rate_rps: number | null } }} record
+ * @param {Pick<TrialRecord, 'traffic' | 'load'>} record
  * @param {Slo} slo
  * @returns {number} within -3 and 3
  */
 export function scoreOf({ traffic, load }, slo) {
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
   const score = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, Math.log(p99_ms / slo.p99_ms)))
-  const keptUp = traffic.achieved_rps >= KEPT_UP_RATIO * Number(load.rate_rps)
+  const keptUp =
+    traffic.achieved_rps >= KEPT_UP_RATIO * Number(load.rate_rps) && !growingBacklog({ load, traffic }, slo)
   return traffic.success_ratio >= slo.success_ratio && keptUp ? score : Math.max(score, OTHER_FAILURE)
 }
 

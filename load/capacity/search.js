@@ -1,4 +1,4 @@
-import { probabilityBetween } from './confidence.js'
+import { intervalAround } from './confidence.js'
 import { boundsOf, levelsOf, usualDuration } from './levels.js'
 import { rateInside, roundRate } from './rates.js'
 
@@ -82,9 +82,12 @@ export function edgesOf(trials, plan) {
   return low || high ? { low_rps: low?.rate_rps ?? null, high_rps: high?.rate_rps ?? null } : null
 }
 
+/** What an interval promises: the share of such intervals that hold the capacity. */
+const CONFIDENCE = 0.9
+
 /**
- * The same, with the number of valid trials and how sure it is (confidence.js): to compute that takes far longer than to
- * find the edges.
+ * The interval that holds the capacity with a confidence of 0.9, and the number of valid trials: the edges, moved apart where the
+ * trials contradict each other (confidence.js). To compute that takes far longer than to find the edges.
  *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
@@ -92,7 +95,17 @@ export function intervalOf(trials, plan) {
   const edges = edgesOf(trials, plan)
   if (!edges) return null
   const valid = trials.filter(({ verdict }) => verdict !== 'invalid')
-  return { ...edges, trials: valid.length, confidence: probabilityBetween(edges.low_rps, edges.high_rps, valid) }
+  return { ...intervalAround(edges, valid, CONFIDENCE), trials: valid.length }
+}
+
+/** Half of an interval's width as a share of its middle: one that is wider answers nothing. */
+const MOST_WIDTH = 0.25
+
+/** Why an interval is no answer; null: it is. @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval */
+export function intervalProblem(interval) {
+  const { low_rps, high_rps, confidence } = interval ?? { low_rps: null, high_rps: null, confidence: 1 }
+  if (low_rps === null || high_rps === null || high_rps - low_rps <= MOST_WIDTH * (high_rps + low_rps)) return null
+  return `the trials contradict each other: for a confidence of ${confidence}, the capacity may be anywhere from ${low_rps}/s to ${high_rps}/s`
 }
 
 /** Why the trials give no trustworthy answer; null: they do. @param {SearchTrial[]} trials @param {SearchPlan} plan */

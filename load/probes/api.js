@@ -53,13 +53,18 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
     })
   }
   const first = await read(NAMES, SCRAPE_TIMEOUT_MS)
-  /** @type {Sample[]} */
-  const samples = []
+  /** @type {Gauges} */
+  const gauges = {}
   return {
     async sample() {
       if (!first || !metricsUrl) return
       const metrics = await readMetrics(metricsUrl, GAUGES, SCRAPE_TIMEOUT_MS)
-      samples.push(Object.fromEntries(GAUGES.map((name) => [name, metrics.sum(name)])))
+      for (const name of GAUGES) {
+        const value = metrics.sum(name)
+        if (value === null) continue
+        const { looks = 0, sum = 0, most = value } = gauges[name] ?? {}
+        gauges[name] = { looks: looks + 1, sum: sum + value, most: Math.max(most, value) }
+      }
     },
 
     end() {
@@ -67,14 +72,14 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
       const wall_s = (performance.now() - started_ms) / 1000
       return async ({ completed }) => {
         const last = await read(NAMES, LAST_SCRAPE_TIMEOUT_MS)
-        const told = first && last ? tell(first, samples, last, wall_s) : { metrics_problem: problem }
+        const told = first && last ? tell(first, gauges, last, wall_s) : { metrics_problem: problem }
         return { ...told, ...used(await own, completed) }
       }
     },
   }
 }
 
-/** @typedef {Record<string, number | null>} Sample values of the gauges */
+/** @typedef {Record<string, { looks: number, sum: number, most: number }>} Gauges those that the page had: a trial may take hours */
 
 /** @param {ProcessUse | null} use @param {number} completed */
 function used(use, completed) {
@@ -82,30 +87,29 @@ function used(use, completed) {
   return completed > 0 ? { ...use, cpu_us_per_request: ((use.threads_cpu_s ?? use.cpu_s) * 1e6) / completed } : use
 }
 
-/** @param {Metrics} first @param {Sample[]} samples @param {Metrics} last @param {number} wall_s */
-function tell(first, samples, last, wall_s) {
+/** @param {Metrics} first @param {Gauges} gauges @param {Metrics} last @param {number} wall_s */
+function tell(first, gauges, last, wall_s) {
   const grown = (/** @type {string} */ name) => difference(first.sum(name), last.sum(name))
-  const seen = (/** @type {string} */ name) => samples.flatMap((sample) => sample[name] ?? [])
+  const mean = (/** @type {string} */ name) => (gauges[name] ? gauges[name].sum / gauges[name].looks : null)
   const share = (/** @type {number | null} */ seconds) => (seconds === null ? null : seconds / wall_s)
-  const most_ms = (/** @type {number[]} */ all_s) => (all_s.length === 0 ? null : Math.max(...all_s) * 1000)
+  const most_ms = (/** @type {string} */ name) => (gauges[name] ? gauges[name].most * 1000 : null)
   const statements = grown('redline_statement_seconds_count')
   const statement_s = grown('redline_statement_seconds_sum')
-  const idle = seen('redline_pool_idle')
-  const used = seen('redline_pool_total').map((total, i) => total - idle[i])
+  const [total, idle] = [mean('redline_pool_total'), mean('redline_pool_idle')]
   return {
     cpu_core_ratio: share(grown('process_cpu_seconds_total')),
     rss_bytes: last.sum('process_resident_memory_bytes'),
     open_files: last.sum('process_open_fds'),
     open_files_max: last.sum('process_max_fds'),
     gc_ratio: share(grown('redline_gc_seconds_total') ?? grown('nodejs_gc_duration_seconds_sum')),
-    elu_ratio: mean(seen('redline_event_loop_utilization_ratio')),
-    loop_delay_p99_ms: most_ms(seen('redline_event_loop_delay_p99_seconds')),
-    loop_delay_max_ms: most_ms(seen('redline_event_loop_delay_max_seconds')),
-    in_flight_mean: mean(seen('redline_in_flight_requests')),
-    waiting_mean: mean(seen('redline_waiting_requests')),
-    pool_used_mean: mean(used),
-    pool_waiting_mean: mean(seen('redline_pool_waiting')),
-    hashing_mean: mean(seen('redline_hashing_passwords')),
+    elu_ratio: mean('redline_event_loop_utilization_ratio'),
+    loop_delay_p99_ms: most_ms('redline_event_loop_delay_p99_seconds'),
+    loop_delay_max_ms: most_ms('redline_event_loop_delay_max_seconds'),
+    in_flight_mean: mean('redline_in_flight_requests'),
+    waiting_mean: mean('redline_waiting_requests'),
+    pool_used_mean: total === null || idle === null ? null : total - idle,
+    pool_waiting_mean: mean('redline_pool_waiting'),
+    hashing_mean: mean('redline_hashing_passwords'),
     statements,
     statement_mean_ms: statements && statement_s !== null ? (statement_s / statements) * 1000 : null,
     connections_max: last.sum('redline_connections_max'),
@@ -127,9 +131,4 @@ function growth(first, last, name, label) {
 /** A counter that decreased was reset, so its difference is unknown. @param {number | null} before @param {number | null} now */
 function difference(before, now) {
   return now === null || now < (before ?? 0) ? null : now - (before ?? 0)
-}
-
-/** @param {number[]} values */
-function mean(values) {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 }

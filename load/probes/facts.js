@@ -59,8 +59,8 @@ async function connectionsOf(database) {
   return (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0]
 }
 
-/** The range less what is reserved in it (Linux' ip-sysctl.rst). */
-function ephemeralPorts() {
+/** The range less what is reserved in it (Linux' ip-sysctl.rst); null: not known here. */
+export function ephemeralPorts() {
   const range = textOf('/proc/sys/net/ipv4/ip_local_port_range')?.trim().split(/\s+/).map(Number)
   if (!range) return null
   const [first, last] = range

@@ -38,7 +38,7 @@
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections'> & { problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_bytes' | 'connections' | 'connections_max'> &
- *   { waits?: Record<string, number>, cores?: string }} PostgresProbe
+ *   { waits?: Record<string, number>, cores?: string, checkpoint_s?: number, checkpoint_problem?: string }} PostgresProbe
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number }} DiskUse busy: the busiest disk
@@ -50,7 +50,8 @@
  *
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
- * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null }} Limit
+ * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null,
+ *   kind?: 'full' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another as often;
  *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
  *   capacity moved; null: not tried, or not ours to relax
  */
@@ -61,12 +62,15 @@
  * @property {'open' | 'closed'} loop
  * @property {number | null} rate_rps null: a closed loop, as fast as it goes
  * @property {number} connections
+ * @property {number} [connections_needed] so that their number is not why the trial fails (Little's law); with fewer, requests may wait
+ *   in the generator
  * @property {number} warmup_s
  * @property {number} duration_s
  * @property {boolean} [fresh_connections] a connection for each request
  * @property {boolean} [unbounded] vegeta with its own defaults
  * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
+ * @property {boolean} [checkpoint] Postgres is told to make one when half of the load is over
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  *
  * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
@@ -82,6 +86,7 @@
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
+ * @property {number[]} [backlog] open loop: requests that were due and not finished, at the ends of equal parts of the phase
  * @property {number} [threads] of a program that sends by several threads or processes
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
  * @property {boolean} [untimed] the driver times no single request, so no latency is judged
@@ -106,9 +111,9 @@
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
- *   not_applied: NotAppliedCell[], problem: string | null, capacity?: Capacity | null, limit?: Limit | null }} Run run.json;
+ *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, limit?: Limit | null }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
- *   problem: why there is no trustworthy answer
+ *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked
  *
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  *
@@ -118,6 +123,7 @@
  * @property {number} trials that it rests on
  * @property {number | null} confidence share of such intervals that hold the capacity; null: of a ladder, whose share nobody knows
  * @property {Slo} [slo]
+ * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
  *
  * @typedef {{ cell: any, because: string }} NotAppliedCell
  *
@@ -128,11 +134,13 @@
  * @property {string | null} metrics_url of a service behind a URL
  * @property {string} driver
  * @property {number[] | null} rates_rps null: the capacity is searched for
- * @property {number[]} connections
+ * @property {number[]} connections their number in each trial; none: as many as a trial needs
+ * @property {number} [connections_max] where their number follows from rate and SLO: there is no room for more
  * @property {boolean} fresh_connections a connection for each request
  * @property {boolean} unbounded vegeta with its own defaults
  * @property {boolean} searches for the capacity, instead of the loads that were asked for
  * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
+ * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
  * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
  * @property {MixPlan} mix
  * @property {Slo} slo

@@ -105,12 +105,24 @@ function loopLines(records) {
   return loops.map((name) => {
     const own = records.map(({ load }) => load).filter((load) => `${load.loop} ${load.driver}` === name)
     const [{ loop, driver, fresh_connections }] = own
-    const numbers = [...new Set(own.map((load) => load.connections))].join(', ')
-    const connections = `${driver}, ${numbers} connection${numbers === '1' ? '' : 's'}`
+    const connections = `${driver}, ${connectionsText(own)}`
     return loop === 'open'
       ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
       : `Closed loop (${connections}): each connection sends its next request when its response arrives.`
   })
+}
+
+/** @param {TrialRecord['load'][]} loads */
+function connectionsText(loads) {
+  const numbers = [...new Set(loads.map(({ connections }) => connections))]
+  const byNeed = loads.filter(
+    ({ connections, connections_needed = 0 }) => connections_needed > 0 && connections !== numbers[0],
+  )
+  if (byNeed.length > 0) {
+    const [least, most] = [Math.min(...numbers), Math.max(...numbers)].map((number) => count(number))
+    return `${least} to ${most} connections, as many as the rate needs within the SLO`
+  }
+  return `${numbers.join(', ')} connection${numbers.join() === '1' ? '' : 's'}`
 }
 
 /** What each load host did, in all trials. @param {Pick<Run, 'load_hosts'>} run @param {TrialRecord[]} records */

@@ -1,6 +1,7 @@
 import { UsageError } from '../command/errors.js'
 import { durationFlag, numberFlag, oneOf, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
+import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
@@ -13,11 +14,14 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  * @import { Plan } from '../report/record.js'
  */
 
+/** connections: of a closed loop. */
 const DEFAULTS = { connections: 256, timeout_s: 10, slo_p99_ms: 100, slo_success_percent: 100 }
 /** Of a trial that was asked for, and of one of the many of a search. */
 const LADDER = { warmup_s: 1, duration_s: 10 }
 const SEARCH = { warmup_s: 0.5, duration_s: 2 }
-/** Samples are kept in memory, 4 bytes each, for latency and for lateness. */
+/** The least length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
+const SLO_TIMES = 3
+/** Some drivers, such as vegeta, give their results at the end, and they are read into memory. */
 const MAX_REQUESTS = 100_000_000
 
 /** The flags that say what load a run puts on what. @satisfies {Record<string, Flag>} */
@@ -34,10 +38,12 @@ export const PLAN_FLAGS = {
   },
   connections: {
     value: 'N',
-    about: `connections (default ${DEFAULTS.connections}); a list in a closed loop`,
+    about: `exactly N connections (default: as many as the rate and --slo-p99 need; closed loop: ${DEFAULTS.connections}, or a list)`,
     ...wholeNumbers(1, 60_000),
   },
-  duration: durationFlag(`of each trial (default ${LADDER.duration_s}s, ${SEARCH.duration_s}s in a search)`),
+  duration: durationFlag(
+    `of each trial (default ${LADDER.duration_s}s, ${SEARCH.duration_s}s in a search, or ${SLO_TIMES} x --slo-p99 if that is longer)`,
+  ),
   warmup: durationFlag(`before each trial (default ${LADDER.warmup_s}s, ${SEARCH.warmup_s}s in a search)`),
   timeout: durationFlag(`longest wait for an answer (default ${DEFAULTS.timeout_s}s)`),
   'slo-p99': durationFlag(`a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)`),
@@ -47,6 +53,9 @@ export const PLAN_FLAGS = {
     parse: percentage,
     expected: 'a percentage above 0, at most 100, such as 99.9',
   },
+  sustained: durationFlag(
+    'a search: the last trial at the lower edge lasts this long, with a CHECKPOINT of Postgres in it',
+  ),
   'no-confirm': { value: '', about: 'do not relax the limit that was found to see whether the capacity moves' },
   'no-keep-alive': { value: '', about: 'a connection for each request' },
   unbounded: { value: '', about: 'vegeta with its own defaults: no bound on workers and connections' },
@@ -64,34 +73,42 @@ export const PLAN_FLAGS = {
  */
 export function planOf(flags) {
   const { url = null, ssh } = flags
+  const sshPlan = sshPlanOf(flags)
   const driver = DRIVERS[flags.driver ?? 'paced']
-  const connections = flags.connections ?? [DEFAULTS.connections]
+  const isBounded = driver.loop === 'closed' || flags.connections
+  const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates
   const times = searches ? SEARCH : LADDER
   const seconds = (/** @type {number | undefined} */ ms, /** @type {number} */ usual_s) =>
     ms === undefined ? usual_s : ms / 1000
-  const duration_s = seconds(flags.duration, times.duration_s)
+  const p99_ms = flags['slo-p99'] ?? DEFAULTS.slo_p99_ms
+  const least_s = driver.loop === 'open' ? (SLO_TIMES * p99_ms) / 1000 : 0
+  const duration_s = seconds(flags.duration, Math.max(times.duration_s, least_s))
   refuseMisfits(driver, flags, connections, duration_s)
+  const urls = [url ?? ssh ?? null]
+  const origin = originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls })
   return {
     url,
     metrics_url: flags['metrics-url'] ?? null,
-    ssh: sshPlanOf(flags),
+    ssh: sshPlan,
     driver: driver.name,
     rates_rps: flags.rates ?? null,
     connections,
+    ...(!isBounded && { connections_max: mostConnections(origin) }),
     fresh_connections: flags['no-keep-alive'] === true,
     unbounded: flags.unbounded === true,
     searches,
     confirms: searches && flags['no-confirm'] !== true,
+    ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
     mix: mixOf(flags),
     slo: {
-      p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms,
+      p99_ms,
       success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100,
     },
     warmup_s: seconds(flags.warmup, times.warmup_s),
     duration_s,
     timeout_s: seconds(flags.timeout, DEFAULTS.timeout_s),
-    ...originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls: [url ?? ssh ?? null] }),
+    ...origin,
   }
 }
 
@@ -109,6 +126,9 @@ function refuseMisfits(driver, flags, connections, duration_s) {
   }
   if (flags.unbounded && driver.name !== 'vegeta') {
     throw new UsageError(`--unbounded: expected --driver vegeta, got ${driver.name}, whose connections are a fixed set`)
+  }
+  if (flags.sustained && (flags.rates || driver.loop === 'closed')) {
+    throw new UsageError('--sustained: expected a search for the capacity, without --rates and in an open loop')
   }
   if (flags['metrics-url'] && !flags.url) {
     throw new UsageError("--metrics-url: requires --url; the local API's own page is always read")

@@ -68,6 +68,7 @@ export async function runExperiment(begun, io) {
   const findings = experiment.analyse(plan, records, state)
   Object.assign(state, findings.kept, { finished_at: lab.now().toISOString() })
   if (!state.interrupted) state.problem ??= findings.problem
+  if (state.problem && state.answer) state.answer = 'none'
   results.writeRun(state)
   const files = experiment.files?.(findings, state) ?? {}
   for (const [name, text] of Object.entries(files)) results.writeText(name, text)

@@ -66,9 +66,11 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const onEnd = () => {
       findings = probes?.end()
     }
+    const checkpoint = plan.checkpoint ? checkpointIn(database, plan.duration_s / 2, signal) : null
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const seen = findings ?? probes.end()
     const found = await orAborted(signal, () => seen({ ...traffic, lateness_ms }))
+    Object.assign(found.postgres, await checkpoint)
     const beside = await calm()
     calm = async () => {}
     const rowsAfter = await orAborted(signal, async () => counted?.countRows())
@@ -93,6 +95,24 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     } finally {
       await generator.close()
     }
+  }
+}
+
+/**
+ * A CHECKPOINT beside the load, and how long it took. Who may not make one (pg_checkpoint) learns why there was none.
+ *
+ * @param {Database | null} database @param {number} delay_s @param {AbortSignal} signal
+ * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem'>>}
+ */
+async function checkpointIn(database, delay_s, signal) {
+  if (!database) return {}
+  try {
+    await setTimeout(delay_s * 1000, undefined, { signal })
+    const start_ms = performance.now()
+    await database.query('CHECKPOINT')
+    return { checkpoint_s: (performance.now() - start_ms) / 1000 }
+  } catch (error) {
+    return { checkpoint_problem: /** @type {Error} */ (error).message }
   }
 }
 

@@ -1,5 +1,7 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
-import { generatorCpu, hostBehind, machineNoise } from './detectors/generator.js'
+import { count, tenthPercent } from '../report/format.js'
+import { growingBacklog } from './backlog.js'
+import { generatorConnections, generatorCpu, hostBehind, machineNoise } from './detectors/generator.js'
 
 /** @import { Outcome, Slo, TrialRecord, TrialTraffic } from '../report/record.js' */
 
@@ -26,7 +28,7 @@ export function judge(trial, slo) {
     return invalid(blame, `errors that are not the target's: ${list}`)
   }
 
-  const failure = failureOf(traffic, slo)
+  const failure = failureOf(trial, slo)
   const isShared = trial.load.loop === 'open' && Number(traffic.hosts?.length) > 1
   const behind = isShared ? hostBehind(trial, slo) : null
   if (behind && behind.reach >= 1) {
@@ -47,15 +49,19 @@ function invalid(blame, because) {
   return { verdict: 'invalid', because, blame }
 }
 
-/** @param {TrialTraffic} traffic @param {Slo} slo */
-function failureOf(traffic, slo) {
+/** @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
+function failureOf({ load, traffic }, slo) {
   if (traffic.success_ratio < slo.success_ratio) {
     const expected = `${+(slo.success_ratio * 100).toFixed(3)} %`
     return `${traffic.ok} of ${traffic.planned} succeeded, ${expected} expected`
   }
   if (traffic.untimed) return null
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
-  return p99_ms <= slo.p99_ms ? null : `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
+  if (p99_ms > slo.p99_ms) return `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
+  const growing = growingBacklog({ load, traffic }, slo)
+  if (!growing) return null
+  const { share, first, last } = growing
+  return `the backlog grew, by ${tenthPercent(share)} of the rate: from ${count(first)} to ${count(last)} requests`
 }
 
 /**
@@ -76,6 +82,10 @@ function excuseOf(trial, slo) {
   const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
   if (generator && generator.reach >= (broke ? AGED_REACH : 1) && couldExplain(trial, slo)) {
     return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
+  }
+  const waited = generatorConnections(trial, slo)
+  if (waited.reach >= 1 && !broke && !(TIMEOUT in errors) && isInTimeOnceSent(trial, slo)) {
+    return { blame: /** @type {const} */ ('generator'), text: waited.evidence[0] }
   }
   const noise = machineNoise(trial)
   return noise.reach >= 1 && !broke ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
@@ -98,6 +108,11 @@ function couldExplain({ traffic, probes }, slo) {
   const late_ms = probes.generator.lateness_ms?.p99 ?? 0
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
   return late_ms > slo.p99_ms || p99_ms - LATENESS_TIMES * late_ms <= slo.p99_ms
+}
+
+/** Whether the target met the SLO for what was sent to it; where the driver does not tell, it may have. @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
+function isInTimeOnceSent({ traffic }, slo) {
+  return (traffic.ok_service_ms?.p99 ?? 0) <= slo.p99_ms
 }
 
 /** The target's word for a request that did not arrive in time. */

@@ -2,8 +2,9 @@ import { DETECTORS } from './detectors/index.js'
 
 /** @import { Limit, Slo, TrialRecord } from '../report/record.js' */
 
+const NONE = 'none-reached'
 /** They make a trial invalid where they could explain what went wrong. */
-const EXCUSES = ['generator-cpu', 'machine-noise']
+const EXCUSES = ['generator-cpu', 'generator-connections', 'machine-noise']
 /** Number of trials beyond the capacity that vote on a run's limit. */
 const MAJORITY_OF = 5
 
@@ -33,9 +34,9 @@ export function limitOf(record, slo) {
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
   const reached = atLimit.length > 0 ? atLimit : accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
-  if (record.outcome.verdict === 'pass') return limitWith('none-reached', ['the SLO was met'], nearest[0])
+  if (record.outcome.verdict === 'pass') return limitWith(NONE, ['the SLO was met'], nearest[0])
   if (reached.length === 0) {
-    return limitWith('none-reached', ['nothing that was looked at was at its limit'], nearest[0])
+    return limitWith(NONE, ['nothing that was looked at was at its limit'], nearest[0])
   }
   const [{ resource, evidence }, next] = reached
   return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
@@ -63,18 +64,46 @@ export function limitOfRun(records, low_rps = null) {
   const edge = beyond.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).slice(0, MAJORITY_OF)
   const votes = (edge.length > 0 ? edge : records.slice(-1)).flatMap(({ limit }) => limit ?? [])
   if (votes.length === 0) return null
-  const winner = mostFrequent(votes.map(({ resource }) => resource))
-  const others = votes.flatMap(({ resource, runner_up }) => [resource, runner_up]).filter((name) => name !== winner)
-  const runner_up = mostFrequent(others)
-  const named = /** @type {Limit} */ (votes.find(({ resource }) => resource === winner))
-  const second = votes.find(({ resource }) => resource === runner_up)?.evidence
-  const beside = votes.find((vote) => vote.runner_up === runner_up)?.runner_up_evidence
-  return { ...named, runner_up, runner_up_evidence: second ?? beside ?? [] }
+  const tally = tallyOf(votes)
+  const [winner] = tally.toSorted((a, b) => b.limit - a.limit || b.beside - a.beside)
+  const others = tally.filter(({ name }) => name !== winner.name && name !== NONE)
+  const [second] = others.toSorted((a, b) => b.limit + b.beside - a.limit - a.beside || b.limit - a.limit)
+  const isTie = winner.name !== NONE && second?.limit === winner.limit && second.beside === winner.beside
+  const own = votes.filter(({ resource }) => resource === winner.name)
+  const rivals = votes.filter(({ resource }) => resource === second?.name)
+  const beside = votes.filter(({ runner_up }) => runner_up === second?.name)
+  const named = /** @type {Limit} */ (middleOf(own))
+  return {
+    ...named,
+    kind: isTie ? 'tie' : kindOf(winner.name),
+    runner_up: second?.name ?? null,
+    runner_up_evidence: middleOf(rivals)?.evidence ?? middleOf(beside)?.runner_up_evidence ?? [],
+  }
 }
 
-/** The first of the most frequent; null: none is named. @param {(string | null)[]} names */
-function mostFrequent(names) {
-  const named = names.filter((name) => name !== null)
-  const times = (/** @type {string} */ name) => named.filter((one) => one === name).length
-  return named.toSorted((a, b) => times(b) - times(a))[0] ?? null
+/**
+ * How often each resource was the limit, and how often the runner-up. Where two are alike, the order in which they explain one another
+ * decides, and not that of the trials.
+ *
+ * @param {Limit[]} votes
+ */
+function tallyOf(votes) {
+  const named = votes.flatMap(({ resource, runner_up }) => (runner_up === null ? resource : [resource, runner_up]))
+  const names = [...new Set([...Object.keys(DETECTORS), ...named])].filter((name) => named.includes(name))
+  return names.map((name) => ({
+    name,
+    limit: votes.filter(({ resource }) => resource === name).length,
+    beside: votes.filter(({ runner_up }) => runner_up === name).length,
+  }))
+}
+
+/** @param {string} resource @returns {Limit['kind']} */
+function kindOf(resource) {
+  if (resource.startsWith('generator')) return 'generator'
+  return resource === NONE || resource === 'machine-noise' ? 'none' : 'full'
+}
+
+/** That of a typical trial: they are sorted by rate. @template T @param {T[]} list @returns {T | undefined} */
+function middleOf(list) {
+  return list[Math.floor((list.length - 1) / 2)]
 }

@@ -26,7 +26,9 @@ export function evidence(folder) {
 function read(folder) {
   const results = new Results(fileURLToPath(new URL(folder, EVIDENCE)))
   const { older, analyse, report } = ALL[results.readRun().verb]
-  const [run, records] = [results.readRun(older), results.readTrials(older)]
-  const findings = analyse?.(run.plan, records, run)
+  const [kept, records] = [results.readRun(older), results.readTrials(older)]
+  const findings = analyse?.(kept.plan, records, kept)
+  // What the trials say to this version of Redline.
+  const run = { ...kept, ...findings?.kept }
   return { folder, run, records, findings, report: /** @type {Block[]} */ (findings ? report(findings) : []) }
 }

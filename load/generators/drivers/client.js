@@ -25,8 +25,10 @@ const INTERIM_MAX = 1000
 
 /**
  * Closed loop by Node's own HTTP client, for any HTTP or HTTPS service: each worker has a connection of its own, sends when
- * its answer has come, and times the phases of each request. Connection setup is no part of a latency. Slower than
- * autocannon, and more to see.
+ * its answer has come, and times the phases of each request. Slower than autocannon, and more to see.
+ *
+ * As in `paced`, a latency includes connecting where the request had to wait for it: with a connection for each request, or after
+ * the target closed one. Each worker's first connection is not counted, since `paced` opens its own ahead.
  *
  * @type {Driver}
  */
@@ -60,6 +62,7 @@ async function drive(load, phase, next) {
 
     async function work() {
       const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
+      let isAhead = !load.fresh_connections
       try {
         for (let due_ms = performance.now(); due_ms < end_ms && !phase.signal.aborted; ) {
           const { name, method, path, body, ...own } = next()
@@ -67,7 +70,8 @@ async function drive(load, phase, next) {
           const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
           recorder.sent++
           const options = { method, headers, agent, ...(path !== null && { path }) }
-          const ended = await exchange(request(url, options), bytes, load, phase.signal)
+          const ended = await exchange(request(url, options), bytes, { ...load, isAhead }, phase.signal)
+          isAhead = false
           if (ended.error) {
             recorder.error(ended.error, ended.latency_ms)
             await sleep(RETRY_DELAY_MS)
@@ -111,17 +115,19 @@ export function middleOf(bucket) {
 /**
  * One request and its answer.
  *
- * @param {http.ClientRequest} req @param {Buffer} body @param {{ timeout_s: number }} load @param {AbortSignal} signal
+ * @param {http.ClientRequest} req @param {Buffer} body @param {{ timeout_s: number, isAhead: boolean }} load isAhead: the
+ * latency begins when the connection is open
+ * @param {AbortSignal} signal
  * @returns {Promise<Ended>}
  *
  * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }} Ended
  */
-function exchange(req, body, { timeout_s }, signal) {
+function exchange(req, body, { timeout_s, isAhead }, signal) {
   return new Promise((resolve) => {
     /** @type {Record<string, number>} */
     const phases_ms = {}
     let last_ms = performance.now()
-    let ready_ms = last_ms
+    let start_ms = last_ms
     let status = 0
     let interim = 0
     /** @param {string} phase that ends now */
@@ -132,13 +138,13 @@ function exchange(req, body, { timeout_s }, signal) {
     }
     const ready = () => {
       last_ms = performance.now()
-      ready_ms = last_ms
+      if (isAhead) start_ms = last_ms
     }
     /** @param {string | null} error */
     const settle = (error) => {
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
-      resolve({ status, latency_ms: performance.now() - ready_ms, phases_ms, error })
+      resolve({ status, latency_ms: performance.now() - start_ms, phases_ms, error })
     }
     /** @param {string} error */
     const giveUp = (error) => {

@@ -9,6 +9,17 @@ import { isBlank, ProtocolError, ResponseReader } from './response.js'
 /** A server may say on an idle connection that it closes it for being idle (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
 
+/** Of all connections: what arrives is looked at before anything else can arrive. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
+
+/** @param {(bytes: Buffer) => void} take */
+function takeRead(take) {
+  return (/** @type {number} */ length, /** @type {Uint8Array} */ buffer) => {
+    take(/** @type {Buffer} */ (buffer).subarray(0, length))
+    return true
+  }
+}
+
 /**
  * One HTTP/1.1 connection with one request on it at a time, opened again when it is needed and gone.
  *
@@ -71,12 +82,14 @@ export class Connection {
 
   #connect() {
     const { secure, ...way } = this.#target
+    const reader = new ResponseReader({ bodiless: this.#bodiless })
+    const take = (/** @type {Buffer} */ bytes) => this.#take(reader, bytes)
     const socket = secure
       ? tls.connect({ ...way, servername: net.isIP(way.host) ? undefined : way.host, ALPNProtocols: ['http/1.1'] })
-      : net.connect(way)
-    const reader = new ResponseReader({ bodiless: this.#bodiless })
+      : net.connect({ ...way, onread: { buffer: READ_BUFFER, callback: takeRead(take) } })
     socket.setNoDelay(true)
-    socket.on('data', (bytes) => this.#take(reader, bytes))
+    if (secure) socket.on('data', take)
+    else socket.resume()
     // A response may end with the connection.
     socket.on('end', () => this.#settle(reader.end()))
     socket.on('error', (error) => this.#lost(socket, sideOfCode(error)))

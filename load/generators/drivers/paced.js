@@ -6,6 +6,9 @@ import { refuseEntries } from './refuse.js'
 
 /** @import { Driver } from './index.js' */
 
+/** Fewer than the shortest accept queue that is usual (128): what does not fit into it is tried again only after a second. */
+const OPENED_AT_ONCE = 64
+
 /**
  * Open loop: requests leave on a schedule over a fixed set of connections, whatever the answers do. Where every
  * connection is busy they wait, and the wait counts: latency starts at the intended send time.
@@ -29,7 +32,7 @@ export const paced = {
       const localAddress = addresses[i % addresses.length]
       return new Connection({ ...target, localAddress }, { bodiless: mix.method === 'HEAD' })
     })
-    if (!fresh_connections) await Promise.all(connections.map((one) => one.open(load.timeout_s * 1000)))
+    if (!fresh_connections) await openAll(connections, load.timeout_s * 1000)
     let requests = 0
     return {
       async run(phase) {
@@ -47,4 +50,18 @@ export const paced = {
       },
     }
   },
+}
+
+/** Opens what can be opened in time; the others are opened when they are needed. @param {Connection[]} connections @param {number} timeout_ms */
+async function openAll(connections, timeout_ms) {
+  const end_ms = performance.now() + timeout_ms
+  const left = connections.values()
+  const openSome = async () => {
+    for (const connection of left) {
+      const left_ms = end_ms - performance.now()
+      if (left_ms <= 0) return
+      await connection.open(left_ms)
+    }
+  }
+  await Promise.all(Array.from({ length: OPENED_AT_ONCE }, openSome))
 }

@@ -13,6 +13,9 @@ const PUMP_INTERVAL_MS = 1
 /** How often the connections are searched for requests that have waited too long. */
 const EXPIRE_INTERVAL_MS = 50
 
+/** Into how many parts a phase is divided, at whose ends the backlog is looked at. */
+export const LOOKS = 20
+
 const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
 
 /**
@@ -29,21 +32,27 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
   const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
+  /** The newest goes first: those that the rate does not need stay idle, and cost neither side anything. */
   const idle = [...connections]
   const start_ms = clock.now()
   let total = schedule.total
   let length_s = duration_s
   let noticed = 0
   let next = 0
+  /** @type {number[]} */
+  const backlog = []
 
   function pump() {
     const elapsed_ms = clock.now() - start_ms
     const due = Math.min(total, schedule.dueBy(elapsed_ms))
+    while (backlog.length < LOOKS && elapsed_ms >= ((backlog.length + 1) * duration_s * 1000) / LOOKS) {
+      backlog.push(due - recorder.completed - recorder.failed)
+    }
     for (; noticed < due; noticed++) recorder.lateness.add(elapsed_ms - schedule.dueAt_ms(noticed))
     for (; next < due; next++) {
       const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
       if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms)
-      else if (idle.length > 0) dispatch(/** @type {C} */ (idle.shift()), next)
+      else if (idle.length > 0) dispatch(/** @type {C} */ (idle.pop()), next)
       else return
     }
   }
@@ -68,7 +77,9 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
       pump()
       if (recorder.completed + recorder.failed < total) return
       onEnd()
-      end(resolve, recorder.summary(total, length_s))
+      // What ends before its last look has left nothing.
+      const looks = Array.from({ length: LOOKS }, (_, i) => backlog[i] ?? 0)
+      end(resolve, { ...recorder.summary(total, length_s), backlog: looks })
     }, PUMP_INTERVAL_MS)
     const expiring = clock.setInterval(() => {
       for (const connection of connections) connection.expire(timeout_ms, clock.now())

@@ -1,10 +1,14 @@
+import { createHistogram } from 'node:perf_hooks'
 import { TIMEOUT, UNSENT } from './errors.js'
 
-/** @import { Distribution, Traffic } from '../../report/record.js' */
+/**
+ * @import { RecordableHistogram } from 'node:perf_hooks'
+ * @import { Distribution, Traffic } from '../../report/record.js'
+ */
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
-/** Records the outcome of each request, and sums it up. Samples are kept whole, so percentiles are exact. */
+/** Records the outcome of each request, and sums it up. */
 export class Recorder {
   #latencies = new Samples()
   #okLatencies = new Samples()
@@ -136,41 +140,93 @@ export function trafficOf({ planned, sent, run_s, status = {}, errors, ...measur
   }
 }
 
-/** A growing list of numbers in 4 bytes each. */
+/** So many samples are kept whole, and their percentiles are exact: those of most trials. */
+const EXACT = 1 << 20
+/** Of the others: microseconds, to so many digits, up to a day. */
+const FIGURES = 4
+const MOST_US = 86_400e6
+/** Enough to tell somebody who watches: of more, every other one is dropped. */
+const LATEST = 2000
+
+/**
+ * Times in ms, in bounded memory, so that a trial may last for hours: the first million as they are, and what comes after
+ * them in a histogram (HdrHistogram, as Node has it).
+ */
 export class Samples {
   #values = new Float32Array(1 << 14)
+  /** @type {number[]} */
+  #latest = []
+  #every = 1
   #count = 0
   #sum = 0
-  #seen = 0
+  #least = Number.POSITIVE_INFINITY
+  /** @type {RecordableHistogram | null} */
+  #beyond = null
 
   /** @param {number} value */
   add(value) {
+    if (this.#count % this.#every === 0) this.#look(value)
+    if (this.#count < EXACT) this.#keep(value)
+    else record(this.#histogram(), value)
+    this.#count++
+    this.#sum += value
+    if (value < this.#least) this.#least = value
+  }
+
+  /** @param {number} value */
+  #look(value) {
+    this.#latest.push(value)
+    if (this.#latest.length < LATEST) return
+    this.#latest = this.#latest.filter((_, i) => i % 2 === 0)
+    this.#every *= 2
+  }
+
+  /** @param {number} value */
+  #keep(value) {
     if (this.#count === this.#values.length) {
       const grown = new Float32Array(this.#count * 2)
       grown.set(this.#values)
       this.#values = grown
     }
-    this.#values[this.#count++] = value
-    this.#sum += value
+    this.#values[this.#count] = value
   }
 
-  /** About a percentile of what has come since the last look: of many values some, since the load waits for it. @param {number} q */
+  #histogram() {
+    this.#beyond ??= createHistogram({ figures: FIGURES, highest: MOST_US })
+    return this.#beyond
+  }
+
+  /** About a percentile of what has come since the last look: of many values some. @param {number} q */
   lately(q) {
-    const step = Math.max(1, Math.floor((this.#count - this.#seen) / 1000))
-    const some = this.#values.subarray(this.#seen, this.#count).filter((_, i) => i % step === 0)
-    this.#seen = this.#count
-    return some.length === 0 ? null : round(some.sort()[Math.ceil(q * some.length) - 1], 3)
+    const some = this.#latest.sort((a, b) => a - b)
+    this.#latest = []
+    this.#every = 1
+    return some.length === 0 ? null : round(some[Math.ceil(q * some.length) - 1], 3)
   }
 
   /** Percentiles by nearest rank. @returns {Distribution | null} null without samples */
   distribution() {
     if (this.#count === 0) return null
-    const sorted = this.#values.subarray(0, this.#count).sort()
-    const rank = (/** @type {number} */ q) => round(sorted[Math.ceil(q * this.#count) - 1], 3)
+    const rank = this.#ranks()
     const percentiles = Object.entries(PERCENTILES).map(([name, q]) => [name, rank(q)])
-    const ends = { min: round(sorted[0], 3), mean: round(this.#sum / this.#count, 3), max: rank(1) }
+    const ends = { min: round(this.#least, 3), mean: round(this.#sum / this.#count, 3), max: rank(1) }
     return /** @type {Distribution} */ ({ ...ends, ...Object.fromEntries(percentiles) })
   }
+
+  /** @returns {(q: number) => number} percentiles */
+  #ranks() {
+    const kept = this.#values.subarray(0, Math.min(EXACT, this.#count)).sort()
+    if (!this.#beyond) return (q) => round(kept[Math.ceil(q * kept.length) - 1], 3)
+    const all = createHistogram({ figures: FIGURES, highest: MOST_US })
+    all.add(this.#beyond)
+    for (const value of kept) record(all, value)
+    return (q) => round(Number((all.percentile(q * 100) / 1000).toPrecision(FIGURES)), 3)
+  }
+}
+
+/** @param {RecordableHistogram} histogram @param {number} value in ms */
+function record(histogram, value) {
+  histogram.record(Math.min(MOST_US, Math.max(1, Math.round(value * 1000))))
 }
 
 /** The sum of what a function finds in each. @template T @param {T[]} list @param {(one: T) => number} of */

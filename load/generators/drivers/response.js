@@ -7,6 +7,9 @@ const FOLD = /^[ \t]([\t -~\x80-\xff]*)\r\n$/
 const CHUNK_SIZE = /^([\da-f]+)[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n$/i
 const BLANK = /^[\r\n]*$/
 const LF = 10
+const HEAD_END = Buffer.of(13, 10, 13, 10)
+/** The heads of a service differ by their Date, once a second, and by little else. */
+const PLAIN_MAX = 16
 const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding': null }
 
 /**
@@ -16,6 +19,8 @@ const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding
  * It refuses whatever is malformed. A generator that guesses where such a response ends reports a broken service as a
  * working one, or never finishes: http-parser-js takes `Content-Length: abc` for a success and loops forever on a chunk
  * size of -5. Node's own parser comes only with HTTP clients, which cost twice the CPU (see connection.js).
+ *
+ * Most responses are like the one before: a head that was read before, with the body that it announces, is not read again.
  */
 export class ResponseReader {
   #bodiless
@@ -43,6 +48,19 @@ export class ResponseReader {
    * @returns {Answer | ProtocolError | null} null: it has not ended; an error: the connection can no longer be used
    */
   read(bytes) {
+    const head = this.#state === 'status' && this.#text === '' ? headOf(bytes) : null
+    if (head === null) return this.#readOn(bytes)
+    const plain = this.#bodiless ? PLAIN_BODILESS : PLAIN
+    const known = plain.get(head)
+    if (known?.bytes === bytes.length) return known.answer
+    const answer = this.#readOn(bytes)
+    if (answer && 'status' in answer && this.#isWhole(head, bytes))
+      remember(plain, head, { answer, bytes: bytes.length })
+    return answer
+  }
+
+  /** @param {Buffer} bytes @returns {Answer | ProtocolError | null} */
+  #readOn(bytes) {
     try {
       let at = 0
       while (at < bytes.length && this.#state !== 'done') at = this.#step(bytes, at)
@@ -53,6 +71,13 @@ export class ResponseReader {
       if (error instanceof ProtocolError) return error
       throw error
     }
+  }
+
+  /** Whether these bytes were one response whose head tells its length. @param {string} head @param {Buffer} bytes */
+  #isWhole(head, bytes) {
+    const { 'content-length': length, 'transfer-encoding': codings } = this.#fields
+    const isBodiless = this.#bodiless || this.#status === 204 || this.#status === 304
+    return codings === null && bytes.length === head.length + (isBodiless ? 0 : Number(length))
   }
 
   /** The server closed the connection. @returns {Answer | null} the response that ends by this; null: there is none */
@@ -164,6 +189,26 @@ export class ResponseReader {
     this.#state = state
     this.#textBytes = 0
   }
+}
+
+/**
+ * Responses that arrived whole, by their heads.
+ *
+ * @typedef {Map<string, { answer: Answer, bytes: number }>} Plain bytes: of head and body
+ */
+const PLAIN = /** @type {Plain} */ (new Map())
+const PLAIN_BODILESS = /** @type {Plain} */ (new Map())
+
+/** @param {Plain} plain @param {string} head @param {{ answer: Answer, bytes: number }} known */
+function remember(plain, head, known) {
+  if (plain.size === PLAIN_MAX) plain.clear()
+  plain.set(head, known)
+}
+
+/** With the empty line at its end; null: it is not there, or not near. @param {Buffer} bytes */
+function headOf(bytes) {
+  const at = bytes.indexOf(HEAD_END)
+  return at === -1 || at > TEXT_MAX_BYTES ? null : bytes.toString('latin1', 0, at + HEAD_END.length)
 }
 
 /** The bytes were not the response that HTTP/1.1 asks for. */

@@ -33,13 +33,14 @@ const WANDERED =
 /** @param {SweepFindings} findings */
 function capacityText({ capacity, plan, records }) {
   if (!capacity) return `${unjudged(records)}.`
-  const { low_rps, high_rps, trials, confidence, slo = plan.slo } = capacity
+  const { low_rps, high_rps, trials, confidence, slo = plan.slo, bounded_by } = capacity
   const share = slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`
   const load_s = Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
   const basis = `(${share} a success, p99 <= ${slo.p99_ms} ms; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${load_s} s of load${sure})`
   const rates = `Capacity: ${ratesText(capacity)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
+  if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`
   if (high_rps === null) return `${rates}; no valid trial failed ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
   return `${rates}, +-${width.toFixed(1)} % ${basis}.`
@@ -92,11 +93,11 @@ export function nearCapacity(capacity, records) {
 /** @param {SweepFindings} findings @returns {(Item | null)[]} */
 function limitItems({ limit, plan }) {
   if (!limit) return []
-  const { resource, evidence, runner_up, runner_up_evidence, confirmed } = limit
+  const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
   const { is, turn } = RESOURCES[resource] ?? { is: 'unknown', turn: '' }
   return [
     {
-      text: `Limit: ${resource}: ${is}.${runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
+      text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
     },
     ...(resource === 'none-reached' ? [] : [CONFIRMED[String(confirmed)], `Next to turn: ${turn}.`]),

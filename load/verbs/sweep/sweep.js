@@ -1,5 +1,6 @@
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
-import { capacityOf, nextRung, unanswered } from '../../capacity/ladder.js'
+import { capacityOf, contradictedRung, nextRung, unanswered } from '../../capacity/ladder.js'
+import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { answer, drawn, list } from '../../report/blocks.js'
 import { shortTrialTable } from '../../report/trials.js'
@@ -11,7 +12,7 @@ import { sweepPictures } from './pictures.js'
 
 /**
  * @import { Experiment } from '../../run/experiment.js'
- * @import { Capacity, Limit, Plan, Step, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Limit, Plan, Run, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -38,8 +39,9 @@ export const sweep = {
     return plan.searches ? nextSearchStep(plan, records, notApplied) : ladderStep(plan, records)
   },
   analyse(plan, records) {
-    const { problem, ...kept } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
-    return { problem, kept, ...kept, plan, records }
+    const { problem, ...found } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
+    const answer = kindOfAnswer(plan, found.capacity, problem)
+    return { problem, kept: { answer, ...found }, ...found, plan, records }
   },
   report: (/** @type {SweepFindings} */ findings) => [
     answer(sweepSentence(findings)),
@@ -61,19 +63,27 @@ function checkDrivers(plan) {
 /** The next rung of a ladder, in order, again where a trial was invalid. @param {Plan} plan @param {TrialRecord[]} records @returns {Step | null} */
 function ladderStep(plan, records) {
   const rungs = rungsOf(plan)
-  const rung = nextRung(rungs, records)
+  const rung = nextRung(rungs, records) ?? contradictedRung(rungs, records)
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { warmup_s, duration_s, fresh_connections, unbounded } = plan
-  const left_s = unanswered(rungs, records).length * (warmup_s + duration_s)
+  const left_s = Math.max(1, unanswered(rungs, records).length) * (warmup_s + duration_s)
   const load = { driver, loop, warmup_s, duration_s, fresh_connections, unbounded, ...rung }
   return { at: { phase: 'ladder' }, cell: null, left_s, load }
 }
 
 /** @param {Plan} plan */
-function rungsOf({ driver, rates_rps, connections }) {
+function rungsOf(plan) {
+  const { driver, rates_rps, connections } = plan
   if (DRIVERS[driver].loop === 'closed') return connections.map((number) => ({ rate_rps: null, connections: number }))
-  return (rates_rps ?? []).map((rate_rps) => ({ rate_rps, connections: connections[0] }))
+  return (rates_rps ?? []).map((rate_rps) => ({ rate_rps, ...connectionsFor(plan, rate_rps) }))
+}
+
+/** @param {Plan} plan @param {Capacity | null} capacity @param {string | null} problem @returns {Run['answer']} */
+function kindOfAnswer({ driver }, capacity, problem) {
+  if (DRIVERS[driver].loop === 'closed') return null
+  if (problem || !capacity) return 'none'
+  return capacity.high_rps === null ? 'at-least' : 'interval'
 }
 
 /** @param {Plan} plan @param {TrialRecord[]} records */

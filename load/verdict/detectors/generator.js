@@ -1,6 +1,7 @@
+import { UNSENT } from '../../generators/drivers/errors.js'
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, finding, NOTHING, POOL_FULL_RATIO } from './finding.js'
+import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
@@ -9,6 +10,8 @@ import { CORE_FULL_RATIO, finding, NOTHING, POOL_FULL_RATIO } from './finding.js
 
 /** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */
 const MAX_LATENESS_SHARE = 0.1
+/** Longer waits for a connection than this do not happen where one is free. */
+const MAX_WAIT_MS = 10
 /** Of a core that belongs to the service alone, used by others or taken by the host. */
 const FOREIGN_RATIO = 0.12
 /** A host that begins later than this, and than this share of the trial, was not there for a part of the load. */
@@ -67,13 +70,20 @@ function useOf({ host, cpu_core_ratio, cores }) {
   return `the generator on ${host} used ${wholePercent(cpu_core_ratio)} of a core${cores ? `, of ${cores}` : ''}`
 }
 
-/** @type {Detect} */
-export function generatorConnections({ load, traffic, probes }) {
-  const { in_flight_mean } = probes.api
-  if (load.loop !== 'open' || in_flight_mean === undefined) return NOTHING
-  const waited = `requests waited ${milliseconds(traffic.queued_ms?.mean)} for one`
-  const busy = `of the generator's ${count(load.connections)} connections, ${in_flight_mean.toFixed(0)} had a request in the service on the average; ${waited}`
-  return finding(in_flight_mean / load.connections / POOL_FULL_RATIO, busy)
+/**
+ * Whether requests waited in the generator because it had fewer connections than the rate needs. With as many as that, all of
+ * them are busy only where the target misses its SLO, and a wait for one is the target's doing.
+ *
+ * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
+ */
+export function generatorConnections({ load, traffic, probes }, slo) {
+  const { connections, connections_needed = 0 } = load
+  if (load.loop !== 'open' || connections >= connections_needed) return NOTHING
+  const late_ms = traffic.hosts ? 0 : (probes.generator.lateness_ms?.p99 ?? 0)
+  const waited_ms = Math.max(0, (traffic.queued_ms?.p99 ?? 0) - late_ms)
+  const share = traffic.errors[UNSENT] > 0 ? 1 : waited_ms / Math.min(MAX_WAIT_MS, slo.p99_ms * MAX_LATENESS_SHARE)
+  const few = `the generator had ${count(connections)} connections, and this rate within this SLO needs ${count(connections_needed)}`
+  return finding(share, `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
 /** @param {Pick<Trial, 'target' | 'probes'>} trial */

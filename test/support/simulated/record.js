@@ -133,7 +133,14 @@ function trafficOf({ loop, duration_s, rate_rps }, seen, countsRows) {
     ok_latency_ms: ok > 0 ? (seen.ok_mean_ms ? distributionOf(seen.ok_mean_ms, {}) : latency_ms) : null,
     queued_ms: null,
     per_second: perSecond(completed, ok, seconds),
+    ...(loop === 'open' && { backlog: backlogOf(late_s, duration_s, Number(rate_rps)) }),
   }
+}
+
+/** What takes that much longer than the load has fallen behind evenly. @param {number} late_s @param {number} duration_s @param {number} rate_rps */
+function backlogOf(late_s, duration_s, rate_rps) {
+  const left = (rate_rps * late_s * duration_s) / (duration_s + late_s)
+  return Array.from({ length: 20 }, (_, i) => Math.round((left * (i + 1)) / 20))
 }
 
 /** As the drivers round. @param {number} value */

@@ -172,6 +172,10 @@ t.test('a server that falls silent is a 504 in time, and does not hold up the ot
     Object.entries(proxies).map(async ([mode, proxy]) => {
       const { url } = apis[mode]
       t.equal((await post(url, newUser())).status, 201, mode)
+      // A look at the round trip may still hold the connection, and the next statement would take a new one.
+      await until('an idle pool', async () => {
+        return (await metric(apis[mode], 'redline_pool_idle')) === (await metric(apis[mode], 'redline_pool_total'))
+      })
       proxy.silence()
       t.equal((await post(url, newUser())).status, 504, mode)
       t.equal((await post(url, newUser())).status, 201, mode)

@@ -2,9 +2,10 @@ import fs from 'node:fs'
 import t from 'tap'
 import { ratesText } from '../../../load/report/format.js'
 import { kneeOf } from '../../../load/verbs/sweep/pictures.js'
+import { evidence } from '../../../tuning/pages/evidence.js'
 import { capacityRatio } from '../../../tuning/pages/report/figures.js'
 import { shift } from '../../../tuning/stats/ranks.js'
-import { readRun, runVerb, temporaryFolder } from '../../support/lab.js'
+import { runVerb, temporaryFolder } from '../../support/lab.js'
 import { fixture, reportOf, rewrite, runReport } from '../../support/pages.js'
 
 t.test('a folder is written again from what was measured, which stays as it is', async (t) => {
@@ -12,7 +13,7 @@ t.test('a folder is written again from what was measured, which stays as it is',
   const before = ['run.json', 'trials.ndjson'].map((name) => fs.readFileSync(`${folder}/${name}`, 'utf8'))
   const { status, stdout } = await runVerb('report', [folder])
   t.equal(status, 0)
-  const { capacity, limit } = readRun(folder)
+  const { capacity, limit } = evidence('sweep-batched').run
   t.match(stdout, `Capacity: ${ratesText(capacity)}. Limit: ${limit.resource}`)
   t.match(stdout, `${folder}/report.html`)
   t.strictSame(

@@ -16,7 +16,7 @@ const TIMEOUT_S = 5
 const PEAK = {
   driver: 'autocannon',
   loop: /** @type {const} */ ('closed'),
-  connections: 512,
+  connections: 500,
   warmup_s: 3,
   duration_s: 5,
 }

@@ -1,4 +1,10 @@
-import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from '../../../load/capacity/search.js'
+import {
+  intervalOf,
+  intervalProblem,
+  nextTrial,
+  SEARCH_DEFAULTS,
+  searchProblem,
+} from '../../../load/capacity/search.js'
 import { seededRandom } from '../../../load/system/random.js'
 import { CURVES } from './curves.js'
 
@@ -65,7 +71,7 @@ function searchOnce(service) {
     trials,
     time_s,
     interval,
-    problem: searchProblem(trials, plan),
+    problem: searchProblem(trials, plan) ?? intervalProblem(interval),
     middle_rps: (Number(low_rps ?? high_rps ?? Number.NaN) + Number(high_rps ?? low_rps)) / 2,
     aim_rps: high_rps === null ? (service.reach_rps ?? capacity_rps) : capacity_rps,
     isInside: (/** @type {number} */ margin) => {

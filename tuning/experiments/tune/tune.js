@@ -1,5 +1,6 @@
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
+import { mostConnections } from '../../../load/generators/connections.js'
 import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
@@ -130,6 +131,7 @@ function planOf(flags) {
   const search = {
     searches: true,
     connections: [CONNECTIONS],
+    connections_max: mostConnections({}),
     warmup_s: 0.5,
     ...(precision_ratio && { precision_ratio }),
   }

@@ -13,6 +13,7 @@ const SERVICE = { INSERT_MODE: 'batched' }
 /** Without vegeta: a service with room, and a generator with two connections. */
 const STAND_IN = { ...FAR, POOL_MAX: 20 }
 const TOO_FEW = 2
+const NEEDED = 100
 
 /** Of the peak, so that the service has room. The stand-in fails by arithmetic, vegeta needs something to do. */
 const SHARE = { vegeta: 0.7, standIn: 0.3 }
@@ -33,7 +34,8 @@ export const liar = {
   first: (found) => {
     const { vegeta } = found.facts
     const cell = vegeta ? { ...SERVICE, GENERATOR: 'vegeta-unbounded' } : STAND_IN
-    return [offered('as told', cell, rateOf(found), { connections: vegeta ? 256 : TOO_FEW, countsAlways: true })]
+    const few = { connections: TOO_FEW, connections_needed: NEEDED }
+    return [offered('as told', cell, rateOf(found), { ...(vegeta ? { connections: 256 } : few), countsAlways: true })]
   },
   rows: { peak: 'peak', 'as told': 'as told', yours: 'again' },
   columns: ['offered', 'goodput/s', 'success', 'p99', 'no answer', 'API core', 'generator'],
@@ -58,7 +60,7 @@ export const liar = {
     const text = `It was: ${happened}. The core of the service was ${wholePercent(core)} full.`
     return { right: answers.predict === happened, text }
   },
-  turn: { kind: number('connections', 1, 2000), solution: () => '100', wrong: () => '1' },
+  turn: { kind: number('connections', 1, 2000), solution: () => String(NEEDED), wrong: () => '1' },
   again: (found) => {
     const cell = found.facts.vegeta ? { ...SERVICE, GENERATOR: 'vegeta' } : STAND_IN
     return [offered('again', cell, rateOf(found), { connections: found.answers.turn, countsAlways: true })]

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { spawnLeashed } from '../../../system/processes.js'
 import { sideOfText, UNSENT } from '../errors.js'
-import { constantRate } from '../pacing.js'
+import { constantRate, LOOKS } from '../pacing.js'
 import { Recorder } from '../recorder.js'
 import { shareOf } from './attack.js'
 
@@ -62,22 +62,33 @@ export async function hitsOf(program, files, signal) {
  * @returns {Traffic}
  */
 export function summarise(found, parts, load, duration_s) {
-  const { total } = constantRate(Number(load.rate_rps), duration_s)
+  const { total, dueBy } = constantRate(Number(load.rate_rps), duration_s)
+  /** @type {number[]} */
+  const ends_ms = []
   const recorder = new Recorder()
   const hosts = parts.map((one) => {
     const own = found.get(one.part.index) ?? { hits: [], base_ns: 0n }
-    return record(recorder, own, { ...one, total }, load, duration_s)
+    return record(recorder, own, { ...one, total, ends_ms }, load, duration_s)
   })
-  const traffic = recorder.summary(total, duration_s)
+  const looks_ms = Array.from({ length: LOOKS }, (_, i) => ((i + 1) * duration_s * 1000) / LOOKS)
+  const backlog = looks_ms.map((look_ms) => dueBy(look_ms) - ends_ms.filter((end_ms) => end_ms <= look_ms).length)
+  const traffic = { ...recorder.summary(total, duration_s), backlog }
   return load.load_hosts ? { ...traffic, hosts } : traffic
 }
 
 /**
- * @param {Recorder} recorder @param {Hits} own @param {{ part: Part, ran: Ran, total: number }} context
+ * @param {Recorder} recorder @param {Hits} own @param {{ part: Part, ran: Ran, total: number, ends_ms: number[] }} context ends_ms: of all hits since the
+ *   start; those of this part are added
  * @param {Load} load @param {number} duration_s
  * @returns {HostTraffic}
  */
-function record(recorder, { hits, base_ns }, { part, ran, total }, { rate_rps, connections, unbounded }, duration_s) {
+function record(
+  recorder,
+  { hits, base_ns },
+  { part, ran, total, ends_ms },
+  { rate_rps, connections, unbounded },
+  duration_s,
+) {
   const interval_ms = (part.of * 1000) / Number(rate_rps)
   const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * interval_ms
   const planned = shareOf(part, total)
@@ -94,13 +105,15 @@ function record(recorder, { hits, base_ns }, { part, ran, total }, { rate_rps, c
     // While all workers wait for answers, a late start is the target's doing; while one is free, it is vegeta's.
     const late_ms = unbounded ? slip_ms : freeToBegin(hit.begin_ms) - freeToDue(due_ms)
     const latency_ms = slip_ms + hit.latency_ms
+    const end_ms = hit.begin_ms - start_ms + hit.latency_ms
+    ends_ms.push(end_ms)
     const side = hit.status === 0 ? sideOfText(hit.error) : null
     for (const one of both) {
       one.sent++
       one.lateness.add(late_ms)
       one.queued.add(slip_ms)
       if (side) one.error(side, latency_ms)
-      else one.answer(hit.status, latency_ms, hit.begin_ms - start_ms + hit.latency_ms)
+      else one.answer(hit.status, latency_ms, end_ms, '', hit.latency_ms)
     }
   }
   for (let unsent = planned - hits.length; unsent > 0; unsent--) for (const one of both) one.error(UNSENT)

@@ -67,7 +67,7 @@ t.test('then the search, in an open loop, and an interval around the capacity', 
   t.match(capacity, { trials: Number, confidence: Number, slo: SLO })
   // At 979/s a request waits 23 ms on the average, and p99 meets 100 ms.
   t.ok(Number(capacity?.low_rps) <= 979 && Number(capacity?.high_rps) >= 979, JSON.stringify(capacity))
-  t.ok(Number(capacity?.high_rps) / Number(capacity?.low_rps) < 1.11)
+  t.ok(Number(capacity?.high_rps) / Number(capacity?.low_rps) < 1.15)
 })
 
 t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, relaxed twice', async (t) => {

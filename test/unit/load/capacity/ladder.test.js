@@ -1,5 +1,5 @@
 import t from 'tap'
-import { capacityOf, nextRung, unanswered } from '../../../../load/capacity/ladder.js'
+import { capacityOf, contradictedRung, nextRung, unanswered } from '../../../../load/capacity/ladder.js'
 
 /** @param {number | null} rate_rps @param {string} verdict */
 function trial(rate_rps, verdict) {
@@ -26,6 +26,26 @@ t.test('nextRung repeats an invalid trial, three times at the most', async (t) =
 t.test('a rung that is listed twice is measured twice', async (t) => {
   t.strictSame(nextRung([rung(1), rung(1)], [trial(1, 'pass')]), rung(1))
   t.equal(nextRung([rung(1), rung(1)], [trial(1, 'pass'), trial(1, 'fail')]), null)
+})
+
+t.test('rates that contradict each other are measured again, until three trials of each decide', async (t) => {
+  const rungs = [rung(1), rung(2), rung(3), rung(4)]
+  const trials = [trial(1, 'pass'), trial(2, 'fail'), trial(3, 'pass'), trial(4, 'fail')]
+  const again = (/** @type {any[]} */ ...more) => contradictedRung(rungs, [...trials, ...more])?.rate_rps ?? null
+  t.equal(again(), 2)
+  t.equal(again(trial(2, 'pass')), 3, 'one each is a fail as yet; then the other')
+  t.equal(
+    again(trial(2, 'pass'), trial(2, 'pass')),
+    null,
+    'it was luck that it failed, and nothing contradicts the others',
+  )
+  t.strictSame(capacityOf([...trials, trial(2, 'pass'), trial(2, 'pass')]), { low_rps: 3, high_rps: 4, trials: 6 })
+  t.equal(again(trial(2, 'fail')), 3, 'the one that was measured less often')
+  t.equal(again(trial(2, 'fail'), trial(3, 'pass'), trial(2, 'fail'), trial(3, 'pass')), null, 'enough')
+  const invalid = trial(2, 'invalid')
+  t.equal(again(invalid, invalid, invalid), 3, 'what cannot be measured again is left')
+  t.equal(contradictedRung(rungs, [trial(1, 'pass'), trial(2, 'fail'), trial(3, 'fail')]), null)
+  t.equal(contradictedRung([], [trial(null, 'pass')]), null, 'a closed loop contradicts nothing')
 })
 
 t.test('capacityOf gives the highest pass below the lowest fail', async (t) => {

@@ -70,16 +70,9 @@ t.test('the search finds the capacity of synthetic services', async (t) => {
     return runs.filter(({ problem }) => problem === null)
   })
   const { inside, near } = summarize(all)
-  t.ok(inside >= 0.79 && near >= 0.955, `all services: the interval holds it: ${inside}, or nearly: ${near}`)
-  const stated = (/** @type {typeof all[0]} */ { interval }) => Number(interval?.confidence)
-  for (const [from, to, tolerance] of [
-    [0, 0.5, 0.2],
-    [0.5, 0.8, 0.1],
-    [0.8, 1, 0.06],
-  ]) {
-    const { inside, confidence } = summarize(all.filter((run) => stated(run) >= from && stated(run) < to))
-    t.ok(Math.abs(inside - confidence) <= tolerance, `a confidence of ${confidence} holds for ${inside}`)
-  }
+  t.ok(inside >= 0.9 && near >= 0.98, `all services: the interval holds it: ${inside}, or nearly: ${near}`)
+  const stated = all.map(({ interval }) => Number(interval?.confidence))
+  t.ok(Math.min(...stated) >= 0.9, `the least confidence that is stated: ${Math.min(...stated)}`)
 })
 
 t.test('the search says "at least" where the generator is the limit', async (t) => {

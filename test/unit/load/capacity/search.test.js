@@ -1,7 +1,14 @@
 import t from 'tap'
-import { probabilityBetween } from '../../../../load/capacity/confidence.js'
+import { intervalAround } from '../../../../load/capacity/confidence.js'
 import { scoreOf } from '../../../../load/capacity/of-records.js'
-import { intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from '../../../../load/capacity/search.js'
+import {
+  edgesOf,
+  intervalOf,
+  intervalProblem,
+  nextTrial,
+  SEARCH_DEFAULTS,
+  searchProblem,
+} from '../../../../load/capacity/search.js'
 
 /** @import { SearchTrial } from '../../../../load/capacity/search.js' */
 
@@ -121,39 +128,47 @@ t.test('nextTrial: a trial at a low rate is long enough for as many requests', a
   t.equal(next('173P@8 184F@7 173P@8 184F@7', asLong), null, 'nor does one that is as long as the confirming one')
 })
 
-t.test('intervalOf gives the largest pass below the smallest fail', async (t) => {
+t.test('edgesOf gives the largest pass below the smallest fail', async (t) => {
   const rows = [
     ['', null, 'nothing measured, nothing known'],
     ['700I', null, 'an invalid trial says nothing'],
-    ['700P 980F', { low_rps: 700, high_rps: 980, trials: 2 }, 'an interval'],
-    ['700P 980I 980F', { low_rps: 700, high_rps: 980, trials: 2 }, 'invalid trials are not counted'],
-    ['700P 800F 980P', { low_rps: 700, high_rps: 800, trials: 3 }, 'a pass above a fail was luck'],
-    ['700P 800F 800P 800P 980F', { low_rps: 800, high_rps: 980, trials: 5 }, 'by majority'],
-    [
-      '500I 500I 500I 700P 980F',
-      { low_rps: 700, high_rps: 980, trials: 2 },
-      'a rate given up below a pass is no bound',
-    ],
-    ['700P 980P', { low_rps: 980, high_rps: null, trials: 2 }, 'at least'],
-    ['700P 980I 980I 980I', { low_rps: 700, high_rps: null, trials: 1 }, 'at least, as far as the generator goes'],
-    ['700P 980I 980I 980I 1370F', { low_rps: 700, high_rps: null, trials: 2 }, 'a fail beyond its reach is not known'],
-    ['700F', { low_rps: null, high_rps: 700, trials: 1 }, 'less than'],
-    ['700P 980F 700F@8 700F@8', { low_rps: null, high_rps: 700, trials: 4 }, 'a long trial outweighs short ones'],
+    ['700P 980F', { low_rps: 700, high_rps: 980 }, 'an interval'],
+    ['700P 980I 980F', { low_rps: 700, high_rps: 980 }, 'invalid trials are not counted'],
+    ['700P 800F 980P', { low_rps: 700, high_rps: 800 }, 'a pass above a fail was luck'],
+    ['700P 800F 800P 800P 980F', { low_rps: 800, high_rps: 980 }, 'by majority'],
+    ['500I 500I 500I 700P 980F', { low_rps: 700, high_rps: 980 }, 'a rate given up below a pass is no bound'],
+    ['700P 980P', { low_rps: 980, high_rps: null }, 'at least'],
+    ['700P 980I 980I 980I', { low_rps: 700, high_rps: null }, 'at least, as far as the generator goes'],
+    ['700P 980I 980I 980I 1370F', { low_rps: 700, high_rps: null }, 'a fail beyond its reach is not known'],
+    ['700F', { low_rps: null, high_rps: 700 }, 'less than'],
+    ['700P 980F 700F@8 700F@8', { low_rps: null, high_rps: 700 }, 'a long trial outweighs short ones'],
   ]
   for (const [text, expected, about] of /** @type {[string, any, string][]} */ (rows)) {
-    const { confidence, ...interval } = intervalOf(trials(text), PLAN) ?? { confidence: 1 }
-    t.strictSame(expected ? interval : null, expected, about)
-    t.ok(confidence > 0 && confidence <= 1, `${about}: ${confidence}`)
+    t.strictSame(edgesOf(trials(text), PLAN), expected, about)
   }
 })
 
-t.test('intervalOf: repeats that agree raise the confidence, others lower it', async (t) => {
-  const confidence = (/** @type {string} */ text) => Number(intervalOf(trials(text), PLAN)?.confidence)
-  const once = confidence('900P 980F')
-  const twice = confidence('900P 980F 900P 980F')
-  const confirmed = confidence('900P 980F 900P 980F 900P@8')
-  t.ok(once < twice && twice < confirmed, `${once} < ${twice} < ${confirmed}`)
-  t.ok(confidence('900P 980F 900P 980F 900P 900F 980P') < twice, 'contradictions')
+t.test('the interval is as wide as nine tenths of confidence ask for', async (t) => {
+  const of = (/** @type {string} */ text) => /** @type {any} */ (intervalOf(trials(text), PLAN))
+  t.equal(of('700I'), null, 'an invalid trial says nothing')
+  t.strictSame(of('900P 980F 900P 980F 900P@8 900P 980F 980I'), {
+    ...{ low_rps: 900, high_rps: 980, trials: 7 },
+    confidence: of('900P 980F 900P 980F 900P@8 900P 980F').confidence,
+  })
+  const single = of('900P 980F')
+  t.ok(single.low_rps < 900 && single.high_rps > 980, 'single trials may be luck')
+  const contradicted = of('900P 980F 900P 980F 900P 900F 980P 980F')
+  const agreed = of('900P 980F 900P 980F 900P 900P 980F 980F')
+  t.ok(contradicted.high_rps - contradicted.low_rps > 1.5 * (agreed.high_rps - agreed.low_rps), 'contradictions')
+  for (const { confidence } of [single, contradicted, agreed]) t.ok(confidence >= 0.9, String(confidence))
+  t.match(of('900P 900P 900P 980I 980I 980I'), { high_rps: null, trials: 3 }, 'at least')
+  t.equal(intervalProblem(agreed), null)
+  t.match(
+    intervalProblem({ low_rps: 500, high_rps: 1500, confidence: 0.9 }),
+    /^the trials contradict each other: for a confidence of 0.9, the capacity may be anywhere from 500\/s to 1500\/s$/,
+  )
+  t.equal(intervalProblem({ low_rps: 500, high_rps: null, confidence: 0.9 }), null)
+  t.equal(intervalProblem(null), null)
 })
 
 t.test('searchProblem says why there is no trustworthy answer', async (t) => {
@@ -180,7 +195,7 @@ t.test('scoreOf is ln(p99 / SLO), within bounds, and over the SLO where somethin
   const slo = { p99_ms: 100, success_ratio: 1 }
   const traffic = { latency_ms: { p99: 100 }, success_ratio: 1, achieved_rps: 1000 }
   const score = (/** @type {any} */ changed) =>
-    scoreOf({ traffic: { ...traffic, ...changed }, load: { rate_rps: 1000 } }, slo)
+    scoreOf(/** @type {any} */ ({ traffic: { ...traffic, ...changed }, load: { rate_rps: 1000 } }), slo)
   const rows = [
     [{}, 0, 'at the SLO'],
     [{ latency_ms: { p99: 200 } }, Math.LN2, 'twice the SLO'],
@@ -198,7 +213,7 @@ t.test('scoreOf is ln(p99 / SLO), within bounds, and over the SLO where somethin
   }
 })
 
-t.test('probabilityBetween weighs every capacity by how well it explains the verdicts', async (t) => {
+t.test('the confidence weighs every capacity by how well it explains the verdicts', async (t) => {
   const rows = [
     ['100P 100P 1000F 1000F', 100, 1000, 0.99, 'there it is; the model is not exact enough for more'],
     ['100P 100P 1000F 1000F', 1000, 2000, 0.01, 'nor for less elsewhere'],
@@ -209,7 +224,7 @@ t.test('probabilityBetween weighs every capacity by how well it explains the ver
     ['900F 900F', null, 900, 0.99, 'two hardly'],
   ]
   for (const [text, low, high, expected, about] of /** @type {[string, any, any, number, string][]} */ (rows)) {
-    const found = probabilityBetween(low, high, trials(text))
+    const found = intervalAround({ low_rps: low, high_rps: high }, trials(text), 0).confidence
     t.ok(Math.abs(found - expected) <= 0.02, `${about}: ${found}, expected ${expected}`)
   }
 })

@@ -69,7 +69,11 @@ t.test('a command line that is wrong is refused in one line that says what was e
 t.test('a plan says what is sent', async (t) => {
   const plan = (/** @type {string[]} */ ...argv) => planOf(parseFlags(PLAN_FLAGS, argv))
   t.match(plan(), { driver: 'paced', rates_rps: null, slo: { p99_ms: 100 }, mix: { name: 'create-user' } })
-  t.strictSame(plan().connections, [256])
+  t.strictSame(plan().connections, [])
+  t.ok(Number(plan().connections_max) > 0, 'as many as a trial needs, if there is room')
+  t.strictSame(plan('--driver', 'wrk').connections, [256])
+  const pinned = plan('--connections', '7')
+  t.strictSame([pinned.connections, pinned.connections_max], [[7], undefined])
   t.match(plan('--method', 'GET').mix, { name: 'get', body_base64: '' }, 'a GET has no body')
   t.strictSame(plan('--method', 'GET').mix.headers, [])
   t.match(plan('--seed', '7').mix, { seed: 7 })

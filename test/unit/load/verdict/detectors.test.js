@@ -138,24 +138,16 @@ t.test('a generator is at its limit when it is late by a tenth of the SLO, or it
     ['that does not tell how late it was', { probes: { generator: { ...generator, lateness_ms: null } } }, 0, []],
     ['of a closed loop', { load: { loop: 'closed' }, probes: { generator } }, 0.5, [used]],
   ])
-  const load = { connections: 64 }
-  const api = { in_flight_mean: 28.8 }
+  const load = { connections: 64, connections_needed: 120 }
+  const few = (/** @type {string} */ wait) => [
+    `the generator had 64 connections, and this rate within this SLO needs 120; requests waited ${wait} for one at p99`,
+  ]
   check(t, 'generator-connections', [
-    ['a closed loop, in which all are in use', { load: { ...load, loop: 'closed' }, probes: { api } }, 0, []],
-    [
-      'half of 90 % of them',
-      { load, traffic: { queued_ms: { mean: 2 } }, probes: { api } },
-      0.5,
-      [
-        "of the generator's 64 connections, 29 had a request in the service on the average; requests waited 2.00 ms for one",
-      ],
-    ],
-    [
-      'with an unknown wait',
-      { load, probes: { api } },
-      0.5,
-      ["of the generator's 64 connections, 29 had a request in the service on the average; requests waited – for one"],
-    ],
+    ['a closed loop, in which all are in use', { load: { ...load, loop: 'closed' } }, 0, []],
+    ['as many as are needed', { load: { ...load, connections: 120 }, traffic: { queued_ms: { p99: 50 } } }, 0, []],
+    ['a wait of half of 10 ms', { load, traffic: { queued_ms: { p99: 5 } } }, 0.5, few('5.00 ms')],
+    ['with an unknown wait', { load }, 0, few('0.00 ms')],
+    ['some were never sent', { load, traffic: { errors: { 'client:unsent': 1 } } }, 1, few('0.00 ms')],
   ])
 })
 

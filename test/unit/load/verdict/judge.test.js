@@ -274,6 +274,62 @@ t.test('what makes a trial invalid is named, and whose doing it was', async (t) 
   }
 })
 
+t.test(
+  'a wait for a connection is the generator’s where the rate needs more of them, and the target was in time',
+  async (t) => {
+    const late = { latency_ms: { p99: 150 }, queued_ms: { p99: 120 }, ok_service_ms: { p99: 50 } }
+    const with_ = (/** @type {object} */ traffic, load = {}) => {
+      const { load: own, ...record } = trial(traffic)
+      return { ...record, load: { ...own, connections: 256, connections_needed: 720, ...load } }
+    }
+    const unsent = { completed: 900, ok: 900, success_ratio: 0.9, status: { 201: 900 }, rows_stored: 900 }
+    const rows = [
+      ['invalid', 'too few', with_(late)],
+      ['fail', 'as many as the rate needs', with_(late, { connections: 720 })],
+      ['fail', 'no number that the rate needs', with_(late, { connections_needed: undefined })],
+      ['fail', 'what was sent was too late, too', with_({ ...late, ok_service_ms: { p99: 101 } })],
+      ['invalid', 'a driver that does not tell', with_({ ...late, ok_service_ms: undefined })],
+      ['fail', 'a wait as long as the generator was late', with_({ ...late, queued_ms: { p99: 1 } })],
+      ['pass', 'a wait that did no harm', with_({ ...late, latency_ms: { p99: 100 } })],
+      [
+        'invalid',
+        'some were never sent',
+        with_({ ...unsent, errors: { 'client:unsent': 100 }, latency_ms: { p99: 150 } }),
+      ],
+      [
+        'fail',
+        'others had no answer',
+        with_({ ...late, ...unsent, errors: { 'client:timeout': 50, 'client:unsent': 50 } }),
+      ],
+      [
+        'fail',
+        'others were refused',
+        with_({ ...late, status: { 201: 900, 503: 100 }, ok: 900, rows_stored: 900, success_ratio: 0.9 }),
+      ],
+    ]
+    for (const [verdict, name, record] of /** @type {[string, string, any][]} */ (rows)) {
+      t.equal(judge(record, SLO).verdict, verdict, name)
+    }
+    t.strictSame(judge(/** @type {any} */ (with_(late)), SLO), {
+      verdict: 'invalid',
+      blame: 'generator',
+      because:
+        'the generator had 256 connections, and this rate within this SLO needs 720; requests waited 119 ms for one at p99 (p99 150 ms > 100 ms)',
+    })
+  },
+)
+
+t.test('a backlog that grows is a fail, however fast the answers were', async (t) => {
+  const growing = { backlog: Array.from({ length: 20 }, (_, i) => 10 * (i + 1)), latency_ms: { p99: 20 } }
+  const load = { loop: 'open', rate_rps: 1000, duration_s: 2, timeout_s: 10 }
+  const record = (/** @type {object} */ traffic) => /** @type {any} */ ({ ...trial(traffic), load })
+  t.strictSame(judge(record(growing), SLO), {
+    verdict: 'fail',
+    because: 'the backlog grew, by 10.0 % of the rate: from 10 to 200 requests',
+  })
+  t.equal(judge(record({ ...growing, backlog: Array(20).fill(200) }), SLO).verdict, 'pass')
+})
+
 t.test('a verdict says what it rests on', async (t) => {
   const refused = { ok: 900, success_ratio: 0.9, status: { 201: 900, 503: 100 }, rows_stored: 900 }
   const rows = [

@@ -49,18 +49,18 @@ t.test('of two that are at their limit, the one that explains the other is named
 
   const computing = recordOf('expensive-trigger')
   const [core] = computing.probes.postgres.cores
-  Object.assign(computing.probes.kernel.cores[core], { busy_ratio: 0.93, interrupts_ratio: 0.01 })
+  Object.assign(computing.probes.kernel.cores[core], { busy_ratio: 0.85, interrupts_ratio: 0.01 })
   Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.8, active_mean: 0.97, waits: { CPU: 0.98 } })
   t.match(
     limitOf(computing, SLO),
-    { resource: 'postgres-cpu', runner_up: 'generator-connections' },
+    { resource: 'postgres-cpu' },
     'the one statement that there is room for computes all the time, on a core that the lab takes some of',
   )
   Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.4 })
   t.not(limitOf(computing, SLO).resource, 'postgres-cpu', 'it wants to compute, and somebody else keeps it from it')
 
   Object.assign(computing.probes.postgres, { cpu_core_ratio: 0.8, waits: {} })
-  computing.probes.api.in_flight_mean = 55
+  Object.assign(computing.probes.kernel.cores[core], { busy_ratio: 0.93 })
   t.match(limitOf(computing, SLO), { resource: 'postgres-cpu' }, 'of what is nearly at its limit, too')
 
   const { kernel } = computing.probes
@@ -260,8 +260,8 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
       null,
       'api-cpu',
       'pool-size',
-      ['api-cpu at 310'],
-      ['pool-size at 310'],
+      ['api-cpu at 320'],
+      ['pool-size at 320'],
     ],
     [
       'none that failed at the capacity',
@@ -269,8 +269,8 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
       305,
       'api-cpu',
       'pool-size',
-      ['api-cpu at 310'],
-      ['pool-size at 310'],
+      ['api-cpu at 320'],
+      ['pool-size at 320'],
     ],
     [
       'some that failed above it',
@@ -314,14 +314,24 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
       null,
       'a',
       'b',
-      ['a at 1'],
+      ['a at 2'],
       ['b at 2'],
     ],
   ]
   for (const [about, trials, low_rps, resource, runner_up, evidence, runner_up_evidence] of rows) {
-    const expected = { resource, runner_up, evidence, runner_up_evidence, confirmed: null }
+    const kind = { 'machine-noise': 'none', 'none-reached': 'none' }[resource] ?? 'full'
+    const expected = { resource, runner_up, evidence, runner_up_evidence, confirmed: null, kind }
     t.strictSame(limitOfRun(trials, low_rps), expected, about)
   }
+  const both = [trial(1, 'fail', 'pool-size', 'api-cpu'), trial(2, 'fail', 'api-cpu', 'pool-size')]
+  for (const trials of [both, [trial(1, 'fail', 'api-cpu', 'pool-size'), trial(2, 'fail', 'pool-size', 'api-cpu')]]) {
+    t.match(
+      limitOfRun(trials),
+      { resource: 'api-cpu', runner_up: 'pool-size', kind: 'tie' },
+      'in whichever order they came',
+    )
+  }
+  t.match(limitOfRun([trial(1, 'fail', 'generator-cpu')]), { kind: 'generator' })
   t.equal(limitOfRun([]), null, 'no trial')
   t.equal(limitOfRun([{ ...pass, limit: null }]), null, 'no limit was looked for')
 })

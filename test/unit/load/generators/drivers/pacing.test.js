@@ -116,14 +116,33 @@ t.test(
   },
 )
 
-t.test('the connections take turns', async (t) => {
-  const { clock, writes, ended } = startPhase({ rate_rps: 100, connections: 4 })
+t.test('the newest idle connection takes the next request, and those that are not needed stay idle', async (t) => {
+  const { clock, writes, ended } = startPhase({
+    ...{ rate_rps: 100, connections: 4 },
+    answer: (i) => ({ after_ms: i === 50 ? 15 : 5 }),
+  })
   clock.runUntil(1010)
   await ended
+  const used = writes.map(({ connection }) => connection)
+  t.strictSame(used.slice(0, 51), Array(51).fill(3))
+  t.strictSame(used.slice(51, 53), [2, 2], 'while one is busy, another, which is idle last')
+  t.strictSame([...new Set(used)], [3, 2])
+})
+
+t.test('the backlog is what was due and not finished, at the ends of twenty equal parts', async (t) => {
+  const fine = startPhase({ rate_rps: 100, duration_s: 2 })
+  fine.clock.runUntil(2010)
   t.strictSame(
-    writes.map(({ connection }) => connection),
-    Array.from({ length: 100 }, (_, i) => i % 4),
+    (await fine.ended).backlog,
+    [...Array(19).fill(1), 0],
+    'one is sent at the end of each part but the last',
   )
+
+  const behind = startPhase({ rate_rps: 200, connections: 1, answer: () => ({ after_ms: 10 }) })
+  behind.clock.runUntil(2010)
+  const { backlog = [] } = await behind.ended
+  t.equal(backlog.length, 20)
+  t.strictSame([backlog[0], backlog[9], backlog[19]], [7, 52, 101], 'half of what is due is not served')
 })
 
 t.test('minutes at an odd rate do not drift, though each timer is late', async (t) => {

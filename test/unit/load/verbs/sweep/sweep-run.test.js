@@ -86,14 +86,13 @@ const CASES = [
 
 for (const one of CASES) t.test(one.name, (t) => checkCase(t, one))
 
-t.test('a generator that is the limit gives a lower bound, and no trustworthy answer', async (t) => {
+t.test('a generator that is the limit gives a lower bound, and says why', async (t) => {
   const service = createService({ capacity_rps: 50_000, generator_rps: 3000 })
-  const { code, end, run } = await simulate(sweep, ['--out', `${memoryFolder(t)}/bound`], service)
-  t.equal(code, 1)
-  t.match(
-    end,
-    /^redline: no trustworthy answer: above \d+\/s no trial was valid, so this is a lower bound: the generator was/,
-  )
+  const { code, stdout, run } = await simulate(sweep, ['--out', `${memoryFolder(t)}/bound`], service)
+  t.equal(code, 0)
+  t.equal(run.answer, 'at-least')
+  t.match(run.capacity.bounded_by, /^the generator was .* late at p99/)
+  t.match(stdout, /Capacity: at least [\d,]+\/s: more than that could not be offered, since the generator was/)
   t.ok(run.capacity.low_rps > 2000 && run.capacity.low_rps <= 3000 * 1.1, `${run.capacity.low_rps}`)
   t.equal(run.capacity.high_rps, null)
 })

@@ -1,0 +1,50 @@
+import { ephemeralPorts } from '../probes/facts.js'
+import { nofileOf } from '../system/machine.js'
+
+/** @import { Plan, Slo } from '../report/record.js' */
+
+/** Of the mean that Little's law gives: the number of requests in flight varies around it. */
+const SPARE = 1.2
+/** Idle connections cost next to nothing, and at a low rate a few slow answers may be in flight at once. */
+const LEAST = 64
+/** Open files for everything but connections, in the generator or in a service that has the same limit. */
+const OTHER_FILES = 128
+/** Of the ports: other programs take some, and some are in TIME_WAIT. */
+const USABLE_SHARE = 0.9
+/** Dynamic ports where the system does not tell its range (RFC 6335, section 6). */
+const DYNAMIC_PORTS = 16_384
+
+/**
+ * How many connections a trial needs so that their number is never the reason why it fails. By Little's law (L = lambda W), a
+ * trial that meets its SLO has at most rate x p99 requests in flight on average.
+ *
+ * @param {number} rate_rps @param {Slo} slo
+ */
+export function connectionsNeeded(rate_rps, { p99_ms }) {
+  return Math.ceil((SPARE * rate_rps * p99_ms) / 1000)
+}
+
+/**
+ * The connections of an open-loop trial: as many as it needs, unless the plan pins their number or this machine has no
+ * room for more.
+ *
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'slo'>} plan @param {number} rate_rps
+ */
+export function connectionsFor({ connections: [pinned], connections_max, slo }, rate_rps) {
+  const connections_needed = connectionsNeeded(rate_rps, slo)
+  const connections = connections_max ? Math.min(connections_max, Math.max(LEAST, connections_needed)) : pinned
+  return { connections, connections_needed }
+}
+
+/**
+ * How many connections the generator can open: each is an open file, and takes a port of its address. Load hosts are
+ * assumed to have the limits of this machine.
+ *
+ * @param {{ load_hosts?: string[], local_addresses?: string[] }} origin
+ */
+export function mostConnections({ load_hosts = [], local_addresses = [] }) {
+  const ports = Math.floor((ephemeralPorts() ?? DYNAMIC_PORTS) * USABLE_SHARE)
+  const files = (nofileOf('self') ?? Number.POSITIVE_INFINITY) - OTHER_FILES
+  const ofHost = Math.min(files, ports * Math.max(1, local_addresses.length))
+  return Math.max(1, ofHost) * Math.max(1, load_hosts.length)
+}

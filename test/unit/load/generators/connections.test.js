@@ -1,0 +1,30 @@
+import t from 'tap'
+import { connectionsFor, mostConnections } from '../../../../load/generators/connections.js'
+
+const slo = { p99_ms: 100, success_ratio: 1 }
+
+t.test('a trial gets more connections than Little’s law says that it can use', (t) => {
+  const rows = [
+    [{ connections: [], connections_max: 20_000, slo }, 10_000, 1200, 1200],
+    [{ connections: [], connections_max: 20_000, slo: { ...slo, p99_ms: 5000 } }, 1000, 6000, 6000],
+    [{ connections: [], connections_max: 20_000, slo }, 100, 64, 12],
+    [{ connections: [], connections_max: 800, slo }, 10_000, 800, 1200],
+    [{ connections: [256], slo }, 10_000, 256, 1200],
+    [{ connections: [256], slo }, 1000, 256, 120],
+    [{ connections: [256], connections_max: 20_000, slo }, 10_000, 1200, 1200],
+  ]
+  for (const [plan, rate_rps, connections, connections_needed] of /** @type {[any, number, number, number][]} */ (
+    rows
+  )) {
+    t.strictSame(connectionsFor(plan, rate_rps), { connections, connections_needed })
+  }
+  t.end()
+})
+
+t.test('each load host and each address has ports of its own', (t) => {
+  const one = mostConnections({})
+  t.ok(one > 0)
+  t.equal(mostConnections({ load_hosts: ['a', 'b'] }), 2 * one)
+  t.ok(mostConnections({ local_addresses: ['127.0.0.2', '127.0.0.3'] }) >= one)
+  t.end()
+})
