@@ -23,6 +23,7 @@ const MIN_REQUESTS = 3 * 459
  * @property {boolean} givenUp nothing is known about it, since too many trials were invalid
  * @property {number} votes valid trials of the usual length
  * @property {number} score median of the votes: its sign is that of the majority
+ * @property {number | null} kept_rps what the target kept up with, by the votes with a growing backlog; null: there are none
  * @property {boolean} confirmed by a long trial, or by trials that are as long anyway
  */
 export function levelsOf(trials, plan) {
@@ -38,7 +39,9 @@ export function levelsOf(trials, plan) {
     const confirmed = long.passes > 0 || plan.confirm_s <= usual_s
     const exhausted = short.invalids >= MAX_INVALID
     const givenUp = (!decided && exhausted) || (!confirmed && long.invalids >= MAX_INVALID)
-    const level = { rate_rps, votes, decided, exhausted, givenUp, confirmed }
+    const kept = own.flatMap(({ verdict, kept_rps }) => (verdict === 'invalid' ? [] : (kept_rps ?? [])))
+    const kept_rps = kept.length > 0 ? median(kept) : null
+    const level = { rate_rps, votes, decided, exhausted, givenUp, confirmed, kept_rps }
     if (givenUp || votes === 0) return { ...level, verdict: 'unknown', score: Number.NaN }
     const isRefuted = !confirmed && long.fails >= REFUTATIONS
     if (isRefuted) return { ...level, decided: true, verdict: 'fail', score: median(long.scores) }

@@ -31,7 +31,14 @@ export function trialsOf(records, { slo }) {
     duration_s: record.load.duration_s,
     verdict: record.outcome.verdict,
     score: scoreOf(record, slo),
+    kept_rps: keptOf(record, slo),
   }))
+}
+
+/** The rate that a target kept up with while its backlog grew; null: it did not grow. @param {TrialRecord} record @param {Slo} slo */
+function keptOf({ traffic, load }, slo) {
+  const growing = growingBacklog({ traffic, load }, slo)
+  return growing && (1 - growing.share) * Number(load.rate_rps)
 }
 
 /**

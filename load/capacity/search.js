@@ -30,7 +30,7 @@ export const SEARCH_DEFAULTS = {
   duration_s: 2,
   max_duration_s: 10,
   confirm_s: 8,
-  precision_ratio: 0.05,
+  precision_ratio: 0.04,
   max_trials: 22,
 }
 
@@ -45,8 +45,8 @@ export const SEARCH_DEFAULTS = {
  * @param {SearchPlan} plan
  * @returns {NextTrial | null} null: nothing is left to do
  *
- * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number }} SearchTrial
- *   score: ln(p99 / SLO), see scoreOf; of no meaning in an invalid trial
+ * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null }} SearchTrial
+ *   score: ln(p99 / SLO), see scoreOf; of no meaning in an invalid trial; kept_rps: what the target kept up with, where its backlog grew
  *
  * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number }} SearchPlan plateau_rps: goodput of the closed loop, a first guess
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial

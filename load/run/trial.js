@@ -104,7 +104,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
  * @param {Database | null} database @param {number} delay_s @param {AbortSignal} signal
  * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem'>>}
  */
-async function checkpointIn(database, delay_s, signal) {
+export async function checkpointIn(database, delay_s, signal) {
   if (!database) return {}
   try {
     await setTimeout(delay_s * 1000, undefined, { signal })

@@ -1,4 +1,5 @@
 import { workersOf } from '../generators/drivers/locust/workers.js'
+import { OPENED_AT_ONCE } from '../generators/drivers/paced.js'
 import { gatherFacts } from '../probes/facts.js'
 import { measureCeiling } from './preflight/ceiling.js'
 import { preflight, sentenceOf } from './preflight/preflight.js'
@@ -38,6 +39,7 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
     rate_rps: rates.length > 0 ? Math.max(...rates) : null,
     backlog: numberOf(settings.LISTEN_BACKLOG),
     fresh_connections: plan.fresh_connections,
+    ...(plan.driver === 'paced' && !plan.fresh_connections && { at_once: OPENED_AT_ONCE }),
     timeout_s: plan.timeout_s,
     addresses: plan.local_addresses?.length,
     loopback: host === null && (plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname)),

@@ -7,7 +7,7 @@ import { refuseEntries } from './refuse.js'
 /** @import { Driver } from './index.js' */
 
 /** Fewer than the shortest accept queue that is usual (128): what does not fit into it is tried again only after a second. */
-const OPENED_AT_ONCE = 64
+export const OPENED_AT_ONCE = 64
 
 /**
  * Open loop: requests leave on a schedule over a fixed set of connections, whatever the answers do. Where every

@@ -22,6 +22,7 @@
  * @property {number | null} backlog null: the service does not tell it
  * @property {boolean} fresh_connections a connection per request
  * @property {number} timeout_s
+ * @property {number} [at_once] connections that are opened at once (default: all)
  * @property {number} [addresses] local ones that connections come from (default 1): each has all ports
  * @property {boolean} [loopback] the service is on this machine (default true)
  *

@@ -91,9 +91,10 @@ export const SERVICE_CHECKS = [
       if (plan.backlog === null) return unseen('LISTEN_BACKLOG among the settings of the service')
       if (somaxconn === null) return unseen('/proc/sys/net/core/somaxconn')
       const size = Math.min(plan.backlog, somaxconn)
-      const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(plan.connections)} may come at once`
-      const mend = `raise LISTEN_BACKLOG to ${count(plan.connections)} or more, and net.core.somaxconn with it`
-      return { level: size === plan.backlog && size >= plan.connections ? 'ok' : 'warn', value, mend }
+      const most = Math.min(plan.connections, plan.at_once ?? plan.connections)
+      const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(most)} may come at once`
+      const mend = `raise LISTEN_BACKLOG to ${count(most)} or more, and net.core.somaxconn with it`
+      return { level: size === plan.backlog && size >= most ? 'ok' : 'warn', value, mend }
     },
   },
   {

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import t from 'tap'
+import { checkpointIn } from '../../../load/run/trial.js'
 import { blockTable, rows } from '../../support/database.js'
 import {
   databaseWithUsers,
@@ -12,6 +13,7 @@ import {
   withSearchPath,
 } from '../../support/given-database.js'
 import { readRun, readTrials } from '../../support/lab.js'
+import { newDatabase } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
 
 /** What whole runs do to a database that is given; what is refused, and why, is in given-database.test.js. */
@@ -82,4 +84,22 @@ t.test('Ctrl-C ends a run that waits for a locked table', async (t) => {
   await until('the lab to wait', async () => (await rows(url, waits)).length > 0, 60_000)
   lab.child.kill('SIGINT')
   t.equal((await lab.ended).code, 130)
+})
+
+t.test('a CHECKPOINT beside a load is made and timed, and who may not make one learns why', async (t) => {
+  const { url } = await newDatabase(t)
+  const { signal } = new AbortController()
+  const asked = (/** @type {string} */ as) =>
+    /** @type {any} */ ({ query: (/** @type {string} */ text) => rows(as, text) })
+  const lsn = async () => (await rows(url, 'SELECT checkpoint_lsn FROM pg_control_checkpoint()'))[0].checkpoint_lsn
+  const before = await lsn()
+  const { checkpoint_s } = await checkpointIn(asked(url), 0.01, signal)
+  t.ok(Number(checkpoint_s) > 0, String(checkpoint_s))
+  t.not(await lsn(), before)
+
+  await rows(url, "CREATE ROLE bystander LOGIN PASSWORD 'x'")
+  const bystander = Object.assign(new URL(url), { username: 'bystander', password: 'x' })
+  const { checkpoint_problem } = await checkpointIn(asked(String(bystander)), 0, signal)
+  t.match(checkpoint_problem, /permission denied|must be superuser/)
+  t.strictSame(await checkpointIn(null, 0, signal), {}, 'a target whose database is not ours')
 })

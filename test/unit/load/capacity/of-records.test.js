@@ -29,9 +29,20 @@ t.test('the plateau is the best goodput of the closed loops that tell something'
 t.test('a search takes its trials from the records of its own phase', async (t) => {
   t.strictSame(of([...PLATEAU, ...SEARCH], 'relax'), [SEARCH[1]])
   t.strictSame(trialsOf([...PLATEAU, ...SEARCH], PLAN), [
-    { rate_rps: 800, duration_s: 3, verdict: 'pass', score: 0 },
-    { rate_rps: 880, duration_s: 3, verdict: 'fail', score: 1 },
+    { rate_rps: 800, duration_s: 3, verdict: 'pass', score: 0, kept_rps: null },
+    { rate_rps: 880, duration_s: 3, verdict: 'fail', score: 1, kept_rps: null },
   ])
+})
+
+t.test('a backlog that grows tells what the target kept up with', async (t) => {
+  const [, fail] = SEARCH
+  const backlog = Array.from({ length: 20 }, (_, i) => 6 * (i + 1))
+  const latency_ms = { .../** @type {any} */ (fail).traffic.latency_ms, p99: 50 }
+  const load = { ...fail.load, rate_rps: 1000, duration_s: 2, timeout_s: 10 }
+  const growing = { ...fail, load, traffic: { ...fail.traffic, latency_ms, backlog } }
+  const [{ kept_rps, score }] = trialsOf(/** @type {any} */ ([{ ...growing, at: { phase: 'search' } }]), PLAN)
+  t.ok(Math.abs(Number(kept_rps) - 940) < 1, `${kept_rps}`)
+  t.ok(score > 0, 'and is no pass, though its p99 was')
 })
 
 t.test('a search plan follows the plan of the run', async (t) => {

@@ -12,7 +12,7 @@ import {
 
 /** @import { SearchTrial } from '../../../../load/capacity/search.js' */
 
-const PLAN = { ...SEARCH_DEFAULTS, plateau_rps: 1000 }
+const PLAN = { ...SEARCH_DEFAULTS, precision_ratio: 0.05, plateau_rps: 1000 }
 const VERDICTS = /** @type {const} */ ({ P: 'pass', F: 'fail', I: 'invalid' })
 
 /**
@@ -146,6 +146,14 @@ t.test('edgesOf gives the largest pass below the smallest fail', async (t) => {
   for (const [text, expected, about] of /** @type {[string, any, string][]} */ (rows)) {
     t.strictSame(edgesOf(trials(text), PLAN), expected, about)
   }
+})
+
+t.test('a rate is placed around what the target kept up with, once its backlog has told', async (t) => {
+  const [pass, fail] = trials('700P-1 980F+2')
+  const found = nextTrial([pass, { ...fail, kept_rps: 900 }], PLAN)
+  t.match(found, { rate_rps: 860, purpose: 'bracket' })
+  t.not(nextTrial([pass, fail], PLAN)?.rate_rps, found?.rate_rps)
+  t.ok(Number(nextTrial([pass, { ...fail, kept_rps: 500 }], PLAN)?.rate_rps) > 700, 'never below a rate that passed')
 })
 
 t.test('the interval is as wide as nine tenths of confidence ask for', async (t) => {

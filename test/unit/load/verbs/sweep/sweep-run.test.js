@@ -97,6 +97,16 @@ t.test('a generator that is the limit gives a lower bound, and says why', async 
   t.equal(run.capacity.high_rps, null)
 })
 
+t.test('sustained: the trial that confirms lasts as long as asked, with a checkpoint in it', async (t) => {
+  const argv = ['--sustained', '60s', '--out', `${memoryFolder(t)}/sustained`]
+  const { code, run, records } = await simulate(sweep, argv, createService({ capacity_rps: TRUE_RPS }))
+  t.equal(code, 0)
+  const sustained = records.filter(({ load }) => load.checkpoint)
+  t.ok(sustained.length > 0)
+  for (const { load } of sustained) t.match(load, { duration_s: 60, rate_rps: run.capacity.low_rps })
+  t.notOk(records.some(({ load }) => load.duration_s === 60 && !load.checkpoint))
+})
+
 t.test('a service that answers nothing with success is no answer', async (t) => {
   const { code, end, records } = await simulate(
     sweep,

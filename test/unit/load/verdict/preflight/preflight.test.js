@@ -81,6 +81,7 @@ const rows = [
   ['ports-per-request', 'ok', 'a rate that is not known yet', {}, { ...FRESH, rate_rps: null }],
   ['backlog', 'ok', 'room for all connections at once', {}, { connections: 511 }],
   ['backlog', 'warn', 'more connections than fit', {}, { connections: 512 }],
+  ['backlog', 'ok', 'connections that do not come at once', {}, { connections: 512, at_once: 64 }],
   ['backlog', 'warn', 'a backlog that the kernel cuts', { somaxconn: 128 }, {}],
   ['backlog', 'unseen', 'a service that does not tell its backlog', {}, { backlog: null }],
   ['pool', 'ok', 'room, with some to spare', used(173), {}],
