@@ -196,11 +196,16 @@ function boundOf(records, found) {
  */
 function openStep(plan, records, phase, cell, about, { rate_rps, duration_s }) {
   const { name: driver, loop } = DRIVERS[plan.driver]
-  const { fresh_connections, unbounded } = plan
+  const { fresh_connections, unbounded, arrivals } = plan
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, FIRST_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
-  return step(plan, records, phase, cell, about, { ...load, fresh_connections, unbounded })
+  return step(plan, records, phase, cell, about, {
+    ...load,
+    fresh_connections,
+    unbounded,
+    ...(arrivals && { arrivals }),
+  })
 }
 
 /**

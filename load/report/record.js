@@ -47,6 +47,7 @@
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
+ * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
  *
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
@@ -68,6 +69,7 @@
  * @property {number} duration_s
  * @property {boolean} [fresh_connections] a connection for each request
  * @property {boolean} [unbounded] vegeta with its own defaults
+ * @property {Arrivals} [arrivals] of an open loop's requests; by default even
  * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
  * @property {boolean} [checkpoint] Postgres is told to make one when half of the load is over
@@ -138,6 +140,7 @@
  * @property {number} [connections_max] where their number follows from rate and SLO: there is no room for more
  * @property {boolean} fresh_connections a connection for each request
  * @property {boolean} unbounded vegeta with its own defaults
+ * @property {Arrivals} [arrivals] of an open loop's requests; by default even
  * @property {boolean} searches for the capacity, instead of the loads that were asked for
  * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
  * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it

@@ -104,10 +104,10 @@ function loopLines(records) {
   const loops = [...new Set(records.map(({ load }) => `${load.loop} ${load.driver}`))]
   return loops.map((name) => {
     const own = records.map(({ load }) => load).filter((load) => `${load.loop} ${load.driver}` === name)
-    const [{ loop, driver, fresh_connections }] = own
+    const [{ loop, driver, fresh_connections, arrivals }] = own
     const connections = `${driver}, ${connectionsText(own)}`
     return loop === 'open'
-      ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule; latency counts from the intended send time.`
+      ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule, ${arrivals === 'poisson' ? 'at random times (Poisson)' : 'evenly spaced'}; latency counts from the intended send time.`
       : `Closed loop (${connections}): each connection sends its next request when its response arrives.`
   })
 }

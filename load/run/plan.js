@@ -24,6 +24,8 @@ const SLO_TIMES = 3
 /** Some drivers, such as vegeta, give their results at the end, and they are read into memory. */
 const MAX_REQUESTS = 100_000_000
 
+const ARRIVALS = ['even', 'poisson']
+
 /** The flags that say what load a run puts on what. @satisfies {Record<string, Flag>} */
 export const PLAN_FLAGS = {
   rates: {
@@ -35,6 +37,11 @@ export const PLAN_FLAGS = {
     value: 'NAME',
     about: 'paced (open loop, default), vegeta (open loop), autocannon, client, wrk or locust (closed loop)',
     ...oneOf(Object.keys(DRIVERS)),
+  },
+  arrivals: {
+    value: 'HOW',
+    about: 'of requests in an open loop: even (default), or poisson (at random times)',
+    ...oneOf(ARRIVALS),
   },
   connections: {
     value: 'N',
@@ -97,6 +104,7 @@ export function planOf(flags) {
     ...(!isBounded && { connections_max: mostConnections(origin) }),
     fresh_connections: flags['no-keep-alive'] === true,
     unbounded: flags.unbounded === true,
+    ...(flags.arrivals && { arrivals: flags.arrivals }),
     searches,
     confirms: searches && flags['no-confirm'] !== true,
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
@@ -129,6 +137,11 @@ function refuseMisfits(driver, flags, connections, duration_s) {
   }
   if (flags.sustained && (flags.rates || driver.loop === 'closed')) {
     throw new UsageError('--sustained: expected a search for the capacity, without --rates and in an open loop')
+  }
+  if (flags.arrivals === 'poisson' && driver.name !== 'paced') {
+    throw new UsageError(
+      `--arrivals: expected --driver paced, got ${driver.name}, which sends evenly or as answers come`,
+    )
   }
   if (flags['metrics-url'] && !flags.url) {
     throw new UsageError("--metrics-url: requires --url; the local API's own page is always read")

@@ -1,3 +1,4 @@
+import { randomAt } from '../../system/random.js'
 import { createMix } from '../mix.js'
 import { Connection } from './connection.js'
 import { headsOf } from './head.js'
@@ -41,7 +42,10 @@ export const paced = {
           const next = request(offset + i)
           connection.send(head(next), next.body, done)
         }
-        const traffic = await pace(connections, write, load, phase)
+        // Each phase has times of its own.
+        const seed =
+          load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
+        const traffic = await pace(connections, write, { ...load, seed }, phase)
         requests += traffic.planned
         return traffic
       },

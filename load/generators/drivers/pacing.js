@@ -1,5 +1,6 @@
 import { UNSENT } from './errors.js'
 import { Recorder } from './recorder.js'
+import { constantRate, poissonRate } from './schedule.js'
 
 /**
  * @import { Connection, Done } from './connection.js'
@@ -23,13 +24,15 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  *
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
- * @param {Pick<Load, 'rate_rps' | 'timeout_s'>} load @param {Phase} phase
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s'> & { seed?: number }} load seed: requests are due at random times
+ * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms
  * @returns {Promise<Traffic>}
  */
-export function pace(connections, write, { rate_rps, timeout_s }, phase, clock = REAL_CLOCK) {
+export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, clock = REAL_CLOCK) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase
-  const schedule = constantRate(/** @type {number} */ (rate_rps), duration_s)
+  const rate = /** @type {number} */ (rate_rps)
+  const schedule = seed === undefined ? constantRate(rate, duration_s) : poissonRate(rate, duration_s, seed)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
   /** The newest goes first: those that the rate does not need stay idle, and cost neither side anything. */
@@ -60,11 +63,12 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
   /** @param {C} connection @param {number} i */
   function dispatch(connection, i) {
     recorder.sent++
+    const due_ms = schedule.dueAt_ms(i)
     const sentAt_ms = clock.now() - start_ms
-    recorder.queued.add(sentAt_ms - schedule.dueAt_ms(i))
+    recorder.queued.add(sentAt_ms - due_ms)
     write(connection, i, (status, error) => {
       const at_ms = clock.now() - start_ms
-      const latency_ms = at_ms - schedule.dueAt_ms(i)
+      const latency_ms = at_ms - due_ms
       if (error) recorder.error(error, latency_ms)
       else recorder.answer(status, latency_ms, at_ms, undefined, at_ms - sentAt_ms)
       idle.push(connection)
@@ -104,22 +108,4 @@ export function pace(connections, write, { rate_rps, timeout_s }, phase, clock =
       settle(value)
     }
   })
-}
-
-/**
- * A constant rate as two questions: how many requests are due by now, and when was request `i` (from 0) due? Pure, so that
- * an open loop needs no queue: what is due and not yet sent is a range of numbers. Times are in ms since the start.
- *
- * @param {number} rate_rps @param {number} duration_s
- */
-export function constantRate(rate_rps, duration_s) {
-  const total = Math.max(1, Math.round(rate_rps * duration_s))
-  const interval_ms = 1000 / rate_rps
-  return {
-    total,
-    dueAt_ms: (/** @type {number} */ i) => i * interval_ms,
-    dueBy: (/** @type {number} */ elapsed_ms) => {
-      return elapsed_ms < 0 ? 0 : Math.min(total, Math.floor(elapsed_ms / interval_ms) + 1)
-    },
-  }
 }

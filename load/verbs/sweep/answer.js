@@ -1,5 +1,6 @@
 import { isValid } from '../../capacity/ladder.js'
-import { count, ratesText } from '../../report/format.js'
+import { count, ratesText, wholePercent } from '../../report/format.js'
+import { expandCores } from '../../system/machine.js'
 import { RESOURCES } from '../../verdict/resources.js'
 
 /**
@@ -23,7 +24,13 @@ export function sweepSentence({ capacity, limit, records }) {
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
 export function sweepItems(findings) {
   const isDoubtful = Number(findings.capacity?.confidence ?? 1) < LOW_CONFIDENCE
-  const items = [capacityText(findings), costText(findings), isDoubtful && WANDERED, ...limitItems(findings)]
+  const items = [
+    capacityText(findings),
+    costText(findings),
+    sharedCoreText(findings),
+    isDoubtful && WANDERED,
+    ...limitItems(findings),
+  ]
   return items.flatMap((item) => item || [])
 }
 
@@ -75,6 +82,36 @@ function costText(findings) {
   const cost = `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials`
   const varied = near.most_us > COST_VARIES * near.least_us
   return varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`
+}
+
+/** A core is shared out from this share of its time on: what one takes, another lacks. */
+const SHARED_FULL = 0.9
+/** A generator that takes less of it makes no difference that could be measured. */
+const GENERATOR_SHARE = 0.1
+
+/**
+ * What it costs that the generator runs on the core that Postgres needs; null: it does not, or the core has time left.
+ *
+ * @param {SweepFindings} findings
+ */
+function sharedCoreText({ capacity, records }) {
+  const shares = nearCapacity(capacity, records).flatMap(({ probes }) => generatorShare(probes) ?? [])
+  const [share] = shares.sort((a, b) => a - b).slice(Math.floor(shares.length / 2))
+  if (share === undefined || share <= GENERATOR_SHARE) return null
+  const most = wholePercent(1 / (1 - share) - 1)
+  return `The generator took ${wholePercent(share)} of the core that Postgres runs on, and the core was full: if Postgres is the limit, the capacity is up to ${most} higher where the generator has a core of its own.`
+}
+
+/** The generator's share of Postgres' cores, where they are full. @param {TrialRecord['probes']} probes @returns {number | null} */
+function generatorShare({ postgres, generator, kernel, here = kernel }) {
+  const own = expandCores(generator.cores ?? '')
+  const shared = expandCores(postgres.cores ?? '').filter((core) => own.includes(core))
+  const seen = shared.flatMap((core) => here.cores?.[core] ?? [])
+  if (seen.length === 0 || generator.cpu_core_ratio === undefined) return null
+  const used = seen.map(
+    ({ busy_ratio, interrupts_ratio, steal_ratio }) => (busy_ratio + interrupts_ratio) / (1 - steal_ratio),
+  )
+  return Math.min(...used) >= SHARED_FULL ? generator.cpu_core_ratio / seen.length : null
 }
 
 /**

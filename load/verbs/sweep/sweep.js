@@ -66,9 +66,18 @@ function ladderStep(plan, records) {
   const rung = nextRung(rungs, records) ?? contradictedRung(rungs, records)
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
-  const { warmup_s, duration_s, fresh_connections, unbounded } = plan
+  const { warmup_s, duration_s, fresh_connections, unbounded, arrivals } = plan
   const left_s = Math.max(1, unanswered(rungs, records).length) * (warmup_s + duration_s)
-  const load = { driver, loop, warmup_s, duration_s, fresh_connections, unbounded, ...rung }
+  const load = {
+    driver,
+    loop,
+    warmup_s,
+    duration_s,
+    fresh_connections,
+    unbounded,
+    ...(arrivals && { arrivals }),
+    ...rung,
+  }
   return { at: { phase: 'ladder' }, cell: null, left_s, load }
 }
 

@@ -18,6 +18,8 @@ export const NOTHING = Object.freeze({ reach: 0, evidence: [] })
 export const ERROR_SHARE = 0.001
 /** A core this full has no room for more that has to be in time. */
 export const CORE_FULL_RATIO = 0.9
+/** A core is full at this share by its own counters. */
+export const COUNTED_FULL_RATIO = 0.95
 /** Of the connections of a pool, in use on the average. */
 export const POOL_FULL_RATIO = 0.9
 

@@ -1,6 +1,6 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING, POOL_FULL_RATIO } from './finding.js'
+import { CORE_FULL_RATIO, COUNTED_FULL_RATIO, ERROR_SHARE, finding, NOTHING, POOL_FULL_RATIO } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -89,13 +89,17 @@ export function apiCpu({ target, probes }) {
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
   const alone = cores.length === 1 ? probes.kernel.cores?.[cores[0]] : undefined
-  const { interrupts_ratio = 0, steal_ratio = 0 } = alone ?? {}
-  // The kernel's part of its network traffic is booked as interrupts, not as the process' own time.
-  const full = (cores.length === 1 ? cpu_core_ratio : main_core_ratio) + interrupts_ratio
   const where = cores.length === 1 ? 'its core' : 'a core'
   const used = `the service used ${wholePercent(cpu_core_ratio)} of ${where}, its main thread ${wholePercent(main_core_ratio)}`
-  const taken = `; interrupts took ${wholePercent(interrupts_ratio)}, the host ${wholePercent(steal_ratio)}`
-  return finding(full / (1 - steal_ratio) / CORE_FULL_RATIO, `${used}${alone ? taken : ''}`)
+  if (alone) {
+    // By the core's own counters: whether a process' time includes the interrupts that hit it depends on the kernel.
+    const { busy_ratio, interrupts_ratio, steal_ratio } = alone
+    const full = (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
+    const beside = `interrupts ${wholePercent(interrupts_ratio)}, taken by the host ${wholePercent(steal_ratio)}`
+    return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
+  }
+  const full = cores.length === 1 ? cpu_core_ratio : main_core_ratio
+  return finding(full / CORE_FULL_RATIO, used)
 }
 
 /** @type {Detect} */

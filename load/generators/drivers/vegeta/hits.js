@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { spawnLeashed } from '../../../system/processes.js'
 import { sideOfText, UNSENT } from '../errors.js'
-import { constantRate, LOOKS } from '../pacing.js'
+import { LOOKS } from '../pacing.js'
 import { Recorder } from '../recorder.js'
+import { constantRate } from '../schedule.js'
 import { shareOf } from './attack.js'
 
 /**

@@ -514,14 +514,16 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
     ],
   ])
   const api = { cpu_core_ratio: 0.62, elu_ratio: 0.54, main_core_ratio: 0.45 }
-  const kernel = { cores: { 0: { interrupts_ratio: 0.1, steal_ratio: 0.2 } } }
+  const kernel = { cores: { 0: { busy_ratio: 0.66, interrupts_ratio: 0.1, steal_ratio: 0.2 } } }
   const several = 'the service used 62 % of a core, its main thread 45 %'
   check(t, 'api-cpu', [
     [
       'a core of its own, with interrupts, of which the host leaves less',
       { probes: { api, kernel } },
       1,
-      ['the service used 62 % of its core, its main thread 45 %; interrupts took 10 %, the host 20 %'],
+      [
+        'the service used 62 % of its core, its main thread 45 %; the core was 95 % busy (interrupts 10 %, taken by the host 20 %)',
+      ],
     ],
     ['several cores: the main thread', { target: { cores: '0-1' }, probes: { api, kernel } }, 0.5, [several]],
     ['unknown cores', { target: { cores: null }, probes: { api, kernel } }, 0.5, [several]],

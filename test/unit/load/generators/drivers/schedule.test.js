@@ -1,5 +1,5 @@
 import t from 'tap'
-import { constantRate } from '../../../../../load/generators/drivers/pacing.js'
+import { constantRate, poissonRate } from '../../../../../load/generators/drivers/schedule.js'
 
 const rows = [
   { rate_rps: 1000, duration_s: 1, elapsed_ms: -1, due: 0, about: 'nothing is due before the start' },
@@ -36,4 +36,41 @@ t.test('constantRate spreads requests evenly from the start', async (t) => {
   const { total, dueAt_ms } = constantRate(4, 2)
   t.equal(total, 8)
   t.strictSame([0, 1, 2, 7].map(dueAt_ms), [0, 250, 500, 1750])
+})
+
+t.test('poissonRate: both questions have the same answer, and the rate is kept', async (t) => {
+  for (const { rate_rps, duration_s } of [
+    { rate_rps: 7300, duration_s: 1 },
+    { rate_rps: 1000, duration_s: 2.5 },
+    { rate_rps: 3, duration_s: 2 },
+  ]) {
+    const { total, dueAt_ms, dueBy } = poissonRate(rate_rps, duration_s, 1)
+    t.equal(total, Math.round(rate_rps * duration_s))
+    const times_ms = Array.from({ length: total }, (_, i) => dueAt_ms(i))
+    t.strictSame(
+      times_ms,
+      times_ms.toSorted((a, b) => a - b),
+      'they rise',
+    )
+    t.ok(times_ms[0] >= 0 && Number(times_ms.at(-1)) <= duration_s * 1000)
+    const wrong = times_ms.filter((time_ms, i) => dueBy(time_ms) !== i + 1 || dueBy(time_ms - 1e-6) > i)
+    t.strictSame(wrong, [])
+    t.strictSame([dueBy(-1), dueBy(duration_s * 1000 + 1), dueBy(1e9)], [0, total, total])
+  }
+})
+
+t.test('poissonRate: gaps are those of a Poisson process, the same for the same seed', async (t) => {
+  const { total, dueAt_ms } = poissonRate(1000, 20, 7)
+  const times_ms = Array.from({ length: total }, (_, i) => dueAt_ms(i))
+  const gaps_ms = times_ms.slice(1).map((time_ms, i) => time_ms - times_ms[i])
+  const mean = gaps_ms.reduce((sum, gap) => sum + gap, 0) / gaps_ms.length
+  const share = (/** @type {number} */ from_ms) => gaps_ms.filter((gap) => gap > from_ms).length / gaps_ms.length
+  t.ok(Math.abs(mean - 1) < 0.01, `mean: ${mean}`)
+  // exp(-1) and exp(-3) of an exponential distribution; the bounds are more than three standard deviations.
+  t.ok(Math.abs(share(1) - Math.exp(-1)) < 0.012, `longer than the mean: ${share(1)}`)
+  t.ok(Math.abs(share(3) - Math.exp(-3)) < 0.006, `three times as long: ${share(3)}`)
+  const again = poissonRate(1000, 20, 7)
+  t.equal(again.dueAt_ms(12_345), times_ms[12_345], 'asked for in another order')
+  t.equal(again.dueAt_ms(5), times_ms[5])
+  t.not(poissonRate(1000, 20, 8).dueAt_ms(5), times_ms[5])
 })

@@ -107,6 +107,27 @@ t.test('sustained: the trial that confirms lasts as long as asked, with a checkp
   t.notOk(records.some(({ load }) => load.duration_s === 60 && !load.checkpoint))
 })
 
+t.test('a generator on the full core of Postgres is charged for what it takes', async (t) => {
+  const service = createService({ capacity_rps: TRUE_RPS })
+  const beside = (/** @type {number} */ generator_cores, /** @type {number} */ busy_ratio) => {
+    const seen = { interrupts_ratio: 0.01, steal_ratio: 0 }
+    const cores = { 0: { ...seen, busy_ratio: 0.8 }, 1: { ...seen, busy_ratio } }
+    return (/** @type {any} */ step, /** @type {any} */ trial) => {
+      return { ...service(step, trial), generator_cores, postgres: { cores: '1' }, kernel: { cores } }
+    }
+  }
+  const said = async (/** @type {string} */ name, /** @type {any} */ serve) => {
+    const argv = ['--rates', '4000,6000', '--out', `${memoryFolder(t)}/${name}`]
+    return (await simulate(sweep, argv, serve)).stdout.replaceAll(/\s+/g, ' ')
+  }
+  t.match(
+    await said('full', beside(0.2, 0.95)),
+    'The generator took 20 % of the core that Postgres runs on, and the core was full: if Postgres is the limit, the capacity is up to 25 % higher where the generator has a core of its own.',
+  )
+  t.notMatch(await said('idle', beside(0.2, 0.6)), /The generator took/, 'there was time left')
+  t.notMatch(await said('small', beside(0.1, 0.95)), /The generator took/, 'too little to matter')
+})
+
 t.test('a service that answers nothing with success is no answer', async (t) => {
   const { code, end, records } = await simulate(
     sweep,
