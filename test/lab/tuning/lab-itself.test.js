@@ -21,15 +21,15 @@ t.test('simulate: the same seed gives the same table, one row for each service',
   t.strictNotSame(first, other, 'another seed, another table')
 })
 
-t.test('bench:generators: each open-loop driver offers its requests', async (t) => {
+t.test('bench:generators: each open-loop driver offers its requests, and wrk sends beside them', async (t) => {
   const flags = ['--rounds', '1', '--duration', '1s', '--rate', '200', '--out', `${temporaryFolder(t)}/out`]
   const { status, stdout, stderr } = await runVerb('generators', flags)
   t.equal(status, 0, stderr)
-  const open = Object.values(DRIVERS).filter(({ loop }) => loop === 'open')
+  const measured = Object.values(DRIVERS).filter(({ name, loop }) => loop === 'open' || name === 'wrk')
   const rows = [...stdout.matchAll(/^\| (\S.*?) *\|/gm)].map(([, cell]) => cell).slice(2)
   t.strictSame(
     rows,
-    open.map(({ name }) => name),
+    measured.map(({ name }) => name),
   )
   t.notMatch(stdout, /NaN/)
 })

@@ -20,11 +20,13 @@ const WARMUP_S = 2
 const CONNECTIONS = 64
 const TIMEOUT_S = 10
 const STOP_GRACE_MS = 1000
+const REFERENCE = 'wrk'
 const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url))
 
 /**
  * What does an open-loop generator itself cost, and how late is it? Each offers the same rate, in turns, to a server that
- * does nothing and has a core of its own.
+ * does nothing and has a core of its own. Beside them wrk, a closed loop in C, as fast as it goes: what little a generator can cost.
+ *
  * @type {Measurement}
  */
 export const generators = {
@@ -69,7 +71,7 @@ export const generators = {
       `CPU per request, relative to paced: ${costs.map((/** @type {Cost} */ { driver, ratio }) => `${driver} ${ratio}`).join(', ')}.`,
     ),
     paragraph(
-      `${count(rate_rps)}/s for ${duration_s} s over ${connections} connections, ${rounds} interleaved rounds: median [least–most]`,
+      `${count(rate_rps)}/s for ${duration_s} s over ${connections} connections, ${rounds} interleaved rounds: median [least–most]; ${REFERENCE} as fast as it goes`,
     ),
     table(
       ['generator', 'achieved/s', 'late at p99, ms', 'CPU per request, us', 'ratio'],
@@ -79,10 +81,10 @@ export const generators = {
   ],
 }
 
-/** The open-loop drivers that run here. @param {(text: string) => void} note */
+/** The open-loop drivers that run here, and wrk. @param {(text: string) => void} note */
 function openDrivers(note) {
-  const open = Object.values(DRIVERS).filter(({ loop }) => loop === 'open')
-  return open.flatMap(({ name, check }) => {
+  const compared = Object.values(DRIVERS).filter(({ name, loop }) => loop === 'open' || name === REFERENCE)
+  return compared.flatMap(({ name, check }) => {
     try {
       check?.({ url: 'http://127.0.0.1', method: 'POST' })
       return [name]
@@ -100,7 +102,9 @@ function openDrivers(note) {
  */
 async function offer({ driver, port, rate_rps, duration_s, connections, seed }, signal) {
   const url = `http://127.0.0.1:${port}/user`
-  const load = { driver, url, mix: createUserMix(seed), trial: 1, rate_rps, connections, timeout_s: TIMEOUT_S }
+  const mix = createUserMix(seed)
+  const rate = driver === REFERENCE ? null : rate_rps
+  const load = { driver, url, mix, trial: 1, rate_rps: rate, connections, timeout_s: TIMEOUT_S }
   const generator = await startGenerator(load, signal, () => {})
   try {
     await generator.run(WARMUP_S)
