@@ -38,7 +38,10 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   await orAborted(signal, async () => database?.reset())
   const { nofile } = plan
   const startLoad = target.startLoad ?? start
-  const generator = await startLoad({ ...plan, url: target.url }, signal, withCore(target, onCounts), { nofile })
+  // A server of somebody else's may give each connection a process or a thread, which then waits for a request on it.
+  const on_demand = target.kind === 'url'
+  const load = { ...plan, url: target.url, on_demand }
+  const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {Calm} */ (async () => {})

@@ -29,7 +29,8 @@ import { wrk } from './wrk.js'
  * @property {() => Promise<void>} close
  *
  * @typedef {Omit<StepLoad, 'loop' | 'warmup_s' | 'duration_s'> & Own & Origin} Load plain data: it crosses to the generator's process
- * @typedef {{ url: string, mix: MixPlan, trial: number, timeout_s: number, latest_end_s?: number, drivers_url?: string }} Own
+ * @typedef {{ url: string, mix: MixPlan, trial: number, timeout_s: number, on_demand?: boolean, latest_end_s?: number,
+ *   drivers_url?: string }} Own on_demand: paced opens a connection when a request needs one, and not ahead;
  *   latest_end_s: longest wait for vegeta's end, beyond the load and its timeouts; drivers_url: of a module whose DRIVERS are
  *   used instead of those below
  *

@@ -33,7 +33,7 @@ export const paced = {
       const localAddress = addresses[i % addresses.length]
       return new Connection({ ...target, localAddress }, { bodiless: mix.method === 'HEAD' })
     })
-    if (!fresh_connections) await openAll(connections, load.timeout_s * 1000)
+    if (!fresh_connections && !load.on_demand) await openAll(connections, load.timeout_s * 1000)
     let requests = 0
     return {
       async run(phase) {

@@ -265,6 +265,31 @@ t.test('paced: a server that takes connections and never shakes hands is timed o
   t.equal(total(errors), 3)
 })
 
+t.test('paced: connections on demand leave a server free that serves one at a time, until it ends', async (t) => {
+  /** @type {import('node:net').Socket[]} */
+  const waiting = []
+  let isBusy = false
+  function serveNext() {
+    const socket = isBusy ? undefined : waiting.shift()
+    if (!socket) return
+    isBusy = true
+    socket.once('data', () => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'))
+    socket.once('close', () => {
+      isBusy = false
+      serveNext()
+    })
+  }
+  const url = await tcpServer(t, (socket) => {
+    waiting.push(socket)
+    serveNext()
+  })
+  const load = { rate_rps: 50, connections: 16, duration_s: 0.2 }
+  const { status, errors } = await loadHere('paced', url, { ...load, origin: { on_demand: true } })
+  t.strictSame({ status, errors }, { status: { 201: 10 }, errors: {} })
+  const ahead = await loadHere('paced', url, { ...load, timeout_s: 0.3 })
+  t.ok(ahead.errors['client:timeout'] > 0, 'ahead, it waits for a request on one that stays idle')
+})
+
 t.test('paced: an answer that is no HTTP is the server’s error', async (t) => {
   const url = await tcpServer(t, (socket) => socket.on('data', () => socket.write('SSH-2.0-nonsense\r\n\r\n')))
   const { errors } = await loadHere('paced', url, { rate_rps: 50, duration_s: 0.2 })
