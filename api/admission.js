@@ -47,8 +47,8 @@ const FEW = 10
  * The refusals that a service can afford in a window: those that fit into the idle time of the last one, and a small share
  * of the rest. Pure.
  *
- * What a request costs depends on the machine, so it is taken from the last window. A refusal is counted like an insert: nearly all
- * of either is reading and writing.
+ * What a request costs depends on the machine, so it is taken from the last window. A refusal counts as
+ * much as an insert, since both are mostly reading and writing.
  *
  * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: it never waited;
  *   handled: requests that were served or refused

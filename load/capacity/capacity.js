@@ -17,7 +17,7 @@ export function plateauDriver({ url, mix }) {
 
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
 const PLATEAU_DURATION_S = 1
-/** Where answers may take long, a closed loop needs time for some of them. */
+/** Where answers may take long, the closed loop has to run long enough to see some. */
 const PLATEAU_SLO_TIMES = 2
 const PLATEAU_MAX_S = 10
 const PLATEAU_WARMUP_S = 0.25

@@ -11,7 +11,7 @@ const STALL = 0.04
 const LUCK = 0.005
 /** How wide the band is in which verdicts are noisy; each is as likely as the others before the first trial. */
 const SPREADS = [0.005, 0.01, 0.02, 0.04, 0.08]
-/** Standard deviation of the step that ln(capacity) takes from one trial to the next, likewise; what counts is where it ends. */
+/** Standard deviations of a random step of ln(capacity) between trials, likewise. What counts is the capacity at the last trial. */
 const DRIFTS = [0, 0.01]
 /** Standard deviation of a logistic distribution, as a multiple of its spread. */
 const DEVIATION = Math.PI / Math.sqrt(3)
@@ -21,8 +21,8 @@ const BEYOND = 0.7
 const STEP = 0.005
 
 /**
- * The rates between which the capacity lies with a probability, given the verdicts of all trials and no opinion beforehand: the two
- * rates that bound it, moved apart where the trials contradict each other.
+ * An interval that contains the capacity with at least the wanted probability, given the verdicts of all trials and a flat prior. It
+ * starts from the two rates that bound the capacity, and is widened where the trials contradict each other.
  *
  * @param {{ low_rps: number | null, high_rps: number | null }} edges null: not bounded on that side
  * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones in order, at least one

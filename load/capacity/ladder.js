@@ -42,7 +42,7 @@ export function contradictedRung(rungs, trials) {
   return again.find((rung) => trialsOf(rung, invalid).length < MAX_INVALID) ?? null
 }
 
-/** What each rate of an open loop did, by the majority of its valid trials. @param {TrialOfRung[]} trials */
+/** The verdict on each rate of an open loop, by the majority of its valid trials. @param {TrialOfRung[]} trials */
 function levelsOf(trials) {
   const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
   const rates = [...new Set(valid.map(({ load }) => Number(load.rate_rps)))]

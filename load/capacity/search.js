@@ -82,7 +82,7 @@ export function edgesOf(trials, plan) {
   return low || high ? { low_rps: low?.rate_rps ?? null, high_rps: high?.rate_rps ?? null } : null
 }
 
-/** What an interval promises: the share of such intervals that hold the capacity. */
+/** Promised share of intervals that contain the capacity. */
 const CONFIDENCE = 0.9
 
 /**
@@ -98,7 +98,7 @@ export function intervalOf(trials, plan) {
   return { ...intervalAround(edges, valid, CONFIDENCE), trials: valid.length }
 }
 
-/** Half of an interval's width as a share of its middle: one that is wider answers nothing. */
+/** Largest half-width, as a share of the middle, that still counts as an answer. */
 const MOST_WIDTH = 0.25
 
 /** Why an interval is no answer; null: it is. @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval */

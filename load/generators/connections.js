@@ -3,13 +3,13 @@ import { nofileOf } from '../system/machine.js'
 
 /** @import { Plan, Slo } from '../report/record.js' */
 
-/** Of the mean that Little's law gives: the number of requests in flight varies around it. */
+/** Headroom over the mean that Little's law gives, since the number of requests in flight varies around it. */
 const SPARE = 1.2
-/** Idle connections cost next to nothing, and at a low rate a few slow answers may be in flight at once. */
+/** A floor for low rates, where a few slow answers may overlap. Idle connections cost next to nothing. */
 const LEAST = 64
-/** Open files for everything but connections, in the generator or in a service that has the same limit. */
+/** Open files needed for anything but connections, by the generator or by a service with the same limit. */
 const OTHER_FILES = 128
-/** Of the ports: other programs take some, and some are in TIME_WAIT. */
+/** Share of the ports that we count on: other programs take some, and some are in TIME_WAIT. */
 const USABLE_SHARE = 0.9
 /** Dynamic ports where the system does not tell its range (RFC 6335, section 6). */
 const DYNAMIC_PORTS = 16_384

@@ -14,7 +14,7 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  * @import { Plan } from '../report/record.js'
  */
 
-/** connections: of a closed loop. */
+/** connections: in a closed loop. */
 const DEFAULTS = { connections: 256, timeout_s: 10, slo_p99_ms: 100, slo_success_percent: 100 }
 /** Of a trial that was asked for, and of one of the many of a search. */
 const LADDER = { warmup_s: 1, duration_s: 10 }

@@ -38,7 +38,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   await orAborted(signal, async () => database?.reset())
   const { nofile } = plan
   const startLoad = target.startLoad ?? start
-  // A server of somebody else's may give each connection a process or a thread, which then waits for a request on it.
+  // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
   const on_demand = target.kind === 'url'
   const load = { ...plan, url: target.url, on_demand }
   const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile })

@@ -1,10 +1,10 @@
 /** @import { Slo, TrialRecord } from '../report/record.js' */
 
-/** Of the offered rate: a backlog that grows by less is not told from one that comes and goes in a trial of seconds. */
+/** Smallest growth, as a share of the offered rate, that a trial of seconds can tell from a backlog that comes and goes. */
 const LEAST_GROWTH = 0.01
 /** One-sided quantile of the normal distribution at 99 %. */
 const Z = 2.326
-/** Fewer looks tell no trend at that level. */
+/** With fewer looks, no trend is significant at that level. */
 const LEAST_LOOKS = 8
 
 /**

@@ -103,7 +103,7 @@ function kindOf(resource) {
   return resource === NONE || resource === 'machine-noise' ? 'none' : 'full'
 }
 
-/** That of a typical trial: they are sorted by rate. @template T @param {T[]} list @returns {T | undefined} */
+/** The middle one, which is typical, since the trials are sorted by rate. @template T @param {T[]} list @returns {T | undefined} */
 function middleOf(list) {
   return list[Math.floor((list.length - 1) / 2)]
 }

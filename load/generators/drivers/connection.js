@@ -9,7 +9,7 @@ import { isBlank, ProtocolError, ResponseReader } from './response.js'
 /** A server may say on an idle connection that it closes it for being idle (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
 
-/** Of all connections: what arrives is looked at before anything else can arrive. */
+/** One buffer for all connections: Node calls back for each read before it reads again. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** @param {(bytes: Buffer) => void} take */

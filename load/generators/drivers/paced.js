@@ -7,7 +7,7 @@ import { refuseEntries } from './refuse.js'
 
 /** @import { Driver } from './index.js' */
 
-/** Fewer than the shortest accept queue that is usual (128): what does not fit into it is tried again only after a second. */
+/** Below the smallest common accept queue (128): a connection that does not fit into it is retried only after a second. */
 export const OPENED_AT_ONCE = 64
 
 /**
@@ -42,7 +42,7 @@ export const paced = {
           const next = request(offset + i)
           connection.send(head(next), next.body, done)
         }
-        // Each phase has times of its own.
+        // Each phase has its own times.
         const seed =
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
         const traffic = await pace(connections, write, { ...load, seed }, phase)

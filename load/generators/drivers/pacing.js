@@ -14,7 +14,7 @@ const PUMP_INTERVAL_MS = 1
 /** How often the connections are searched for requests that have waited too long. */
 const EXPIRE_INTERVAL_MS = 50
 
-/** Into how many parts a phase is divided, at whose ends the backlog is looked at. */
+/** A phase is divided into this many parts; the backlog is recorded at the end of each. */
 export const LOOKS = 20
 
 const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
@@ -35,7 +35,7 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
   const schedule = seed === undefined ? constantRate(rate, duration_s) : poissonRate(rate, duration_s, seed)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
-  /** The newest goes first: those that the rate does not need stay idle, and cost neither side anything. */
+  /** The one that was used last goes first, so those that the rate does not need stay idle and cost neither side anything. */
   const idle = [...connections]
   const start_ms = clock.now()
   let total = schedule.total
@@ -81,7 +81,7 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
       pump()
       if (recorder.completed + recorder.failed < total) return
       onEnd()
-      // What ends before its last look has left nothing.
+      // A phase that ends before the last look leaves no backlog.
       const looks = Array.from({ length: LOOKS }, (_, i) => backlog[i] ?? 0)
       end(resolve, { ...recorder.summary(total, length_s), backlog: looks })
     }, PUMP_INTERVAL_MS)

@@ -140,12 +140,12 @@ export function trafficOf({ planned, sent, run_s, status = {}, errors, ...measur
   }
 }
 
-/** So many samples are kept whole, and their percentiles are exact: those of most trials. */
+/** Up to this many samples are kept as they are, so that the percentiles of most trials are exact. */
 const EXACT = 1 << 20
-/** Of the others: microseconds, to so many digits, up to a day. */
+/** The rest goes into a histogram of microseconds, with this many significant digits and values of up to a day. */
 const FIGURES = 4
 const MOST_US = 86_400e6
-/** Enough to tell somebody who watches: of more, every other one is dropped. */
+/** Enough for the live display; beyond this, every other value is dropped. */
 const LATEST = 2000
 
 /**

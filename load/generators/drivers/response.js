@@ -8,7 +8,7 @@ const CHUNK_SIZE = /^([\da-f]+)[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n$/i
 const BLANK = /^[\r\n]*$/
 const LF = 10
 const HEAD_END = Buffer.of(13, 10, 13, 10)
-/** The heads of a service differ by their Date, once a second, and by little else. */
+/** The response heads of a service usually differ only in their Date, which changes once a second. */
 const PLAIN_MAX = 16
 const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding': null }
 
@@ -20,7 +20,8 @@ const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding
  * working one, or never finishes: http-parser-js takes `Content-Length: abc` for a success and loops forever on a chunk
  * size of -5. Node's own parser comes only with HTTP clients, which cost twice the CPU (see connection.js).
  *
- * Most responses are like the one before: a head that was read before, with the body that it announces, is not read again.
+ * There is a fast path, since most responses are like earlier ones: if the head is known and exactly the announced body follows it,
+ * nothing is parsed.
  */
 export class ResponseReader {
   #bodiless

@@ -18,15 +18,15 @@ export function constantRate(rate_rps, duration_s) {
   }
 }
 
-/** Requests whose times are drawn together. */
+/** Number of requests whose times are drawn together. */
 const BLOCK = 1000
 /** Where requests wait to be sent, the next to be due and the next to be sent are in different blocks. */
 const BLOCKS_KEPT = 4
 
 /**
- * At random, as many users who know nothing of each other come (a Poisson process), and the same with the same seed. Given their
- * number, the times of a Poisson process are independent and uniform (Ross, Introduction to Probability Models, 5.3.5), so each
- * 1,000 requests are spread over the time that they take on average: in memory is what is needed now, and the rate is kept.
+ * At random times, as independent users arrive (a Poisson process); the same seed gives the same times. Given their number, the
+ * arrivals of a Poisson process are independent and uniform (Ross, Introduction to Probability Models, 5.3.5). So each block of 1,000
+ * requests is spread at random over the time that it takes on average: only the current blocks are in memory, and the rate is exact.
  *
  * @param {number} rate_rps @param {number} duration_s @param {number} seed
  * @returns {Schedule}
@@ -62,7 +62,7 @@ export function poissonRate(rate_rps, duration_s, seed) {
   }
 }
 
-/** How many of some rising times are not after a time: by halves. @param {Float64Array} times @param {number} time_ms */
+/** How many of the sorted times are at or before a time: binary search. @param {Float64Array} times @param {number} time_ms */
 function countUpTo(times, time_ms) {
   let [from, to] = [0, times.length]
   while (from < to) {

@@ -84,13 +84,13 @@ function costText(findings) {
   return varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`
 }
 
-/** A core is shared out from this share of its time on: what one takes, another lacks. */
+/** Above this utilization, whatever one process takes of a shared core is missing for another. */
 const SHARED_FULL = 0.9
-/** A generator that takes less of it makes no difference that could be measured. */
+/** A smaller share makes no measurable difference. */
 const GENERATOR_SHARE = 0.1
 
 /**
- * What it costs that the generator runs on the core that Postgres needs; null: it does not, or the core has time left.
+ * The cost of running the generator on Postgres' core; null if they share none, or the core has time to spare.
  *
  * @param {SweepFindings} findings
  */

@@ -10,7 +10,7 @@ import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
 
 /** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */
 const MAX_LATENESS_SHARE = 0.1
-/** Longer waits for a connection than this do not happen where one is free. */
+/** A longer wait for a connection means that none was free. */
 const MAX_WAIT_MS = 10
 /** Of a core that belongs to the service alone, used by others or taken by the host. */
 const FOREIGN_RATIO = 0.12

@@ -92,7 +92,7 @@ export function apiCpu({ target, probes }) {
   const where = cores.length === 1 ? 'its core' : 'a core'
   const used = `the service used ${wholePercent(cpu_core_ratio)} of ${where}, its main thread ${wholePercent(main_core_ratio)}`
   if (alone) {
-    // By the core's own counters: whether a process' time includes the interrupts that hit it depends on the kernel.
+    // The core's own counters decide: whether a process's CPU time includes the interrupts that hit it depends on the kernel.
     const { busy_ratio, interrupts_ratio, steal_ratio } = alone
     const full = (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
     const beside = `interrupts ${wholePercent(interrupts_ratio)}, taken by the host ${wholePercent(steal_ratio)}`
