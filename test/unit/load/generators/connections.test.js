@@ -16,8 +16,13 @@ t.test('a trial gets more connections than Little’s law says that it can use',
   for (const [plan, rate_rps, connections, connections_needed] of /** @type {[any, number, number, number][]} */ (
     rows
   )) {
-    t.strictSame(connectionsFor(plan, rate_rps), { connections, connections_needed })
+    t.strictSame(connectionsFor({ timeout_s: 10, ...plan }, rate_rps), { connections, connections_needed })
   }
+  t.strictSame(
+    connectionsFor({ connections: [64], slo: { ...slo, p99_ms: 5000 }, timeout_s: 5 }, 1000),
+    { connections: 64 },
+    'any answer within the timeout will do',
+  )
   t.end()
 })
 
