@@ -27,14 +27,24 @@ export function connectionsNeeded(rate_rps, { p99_ms }) {
 /**
  * The connections of an open-loop trial: as many as it needs, unless the plan pins their number or this machine has no
  * room for more. Where the SLO is as long as the timeout, only answers are asked for, however late, and a pinned number is
- * part of what is measured.
+ * part of what is measured. A target that takes only so many is not offered more: if they are all busy, it is the target's limit.
  *
- * @param {Pick<Plan, 'connections' | 'connections_max' | 'slo' | 'timeout_s'>} plan @param {number} rate_rps
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'>} plan
+ * @param {number} rate_rps
  */
-export function connectionsFor({ connections: [pinned], connections_max, slo, timeout_s }, rate_rps) {
+export function connectionsFor(plan, rate_rps) {
+  const {
+    connections: [pinned],
+    connections_max,
+    target_connections_max = Number.POSITIVE_INFINITY,
+    slo,
+    timeout_s,
+  } = plan
   if (!connections_max && slo.p99_ms >= timeout_s * 1000) return { connections: pinned }
-  const connections_needed = connectionsNeeded(rate_rps, slo)
-  const connections = connections_max ? Math.min(connections_max, Math.max(LEAST, connections_needed)) : pinned
+  const connections_needed = Math.min(target_connections_max, connectionsNeeded(rate_rps, slo))
+  const connections = connections_max
+    ? Math.min(connections_max, target_connections_max, Math.max(LEAST, connections_needed))
+    : pinned
   return { connections, connections_needed }
 }
 

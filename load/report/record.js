@@ -138,6 +138,7 @@
  * @property {number[] | null} rates_rps null: the capacity is searched for
  * @property {number[]} connections their number in each trial; none: as many as a trial needs
  * @property {number} [connections_max] where their number follows from rate and SLO: there is no room for more
+ * @property {number} [target_connections_max] the target closes those beyond it
  * @property {boolean} fresh_connections a connection for each request
  * @property {boolean} unbounded vegeta with its own defaults
  * @property {Arrivals} [arrivals] of an open loop's requests; by default even

@@ -1,3 +1,4 @@
+import { SETTINGS } from '../../api/settings.js'
 import { UsageError } from '../command/errors.js'
 import { durationFlag, numberFlag, oneOf, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
@@ -75,10 +76,11 @@ export const PLAN_FLAGS = {
 
 /**
  * @param {Record<string, any>} flags parsed by PLAN_FLAGS
+ * @param {NodeJS.ProcessEnv} [settings] of the API
  * @returns {Plan}
  * @throws {UsageError} where flags do not go together
  */
-export function planOf(flags) {
+export function planOf(flags, settings = {}) {
   const { url = null, ssh } = flags
   const sshPlan = sshPlanOf(flags)
   const driver = DRIVERS[flags.driver ?? 'paced']
@@ -102,6 +104,8 @@ export function planOf(flags) {
     rates_rps: flags.rates ?? null,
     connections,
     ...(!isBounded && { connections_max: mostConnections(origin) }),
+    ...(!isBounded &&
+      url === null && { target_connections_max: Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default) }),
     fresh_connections: flags['no-keep-alive'] === true,
     unbounded: flags.unbounded === true,
     ...(flags.arrivals && { arrivals: flags.arrivals }),
