@@ -1,3 +1,4 @@
+import { EXACT_SAMPLES } from '../generators/drivers/recorder.js'
 import { answer, drawn, heading, list } from '../report/blocks.js'
 import { cellName, count, offered, wholePercent } from '../report/format.js'
 import { secondsPicture } from '../report/seconds.js'
@@ -71,6 +72,8 @@ function methodOf(run, records) {
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
+  // Versions that did not record the backlog kept every sample.
+  const isExact = !records.some(({ traffic }) => traffic.backlog && traffic.planned > EXACT_SAMPLES)
   return [
     `Trials of ${times} s${warmup}.${rowsText(records)}`,
     ...loopLines(records),
@@ -78,7 +81,7 @@ function methodOf(run, records) {
     there &&
       `Observed on ${there.name}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`,
     settingsText(records),
-    'p50, p99 and max are exact, over every request of a trial that was answered or timed out.',
+    `p50, p99 and max are ${isExact ? 'exact' : 'to four digits'}, over every request of a trial that was answered or timed out.`,
     late_ms.length > 0 && `The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`,
     ...hostLines(run, records),
   ].flatMap((line) => line || [])

@@ -69,9 +69,14 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
     write(connection, i, (status, error) => {
       const at_ms = clock.now() - start_ms
       const latency_ms = at_ms - due_ms
-      if (error) recorder.error(error, latency_ms)
-      else recorder.answer(status, latency_ms, at_ms, undefined, at_ms - sentAt_ms)
-      idle.push(connection)
+      if (error) {
+        recorder.error(error, latency_ms)
+        // It has to be opened again, which may fail again, so the others go first.
+        idle.unshift(connection)
+      } else {
+        recorder.answer(status, latency_ms, at_ms, undefined, at_ms - sentAt_ms)
+        idle.push(connection)
+      }
       pump()
     })
   }

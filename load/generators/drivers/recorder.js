@@ -141,7 +141,7 @@ export function trafficOf({ planned, sent, run_s, status = {}, errors, ...measur
 }
 
 /** Up to this many samples are kept as they are, so that the percentiles of most trials are exact. */
-const EXACT = 1 << 20
+export const EXACT_SAMPLES = 1 << 20
 /** The rest goes into a histogram of microseconds, with this many significant digits and values of up to a day. */
 const FIGURES = 4
 const MOST_US = 86_400e6
@@ -166,7 +166,7 @@ export class Samples {
   /** @param {number} value */
   add(value) {
     if (this.#count % this.#every === 0) this.#look(value)
-    if (this.#count < EXACT) this.#keep(value)
+    if (this.#count < EXACT_SAMPLES) this.#keep(value)
     else record(this.#histogram(), value)
     this.#count++
     this.#sum += value
@@ -215,7 +215,7 @@ export class Samples {
 
   /** @returns {(q: number) => number} percentiles */
   #ranks() {
-    const kept = this.#values.subarray(0, Math.min(EXACT, this.#count)).sort()
+    const kept = this.#values.subarray(0, Math.min(EXACT_SAMPLES, this.#count)).sort()
     if (!this.#beyond) return (q) => round(kept[Math.ceil(q * kept.length) - 1], 3)
     const all = createHistogram({ figures: FIGURES, highest: MOST_US })
     all.add(this.#beyond)

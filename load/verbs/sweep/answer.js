@@ -102,8 +102,8 @@ function sharedCoreText({ capacity, records }) {
   return `The generator took ${wholePercent(share)} of the core that Postgres runs on, and the core was full: if Postgres is the limit, the capacity is up to ${most} higher where the generator has a core of its own.`
 }
 
-/** The generator's share of Postgres' cores, where they are full. @param {TrialRecord['probes']} probes @returns {number | null} */
-function generatorShare({ postgres, generator, kernel, here = kernel }) {
+/** The generator's share of Postgres' cores, where they are full. @param {Partial<TrialRecord['probes']>} probes older records lack some @returns {number | null} */
+function generatorShare({ postgres = {}, generator = {}, kernel = {}, here = kernel }) {
   const own = expandCores(generator.cores ?? '')
   const shared = expandCores(postgres.cores ?? '').filter((core) => own.includes(core))
   const seen = shared.flatMap((core) => here.cores?.[core] ?? [])

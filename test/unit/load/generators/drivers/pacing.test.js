@@ -129,6 +129,20 @@ t.test('the newest idle connection takes the next request, and those that are no
   t.strictSame([...new Set(used)], [3, 2])
 })
 
+t.test('a connection that failed waits until all others are busy', async (t) => {
+  const { clock, writes, ended } = startPhase({
+    ...{ rate_rps: 100, connections: 3 },
+    answer: (i) => (i < 2 ? { after_ms: 5, error: 'client:ports' } : { after_ms: 5 }),
+  })
+  clock.runUntil(1010)
+  const { errors, status } = await ended
+  t.strictSame(
+    writes.slice(0, 5).map(({ connection }) => connection),
+    [2, 1, 0, 0, 0],
+  )
+  t.strictSame([errors, status], [{ 'client:ports': 2 }, { 201: 98 }])
+})
+
 t.test('the backlog is what was due and not finished, at the ends of twenty equal parts', async (t) => {
   const fine = startPhase({ rate_rps: 100, duration_s: 2 })
   fine.clock.runUntil(2010)
