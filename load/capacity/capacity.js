@@ -83,9 +83,9 @@ function searchStep(plan, records) {
   if (plateauOf(records) === 0) return null
   const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
   if (!next) return null
-  const step = openStep(plan, records, 'search', null, thoughtOf(plan, records, next), next)
+  const trial = openStep(plan, records, 'search', null, thoughtOf(plan, records, next), next)
   const isSustained = plan.sustained_s !== undefined && next.purpose === 'confirm'
-  return isSustained ? { ...step, load: { ...step.load, checkpoint: true } } : step
+  return isSustained ? { ...trial, load: { ...trial.load, checkpoint: true } } : trial
 }
 
 /** The edge as it is, then twice with the accused limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */

@@ -72,7 +72,7 @@
  * @property {Arrivals} [arrivals] of an open loop's requests; by default even
  * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
- * @property {boolean} [checkpoint] Postgres is told to make one when half of the load is over
+ * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  *
  * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad

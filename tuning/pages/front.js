@@ -1,7 +1,7 @@
 import { list, paragraph, table } from '../../load/report/blocks.js'
 import { milliseconds, ratesText } from '../../load/report/format.js'
 import { conditionsOf } from '../../load/run/conditions.js'
-import { costNear, LOW_CONFIDENCE, nearCapacity } from '../../load/verbs/sweep/answer.js'
+import { costNear, nearCapacity } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
 import { median } from '../stats/ranks.js'
@@ -47,8 +47,7 @@ function figuresTable(...sweeps) {
 
 /** @param {{ trials: number, confidence: number }} capacity */
 function sureText({ trials, confidence }) {
-  const doubt = confidence < LOW_CONFIDENCE ? ': they contradict each other, another run may say otherwise' : ''
-  return `${trials} trials, confidence ${confidence.toFixed(2)} of 1${doubt}`
+  return `${trials} trials, confidence ${confidence.toFixed(2)} of 1`
 }
 
 /** @param {Evidence} sweep */

@@ -1,6 +1,7 @@
 import { isValid } from '../../capacity/ladder.js'
 import { count, ratesText, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
+import { fullness } from '../../verdict/detectors/finding.js'
 import { RESOURCES } from '../../verdict/resources.js'
 
 /**
@@ -9,8 +10,6 @@ import { RESOURCES } from '../../verdict/resources.js'
  * @import { TrialRecord } from '../../report/record.js'
  */
 
-/** In simulations, an interval that claims less holds the capacity in about half of the runs. */
-export const LOW_CONFIDENCE = 0.6
 /** Trials at rates within this share of the capacity cost about the same per request. */
 const NEAR = 0.15
 /** The highest of those costs by the lowest: within this, the machine was the same. */
@@ -23,19 +22,9 @@ export function sweepSentence({ capacity, limit, records }) {
 
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
 export function sweepItems(findings) {
-  const isDoubtful = Number(findings.capacity?.confidence ?? 1) < LOW_CONFIDENCE
-  const items = [
-    capacityText(findings),
-    costText(findings),
-    sharedCoreText(findings),
-    isDoubtful && WANDERED,
-    ...limitItems(findings),
-  ]
+  const items = [capacityText(findings), costText(findings), sharedCoreText(findings), ...limitItems(findings)]
   return items.flatMap((item) => item || [])
 }
-
-const WANDERED =
-  'The trials contradict each other: the target or the machine was not the same throughout. Another run may say otherwise.'
 
 /** @param {SweepFindings} findings */
 function capacityText({ capacity, plan, records }) {
@@ -108,10 +97,7 @@ function generatorShare({ postgres = {}, generator = {}, kernel = {}, here = ker
   const shared = expandCores(postgres.cores ?? '').filter((core) => own.includes(core))
   const seen = shared.flatMap((core) => here.cores?.[core] ?? [])
   if (seen.length === 0 || generator.cpu_core_ratio === undefined) return null
-  const used = seen.map(
-    ({ busy_ratio, interrupts_ratio, steal_ratio }) => (busy_ratio + interrupts_ratio) / (1 - steal_ratio),
-  )
-  return Math.min(...used) >= SHARED_FULL ? generator.cpu_core_ratio / seen.length : null
+  return Math.min(...seen.map(fullness)) >= SHARED_FULL ? generator.cpu_core_ratio / seen.length : null
 }
 
 /**

@@ -1,4 +1,5 @@
 /**
+ * @import { CoreShare } from '../../probes/kernel.js'
  * @import { limitOf } from '../limit.js'
  * @import { Slo } from '../../report/record.js'
  */
@@ -26,4 +27,9 @@ export const POOL_FULL_RATIO = 0.9
 /** @param {number} reach @param {string[]} evidence @returns {Finding} */
 export function finding(reach, ...evidence) {
   return { reach, evidence }
+}
+
+/** Utilization of a core: of the time that the host leaves to it, the part in which it had something to do. @param {CoreShare} core */
+export function fullness({ busy_ratio, interrupts_ratio, steal_ratio }) {
+  return (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
 }

@@ -1,11 +1,8 @@
 import { count, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
+import { CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
 
-/**
- * @import { CoreShare } from '../../probes/kernel.js'
- * @import { Detect } from './finding.js'
- */
+/** @import { Detect } from './finding.js' */
 
 /** Of a core that several share: who uses less of it does not fill it. */
 const MIN_SHARE = 0.3
@@ -71,9 +68,4 @@ export function postgresCpu(trial, slo) {
     `Postgres used ${wholePercent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${wholePercent(full)} full (the generator used ${wholePercent(probes.generator.cpu_core_ratio ?? 0)})`,
     ...(statements.reach >= 1 ? statements.evidence : []),
   )
-}
-
-/** Of the time that the host leaves to a core, the part in which it had something to do. @param {CoreShare} core */
-function fullness({ busy_ratio, interrupts_ratio, steal_ratio }) {
-  return (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
 }

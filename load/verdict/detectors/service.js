@@ -1,6 +1,14 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, COUNTED_FULL_RATIO, ERROR_SHARE, finding, NOTHING, POOL_FULL_RATIO } from './finding.js'
+import {
+  CORE_FULL_RATIO,
+  COUNTED_FULL_RATIO,
+  ERROR_SHARE,
+  finding,
+  fullness,
+  NOTHING,
+  POOL_FULL_RATIO,
+} from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -93,8 +101,8 @@ export function apiCpu({ target, probes }) {
   const used = `the service used ${wholePercent(cpu_core_ratio)} of ${where}, its main thread ${wholePercent(main_core_ratio)}`
   if (alone) {
     // The core's own counters decide: whether a process's CPU time includes the interrupts that hit it depends on the kernel.
-    const { busy_ratio, interrupts_ratio, steal_ratio } = alone
-    const full = (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
+    const { interrupts_ratio, steal_ratio } = alone
+    const full = fullness(alone)
     const beside = `interrupts ${wholePercent(interrupts_ratio)}, taken by the host ${wholePercent(steal_ratio)}`
     return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
   }

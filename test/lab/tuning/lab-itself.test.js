@@ -21,7 +21,7 @@ t.test('simulate: the same seed gives the same table, one row for each service',
   t.strictNotSame(first, other, 'another seed, another table')
 })
 
-t.test('bench:generators: each open-loop driver offers its requests, and wrk sends beside them', async (t) => {
+t.test('bench:generators: every open-loop driver is measured, and wrk for reference', async (t) => {
   const flags = ['--rounds', '1', '--duration', '1s', '--rate', '200', '--out', `${temporaryFolder(t)}/out`]
   const { status, stdout, stderr } = await runVerb('generators', flags)
   t.equal(status, 0, stderr)

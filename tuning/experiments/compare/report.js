@@ -50,7 +50,7 @@ function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) 
   return [
     `${blocks} blocks, each with both sides in random order: closed loop at ${concurrency.join(', ')} workers, ${duration_s} s each. Ratios are taken within a block; their intervals go by ranks, and one run in twenty has an interval that misses.`,
     `In ${ladders} of them, more and more workers that send at most ${per_worker_rps}/s each, until that brings no more. A refusal (429, 503) is no throughput. What the generator (90 % of its cores) or the longest ladder limited is no maximum.`,
-    'Latencies are those of the successes; where a side refuses requests, the remaining ones are faster for it, and are not compared. Setting up a connection is no part of a latency; each phase of it is shown apart. A percentile is shown where ten samples lie beyond it. Samples of several blocks are merged in buckets 2.3 % wide.',
+    'Latencies are those of the successes; where a side refuses requests, the remaining ones are faster for it, and are not compared. The first connection of each worker is no part of a latency; each phase of setting it up is shown apart. A percentile is shown where ten samples lie beyond it. Samples of several blocks are merged in buckets 2.3 % wide.',
   ]
 }
 

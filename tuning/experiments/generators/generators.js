@@ -25,7 +25,8 @@ const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url)
 
 /**
  * What does an open-loop generator itself cost, and how late is it? Each offers the same rate, in turns, to a server that
- * does nothing and has a core of its own. Beside them wrk, a closed loop in C, as fast as it goes: what little a generator can cost.
+ * does nothing and has a core of its own. wrk, a closed loop written in C, runs flat
+ * out for reference: it shows how little a generator can cost.
  *
  * @type {Measurement}
  */
