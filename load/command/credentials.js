@@ -1,10 +1,5 @@
-/**
- * @typedef {{ path: string, body: string }} Entry
- * @typedef {{ headers: [string, string][], body_base64: string | null, source?: object, entries?: Entry[] }} Mix of a plan
- */
-
 /** Replaces a secret in everything that is written down. */
-const WITHHELD = '(withheld)'
+export const WITHHELD = '(withheld)'
 
 /** Headers whose values are written down. Any other may carry a secret, whatever its name. */
 const HARMLESS = new Set([
@@ -17,32 +12,6 @@ const HARMLESS = new Set([
 const BLANK = String.raw`\{\{\s*(?:(?:env|file)\s+[^{}]+|seq|word|int -?\d+ -?\d+)\s*\}\}`
 const BLANK_ALONE = new RegExp(`^${BLANK}$`)
 const SCHEME_AND_BLANK = new RegExp(`^(?:(?:basic|bearer|token|apikey) +)?${BLANK}$`, 'i')
-
-/**
- * A plan as it is kept in run.json, and comes back from there: without values of headers and queries, and without bodies.
- * References to secrets stay, so that a run can go on.
- *
- * @template {{ mix: Mix }} P
- * @param {P} plan
- * @returns {P}
- */
-export function keptPlan(plan) {
-  const { url, metrics_url, sides, without, mix } = /** @type {any} */ (plan)
-  const kept = {
-    ...plan,
-    mix: keptMix(mix),
-    ...(url && { url: keptUrl(url) }),
-    ...(metrics_url && { metrics_url: keptUrl(metrics_url) }),
-    ...(without && { without: without.map(keptEntry) }),
-    ...(sides && { sides: Object.fromEntries(Object.entries(sides).map(keptSide)) }),
-  }
-  return JSON.parse(JSON.stringify(kept))
-}
-
-/** Whether a kept plan lacks something that only its command line held. @param {object} plan */
-export function lacksCredentials(plan) {
-  return JSON.stringify(plan).includes(WITHHELD)
-}
 
 /** `Name: value` as it may be written down. @param {string} text */
 export function keptHeader(text) {
@@ -69,11 +38,6 @@ export function keptDatabaseUrl(text) {
   return `${/^\w+:\/\//.exec(text)?.[0] ?? ''}${WITHHELD}`
 }
 
-/** @param {[string, any]} entry */
-function keptSide([name, side]) {
-  return [name, side.url ? { ...side, url: keptUrl(side.url) } : side]
-}
-
 /** @param {string} pair of a query */
 function keptPair(pair) {
   const [, name, value] = /^([^=]*)=(.*)$/s.exec(pair) ?? []
@@ -81,19 +45,7 @@ function keptPair(pair) {
   return value === '' || BLANK_ALONE.test(value) ? pair : `${name}=${WITHHELD}`
 }
 
-/** @param {string} name @param {string} value */
-function keptValue(name, value) {
+/** The value of a header as it may be written down. @param {string} name @param {string} value */
+export function keptValue(name, value) {
   return HARMLESS.has(name.toLowerCase()) || SCHEME_AND_BLANK.test(value) ? value : WITHHELD
-}
-
-/** @param {Mix} mix */
-function keptMix({ body_base64, entries, ...mix }) {
-  const headers = mix.headers.map(([name, value]) => [name, keptValue(name, value)])
-  const body = mix.source && !entries ? {} : { body_base64 }
-  return { ...mix, headers, ...body, ...(entries && { entries: entries.map(keptEntry) }) }
-}
-
-/** @param {Entry} entry */
-function keptEntry({ body, path, ...entry }) {
-  return { ...entry, path: keptUrl(path), body_bytes: Buffer.byteLength(body) }
 }

@@ -14,67 +14,77 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
  */
 
 /**
- * The parsed values of the flags that were given.
+ * The values of the flags that were given, the operands beside them, and the command line as it may be written down: without secrets.
  *
- * @param {Record<string, Flag>} flags
- * @param {string[]} argv without program and verb
+ * @param {Record<string, Flag>} flags @param {string[]} argv without program and verb @param {boolean} [allowPositionals]
  * @throws {UsageError}
  */
-export function parseFlags(flags, argv) {
-  return parseOperands(flags, argv, false).given
-}
-
-/**
- * The same, with what stands beside the flags.
- *
- * @param {Record<string, Flag>} flags
- * @param {string[]} argv without program and verb
- * @param {boolean} [allowPositionals]
- * @throws {UsageError}
- */
-export function parseOperands(flags, argv, allowPositionals = true) {
-  const { values, positionals } = strictly(() => parseArgs({ args: argv, options: optionsOf(flags), allowPositionals }))
-  const given = Object.entries(values).map(([name, raw]) => [name, parsed(name, flags[name], raw)])
-  return { given: /** @type {Record<string, any>} */ (Object.fromEntries(given)), operands: positionals }
-}
-
-/** The command line as it may be written down: without secrets. @param {Record<string, Flag>} flags @param {string[]} argv that parseFlags accepts */
-export function shownArguments(flags, argv) {
-  const { tokens } = parseArgs({ args: argv, options: optionsOf(flags), tokens: true })
-  return tokens.flatMap((token) => {
+export function parseCommand(flags, argv, allowPositionals = false) {
+  const { values, positionals, tokens } = parsedStrictly(flags, argv, allowPositionals)
+  const given = Object.entries(values).map(([name, raw]) => [name, readValue(name, flags[name], raw)])
+  const shown = tokens.flatMap((token) => {
     if (token.kind !== 'option') return []
     const { name, rawName, value, inlineValue } = token
     if (value === undefined) return [rawName]
-    const shown = flags[name].shown?.(value) ?? value
-    return inlineValue ? [`${rawName}=${shown}`] : [rawName, shown]
+    const text = flags[name].shown?.(value) ?? value
+    return inlineValue ? [`${rawName}=${text}`] : [rawName, text]
   })
+  return { given: /** @type {Record<string, any>} */ (Object.fromEntries(given)), operands: positionals, shown }
 }
 
-/** @param {Record<string, Flag>} flags */
-function optionsOf(flags) {
-  /** @param {Flag} flag @returns {{ type: 'string' | 'boolean', multiple: boolean }} */
-  const optionOf = ({ value, multiple = false }) => ({ type: value ? 'string' : 'boolean', multiple })
-  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, optionOf(flag)]))
+/** Their values alone. @param {Record<string, Flag>} flags @param {string[]} argv @throws {UsageError} */
+export function parseFlags(flags, argv) {
+  return parseCommand(flags, argv).given
 }
 
-/** @template T @param {() => T} parse @returns {T} */
-function strictly(parse) {
+/** @param {Record<string, Flag>} flags @param {string[]} argv @param {boolean} allowPositionals */
+function parsedStrictly(flags, argv, allowPositionals) {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { value, multiple = false }]) => {
+      return [name, { type: /** @type {'string' | 'boolean'} */ (value ? 'string' : 'boolean'), multiple }]
+    }),
+  )
   try {
-    return parse()
+    return parseArgs({ args: argv, options, allowPositionals, tokens: true })
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
     // It may be a part of a secret that lacks its quotes.
     if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
       throw new UsageError('expected only flags, got a positional argument: quote values that contain spaces')
     }
+    const { tokens } = parseArgs({ args: argv, options, strict: false, tokens: true })
+    const unknown = tokens.find((token) => token.kind === 'option' && !Object.hasOwn(flags, token.name))
+    const likely = unknown && 'name' in unknown ? likelyName(unknown.name, Object.keys(flags)) : undefined
     const [firstSentence] = message.split('. ')
-    throw new UsageError(`${firstSentence}; --help lists what is known`)
+    throw new UsageError(`${firstSentence}; ${likely ? `did you mean --${likely}? ` : ''}--help lists what is known`)
   }
 }
 
+/** The flag that was probably meant; undefined: none is similar. @param {string} unknown @param {string[]} names */
+function likelyName(unknown, names) {
+  const mostEdits = Math.max(1, Math.floor(unknown.length / 3))
+  const similar = names.map((name) => ({ name, edits: editsBetween(unknown, name) })).sort((a, b) => a.edits - b.edits)
+  if (similar[0]?.edits <= mostEdits) return similar[0].name
+  return unknown.length < 3 ? undefined : names.find((name) => name.includes(unknown))
+}
+
+/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment). @param {string} a @param {string} b */
+function editsBetween(a, b) {
+  const edits = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array(b.length).fill(0)])
+  edits[0] = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = edits[i - 1][j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swapped = isSwap ? edits[i - 2][j - 2] + 1 : replaced
+      edits[i][j] = Math.min(edits[i - 1][j] + 1, edits[i][j - 1] + 1, replaced, swapped)
+    }
+  }
+  return edits[a.length][b.length]
+}
+
 /** @param {string} name @param {Flag} flag @param {any} raw */
-function parsed(name, flag, raw) {
-  const { parse, shown, expected, multiple } = flag
+function readValue(name, { parse, shown, expected, multiple }, raw) {
   if (!parse) return raw
   const one = (/** @type {string} */ text) => {
     const value = parse(text)

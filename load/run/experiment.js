@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { keptPlan, lacksCredentials } from '../command/credentials.js'
 import { withDatabase } from '../command/environment.js'
 import { UsageError } from '../command/errors.js'
-import { parseFlags, shownArguments } from '../command/flags.js'
-import { DATABASE_FLAG } from '../system/ssh/plan.js'
-import { livePlan, secretWarnings } from './live-plan.js'
+import { terminalOf } from '../report/terminal.js'
+import { keptPlan, lacksCredentials, livePlan, secretWarnings } from './plan-secrets.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './runner.js'
 
@@ -16,18 +14,18 @@ import { runExperiment } from './runner.js'
  * @import { Results } from './results.js'
  * @import { Place } from './site.js'
  * @import { Io } from './runner.js'
- * @import { Ended } from './shell.js'
  * @import { Cell, NotAppliedCell, Run, Step, TrialRecord } from '../report/record.js'
  */
 
 /**
- * A verb that measures: data, and functions of which all but `open` and `prepare` are pure. The shell and the runner do the rest:
- * command line, credentials, running, resuming, interruption, the frame of the report, and the exit code.
+ * A verb that measures: data, and functions of which all but `open`, `close` and `prepare` are pure. The shell and the runner do
+ * the rest: command line, credentials, running, resuming, interruption, the frame of the report, and the exit code.
  *
  * @template [P=any] the plan
  * @template {Findings} [F=any] what `analyse` finds
  * @typedef {object} Experiment
  * @property {string} name as on the command line
+ * @property {string} [script] of npm, where it has another name
  * @property {string} about what it answers, in one line
  * @property {string} [details] further lines of --help
  * @property {string} examples lines of --help
@@ -53,43 +51,54 @@ import { runExperiment } from './runner.js'
  *   trustworthy answer; kept: what run.json says of them, such as `capacity` and `limit`
  */
 
-/** What every verb takes that keeps what it measures. @satisfies {Record<string, Flag>} */
-export const RUN_FLAGS = {
-  ...DATABASE_FLAG,
-  out: { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' },
-  resume: { value: 'DIR', about: 'go on with a run that was cut off' },
-  json: { value: '', about: "the run's answer as JSON on stdout, and nothing else there" },
-  help: { value: '', about: 'this text' },
-}
+/**
+ * A verb that measures in a loop of its own instead, without trials. `measure` yields what it measured, row after row: plain data,
+ * kept in run.json. When the signal aborts, it cleans up and throws.
+ *
+ * @typedef {Omit<Experiment, 'design' | 'open' | 'close' | 'pinning' | 'analyse'> & {
+ *   measure: (plan: any, io: Io) => AsyncIterable<any>, analyse: (plan: any, rows: any[], run: any) => Findings }} Measurement
+ * @typedef {Experiment | Measurement} Verb
+ */
+
+/**
+ * A verb that keeps no run of its own.
+ *
+ * @typedef {Pick<Experiment, 'script' | 'about' | 'details' | 'examples' | 'flags'> & { operands?: string, experiment?: Experiment,
+ *   run: (command: Command, io: Io) => Promise<Ended> }} Action operands: what --help calls them; experiment: by which the results
+ *   that it keeps are shown
+ * @typedef {{ given: Record<string, any>, operands: string[], argv: string[], json?: boolean }} Command given: values of the flags;
+ *   argv: as it may be written down; json: stdout is for the answer as JSON
+ * @typedef {{ run: any, text: string | null, folder: string | null }} Ended run: run.json; text: for the terminal; null: nothing was
+ *   measured; folder: null: nothing was kept
+ */
 
 /**
  * Runs what a command line asks for: a new run, or one that was cut off. The database URL must be given again, since its
  * password is not kept.
  *
- * @param {Experiment} experiment
- * @param {Record<string, Flag>} flags of the verb, RUN_FLAGS among them
- * @param {string[]} argv @param {Io} given_io
+ * @param {Verb} verb @param {Command} command @param {Io} given_io
  * @returns {Promise<Ended>}
  * @throws {UsageError}
  */
-export async function runTrials(experiment, flags, argv, given_io) {
-  const { resume, json = false, out, help, 'database-url': databaseUrl, ...given } = parseFlags(flags, argv)
-  const { name, check, size, prepare, older } = experiment
+export async function runVerb(verb, command, given_io) {
+  const { resume, out, 'database-url': databaseUrl, ...given } = command.given
+  const { name, check, size, prepare, older } = verb
   const io = { ...given_io, environment: withDatabase(given_io.environment, databaseUrl) }
-  const planOf = (/** @type {Record<string, any>} */ options) => experiment.plan(options, io.environment.settings)
+  const planOf = (/** @type {Record<string, any>} */ options) => verb.plan(options, io.environment.settings)
   const before = resume && resumeRun(name, resume, older)
-  const kept = before ? resumedPlan(before.run, resume, given, 'seed' in flags, planOf) : planOf(given)
+  const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
   check?.(plan)
-  const { results, run } = before || beginRun(name, { argv: shownArguments(flags, argv), out, plan: keptPlan(kept) })
+  const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const prepared = await prepare?.(plan, { results, run }, io).catch((error) => {
     results.releaseUnused()
     throw error
   })
   if (size) io.progress.note(size(plan))
-  const ended = await runExperiment({ experiment, run: { ...run, ...prepared }, plan, results }, io)
-  return { ...ended, folder: results.folder, json }
+  const ended = await runExperiment({ experiment: verb, run: { ...run, ...prepared }, plan, results }, io)
+  const isEmpty = ended.run.interrupted && ended.measured === 0
+  return { run: ended.run, text: isEmpty ? null : terminalOf(ended.blocks), folder: results.folder }
 }
 
 /**

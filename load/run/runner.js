@@ -3,6 +3,7 @@ import { NotApplied, OtherConditions, ServiceEnded, UsageError } from '../comman
 import { openOrigin } from '../generators/hosts/prepare.js'
 import { isSameCell } from '../report/format.js'
 import { writeReport } from '../report/write.js'
+import { describeMachine, redlineCommit } from '../system/machine.js'
 import { openApi, openUrl } from '../targets/index.js'
 import { relaxed } from '../verdict/relax.js'
 import { spoilers } from '../verdict/spoilers.js'
@@ -11,10 +12,11 @@ import { describeRun, openSite, pinningText } from './site.js'
 import { runTrial } from './trial.js'
 
 /**
+ * @import { Block } from '../report/blocks.js'
  * @import { Environment } from '../command/environment.js'
  * @import { Target } from '../targets/index.js'
  * @import { Place } from './site.js'
- * @import { Experiment } from './experiment.js'
+ * @import { Experiment, Verb } from './experiment.js'
  * @import { Progress } from './progress.js'
  * @import { Results } from './results.js'
  * @import { Cell, Plan, Run, TrialRecord } from '../report/record.js'
@@ -36,59 +38,70 @@ const LAB = {
 
 /** @typedef {(cell: any, place: Place, plan: any) => Promise<Target>} Open */
 
-const NOTHING_YET = { interrupted: false, finished_at: null, capacity: null, limit: null, problem: null }
+const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
 
 /**
- * Runs trials until the design is done, writes each down as it ends, and the report at the end: also when it was interrupted
+ * Measures until the design is done, writes each trial down as it ends, and the report at the end: also when it was interrupted
  * (run.interrupted) or broke off (run.problem).
  *
  * @param {Begun} begun @param {Io} io
+ * @returns {Promise<{ run: any, measured: number, blocks: Block[] }>} measured: trials, or rows of a loop of its own
  *
- * @typedef {{ experiment: Experiment, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
+ * @typedef {{ experiment: Verb, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
  *   started_at, plan as it may be kept; plan: with its secrets in place
  * @typedef {{ signal: AbortSignal, progress: Progress, environment: Environment, lab?: Partial<Lab> }} Io signal: stops load
  *   within a second; what was measured stays; lab: what stands in for the real one
  */
-export async function runExperiment(begun, io) {
-  const { experiment, run, plan, results } = begun
+export async function runExperiment({ experiment, run, plan, results }, io) {
   const lab = { ...LAB, ...io.lab }
-  const records = results.readTrials(experiment.older)
-  const before = records.length
-  const state = { ...run, ...NOTHING_YET, warnings: [], not_applied: [] }
+  const hasTrials = 'design' in experiment
+  const measured = hasTrials ? results.readTrials(experiment.older) : []
+  const before = measured.length
+  const state = { ...run, ...NOTHING_YET }
   try {
-    await measure(begun, state, records, io, lab)
+    if (hasTrials) await runTrials({ experiment, run, plan, results }, state, measured, io, lab)
+    else await takeRows(experiment.measure(plan, io), state, measured)
   } catch (error) {
-    if (records.length === 0) results.releaseUnused()
-    // Before the first target was open nothing has been written, and there is nothing to write.
-    const isRefusal = error instanceof UsageError && records.length === before
-    if (isRefusal || !state.pinning) throw error
+    if (measured.length === 0) results.releaseUnused()
+    // Nothing has been written before the first target was open, so there is nothing to report.
+    const isRefusal = error instanceof UsageError && measured.length === before
+    const hasBegun = hasTrials ? state.pinning : measured.length > 0
+    if (isRefusal || !hasBegun) throw error
     state.interrupted = io.signal.aborted
     if (!io.signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   }
-  const findings = experiment.analyse(plan, records, state)
+  const findings = experiment.analyse(plan, measured, state)
   Object.assign(state, findings.kept, { finished_at: lab.now().toISOString() })
   if (!state.interrupted) state.problem ??= findings.problem
   if (state.problem && state.answer) state.answer = 'none'
   results.writeRun(state)
   const files = experiment.files?.(findings, state) ?? {}
   for (const [name, text] of Object.entries(files)) results.writeText(name, text)
-  const blocks = framed(experiment, findings, state, records)
-  // What was measured is not lost to a picture that cannot be drawn.
+  const blocks = framed(experiment, findings, state, hasTrials ? measured : null)
+  // A picture that cannot be drawn must not lose what was measured.
   await lab.writeReport(results, titleOf(state), blocks).catch((error) => {
     io.progress.note(`report.html could not be written: ${error.message}`)
   })
-  return { run: state, records, blocks }
+  return { run: state, measured: measured.length, blocks }
+}
+
+/** @param {AsyncIterable<any>} measuring @param {any} state run.json, kept up to date @param {any[]} rows each new one is added */
+async function takeRows(measuring, state, rows) {
+  const versions = { node: process.version, redline_commit: await redlineCommit() }
+  Object.assign(state, { machine: describeMachine(), versions, rows })
+  for await (const row of measuring) rows.push(row)
 }
 
 /**
- * @param {Begun} begun
+ * @param {Begun & { experiment: Experiment }} begun
  * @param {any} state run.json, kept up to date
  * @param {TrialRecord[]} records those that there are; each new one is added
  * @param {Io} io @param {Lab} lab
  */
-async function measure({ experiment, run, plan, results }, state, records, io, lab) {
+async function runTrials({ experiment, run, plan, results }, state, records, io, lab) {
   const { signal, progress } = io
   const { design, open = openPlanned } = experiment
+  Object.assign(state, { capacity: null, limit: null, warnings: [], not_applied: [] })
   const origin = await lab.openOrigin(plan, io)
   const site = await lab.openSite(plan, results, { ...io, runId: run.run_id })
   let opened = /** @type {{ cell: any, target: Target } | null} */ (null)
@@ -131,7 +144,7 @@ async function measure({ experiment, run, plan, results }, state, records, io, l
       warnOfMetrics(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
       if (noisy === 0) continue
-      // Noise comes in spells: to repeat a trial at once would only measure the same one again.
+      // Noise comes in spells: a trial repeated at once would only measure the same one again.
       const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
       progress.note(`the machine was noisy: waiting ${wait_s} s`)
       await lab.pause(wait_s * 1000, signal)

@@ -1,29 +1,18 @@
 import { SETTINGS } from '../../api/settings.js'
 import { DatabaseError, lookAtDatabase } from '../../sql/database.js'
 import { UsageError } from '../command/errors.js'
-import { helpText, numberFlag, parseFlags, wholeNumber } from '../command/flags.js'
+import { numberFlag, wholeNumber } from '../command/flags.js'
 import { describeMachine } from '../system/machine.js'
 import { pinToCores } from '../system/processes.js'
 import { runPreflight } from '../verdict/spoilers.js'
 
 /**
  * @import { GivenDatabase } from '../command/environment.js'
- * @import { Verb } from '../run/shell.js'
+ * @import { Action } from '../run/experiment.js'
  * @import { Finding, Planned } from '../verdict/preflight/finding.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_s: 10 }
-
-const FLAGS = {
-  connections: numberFlag(`planned connections (default ${DEFAULTS.connections})`, 1, 60_000),
-  rate: numberFlag('highest planned rate in requests/s (default: not known)', 1, 1_000_000),
-  json: { value: '', about: 'the findings as JSON on stdout, and nothing else there' },
-  help: { value: '', about: 'this text' },
-}
-
-const EXAMPLES = `  npm run doctor                    about 5 seconds: is this machine fit to measure on?
-  npm run doctor -- --connections 2000 --rate 20000
-  POOL_MAX=150 npm run doctor`
 
 /** What happened, in the order in which it is listed. */
 const LEVELS = /** @type {const} */ (['bad', 'warn', 'unseen', 'ok'])
@@ -32,15 +21,20 @@ const LEVELS = /** @type {const} */ (['bad', 'warn', 'unseen', 'ok'])
  * `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing, and changes nothing in a
  * database that is given.
  *
- * @type {Verb}
+ * @type {Action}
  */
 export const doctor = {
   about: 'what on this machine would spoil a measurement?',
-  help: helpText('npm run doctor -- [flags]\n\nWhat on this machine would spoil a measurement?', FLAGS, EXAMPLES),
+  flags: {
+    connections: numberFlag(`planned connections (default ${DEFAULTS.connections})`, 1, 60_000),
+    rate: numberFlag('highest planned rate in requests/s (default: not known)', 1, 1_000_000),
+  },
+  examples: `  npm run doctor                    about 5 seconds: is this machine fit to measure on?
+  npm run doctor -- --connections 2000 --rate 20000
+  POOL_MAX=150 npm run doctor`,
 
-  async run(argv, { signal, progress, environment }) {
-    const flags = parseFlags(FLAGS, argv)
-    const plan = planned(flags, environment.settings)
+  async run({ given, argv }, { signal, progress, environment }) {
+    const plan = planned(given, environment.settings)
     const machine = describeMachine()
     const cores = pinToCores()
     if (!environment.database.url) progress.note('starting Postgres …')
@@ -53,7 +47,7 @@ export const doctor = {
       const spoiled = bad.length > 0 ? `a run here would be spoiled: ${bad.join(', ')}` : null
       const problem = [noDatabase, spoiled].filter(Boolean).join('; ') || null
       const run = { verb: 'doctor', argv, plan, machine, ceiling, findings, problem }
-      return { run, records: [], text: listOf(findings), folder: null, json: flags.json === true }
+      return { run, text: listOf(findings), folder: null }
     } finally {
       await database?.close()
     }

@@ -9,7 +9,7 @@ import { createShell } from './shell.js'
 
 /**
  * @import { Lab } from '../../load/run/runner.js'
- * @import { AnyVerb } from '../../load/run/shell.js'
+ * @import { Action, Verb } from '../../load/run/experiment.js'
  */
 
 /** A bench without pinning, which would move the test itself to another core. @type {Lab['openSite']} */
@@ -28,7 +28,7 @@ export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan
  *
  * @param {string[]} argv
  * @param {object} [options]
- * @param {Record<string, AnyVerb>} [options.verbs] those of load/ unless told otherwise
+ * @param {Record<string, Verb | Action>} [options.verbs] those of load/ unless told otherwise
  * @param {Record<string, string | undefined>} [options.env] beside this process's own, without DATABASE_URL
  * @param {string} [options.dotenvFile]
  * @param {AbortSignal} [options.signal]

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { parseCommand } from '../../load/command/flags.js'
 import { main } from '../../load/run/shell.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { reportOn } from '../../tuning/pages/report/report.js'
@@ -31,8 +32,9 @@ export async function startBrowser(t) {
 }
 
 /** `npm run report` without a process of its own. @param {string[]} argv @returns {Promise<any>} */
-export function runReport(...argv) {
-  return report.run(argv, /** @type {any} */ ({}))
+export async function runReport(...argv) {
+  const { shown, ...command } = parseCommand(report.flags, argv, true)
+  return report.run({ ...command, argv: shown }, /** @type {any} */ ({}))
 }
 
 /** The same from its command line to its exit code. @param {string[]} argv */

@@ -1,13 +1,13 @@
 import { main } from '../../load/run/shell.js'
 import { createShell } from './shell.js'
 
-/** @import { AnyVerb } from '../../load/run/shell.js' */
+/** @import { Action, Verb } from '../../load/run/experiment.js' */
 
 /**
  * Asserts that a verb refuses each of these command lines with one line and exit code 2, before it begins anything.
  *
  * @param {any} t
- * @param {Record<string, AnyVerb>} verb by its name
+ * @param {Record<string, Verb | Action>} verb by its name
  * @param {[argv: string[], message: RegExp][]} refused
  */
 export async function refuses(t, verb, refused) {

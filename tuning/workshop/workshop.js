@@ -2,7 +2,7 @@ import path from 'node:path'
 import { styleText } from 'node:util'
 import { withDatabase } from '../../load/command/environment.js'
 import { OtherConditions, UsageError } from '../../load/command/errors.js'
-import { helpText, numberFlag, parseFlags, seedFlag } from '../../load/command/flags.js'
+import { numberFlag, seedFlag } from '../../load/command/flags.js'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
@@ -16,7 +16,7 @@ import { folderOf, forget, newState, readProgress, stateText, writeProgress } fr
 /**
  * @import { Block } from '../../load/report/blocks.js'
  * @import { Io } from '../../load/run/runner.js'
- * @import { Verb } from '../../load/run/shell.js'
+ * @import { Action } from '../../load/run/experiment.js'
  * @import { Question } from './exercise.js'
  * @import { Student } from './player.js'
  */
@@ -32,33 +32,26 @@ const FLAGS = {
   ...DATABASE_FLAG,
   seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   json: { value: '', about: 'the progress as JSON on stdout, and nothing else there; the exercise goes to stderr' },
-  help: { value: '', about: 'this text' },
 }
 
-const EXAMPLES = `  npm run workshop                          goes on where you left; an exercise takes 5 to 10 minutes
-  npm run workshop -- --exercise 4
-  npm run workshop -- --exercise 4 --solution`
-
-/** `npm run workshop`: exercises that are decided by measurement. @type {Verb} */
+/** `npm run workshop`: exercises that are decided by measurement. @type {Action} */
 export const workshop = {
-  about: 'exercises: predict, measure, turn a knob, measure again',
+  about: 'exercises on a slow service: predict its limit, measure, change a setting, measure again',
   experiment: exerciseExperiment,
-  help: helpText(
-    'npm run workshop -- [flags]\n\nExercises on a service that is slow: predict its limit, measure, turn a knob, measure again.',
-    FLAGS,
-    EXAMPLES,
-  ),
+  flags: FLAGS,
+  examples: `  npm run workshop                          goes on where you left; an exercise takes 5 to 10 minutes
+  npm run workshop -- --exercise 4
+  npm run workshop -- --exercise 4 --solution`,
 
-  async run(argv, io) {
-    const flags = /** @type {Flags} */ ({ ...DEFAULTS, ...parseFlags(FLAGS, argv) })
+  async run({ given, json }, io) {
+    const flags = /** @type {Flags} */ ({ ...DEFAULTS, ...given, json })
     refuseBoth(flags)
     const environment = withDatabase(io.environment, flags['database-url'])
     const { said, problem = null } = withoutPlaying(flags) ?? (await playOne(flags, { ...io, environment }))
     const progress = readProgress(flags.out).exercises
     const exercises = EXERCISES.map(({ number, id, title }) => ({ number, id, title, state: progress[id] ?? null }))
     const blocks = [typeof said === 'string' ? paragraph(said) : said]
-    const run = { verb: 'workshop', exercises, problem }
-    return { run, records: [], blocks, folder: null, json: flags.json ?? false }
+    return { run: { verb: 'workshop', exercises, problem }, text: terminalOf(blocks), folder: null }
   },
 }
 

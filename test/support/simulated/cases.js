@@ -15,7 +15,7 @@ import { createService } from './service.js'
 import { COSTS_US, createStages } from './stages.js'
 
 /**
- * @import { AnyVerb } from '../../../load/run/shell.js'
+ * @import { Action, Verb } from '../../../load/run/experiment.js'
  * @import { createLab } from './lab.js'
  * @import { Serve } from './service.js'
  */
@@ -25,7 +25,7 @@ import { COSTS_US, createStages } from './stages.js'
  *
  * @typedef {object} Case
  * @property {string} name
- * @property {AnyVerb} verb
+ * @property {Verb | Action} verb
  * @property {string[]} argv
  * @property {Serve} serve
  * @property {Parameters<typeof createLab>[1]} [lab]
@@ -253,7 +253,7 @@ function near(t, value, truth, off, what) {
   t.ok(Math.abs(value - truth) <= off, `${what}: expected ${truth} within ${off}, got ${value}`)
 }
 
-/** The cases of some verbs. @param {AnyVerb[]} verbs */
+/** The cases of some verbs. @param {(Verb | Action)[]} verbs */
 export function casesOf(verbs) {
   return CASES.filter(({ verb }) => verbs.includes(verb))
 }

@@ -8,14 +8,14 @@ import { after_ms, createLab } from './lab.js'
 
 /**
  * @import { Lab } from '../../../load/run/runner.js'
- * @import { AnyVerb } from '../../../load/run/shell.js'
+ * @import { Action, Verb } from '../../../load/run/experiment.js'
  * @import { Serve } from './service.js'
  */
 
 /**
  * Runs a verb to its end in a simulated lab, as its command line would.
  *
- * @param {AnyVerb} verb
+ * @param {Verb | Action} verb
  * @param {string[]} argv with --out or --resume
  * @param {Serve} serve
  * @param {object} [options]

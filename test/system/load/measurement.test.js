@@ -8,7 +8,7 @@ import { reportOn } from '../../../tuning/pages/report/report.js'
 import { createShell } from '../../support/shell.js'
 import { memoryFolder } from '../../support/simulated/verb.js'
 
-/** @import { Measurement } from '../../../load/run/measurement.js' */
+/** @import { Measurement } from '../../../load/run/experiment.js' */
 
 /** Counts, until something happens at a number. @param {(number: number) => void} [onNumber] @returns {Measurement} */
 const counting = (onNumber = () => {}) => ({

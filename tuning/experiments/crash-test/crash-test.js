@@ -4,7 +4,7 @@ import { count } from '../../../load/report/format.js'
 import { BLOWS, runRounds } from './rounds.js'
 
 /**
- * @import { Measurement } from '../../../load/run/measurement.js'
+ * @import { Measurement } from '../../../load/run/experiment.js'
  * @import { Round } from './rounds.js'
  */
 

@@ -13,7 +13,7 @@ import { pinSelf, startChild } from '../../../load/system/processes.js'
 import { median } from '../../stats/ranks.js'
 import { spread } from '../../stats/spread.js'
 
-/** @import { Measurement } from '../../../load/run/measurement.js' */
+/** @import { Measurement } from '../../../load/run/experiment.js' */
 
 const DEFAULTS = { rate: 10_000, duration: 10_000, rounds: 3, seed: 1 }
 const WARMUP_S = 2

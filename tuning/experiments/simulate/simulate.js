@@ -5,7 +5,7 @@ import { count, NONE, tenthPercent } from '../../../load/report/format.js'
 import { CURVES } from './curves.js'
 import { simulate as searchesOf, summarize } from './runs.js'
 
-/** @import { Measurement } from '../../../load/run/measurement.js' */
+/** @import { Measurement } from '../../../load/run/experiment.js' */
 
 const DEFAULTS = { runs: 1000, seed: 1 }
 

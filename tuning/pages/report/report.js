@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../../load/command/errors.js'
-import { helpText, parseOperands } from '../../../load/command/flags.js'
+import { terminalOf } from '../../../load/report/terminal.js'
 import { writeReport } from '../../../load/report/write.js'
 import { refuseForeign } from '../../../load/run/folder.js'
 import { framed } from '../../../load/run/frame.js'
@@ -14,7 +14,7 @@ import { besideBlocks } from './tables.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { AnyVerb, Ended, Verb } from '../../../load/run/shell.js'
+ * @import { Action, Ended, Verb } from '../../../load/run/experiment.js'
  */
 
 /** Each has its own mark and line in the pictures. */
@@ -27,32 +27,27 @@ const FLAGS = {
   },
   class: { value: 'DIR', about: "everybody's capacities and guesses, from a folder with the results of each student" },
   'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
-  json: { value: '', about: 'what was read and compared as JSON on stdout, and nothing else there' },
-  help: { value: '', about: 'this text' },
 }
-
-const EXAMPLES = `  npm run report -- results/20261120T224011Z-sweep
-  npm run report -- results/before results/after --out results/difference
-  npm run report -- laptop server --across-machines
-  npm run report -- --class results-of-all`
 
 /**
  * `npm run report`: tables, pictures and page of a run again, or of several side by side.
  *
- * @param {Record<string, AnyVerb>} verbs whose runs there may be
- * @returns {Verb}
+ * @param {Record<string, Verb | Action>} verbs whose runs there may be
+ * @returns {Action}
  */
 export function reportOn(verbs) {
   return {
     about: 'the tables and the page of a run again, or several runs side by side',
-    help: helpText(
-      'npm run report -- DIR [DIR …] [flags]\n\nWrites report.md and report.html of a results folder again; of several, side by side, with ratios to the first; or\nthe table of a class that played the workshop.',
-      FLAGS,
-      EXAMPLES,
-    ),
+    details:
+      'Writes report.md and report.html of a results folder again; of several, side by side, with ratios to the first; or\nthe table of a class that played the workshop.',
+    operands: 'DIR [DIR …]',
+    flags: FLAGS,
+    examples: `  npm run report -- results/20261120T224011Z-sweep
+  npm run report -- results/before results/after --out results/difference
+  npm run report -- laptop server --across-machines
+  npm run report -- --class results-of-all`,
 
-    async run(argv) {
-      const { given, operands } = parseOperands(FLAGS, argv)
+    async run({ given, operands }) {
       if (given.class !== undefined) return ofClass(given, operands)
       const sources = sourcesOf(operands, verbs)
       if (sources.length === 1) return again(sources[0], given)
@@ -61,7 +56,7 @@ export function reportOn(verbs) {
       if (other) throw new UsageError(`report: expected runs of one verb, got a ${verb} and a ${other.run.verb}`)
       const difference = machineDifference(sources)
       if (difference && !given['across-machines']) {
-        return ended({ problem: `${difference}; --across-machines compares them all the same` }, [], null, given.json)
+        return ended({ problem: `${difference}; --across-machines compares them all the same` }, [], null)
       }
       return beside(sources, difference, given)
     },
@@ -70,7 +65,7 @@ export function reportOn(verbs) {
 
 /** @typedef {ReturnType<typeof sourcesOf>[number]} Source a run that was read; name: A, B, …; experiment: by which it is shown */
 
-/** @param {string[]} folders @param {Record<string, AnyVerb>} verbs */
+/** @param {string[]} folders @param {Record<string, Verb | Action>} verbs */
 function sourcesOf(folders, verbs) {
   if (folders.length === 0 || folders.length > MOST_RUNS) {
     throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
@@ -86,46 +81,44 @@ function sourcesOf(folders, verbs) {
     if ('measure' in experiment && folders.length > 1) {
       throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
     }
-    const older = 'older' in experiment ? experiment.older : undefined
+    const { older } = experiment
     const run = /** @type {any} */ ({ warnings: [], ...results.readRun(older) })
     return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials(older) }
   })
 }
 
 /** @param {Source} source @param {Record<string, any>} given */
-async function again({ experiment, folder, run, records }, { out, json }) {
+async function again({ experiment, folder, run, records }, { out }) {
   if (!run.machine) {
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
   }
   const results = out === undefined ? new Results(folder) : outside(out, folder)
-  const blocks =
-    'measure' in experiment
-      ? framed(experiment, experiment.analyse(run.plan, run.rows), run, null)
-      : framed(experiment, experiment.analyse(run.plan, records, run), run, records)
+  const trials = 'measure' in experiment ? null : records
+  const blocks = framed(experiment, experiment.analyse(run.plan, trials ?? run.rows, run), run, trials)
   await writeReport(results, titleOf(run), blocks)
-  return ended({ runs: [run] }, blocks.slice(0, 1), results.folder, json)
+  return ended({ runs: [run] }, blocks.slice(0, 1), results.folder)
 }
 
 /** @param {Source[]} sources @param {string | null} difference of machines @param {Record<string, any>} given */
-async function beside(sources, difference, { out, json }) {
+async function beside(sources, difference, { out }) {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
   const results = outside(out ?? path.join('results', `${time}-report`))
   const compared = besideEachOther(sources)
   const blocks = besideBlocks(sources, compared, difference)
   await writeReport(results, `Redline report: ${sources.length} runs of ${sources[0].run.verb} side by side`, blocks)
   const runs = sources.map(({ name, folder, run }) => ({ name, folder, run_id: run.run_id, machine: run.machine }))
-  return ended({ runs, machines_differ: difference, ...compared }, blocks.slice(0, 1), results.folder, json)
+  return ended({ runs, machines_differ: difference, ...compared }, blocks.slice(0, 1), results.folder)
 }
 
 /** On the terminal, and as a page where a folder is given. @param {Record<string, any>} given @param {string[]} operands */
-async function ofClass({ class: folder, out, json }, operands) {
+async function ofClass({ class: folder, out }, operands) {
   if (operands.length > 0) throw new UsageError(`--class: cannot be combined with a folder, got ${operands[0]}`)
   const students = readClass(folder)
   const blocks = classBlocks(students)
-  if (out === undefined) return ended({ students }, blocks, null, json)
+  if (out === undefined) return ended({ students }, blocks, null)
   const results = outside(out)
   await writeReport(results, 'Redline report: a class', blocks)
-  return ended({ students }, blocks, results.folder, json)
+  return ended({ students }, blocks, results.folder)
 }
 
 /** A folder to write to: a new one, or that of the run itself. @param {string} folder @param {string} [own] */
@@ -135,7 +128,7 @@ function outside(folder, own) {
   return new Results(folder)
 }
 
-/** @param {object} answered @param {Block[]} blocks for the terminal @param {string | null} folder @param {boolean} [json] @returns {Ended} */
-function ended(answered, blocks, folder, json = false) {
-  return { run: { verb: 'report', problem: null, interrupted: false, ...answered }, records: [], blocks, folder, json }
+/** @param {object} answered @param {Block[]} blocks for the terminal @param {string | null} folder @returns {Ended} */
+function ended(answered, blocks, folder) {
+  return { run: { verb: 'report', problem: null, interrupted: false, ...answered }, text: terminalOf(blocks), folder }
 }

@@ -1,18 +1,12 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import {
-  keptDatabaseUrl,
-  keptHeader,
-  keptPlan,
-  keptUrl,
-  lacksCredentials,
-} from '../../../../load/command/credentials.js'
+import { keptDatabaseUrl, keptHeader, keptUrl } from '../../../../load/command/credentials.js'
 import { UsageError } from '../../../../load/command/errors.js'
-import { parseFlags, shownArguments } from '../../../../load/command/flags.js'
+import { parseCommand, parseFlags } from '../../../../load/command/flags.js'
 import { resolveText, resolveUrl } from '../../../../load/command/references.js'
-import { livePlan, secretWarnings } from '../../../../load/run/live-plan.js'
 import { PLAN_FLAGS, planOf } from '../../../../load/run/plan.js'
+import { keptPlan, lacksCredentials, livePlan, secretWarnings } from '../../../../load/run/plan-secrets.js'
 import { DATABASE_FLAG } from '../../../../load/system/ssh/plan.js'
 import { caught } from '../../../support/caught.js'
 
@@ -64,7 +58,7 @@ t.test('a URL keeps its address and the names of its query', async (t) => {
 t.test('a command line is kept without secrets, however its flags are written', async (t) => {
   const argv = ['--header', 'apikey: hunter2', '--header=X-Token: hunter2', '--rates', '10', '--no-confirm']
   const urls = ['--url', 'http://a.test/?key=hunter2', '--database-url=postgres://bob:hunter2@h/db']
-  t.strictSame(shownArguments(FLAGS, [...argv, ...urls]), [
+  t.strictSame(parseCommand(FLAGS, [...argv, ...urls]).shown, [
     ...['--header', 'apikey: (withheld)', '--header=X-Token: (withheld)', '--rates', '10', '--no-confirm'],
     ...['--url', 'http://a.test/?key=(withheld)', '--database-url=postgres://(withheld)'],
   ])

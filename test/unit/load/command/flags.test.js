@@ -66,6 +66,30 @@ t.test('a command line that is wrong is refused in one line that says what was e
   }
 })
 
+t.test('an unknown flag is refused with the one that was probably meant, if any is similar', async (t) => {
+  const rows = [
+    ['--ratse', 'rates'],
+    ['--rate', 'rates'],
+    ['--conections', 'connections'],
+    ['--warm-up', 'warmup'],
+    ['--sloP99', 'slo-p99'],
+    ['--p99', 'slo-p99'],
+    ['--josn', 'json'],
+    ['--sede=1', 'seed'],
+    ['--nonsense', null],
+    ['--xy', null],
+    ['-q', null],
+  ]
+  const flags = { ...PLAN_FLAGS, json: { value: '', about: '' } }
+  for (const [flag, likely] of /** @type {[string, string | null][]} */ (rows)) {
+    const error = caught(() => parseFlags(flags, [flag]))
+    t.type(error, UsageError, flag)
+    const [name] = flag.split('=')
+    const hint = likely ? `did you mean --${likely}? ` : ''
+    t.equal(error.message, `Unknown option '${name}'; ${hint}--help lists what is known`)
+  }
+})
+
 t.test('a plan says what is sent', async (t) => {
   const plan = (/** @type {string[]} */ ...argv) => planOf(parseFlags(PLAN_FLAGS, argv))
   t.match(plan(), { driver: 'paced', rates_rps: null, slo: { p99_ms: 100 }, mix: { name: 'create-user' } })

@@ -1,0 +1,94 @@
+import { keptUrl, keptValue, WITHHELD } from '../command/credentials.js'
+import { UsageError } from '../command/errors.js'
+import { exposedFiles, resolveText, resolveUrl } from '../command/references.js'
+import { readMixFile } from '../generators/mix-file.js'
+import { bodyOf, sourceOf } from '../generators/mix-flags.js'
+
+/** @import { Entry, Header, MixPlan, Source } from '../report/record.js' */
+
+/**
+ * A plan as run.json keeps it: without values of headers and queries, and without bodies. References to secrets stay, so that
+ * the run can be resumed.
+ *
+ * @template {{ mix?: MixPlan }} P
+ * @param {P} plan
+ * @returns {P}
+ */
+export function keptPlan(plan) {
+  const { source, entries } = plan.mix ?? {}
+  const kept = changed(plan, {
+    url: (_, url) => ({ url: keptUrl(url) }),
+    header: keptValue,
+    entry: ({ body, path, ...entry }) => ({ ...entry, path: keptUrl(path), body_bytes: Buffer.byteLength(body) }),
+    body: source && !entries ? { body_base64: undefined } : {},
+  })
+  return JSON.parse(JSON.stringify(kept))
+}
+
+/** Whether a kept plan lacks something that only its command line held. @param {object} plan */
+export function lacksCredentials(plan) {
+  return JSON.stringify(plan).includes(WITHHELD)
+}
+
+/**
+ * A plan that can be run: with the secrets that it refers to, and the bodies that a kept plan lacks. It must not be written down.
+ *
+ * @template {{ mix?: MixPlan }} P
+ * @param {P} plan as the flags give it, or as run.json keeps it
+ * @returns {P & { shown_url?: string }} shown_url: the URL as it may be written down
+ * @throws {UsageError} if a secret or a file is missing, or a file has changed since the run began
+ */
+export function livePlan(plan) {
+  const { source, entries, body_base64 } = plan.mix ?? {}
+  const lacksBody = source && !entries && body_base64 === undefined
+  const lacksBodies = source && entries?.some(({ body }) => body === undefined)
+  if (lacksBody || lacksBodies) refuseChanged(source)
+  const found = lacksBodies ? new Map(readMixFile(source.file).map((entry) => [entry.name, entry])) : null
+  return changed(plan, {
+    url: (flag, url) => ({ url: resolveUrl(flag, url), shown_url: keptUrl(url) }),
+    header: (_, value) => resolveText('header', value),
+    entry: (entry) => found?.get(entry.name) ?? entry,
+    body: lacksBody ? { body_base64: bodyOf(source.file).toString('base64') } : {},
+  })
+}
+
+/**
+ * A plan with everything changed that may hold a secret.
+ *
+ * @param {any} plan
+ * @param {{ url: (flag: string, url: string) => { url: string, shown_url?: string }, header: (name: string, value: string) => string,
+ *   entry: (entry: Entry) => object, body: { body_base64?: string } }} change
+ */
+function changed(plan, change) {
+  const { url, metrics_url, sides, without, mix } = plan
+  const side = (/** @type {[string, any]} */ [name, own]) => {
+    return [name, own.url ? { ...own, ...change.url(name, own.url) } : own]
+  }
+  const header = (/** @type {Header} */ [name, value]) => [name, change.header(name, value)]
+  const entries = mix?.entries && { entries: mix.entries.map(change.entry) }
+  return {
+    ...plan,
+    ...(url && change.url('url', url)),
+    ...(metrics_url && { metrics_url: change.url('metrics-url', metrics_url).url }),
+    ...(sides && { sides: Object.fromEntries(Object.entries(sides).map(side)) }),
+    ...(without && { without: without.map(change.entry) }),
+    ...(mix && { mix: { ...mix, headers: mix.headers.map(header), ...change.body, ...entries } }),
+  }
+}
+
+/** A warning for each secret that others may read. @param {{ mix?: MixPlan }} plan @returns {string[]} */
+export function secretWarnings(plan) {
+  const { url, metrics_url, sides = {}, mix } = /** @type {any} */ (plan)
+  const urls = [url, metrics_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)
+  const values = mix?.headers.map((/** @type {Header} */ [, value]) => value) ?? []
+  return [...new Set([...urls, ...values].flatMap(exposedFiles))]
+}
+
+/** @param {Source} source */
+function refuseChanged(source) {
+  const { file, bytes, modified_at } = sourceOf(source.flag, source.file)
+  if (bytes === source.bytes && modified_at === source.modified_at) return
+  throw new UsageError(
+    `--resume: expected ${file} as the run began (${source.bytes} bytes of ${source.modified_at}), got ${bytes} bytes of ${modified_at}: restore it, or begin a new run`,
+  )
+}
