@@ -40,6 +40,25 @@ for (const [verb, wrong] of Object.entries(WRONG)) {
   })
 }
 
+t.test('--quick asks for less, and a flag beside it wins', async (t) => {
+  /** @type {[any, string, Record<string, any>, Record<string, any>][]} */
+  const rows = [
+    [VERBS.bench, 'duration', { repeats: 1, duration_s: 1 }, { repeats: 1, duration_s: 7 }],
+    [VERBS.faults, 'duration', { duration_s: 1 }, { duration_s: 7 }],
+    [VERBS.playbook, 'blocks', { blocks: 1 }, { blocks: 7000 }],
+    [VERBS.soak, 'duration', { samples: 9, duration_s: 10 }, { samples: 3, duration_s: 7 / 3 }],
+    [VERBS.overload, 'duration', { duration_s: 10 }, { duration_s: 7 }],
+  ]
+  for (const [{ name, plan: planOf, flags }, flag, quick, beside] of rows) {
+    // Only `faults` knows inside: it then starts no process to see what is possible here.
+    const plan = (/** @type {object} */ given) => planOf({ inside: true, ...given })
+    t.match(flags.quick, { value: '' }, name)
+    t.match(plan({ quick: true }), quick, name)
+    t.match(plan({ quick: true, [flag]: 7000 }), beside, name)
+    t.notMatch(plan({}), quick, name)
+  }
+})
+
 t.test('a verb is listed, and explained, by its npm script', async (t) => {
   const [unknown, help] = [createShell(), createShell()]
   t.equal(await main(VERBS, ['nothing'], unknown), 2)

@@ -21,6 +21,7 @@ import { benchReport } from './report.js'
 
 /** @type {Record<string, any>} */
 const DEFAULTS = { repeats: 5, duration: 3000, seed: 1 }
+const QUICK = { repeats: 1, duration: 1000 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
@@ -47,13 +48,15 @@ export const bench = {
   flags: {
     repeats: numberFlag(`blocks, each with every contender once (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
+    quick: { value: '', about: 'one block of trials of 1s: about two minutes' },
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`of the order and of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run bench                     about 18 minutes
+  npm run bench -- --quick
   npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`,
   plan(flags) {
-    const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
+    const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
     const contenders = NAMES.filter((name) => only.includes(name))
     return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), repeats, contenders }
   },

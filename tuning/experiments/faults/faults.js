@@ -20,6 +20,7 @@ import { openFaulty } from './target.js'
 
 /** @type {Record<string, any>} */
 const DEFAULTS = { repeats: 1, duration: 3000, seed: 1 }
+const QUICK = { duration: 1000 }
 const NAMES = Object.keys(FAULTS)
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 2
@@ -36,6 +37,7 @@ export const faults = {
   flags: {
     repeats: numberFlag(`times in a row (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
+    quick: { value: '', about: 'trials of 1s' },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
     inside: {
@@ -45,6 +47,7 @@ export const faults = {
     ...SSH_FLAGS,
   },
   examples: `  npm run faults                    about 4 minutes
+  npm run faults -- --quick --only cpu-quota,held-lock
   npm run faults -- --only pool-of-one,held-lock --repeats 3
   npm run faults -- --ssh ubuntu@host --database-url 'postgres://…'   those that can be made and seen there`,
   plan: planOf,
@@ -73,7 +76,7 @@ export const faults = {
 
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
-  const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...flags }
+  const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
   const ssh = sshPlanOf(flags)
   const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
   const names = NAMES.filter((name) => only.includes(name) && !(ssh && FAULTS[name].here))

@@ -10,6 +10,7 @@ import { localPlan } from '../../../load/run/plan.js'
  */
 
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
+const QUICK = { duration: 10_000 }
 const TIMEOUT_S = 5
 
 /** What is offered, in this order: the peak in a closed loop, then shares of it in an open one. */
@@ -29,13 +30,15 @@ export const overload = {
   about: 'what is left of the peak when two and three times as much is offered?',
   flags: {
     duration: durationFlag(`of each overload (default ${DEFAULTS.duration / 1000}s)`),
+    quick: { value: '', about: 'overloads of 10s: about a minute' },
     connections: numberFlag(`of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run overload                  about 2.5 minutes
+  npm run overload -- --quick
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,
   plan(flags) {
-    const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...flags }
+    const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
     return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
   },
   design,

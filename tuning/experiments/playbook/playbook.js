@@ -18,6 +18,7 @@ import { playbookReport } from './report.js'
  */
 
 const DEFAULTS = { blocks: 6, seed: 1 }
+const QUICK = { blocks: 1 }
 const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
 
@@ -38,13 +39,15 @@ export const playbook = {
       expected: `one of ${IDS.join(', ')}`,
     },
     blocks: numberFlag(`each cell so often (default ${DEFAULTS.blocks}, the least for an interval)`, 1, 100),
+    quick: { value: '', about: 'each cell once: about five minutes; ratios without intervals, so no verdicts' },
     seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run playbook                  about 30 minutes: every claim again
   npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it
+  npm run playbook -- --quick
   npm run playbook -- --claim batched-takes-more`,
   plan(flags) {
-    const { claim: claims = IDS, blocks, seed } = { ...DEFAULTS, ...flags }
+    const { claim: claims = IDS, blocks, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
     const experiments = claimsOf({ claims }).map(({ experiment }) => experiment)
     return {
       ...localPlan({ seed, duration_s: 2, timeout_s: TIMEOUT_S }),

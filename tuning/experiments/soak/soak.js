@@ -10,10 +10,11 @@ import { localPlan } from '../../../load/run/plan.js'
  */
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
+const QUICK = { duration: 90_000 }
 const TIMEOUT_S = 10
 
 /** The load is cut into trials, each a sample. Those of the first fifth are the start, and do not count for the slope. */
-const SAMPLE_S = 30
+const SAMPLE_S = { usual: 30, quick: 10 }
 const MIN_SAMPLES = 3
 const START_SHARE = 0.2
 
@@ -27,15 +28,18 @@ export const soak = {
   about: 'does memory or the number of open files grow under a steady load?',
   flags: {
     duration: durationFlag(`of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
+    quick: { value: '', about: 'a minute and a half, in samples of 10s' },
     rate: numberFlag(`requests/s, open loop (default ${DEFAULTS.rate})`, 1, 100_000),
     connections: numberFlag(`connections (default ${DEFAULTS.connections})`, 1, 10_000),
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run soak                      half an hour
+  npm run soak -- --quick
   npm run soak -- --duration 5m --rate 5000`,
   plan(flags) {
-    const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...flags }
-    const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / SAMPLE_S))
+    const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+    const sample_s = SAMPLE_S[flags.quick ? 'quick' : 'usual']
+    const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / sample_s))
     const plan = localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S })
     return { ...plan, rates_rps: [rate], connections: [connections], samples }
   },
