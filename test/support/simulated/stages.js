@@ -1,6 +1,7 @@
 import { normal } from '../../../load/system/random.js'
 import {
   BY_TURNS,
+  nameOf,
   orderOf,
   PLANTED,
   REQUESTS_PER_TURN,
@@ -36,10 +37,11 @@ export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], 
  * @returns {Serve}
  */
 export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
-  const cells = turnsOf(plan).map(({ name }) => name)
-  const costs_us = new Map(variantsOf(plan).map(({ name, without }) => [name, costOf(without)]))
+  const cells = turnsOf(plan).map(nameOf)
+  const variants = [...variantsOf(plan.stages), [PLANTED]]
+  const costs_us = new Map(variants.map((without) => [nameOf(without), costOf(without)]))
   const cost_us = (/** @type {string} */ name) => Number(costs_us.get(name))
-  const turns = orderOf(turnsOf(plan), 0).length
+  const turns = orderOf(cells.length, 0).length
 
   return (step, { trial }) => {
     const random = randomOf(seed, trial)
@@ -52,7 +54,7 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
     // The round that is on when the trial begins does not count; a tenth of a turn's requests come before it.
     const length = Math.floor((step.load.duration_s * plan.rate_rps) / (turns * REQUESTS_PER_TURN * 1.1)) - 1
     const rounds = Array.from({ length: Math.max(0, length) }, (_, round) => {
-      const order = orderOf(turnsOf(plan), seed + round)
+      const order = orderOf(cells.length, seed + round)
       const spell = drawn(drift)
       return order.map((cell) => {
         const us = cost_us(cells[cell]) * spell * drawn(noise)

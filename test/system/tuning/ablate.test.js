@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { createService } from '../../../tuning/experiments/ablate/service.js'
+import { closeService, openVariant } from '../../../tuning/experiments/ablate/service.js'
 import { nameOf, PLANTED, STAGE_NAMES } from '../../../tuning/experiments/ablate/stages.js'
 import { logged, newUser, post } from '../../support/api.js'
 import { blockTable, rows } from '../../support/database.js'
@@ -20,9 +20,8 @@ t.test('the API with each stage away does what it is said to do', async (t) => {
   const env = { ...process.env, POOL_MAX: '1' }
   const place = { databaseUrl: url, cores: null, allCores: null, env, logFile }
   const plan = { stages: STAGE_NAMES, slow_us: { log: 20 }, mix: /** @type {any} */ ({ seed: 1 }) }
-  const service = createService(plan, place)
-  t.teardown(() => service.stop())
-  const open = (/** @type {string[]} */ ...without) => service.open(nameOf(without))
+  t.teardown(() => closeService(place))
+  const open = (/** @type {string[]} */ ...without) => openVariant({ variant: nameOf(without) }, place, plan)
   const count = async () => Number((await rows(url, 'SELECT count(*) FROM users'))[0].count)
   const send = async (/** @type {any} */ target, /** @type {unknown} */ body = newUser()) => {
     const answer = await post(target.url, body)
@@ -84,7 +83,7 @@ t.test('no variable of the environment takes a stage away', async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [server], { env, encoding: 'utf8', timeout: 10_000 })
   t.match(
     { status, stderr },
-    { status: 2, stderr: /^redline: the preload of ablate: expected the token of that folder/ },
+    { status: 2, stderr: /^redline: the preload of ablate: expected the one-off token in that folder/ },
   )
   t.strictSame(readdirSync(folder), [], 'nothing listens')
 })

@@ -17,19 +17,16 @@ const DEFAULTS = {
   slow: /** @type {Record<string, number>} */ ({}),
 }
 
-/** Six blocks are the least that give an interval. */
+/** Eight blocks: an interval needs six. */
 const USUAL = { rounds: 300, blocks: 8, duration: 1000 }
 const QUICK = { rounds: 60, blocks: 1, duration: 200 }
-/** The intervals go by ranks of all pairs of rounds. */
+/** The intervals take all pairs of rounds. */
 const MOST_ROUNDS = 1000
 const TIMEOUT_S = 10
 const MAX_SLOW_US = 100_000
 
-/** Stages that several requests have in common, so that a wait in them is not each request's own. */
-const SHARED = /** @type {Record<string, string[]>} */ ({
-  batched: ['pool', 'commit', 'database'],
-  pipelined: ['pool'],
-})
+/** By INSERT_MODE: stages that several requests share, so that a wait in them is not one request's. @type {Record<string, string[]>} */
+const SHARED = { batched: ['pool', 'commit', 'database'], pipelined: ['pool'] }
 
 const FLAGS = {
   stages: {
@@ -39,14 +36,10 @@ const FLAGS = {
   },
   consumers: {
     value: 'A,B',
-    about: `who asks; the budget is the first one's, and what gets through that of the closed loops (default ${DEFAULTS.consumers.join(',')})`,
+    about: `what sends the requests: the first measures the budget, closed loops the throughput (default ${DEFAULTS.consumers.join(',')})`,
     ...someOf(DEFAULTS.consumers),
   },
-  rate: numberFlag(
-    `requests per second of the open loop, well below what it takes (default ${DEFAULTS.rate})`,
-    1,
-    100_000,
-  ),
+  rate: numberFlag(`requests/s of the open loop, well below the capacity (default ${DEFAULTS.rate})`, 1, 100_000),
   slow: {
     value: 'STAGE=TIME',
     about: 'add CPU time to a stage, such as validate=20us, to check that it is found',
@@ -82,18 +75,17 @@ export const ablate = {
   older: { verb: 'ablate', at: olderPlace, cell: (variant) => ({ variant }) },
 }
 
-/** @param {Record<string, any>} given @param {NodeJS.ProcessEnv} settings of the API */
+/** @param {Record<string, any>} given flags @param {NodeJS.ProcessEnv} settings of the API */
 export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
+  const sizes = given.quick ? QUICK : USUAL
   const { rate, seed, stages, slow, consumers, rounds, blocks, duration } =
-    /** @type {typeof DEFAULTS & typeof USUAL} */ ({
-      ...DEFAULTS,
-      ...(given.quick ? QUICK : USUAL),
-      ...given,
-    })
+    /** @type {typeof DEFAULTS & typeof USUAL} */ ({ ...DEFAULTS, ...sizes, ...given })
   const [stage] = Object.keys(slow)
   if (stage && !stages.includes(stage)) throw new UsageError(`--slow: expected one of --stages, got ${stage}`)
   if (SHARED[insert_mode ?? '']?.includes(stage)) {
-    throw new UsageError(`--slow: expected a stage of each request's own, got ${stage} with INSERT_MODE=${insert_mode}`)
+    throw new UsageError(
+      `--slow: expected a stage that requests do not share, got ${stage} with INSERT_MODE=${insert_mode}`,
+    )
   }
   return {
     ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),

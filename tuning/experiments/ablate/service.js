@@ -7,7 +7,7 @@ import { NotApplied, UsageError } from '../../../load/command/errors.js'
 import { LAB_USER } from '../../../load/generators/mix.js'
 import { openApi } from '../../../load/targets/index.js'
 import { admit, TOKEN_FILE } from './inside/admit.js'
-import { BY_TURNS, REQUESTS_PER_TURN, turnsOf, variantsOf } from './stages.js'
+import { BY_TURNS, nameOf, REQUESTS_PER_TURN, turnsOf } from './stages.js'
 
 /**
  * @import { Probe } from '../../../load/probes/index.js'
@@ -22,132 +22,117 @@ const PRELOAD = new URL('inside/preload.js', import.meta.url)
 /** In the folder that only this run may enter. */
 const SOCKET = 'orders'
 
-/** A line in the log for each request, and the one storage of passwords that is no stage of its own. */
+/** A log line for each request, and the one way of storing passwords that is no stage of its own. */
 const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 
 /** Stored before the trial empties the table. */
 const USER = JSON.stringify({ email: `${LAB_USER}-1@redline.test`, password: 'secret' })
 
-/** @type {WeakMap<Place, ReturnType<typeof createService>>} */
+/**
+ * The API of each run: one process for all cells, since a new one for each would be measured while V8 is still compiling it.
+ *
+ * @type {WeakMap<Place, { target: Target, socket: string }>}
+ */
 const services = new WeakMap()
 
 /**
- * The API with the stages of a cell away.
+ * Opens the API without the stages of a cell.
  *
  * @param {{ variant: string }} cell
- * @param {Place} place
- * @param {AblatePlan} plan
+ * @param {Place} place the same one for all cells of a run
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan
+ * @returns {Promise<Target>}
  * @throws {NotApplied} when a request shows that the process does something else
  */
-export function openVariant(cell, place, plan) {
-  const service = services.get(place) ?? createService(plan, place)
+export async function openVariant({ variant }, place, { stages, slow_us, mix, insert_mode }) {
+  const service = services.get(place) ?? (await start(place, insert_mode))
   services.set(place, service)
-  return service.open(cell.variant)
+  const { target, socket } = service
+  const variants = turnsOf({ stages, slow_us })
+  const isByTurns = variant === BY_TURNS
+  const cells = Object.fromEntries(variants.map((without) => [nameOf(without), without]))
+  const removed = []
+  for (const without of isByTurns ? stages.map((stage) => [stage]) : [cells[variant]]) {
+    removed.push(...(await removedBy(target.url, socket, { without, slow_us })))
+  }
+  if (isByTurns) {
+    await order(socket, { without: [], slow_us, turns: { variants, requests: REQUESTS_PER_TURN, seed: mix.seed } })
+  }
+  // A line for each request of a run would fill a disk.
+  if (place.host) await place.host.ask('emptyLog')
+  else truncateSync(place.logFile)
+  return {
+    ...target,
+    countsRows: !removed.includes('database'),
+    settings: { ...target.settings, WITHOUT: isByTurns ? BY_TURNS : removed.join(',') },
+    ...(isByTurns && { watch: () => watchTurns(socket, variants.map(nameOf)) }),
+    stop: async () => {},
+  }
 }
 
 /** Ends the API of a run. @param {Place} place */
 export async function closeService(place) {
-  await services.get(place)?.stop()
+  await services.get(place)?.target.stop()
 }
 
 /**
- * The API as one process for all cells: the stages are taken away while it runs. A new process for each would be measured
- * while V8 is still compiling it. By default it sends a statement for each request, so that a stage is one request's own.
+ * Starts the API with the preload that removes stages. By default each request has a statement of its own, so that a stage's cost is
+ * one request's.
  *
- * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan
- * @param {Place} place
+ * @param {Place} place @param {string} [insert_mode]
  */
-export function createService({ stages, slow_us, mix, insert_mode = 'prepared' }, place) {
+async function start(place, insert_mode = 'prepared') {
   const { host } = place
-  const away = Object.fromEntries(variantsOf({ stages, slow_us }).map(({ name, without }) => [name, without]))
-  /** @type {Target | null} */
-  let target = null
-  let folder = ''
-  let socket = ''
-
-  async function start() {
-    const token = randomUUID()
-    const preload = new URL(PRELOAD)
-    preload.searchParams.set('token', token)
-    if (host) {
-      const there = path.join(host.folder, SOCKET)
-      await host.ask('keep', { name: TOKEN_FILE, text: token })
-      socket = await host.connection.forwardSocket(there)
-      preload.searchParams.set('socket', there)
-      preload.searchParams.set('host', host.bind)
-    } else {
-      folder = admit(token)
-      socket = path.join(folder, SOCKET)
-      preload.searchParams.set('socket', socket)
-    }
-    const env = { ...place.env, ...SETTINGS, INSERT_MODE: insert_mode }
-    return openApi({ ...place, env, nodeFlags: [`--import=${preload.href}`] })
+  const token = randomUUID()
+  const folder = host ? host.folder : admit(token)
+  const file = path.join(folder, SOCKET)
+  if (host) await host.ask('keep', { name: TOKEN_FILE, text: token })
+  const socket = host ? await host.connection.forwardSocket(file) : file
+  const preload = new URL(PRELOAD)
+  preload.search = String(new URLSearchParams({ token, socket: file, ...(host && { host: host.bind }) }))
+  const removeFolder = () => {
+    if (!host) rmSync(folder, { recursive: true, force: true })
   }
-
-  /** @param {Target} service @param {string[]} wanted stages away */
-  async function without(service, wanted) {
-    await order(socket, { without: wanted, slow_us })
-    await ask(service.url)
-    const found = await order(socket, null)
-    const because = notTaken(wanted, found)
-    if (because) throw new NotApplied(because)
-    const settings = { ...service.settings, WITHOUT: found.without.join(',') }
-    return { ...service, countsRows: !found.without.includes('database'), settings }
-  }
-
-  /** @param {Target} service */
-  async function byTurns(service) {
-    for (const stage of stages) await without(service, [stage])
-    const variants = turnsOf({ stages, slow_us })
-    await order(socket, { without: [], slow_us, turns: { variants, requests: REQUESTS_PER_TURN, seed: mix.seed } })
-    const settings = { ...service.settings, WITHOUT: BY_TURNS }
-    const cells = variants.map(({ name }) => name)
-    return { ...service, countsRows: !stages.includes('database'), settings, watch: () => watchTurns(socket, cells) }
-  }
-
-  return {
-    /** @param {string} variant @returns {Promise<Target>} */
-    async open(variant) {
-      target ??= await start()
-      const opened = variant === BY_TURNS ? await byTurns(target) : await without(target, away[variant])
-      // A line for every request of a run would fill a disk.
-      if (host) await host.ask('emptyLog')
-      else truncateSync(place.logFile)
-      return { ...opened, stop: async () => {} }
-    },
-
-    async stop() {
-      await target?.stop()
-      if (folder) rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  const env = { ...place.env, ...SETTINGS, INSERT_MODE: insert_mode }
+  const nodeFlags = [`--import=${preload.href}`]
+  const target = await openApi({ ...place, env, nodeFlags }).catch((error) => {
+    removeFolder()
+    throw error
+  })
+  return { socket, target: { ...target, stop: () => target.stop().finally(removeFolder) } }
 }
 
-/** What a hook did not skip; null: nothing. @param {string[]} wanted stages away @param {InForce} found after a request */
+/** Removes stages, and sends a request that has to skip them. @param {string} url @param {string} socket @param {Orders} orders @returns the stages, read back */
+async function removedBy(url, socket, orders) {
+  await order(socket, orders)
+  const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: USER })
+  await answer.text()
+  if (answer.status !== 201) throw new NotApplied(`expected 201 from the API, got ${answer.status}`)
+  const found = await order(socket, null)
+  const because = notTaken(orders.without, found)
+  if (because) throw new NotApplied(because)
+  return found.without
+}
+
+/** Names a stage that was not skipped; null: all were. @param {string[]} wanted stages to remove @param {InForce} found after a request */
 export function notTaken(wanted, { calls }) {
   const stage = wanted.find((name) => !calls[name]?.skipped)
   if (stage === undefined) return null
   return `expected a request without ${stage}, got one that its hook did not skip (${calls[stage]?.passed ?? 0} let through)`
 }
 
-/** The rounds that begin and end while a load is on. @param {string} socket @param {string[]} cells @returns {Promise<Probe>} */
+/** The rounds that begin and end during a load. @param {string} socket @param {string[]} cells @returns {Promise<Probe>} */
 async function watchTurns(socket, cells) {
-  const before = (await order(socket, null)).rounds.length
-  const rounds = async () => (await order(socket, null)).rounds.slice(before + 1)
-  return { sample: async () => {}, end: () => async () => ({ cells, rounds: await rounds() }) }
+  const roundsSoFar = async () => (await order(socket, null)).rounds
+  const before = (await roundsSoFar()).length
+  const end = async () => ({ cells, rounds: (await roundsSoFar()).slice(before + 1) })
+  return { sample: async () => {}, end: () => end }
 }
 
-/** One request. @param {string} url */
-async function ask(url) {
-  const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: USER })
-  await answer.text()
-  if (answer.status !== 201) throw new NotApplied(`expected 201 from the API, got ${answer.status}`)
-}
-
-/** How a connection ends that sshd takes, and may not forward. */
+/** Errors of a connection that sshd accepts but may not forward. */
 const CUT = ['ECONNRESET', 'EPIPE']
 
-/** @param {string} file @param {Orders | null} orders null: those that are in force stay @returns {Promise<InForce>} */
+/** @param {string} file @param {Orders | null} orders null: the present ones stay @returns {Promise<InForce>} */
 async function order(file, orders) {
   const connection = net.connect(file).setEncoding('utf8')
   await once(connection, 'connect')
@@ -160,6 +145,6 @@ async function order(file, orders) {
   }
   if (answer) return JSON.parse(answer)
   throw new UsageError(
-    'expected an answer from where stages are taken away, got none; over ssh, sshd has to allow it: AllowStreamLocalForwarding yes',
+    'expected an answer from the process that removes stages, got none; over ssh, sshd has to allow it: AllowStreamLocalForwarding yes',
   )
 }

@@ -1,47 +1,43 @@
 import { isSettled } from '../../../load/capacity/ladder.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { isSound, isTimely } from '../../stats/sound.js'
-import { BY_TURNS, orderOf, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
+import { BY_TURNS, nameOf, orderOf, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
 
 /**
  * @import { At, NotAppliedCell, Step, TrialRecord } from '../../../load/report/record.js'
  * @import { planOf } from './ablate.js'
  */
 
-/**
- * What takes the answers: at a rate that all can serve, so that a request costs what it costs; as fast as it goes, by a
- * client that does next to nothing; and by the client that a program would use.
- *
- * @type {Record<string, { loop: 'open' | 'closed', about: string }>}
- */
+/** What sends the requests. @type {Record<string, string>} */
 export const CONSUMERS = {
-  paced: { loop: 'open', about: 'open loop' },
-  autocannon: { loop: 'closed', about: 'closed loop' },
-  client: { loop: 'closed', about: "closed loop, Node's own HTTP client" },
+  paced: 'an open loop slow enough for every variant',
+  autocannon: 'a closed loop that does next to nothing with the responses',
+  client: "a closed loop of Node's own HTTP client, which a program would use",
 }
 
-export const CONNECTIONS = 32
+const CONNECTIONS = 32
 const WARMUP_S = 0.1
 
-/** A trial's processes begin and end, and its rows are counted. */
+/** For starting and ending a trial's processes, and counting its rows. */
 const BETWEEN_TRIALS_S = 0.45
 
-/** Until V8 has compiled what is measured: all variants, then what another load needs. */
+/** Until V8 has compiled all variants, and then what another consumer needs. */
 const FIRST_WARMUP_S = 4
 const OTHER_WARMUP_S = 0.5
 
-/** Of a trial by turns, and the least rounds of it: what was measured is kept if the run is cut off. */
+/** Length of a trial by turns, short enough to keep most of a run that is cut off, and the least rounds in it. */
 const TURNS_S = 15
 const LEAST_ROUNDS = 3
 
-/** Of a turn's requests: those from before the change, which have to end first. */
+/** Requests from before the change, which have to end first, as a share of a turn's. */
 const BEFORE_TURN_RATIO = 0.1
 
 /**
- * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order,
- * the whole at the start, in the middle and at the end. Pure.
+ * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order, the
+ * whole at the start, in the middle and at the end. Pure.
  *
  * @param {AblatePlan} plan
  * @param {Records} records
@@ -61,7 +57,7 @@ export function nextStep(plan, records, notApplied = []) {
   return next === -1 ? null : { ...trials[next], left_s: sumOf(trials.slice(next)) }
 }
 
-/** Seconds. @param {AblatePlan} plan */
+/** Of the whole run, in seconds. @param {AblatePlan} plan */
 export function durationOf(plan) {
   return sumOf(trialsOf(plan))
 }
@@ -83,10 +79,10 @@ export function consumed(records, consumer) {
 
 /** @param {Pick<AblatePlan, 'consumers'>} plan */
 export function closedLoopsOf({ consumers }) {
-  return consumers.filter((name) => CONSUMERS[name].loop === 'closed')
+  return consumers.filter((name) => DRIVERS[name].loop === 'closed')
 }
 
-/** Trials of older versions: the place of each in its design was a string. @param {string} experiment @returns {At} */
+/** Converts the place of a trial of an older version, which was a string. @param {string} experiment @returns {At} */
 export function olderPlace(experiment) {
   const [phase, second, third] = experiment.split('/')
   if (phase === 'first') return { phase, before: second === BY_TURNS ? 'turns' : 'blocks', consumer: third }
@@ -95,15 +91,18 @@ export function olderPlace(experiment) {
 }
 
 const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
-  const { consumers, duration_s, mix } = plan
+  const { blocks, consumers, duration_s, mix, rate_rps, stages } = plan
   const closed = closedLoopsOf(plan)
-  const variants = variantsOf({ ...plan, slow_us: {} })
-  const visits = visitsOf({ cells: variants, anchor: variants[0], blocks: plan.blocks, seed: mix.seed })
+  const [whole, ...others] = variantsOf(stages).map(nameOf)
+  const visits = visitsOf({ cells: [whole, ...others], anchor: whole, blocks, seed: mix.seed })
   const trial = (/** @type {At} */ at, /** @type {string} */ variant, times = {}) => {
-    const { loop } = CONSUMERS[at.consumer]
-    const rate_rps = loop === 'open' ? plan.rate_rps : null
-    const load = { driver: at.consumer, loop, rate_rps, connections: CONNECTIONS, warmup_s: WARMUP_S, duration_s }
-    return { at, cell: { variant }, load: { ...load, ...times } }
+    const { loop } = DRIVERS[at.consumer]
+    const rate = { rate_rps: loop === 'open' ? rate_rps : null, connections: CONNECTIONS }
+    return {
+      at,
+      cell: { variant },
+      load: { driver: at.consumer, loop, ...rate, warmup_s: WARMUP_S, duration_s, ...times },
+    }
   }
   const [consumer] = consumers
   return [
@@ -115,17 +114,17 @@ const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
       return trial({ phase: 'first', before: 'blocks', consumer }, WHOLE, { warmup_s: OTHER_WARMUP_S })
     }),
     ...visits.flatMap(({ block, position, cell }) => {
-      return closed.map((consumer) => trial({ phase: 'blocks', consumer, block, position }, cell.name))
+      return closed.map((consumer) => trial({ phase: 'blocks', consumer, block, position }, cell))
     }),
   ]
 })
 
 /** Seconds of each trial by turns. @param {AblatePlan} plan @returns {number[]} */
 function turnTrialsOf({ rate_rps, rounds, ...plan }) {
-  const visits = orderOf(turnsOf(plan), 0).length
+  const visits = orderOf(turnsOf(plan).length, 0).length
   const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps
   const fitting = Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(TURNS_S / round_s)))
-  // The round that is on when the trial begins does not count.
+  // The round during which the trial begins does not count.
   const duration_s = Number(((fitting + 1) * round_s).toFixed(3))
   return Array(Math.ceil(rounds / fitting)).fill(duration_s)
 }

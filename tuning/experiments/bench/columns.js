@@ -13,21 +13,28 @@ export const CROWD_LOW_RATE_RPS = 200
 /**
  * A column of one of the tables. kind: of the trials; by: the values are ratios to this contender, within a block.
  *
- * @typedef {{ table: string, head: string, kind: string, by?: string }} Place
- * @typedef {Place & { value: (record: TrialRecord) => number, text: (values: number[]) => string }} Column
+ * @typedef {{ table: string, kind: string, head: string, value: (record: TrialRecord) => number, text: (values: number[]) => string,
+ *   by?: string }} Column
  */
 
-/** @type {Column['value']} */
-const inserts = ({ traffic }) => traffic.goodput_rps
-/** @type {Column['value']} */
-const cpu = ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN
-/** @type {Column['value']} */
-const p50 = ({ traffic }) => traffic.latency_ms?.p50 ?? Number.NaN
-/** @type {Column['value']} */
-const p99 = ({ traffic }) => traffic.latency_ms?.p99 ?? Number.NaN
+/** @type {Record<string, Column['value']>} */
+const VALUES = {
+  inserts: ({ traffic }) => traffic.goodput_rps,
+  cpu: ({ probes }) => Number(probes.api.cpu_us_per_request),
+  core: ({ probes }) => Number(probes.api.cpu_core_ratio),
+  p50: ({ traffic }) => Number(traffic.latency_ms?.p50),
+  p99: ({ traffic }) => Number(traffic.latency_ms?.p99),
+  offered: ({ load }) => Number(load.rate_rps),
+  clientCpu: (record) => Number(onServiceCore(record).cpu_us_per_request),
+  clientCore: (record) => Number(onServiceCore(record).cpu_core_ratio),
+  postgresCore: ({ probes }) => Number(probes.postgres.cpu_core_ratio),
+}
+const { inserts, cpu, core, p50, p99, offered, clientCpu, clientCore, postgresCore } = VALUES
 
-/** CPU use of the process on the service's core: the service or, without one, the client. @param {TrialRecord} record */
-const ofCore = ({ target, probes }) => (target.pid === null ? probes.generator : probes.api)
+/** The process on the service's core: the service or, without one, the client. @param {TrialRecord} record */
+function onServiceCore({ target, probes }) {
+  return target.pid === null ? probes.generator : probes.api
+}
 
 /** @param {number} digits */
 const spreadTo = (digits) => (/** @type {number[]} */ values) => spread(values, digits)
@@ -35,7 +42,6 @@ const spreadTo = (digits) => (/** @type {number[]} */ values) => spread(values, 
 const latency = (values) => milliseconds(median(values))
 /** @param {number[]} values */
 const rate = (values) => (values.length === 0 ? NONE : `${count(Math.round(median(values)))}/s`)
-
 /** @param {number[]} values */
 const share = (values) => wholePercent(median(values))
 
@@ -48,42 +54,32 @@ const FAR = { table: 'far', kind: 'saturation' }
 const FAR_LOW = { table: 'far', kind: 'low' }
 const AT_HIGH = `at ${count(HIGH_RATE_RPS)}/s`
 
-/** The first column of the tables is the server. @type {Column[]} */
+/** After the first column, which is the server. @type {Column[]} */
 export const COLUMNS = [
   { ...CLOSED, head: 'inserts/s', value: inserts, text: spreadTo(0) },
   { ...CLOSED, head: 'of batched', value: inserts, by: 'batched', text: spreadTo(2) },
   { ...CLOSED, head: 'CPU us each', value: cpu, text: spreadTo(1) },
   { ...CLOSED, head: 'x no-op', value: cpu, by: 'no-op', text: spreadTo(2) },
   { ...CLOSED, head: 'CPU of batched', value: cpu, by: 'batched', text: spreadTo(2) },
-  {
-    ...CLOSED,
-    head: 'core',
-    value: ({ probes }) => Number(probes.api.cpu_core_ratio),
-    text: share,
-  },
+  { ...CLOSED, head: 'core', value: core, text: share },
   { ...LOW, head: 'p50', value: p50, text: latency },
   { ...LOW, head: 'CPU us each', value: cpu, text: spreadTo(0) },
   { ...LOW, head: 'x no-op', value: cpu, by: 'no-op', text: spreadTo(2) },
   { ...LOW, head: 'of batched', value: cpu, by: 'batched', text: spreadTo(2) },
   { ...HIGH, head: `${AT_HIGH}: CPU us each`, value: cpu, text: spreadTo(1) },
   { ...HIGH, head: `${AT_HIGH}: x no-op`, value: cpu, by: 'no-op', text: spreadTo(2) },
-  { ...HALF, head: 'offered', value: ({ load }) => Number(load.rate_rps), text: rate },
+  { ...HALF, head: 'offered', value: offered, text: rate },
   { ...HALF, head: 'p50', value: p50, text: latency },
   { ...HALF, head: 'p99', value: p99, text: latency },
   { ...FAR, head: 'inserts/s', value: inserts, text: spreadTo(0) },
   { ...FAR, head: 'of rtt-0', value: inserts, by: 'rtt-0', text: spreadTo(2) },
   { ...FAR, head: 'CPU us each', value: cpu, text: spreadTo(1) },
-  { ...FAR, head: 'core', value: ({ probes }) => Number(probes.api.cpu_core_ratio), text: share },
+  { ...FAR, head: 'core', value: core, text: share },
   { ...FAR_LOW, head: `p50 at ${CROWD_LOW_RATE_RPS}/s`, value: p50, text: latency },
   { ...FAR_LOW, head: `p99 at ${CROWD_LOW_RATE_RPS}/s`, value: p99, text: latency },
   { ...DIRECT, head: 'rows/s', value: inserts, text: spreadTo(0) },
   { ...DIRECT, head: 'of batched', value: inserts, by: 'batched', text: spreadTo(2) },
-  {
-    ...DIRECT,
-    head: 'CPU us per row',
-    value: (record) => ofCore(record).cpu_us_per_request ?? Number.NaN,
-    text: spreadTo(1),
-  },
-  { ...DIRECT, head: 'core', value: (record) => ofCore(record).cpu_core_ratio ?? Number.NaN, text: share },
-  { ...DIRECT, head: 'Postgres', value: ({ probes }) => probes.postgres.cpu_core_ratio ?? Number.NaN, text: share },
+  { ...DIRECT, head: 'CPU us per row', value: clientCpu, text: spreadTo(1) },
+  { ...DIRECT, head: 'core', value: clientCore, text: share },
+  { ...DIRECT, head: 'Postgres', value: postgresCore, text: share },
 ]

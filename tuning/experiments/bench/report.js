@@ -1,4 +1,4 @@
-import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, drawn, list, method, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, decimal } from '../../../load/report/format.js'
 import { spreadOf } from '../../stats/spread.js'
 import {
@@ -20,20 +20,36 @@ import {
 const [INSERTS, CPU] = ['inserts/s', 'CPU us each'].map((head) => COLUMNS.findIndex((column) => column.head === head))
 const DIRECT_RATIO = COLUMNS.findIndex(({ table, by }) => table === 'direct' && by)
 
+/** What each table shows. @type {Record<string, string>} */
+const TABLES = {
+  closed: `**As fast as possible**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
+  rates: `**At the same rates for all**: open loop; p50 and CPU at ${count(LOW_RATE_RPS)}/s, CPU at ${count(HIGH_RATE_RPS)}/s for servers that reach it.`,
+  half: '**At half of what each server takes**: open loop.',
+  far:
+    `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
+    `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
+    'each latency. A closed loop cannot take more than its connections divided by the latency.',
+  direct:
+    '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
+    "last column is the CPU of all of Postgres' processes, as a share of one core.",
+}
+
 const DIRECT_METHOD =
-  'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a run of its own measured before each trial.'
+  'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a separate run measured before each trial.'
 
 /** @param {BenchFindings} findings @returns {Block[]} */
 export function benchReport({ servers: all, repeats }) {
-  const direct = all.filter(({ is_direct }) => is_direct)
-  const far = all.filter(({ is_far }) => is_far)
-  const servers = all.filter(({ is_direct, is_far }) => !is_direct && !is_far)
+  const direct = all.filter(({ kind }) => kind === 'direct')
+  const far = all.filter(({ kind }) => kind === 'far')
+  const servers = all.filter(({ kind }) => kind === 'server' || kind === 'floor')
+  const batched = servers.filter(({ name }) => name === 'batched')
   return [
-    answer(sentence(servers.some(({ stores }) => stores) ? servers : direct)),
+    answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : direct)),
     ...pictures(servers).map(drawn),
-    ...(servers.length > 0 ? serversBlocks(servers) : []),
-    ...(far.length > 0 ? farBlocks(far) : []),
-    ...(direct.length > 0 ? directBlocks(servers, direct) : []),
+    ...['closed', 'rates', 'half'].flatMap((name) => tableOf(name, servers)),
+    ...tableOf('far', far),
+    ...(direct.length > 0 ? tableOf('direct', [...batched, ...direct]) : []),
+    ...headroom(direct),
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([
       `${repeats} blocks, each with every server once, in an order of its own; each server is a process of its own.`,
@@ -44,54 +60,8 @@ export function benchReport({ servers: all, repeats }) {
   ]
 }
 
-/** @param {Server[]} servers @returns {Block[]} */
-function serversBlocks(servers) {
-  return [
-    paragraph(
-      `**As fast as it goes**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
-    ),
-    serversTable('closed', servers),
-    paragraph(
-      `**At rates that are the same for all**: open loop; p50 and CPU at ${count(LOW_RATE_RPS)}/s, CPU at ${count(HIGH_RATE_RPS)}/s for servers that reach it.`,
-    ),
-    serversTable('rates', servers),
-    paragraph('**At half of what each server takes**: open loop.'),
-    serversTable('half', servers),
-  ]
-}
-
-/** @param {Server[]} far @returns {Block[]} */
-function farBlocks(far) {
-  return [
-    paragraph(
-      `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
-        `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
-        'each latency. A closed loop cannot take more than its connections divided by the latency.',
-    ),
-    serversTable('far', far),
-  ]
-}
-
-/** @param {Server[]} servers @param {Server[]} direct @returns {Block[]} */
-function directBlocks(servers, direct) {
-  const batched = servers.filter(({ name }) => name === 'batched')
-  const ratios = direct.flatMap(({ name, values }) => {
-    const ratio = spreadOf(values[DIRECT_RATIO])
-    return ratio ? [`${name} ${decimal(ratio.value, 2)}`] : []
-  })
-  const toBatched = `Rows per second relative to \`batched\` in the same block: ${ratios.join(', ')}. A ratio above 1 is headroom between the API and the database.`
-  return [
-    paragraph(
-      '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
-        "last column is the CPU of all of Postgres' processes, as a share of one core.",
-    ),
-    ...(ratios.length > 0 ? [paragraph(toBatched)] : []),
-    serversTable('direct', [...batched, ...direct]),
-  ]
-}
-
 /** @param {string} name @param {Server[]} servers */
-function serversTable(name, servers) {
+function tableOf(name, servers) {
   const columns = COLUMNS.flatMap((column, i) => (column.table === name ? [{ ...column, i }] : []))
   const rows = servers.map((server) => {
     const cells = columns.map(({ i, text }) => {
@@ -99,21 +69,36 @@ function serversTable(name, servers) {
     })
     return [server.name, ...cells]
   })
-  return table([name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)], rows, { name })
+  const head = [name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)]
+  return titled(TABLES[name], head, rows, { name })
+}
+
+/** @param {Server[]} direct */
+function headroom(direct) {
+  const ratios = direct.flatMap(({ name, values }) => {
+    const ratio = spreadOf(values[DIRECT_RATIO])
+    return ratio ? [`${name} ${decimal(ratio.value, 2)}`] : []
+  })
+  if (ratios.length === 0) return []
+  return [
+    paragraph(
+      `Rows per second relative to \`batched\` in the same block: ${ratios.join(', ')}. A ratio above 1 is headroom between the API and the database.`,
+    ),
+  ]
 }
 
 /** @param {Server[]} servers */
 function sentence(servers) {
-  const stored = servers.flatMap(({ name, about, stores, values }) => {
+  const stored = servers.flatMap(({ name, about, kind, values }) => {
     const rate_rps = spreadOf(values[INSERTS])?.value
-    return stores && rate_rps !== undefined ? [{ name, about, rate_rps }] : []
+    return kind !== 'floor' && rate_rps !== undefined ? [{ name, about, rate_rps }] : []
   })
   const sorted = stored.sort((a, b) => b.rate_rps - a.rate_rps)
   const [best, next] = sorted.map(({ name, about, rate_rps }) => `${name} (${about}), ${count(Math.round(rate_rps))}/s`)
   return best ? `Most inserts in a closed loop: ${best}${next ? `; then ${next}` : ''}.` : 'Nothing was stored.'
 }
 
-/** The servers beside each other, as fast as they go. @param {Server[]} servers @returns {Picture[]} */
+/** The closed loops side by side. @param {Server[]} servers @returns {Picture[]} */
 function pictures(servers) {
   const known = servers.filter(({ values }) => spreadOf(values[INSERTS]) !== null)
   if (known.length === 0) return []
@@ -126,7 +111,7 @@ function pictures(servers) {
   return [
     {
       name: 'inserts',
-      title: 'Inserts per second, as fast as it goes',
+      title: 'Inserts per second, as fast as possible',
       about: 'Closed loop; medians of the blocks, from the least to the most. no-op and json store nothing.',
       form: { ...bars(INSERTS), x: { title: 'inserts per second', unit: 'rate', min: 0 } },
     },

@@ -7,7 +7,7 @@ const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 export const TOKEN_FILE = 'token'
 const OWNER_ONLY = 0o700
 
-/** A folder for the socket of one process, which nobody else may enter. @param {string} token */
+/** Makes a folder for the socket of one process, closed to other users. @param {string} token @returns {string} its path */
 export function admit(token) {
   const folder = makeScratch('ablate')
   writeFileSync(path.join(folder, TOKEN_FILE), token, { mode: 0o600 })
@@ -15,13 +15,10 @@ export function admit(token) {
 }
 
 /**
- * What was expected where stages must not be taken away; null: they may. The right token is used up.
+ * Decides whether stages may be removed. A valid token is used up.
  *
- * @param {object} asked
- * @param {string} asked.socket
- * @param {string | null} asked.token
- * @param {string | null} [asked.host] where it may listen, beside loopback
- * @param {NodeJS.ProcessEnv} asked.env
+ * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: allowed beside loopback
+ * @returns {string | null} what was expected; null: stages may be removed
  */
 export function refusal({ socket, token, host = null, env }) {
   if (env.NODE_ENV === 'production') return 'NODE_ENV other than production, since stages would be missing'
@@ -29,9 +26,9 @@ export function refusal({ socket, token, host = null, env }) {
     return `HOST to be a loopback address, got ${env.HOST ?? 'none'}`
   const folder = path.dirname(socket)
   if (!isOwn(folder))
-    return 'a socket in a temporary folder for the owner alone (?socket=/…), as npm run ablate gives it'
+    return 'a socket in a temporary folder that only its owner can enter (?socket=/…), as npm run ablate makes it'
   const file = path.join(folder, TOKEN_FILE)
-  if (!token || textOf(file) !== token) return 'the token of that folder, which holds once, as npm run ablate gives it'
+  if (!token || textOf(file) !== token) return 'the one-off token in that folder, as npm run ablate writes it'
   rmSync(file)
   return null
 }

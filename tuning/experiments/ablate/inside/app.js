@@ -6,7 +6,7 @@ import { original } from './redirect.js'
 const app = await original('app.js')
 const users = await original('users.js')
 
-/** Where a request begins, and the line that is written for it. @param {any} parts */
+/** Hooks the begin of a request, and its log line. @param {any} parts */
 export function createApp(parts) {
   const log = Object.create(parts.log, { debug: { value: debug } })
   const own = app.createApp({ ...parts, log })
@@ -16,7 +16,7 @@ export function createApp(parts) {
   async function handle(req, res) {
     requestBegan(res)
     await own.handle(req, res)
-    // Whoever went away gets no answer, and would be in flight for good.
+    // A client that went away gets no response: without this, its request would stay in flight for good.
     requestEnded(res)
   }
 
@@ -28,7 +28,7 @@ export function createApp(parts) {
   }
 }
 
-/** Validation, which is the first thing that creating a user does. @param {any} parts */
+/** Hooks validation, with which creating a user begins. @param {any} parts */
 export function createUsers(parts) {
   const { insert, storePassword } = parts
   const own = users.createUsers(parts)

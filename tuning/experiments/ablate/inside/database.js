@@ -6,14 +6,14 @@ const Client = /** @type {any} */ (pg.Client)
 const { connect } = Pool.prototype
 const { query } = Client.prototype
 
-/** @type {WeakMap<object, any[]>} connections beside each pool, without anything to do */
+/** @type {WeakMap<object, any[]>} idle connections that bypass each pool */
 const idle = new WeakMap()
 const COMMIT = Symbol('commit')
 
 /** @type {Set<any>} connections on which users were stored */
 const used = new Set()
 
-/** In a text[] as Postgres' binary format has it: how many elements there are. */
+/** Offset of the number of elements in Postgres' binary format of text[]. */
 const COUNT_AT_BYTE = 12
 
 Pool.prototype.connect = function (/** @type {any[]} */ ...args) {
@@ -23,19 +23,22 @@ Pool.prototype.connect = function (/** @type {any[]} */ ...args) {
 }
 
 Client.prototype.query = function (/** @type {any} */ statement, /** @type {any[]} */ ...rest) {
-  // Only a user who is stored brings values; a look whether the database is there does not.
+  // Only the insert has values; the health check has none.
   if (!statement?.values) return query.call(this, statement, ...rest)
-  // Asked before the statement is dropped, so that a commit without one counts, too.
+  // Asked before the statement may be dropped, so that a commit without one counts, too.
   const waits = !isAway('commit')
   if (isAway('database')) return Promise.resolve({ rows: [answerTo(statement)] })
   if (waits !== (this[COMMIT] ?? true)) setCommit(this, waits)
-  if (!used.has(this)) keep(this)
+  if (!used.has(this)) {
+    used.add(this)
+    this.once('end', () => used.delete(this))
+  }
   if (waits) burn('commit')
   burn('database')
   return query.call(this, statement, ...rest)
 }
 
-/** One more connection, which comes back to those beside the pool. @param {any} pool */
+/** Opens a connection that bypasses the pool and is reused when it is released. @param {any} pool */
 async function open(pool) {
   const client = new pool.Client(pool.options)
   client.on('error', () => {})
@@ -46,7 +49,7 @@ async function open(pool) {
   return client
 }
 
-/** Sent before the statement that needs it. @param {any} client @param {boolean} waits for the disk */
+/** Queues the setting ahead of the statement that needs it. @param {any} client @param {boolean} waits for the disk */
 async function setCommit(client, waits) {
   client[COMMIT] = waits
   const statement = waits ? 'RESET synchronous_commit' : 'SET synchronous_commit TO off'
@@ -55,20 +58,14 @@ async function setCommit(client, waits) {
   })
 }
 
-/** @param {any} client */
-function keep(client) {
-  used.add(client)
-  client.once('end', () => used.delete(client))
-}
-
-// Each connection at once, so that none of it falls into the time of those that come later.
+// Sets all connections at once, so that no later turn pays for it.
 onChange((without) => {
   const waits = !without.includes('commit')
   const others = [...used].filter((client) => waits !== (client[COMMIT] ?? true))
   return Promise.all(others.map((client) => setCommit(client, waits)))
 })
 
-/** As if rows had been stored: an id, or those of a statement that many share. @param {{ values: any[] }} statement */
+/** What Postgres would answer: an id, or the ids of a batched statement. @param {{ values: any[] }} statement */
 function answerTo({ values: [first] }) {
   if (!Buffer.isBuffer(first)) return { id: 1 }
   return { ids: Array(first.readInt32BE(COUNT_AT_BYTE)).fill('1').join(',') }

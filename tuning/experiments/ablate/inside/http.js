@@ -7,7 +7,7 @@ const http = await original('http.js')
 
 const READ = 'read-and-parse'
 
-/** As long as those that the lab sends, and one that it knows as its own (load/generators/mix.js). */
+/** As long as the users that the lab sends, and recognisably the lab's own (load/generators/mix.js). */
 const USER = Object.freeze({ email: 'user-lab-10-10000@redline.test', password: 'secret-10000' })
 
 export const { ClientGone, problem, rawProblem } = http
@@ -31,7 +31,7 @@ export function json(status, body, headers) {
 export function send(res, answer) {
   if (isAway('headers')) {
     res.sendDate = false
-    // Without it Node says neither `Connection` nor `Keep-Alive`, and keeps the connection.
+    // Without this header, Node also omits `Keep-Alive`, and still keeps the connection open.
     res.removeHeader('Connection')
   } else {
     burn('headers')

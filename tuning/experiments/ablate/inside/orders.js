@@ -4,18 +4,15 @@ import { cpu_us, takeTurns } from './turns.js'
 /** @import { Turn, Turns } from './turns.js' */
 
 /**
- * What the lab wants, in the process of the API.
+ * What the lab orders inside the process of the API: which stages to remove (by turns, which ones changes all the time), and how much
+ * CPU time to burn in a stage.
  *
- * @typedef {object} Orders
- * @property {string[]} without stages that are away
- * @property {Record<string, number>} slow_us CPU that is burnt in a stage
- * @property {Turns} [turns] which stages are away changes all the time
- *
- * @typedef {Record<string, { skipped: number, passed: number }>} Calls by stage, since the orders came
+ * @typedef {{ without: string[], slow_us: Record<string, number>, turns?: Turns }} Orders
+ * @typedef {Record<string, { skipped: number, passed: number }>} Calls of each stage's hook, since the orders came
  * @typedef {Orders & { calls: Calls, rounds: Turn[][] }} InForce
  */
 
-const TURN = Symbol('turn')
+const END = Symbol('end')
 
 let away = new Set()
 
@@ -39,7 +36,7 @@ export function obey(wanted) {
   turns = wanted.turns ? takeTurns(wanted.turns, change) : null
 }
 
-/** For what takes time to follow a change. @param {typeof follow} listener */
+/** Registers what needs time to follow a change of turn. @param {typeof follow} listener */
 export function onChange(listener) {
   follow = listener
 }
@@ -50,34 +47,31 @@ function change(without) {
   return follow(without)
 }
 
-/** What is in force, and what it did: an order alone would only be our own words again. @returns {InForce} */
+/** The orders, and what they did: the orders alone would only repeat our own words. @returns {InForce} */
 export function inForce() {
-  return { ...orders, calls, rounds: turns?.rounds() ?? [] }
+  return { ...orders, calls, rounds: turns?.rounds ?? [] }
 }
 
-/** @param {any} res its answer, by which its end is known */
+/** @param {any} res the response, by which requestEnded knows the request */
 export function requestBegan(res) {
-  if (turns) res[TURN] = turns.began()
+  res[END] = turns?.began()
 }
 
-/** Answered or given up, whichever is told first; what began under other orders does not count. @param {any} res */
+/** Counts the end of a request once, whether its response or its handler ends first. @param {any} res */
 export function requestEnded(res) {
-  const turn = res[TURN]
-  if (turn === undefined) return
-  res[TURN] = undefined
-  turns?.ended(turn)
+  res[END]?.()
+  res[END] = undefined
 }
 
-/** Whether a stage is away; asked by its hook, for each call. @param {string} stage */
+/** Whether a stage is removed; its hook asks for each call. @param {string} stage */
 export function isAway(stage) {
   calls[stage] ??= { skipped: 0, passed: 0 }
   const is = away.has(stage)
-  if (is) calls[stage].skipped++
-  else calls[stage].passed++
+  calls[stage][is ? 'skipped' : 'passed']++
   return is
 }
 
-/** Burns what was planted in a stage, if anything was. @param {string} stage */
+/** Burns the CPU time planted in a stage, if any. @param {string} stage */
 export function burn(stage) {
   const slow_us = orders.slow_us[stage]
   if (!slow_us || isAway(PLANTED)) return

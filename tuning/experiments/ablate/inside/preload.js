@@ -5,9 +5,8 @@ import { inForce, obey } from './orders.js'
 import './database.js'
 
 /**
- * Preload of the API: stages of a request can be taken away while it runs. No setting of the API does that: who wants it
- * has to start the API with this file, and with the path of a socket, over which the orders come, and a token behind its
- * name (`preload.js?socket=/…&token=…`), which lie in a folder that was made for this one process.
+ * Preload of the API that can remove stages of a request while it runs. No setting of the API does that: the API must be started
+ * with this file, a socket for orders and a one-off token (`preload.js?socket=/…&token=…`), both in a folder made for this process.
  */
 const { socket = '', token = null, host } = Object.fromEntries(new URL(import.meta.url).searchParams)
 const expected = refusal({ socket, token, host, env: process.env })
@@ -18,7 +17,7 @@ if (expected) {
 
 module.register(new URL('redirect.js', import.meta.url))
 
-// Orders come as a line of JSON, or null; the answer is what is in force.
+// Takes orders as a line of JSON, null for no new ones, and answers with what is in force.
 const server = net.createServer((connection) => {
   connection.setEncoding('utf8').on('error', () => {})
   let line = ''

@@ -1,33 +1,30 @@
 import { orderOf } from '../stages.js'
 
-/** @import { Variant } from '../stages.js' */
-
 /**
- * All variants within one load, by turns of some tens of milliseconds: what slows the machine for longer than that slows
- * all of them alike. After each change, the requests that began before it end first.
+ * Switches through all variants within one load, in turns of some tens of milliseconds, so that whatever slows the machine for
+ * longer slows all of them alike. After each change, a turn waits for the requests that began before it.
  *
  * @param {Turns} turns
- * @param {(without: string[]) => Promise<unknown>} change takes stages away; resolves when nothing is as it was before
+ * @param {(without: string[]) => Promise<unknown>} change removes stages; resolves when the change is in force
  *
- * @typedef {{ variants: Variant[], requests: number, seed: number }} Turns variants of a round, some of them more than once;
- *   requests of a turn; seed of the order, which is drawn for each round
- * @typedef {[cell: number, cpu_us: number, time_us: number]} Turn per request; cell: the variant's place in the list
+ * @typedef {{ variants: string[][], requests: number, seed: number }} Turns variants of a round, by the stages they lack, some of them
+ *   more than once; requests of a turn; seed of the order, which is drawn anew for each round
+ * @typedef {[variant: number, cpu_us: number, time_us: number]} Turn variant: its index; means per request
  */
 export function takeTurns({ variants, requests, seed }, change) {
-  /** @type {Turn[][]} whole ones */
+  /** @type {Turn[][]} */
   const rounds = []
-  /** Places in the list, of the present round. @type {number[]} */
-  let order = []
   /** @type {Turn[]} */
   let round = []
+  /** @type {number[]} */
+  let order = []
   let changing = false
-  /** Counted from 1; a request is of the turn in which it began. */
   let turn = 0
+  /** Requests in flight from earlier turns. */
   let older = 0
-  let inFlight = 0
   let begun = 0
   let ended = 0
-  /** Requests in flight, summed up over time: for each request, that is the time it took (Little's law). */
+  /** Requests in flight, integrated over time: their total time in the service (Little's law). */
   let area_us = 0
   let last_us = 0
   /** @type {{ cpu_us: number, area_us: number, begun: number, ended: number } | null} */
@@ -35,37 +32,34 @@ export function takeTurns({ variants, requests, seed }, change) {
 
   next()
   return {
-    /** @returns the turn, which its end has to be told with */
+    /** The complete ones. */
+    rounds,
+
+    /** Counts a request. @returns what to call, once, when it ends */
     began() {
       const own = turn
-      count(1)
+      integrate()
       begun++
       if (start && begun - start.begun >= requests) finish(start)
-      return own
+      return () => {
+        integrate()
+        ended++
+        if (own < turn) older--
+        if (!start && !changing && older === 0) start = { cpu_us: cpu_us(), area_us, begun, ended }
+      }
     },
-
-    /** @param {number} own turn of the request, which tells those from before the change: later ones may overtake them */
-    ended(own) {
-      count(-1)
-      ended++
-      if (own < turn) older--
-      if (!start && !changing && older === 0) start = { cpu_us: cpu_us(), area_us, begun, ended }
-    },
-
-    rounds: () => rounds,
   }
 
-  /** @param {number} more requests in flight */
-  function count(more) {
+  /** To be called before the number of requests in flight changes. */
+  function integrate() {
     const now_us = performance.now() * 1000
-    area_us += inFlight * (now_us - last_us)
+    area_us += (begun - ended) * (now_us - last_us)
     last_us = now_us
-    inFlight += more
   }
 
   /** @param {NonNullable<typeof start>} from */
   function finish(from) {
-    // Half of those that were under way at one end, and at the other.
+    // A request that is in flight at either end of the turn counts half.
     const served = (begun - from.begun + ended - from.ended) / 2
     const perRequest = (/** @type {number} */ us) => Math.round((us / served) * 10) / 10
     round.push([order[round.length], perRequest(cpu_us() - from.cpu_us), perRequest(area_us - from.area_us)])
@@ -76,19 +70,19 @@ export function takeTurns({ variants, requests, seed }, change) {
     if (round.length === order.length) {
       if (round.length > 0) rounds.push(round)
       round = []
-      order = orderOf(variants, seed + rounds.length)
+      order = orderOf(variants.length, seed + rounds.length)
     }
     start = null
     turn++
-    older = inFlight
+    older = begun - ended
     changing = true
-    change(variants[order[round.length]].without).finally(() => {
+    change(variants[order[round.length]]).finally(() => {
       changing = false
     })
   }
 }
 
-/** Of all threads of this process. */
+/** CPU time of all threads of this process. */
 export function cpu_us() {
   const { user, system } = process.cpuUsage()
   return user + system

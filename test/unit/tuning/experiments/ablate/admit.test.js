@@ -18,13 +18,13 @@ t.test('stages can be taken away once, on loopback, by who has the token, and no
     [{ env: { ...env, NODE_ENV: 'production' } }, /NODE_ENV other than production/],
     [{ env: {} }, /HOST to be a loopback address, got none/],
     [{ env: { HOST: '0.0.0.0' } }, /HOST to be a loopback address, got 0\.0\.0\.0/],
-    [{ socket: '/orders' }, /a temporary folder for the owner alone/],
-    [{ socket: path.join(open, 'orders') }, /a temporary folder for the owner alone/],
-    [{ socket: path.join(folder, 'deeper', 'orders') }, /a temporary folder for the owner alone/],
-    [{ token: null }, /the token of that folder/],
-    [{ token: 'another' }, /the token of that folder/],
+    [{ socket: '/orders' }, /a temporary folder that only its owner can enter/],
+    [{ socket: path.join(open, 'orders') }, /a temporary folder that only its owner can enter/],
+    [{ socket: path.join(folder, 'deeper', 'orders') }, /a temporary folder that only its owner can enter/],
+    [{ token: null }, /the one-off token in that folder/],
+    [{ token: 'another' }, /the one-off token in that folder/],
   ]
   for (const [change, message] of refused) t.match(refusal({ ...asked, ...change }), message)
   t.equal(refusal(asked), null)
-  t.match(refusal(asked), /the token of that folder, which holds once/)
+  t.match(refusal(asked), /the one-off token in that folder/)
 })

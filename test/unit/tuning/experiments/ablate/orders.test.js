@@ -1,11 +1,10 @@
 import t from 'tap'
 import { inForce, obey, requestBegan, requestEnded } from '../../../../../tuning/experiments/ablate/inside/orders.js'
 import { notTaken } from '../../../../../tuning/experiments/ablate/service.js'
-import { WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 
 t.test('a request has one end, and none under other orders', async (t) => {
   const { turns: ordered, ...others } = {
-    turns: { variants: [{ name: WHOLE, without: [] }], requests: 2, seed: 1 },
+    turns: { variants: [[]], requests: 2, seed: 1 },
     without: [],
     slow_us: {},
   }

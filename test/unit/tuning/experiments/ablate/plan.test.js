@@ -8,7 +8,7 @@ t.test('a short run is short, and a wait is planted where it is one request alon
   const slow = { database: 20 }
   t.throws(
     () => planOf({ slow: { pool: 20 } }, { INSERT_MODE: 'batched' }),
-    /--slow: expected a stage of each request's own, got pool/,
+    /--slow: expected a stage that requests do not share, got pool/,
   )
   t.throws(() => planOf({ slow }, { INSERT_MODE: 'batched' }), /got database with INSERT_MODE=batched/)
   t.match(planOf({ slow }, { INSERT_MODE: 'single' }), { slow_us: slow, insert_mode: 'single' })

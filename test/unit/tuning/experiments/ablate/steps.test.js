@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ablate } from '../../../../../tuning/experiments/ablate/ablate.js'
-import { BY_TURNS, variantsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
+import { BY_TURNS, nameOf, variantsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 import { consumed, nextStep, takenByTurns } from '../../../../../tuning/experiments/ablate/steps.js'
 import { problemOf } from '../../../../../tuning/experiments/ablate/verdict.js'
 import { PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
@@ -23,7 +23,7 @@ t.test(
       })
       return trials.map(({ cell }) => cell.variant)
     }
-    const cells = variantsOf(PLAN).map(({ name }) => name)
+    const cells = variantsOf(PLAN.stages).map(nameOf)
     t.equal(cells.length, 14, 'the first of the cumulative ones is a single one')
     for (const block of [0, 7]) t.strictSame([...new Set(own(block))].sort(), [...cells].sort())
     t.notSame(own(0), own(1))
@@ -61,14 +61,14 @@ t.test('a cell that could not be had is asked for no more, and the run says so',
   const closed = records.filter(({ cell }) => cell.variant !== BY_TURNS)
   t.match(
     problemOf(PLAN, closed, [{ cell: { variant: BY_TURNS }, because: 'no hook' }]),
-    /^no round of turns .* counts: no hook$/,
+    /^no valid round of turns with paced: no hook$/,
   )
 })
 
 t.test('trials in which requests failed or the generator was late do not count', async (t) => {
   const failing = runOf().map((record) => ({ ...record, outcome: { verdict: 'fail', because: '1 of 2 succeeded' } }))
   t.strictSame([...takenByTurns(failing), ...consumed(failing, 'autocannon')], [])
-  t.match(problemOf(PLAN, failing, []), /no round of turns with paced that counts: 1 of 2 succeeded/)
+  t.match(problemOf(PLAN, failing, []), /no valid round of turns with paced: 1 of 2 succeeded/)
   t.equal(nextStep(PLAN, failing), null, 'and are not repeated')
   const late = (/** @type {number} */ p50) => {
     return runOf().map((record) => ({

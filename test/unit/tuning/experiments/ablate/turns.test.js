@@ -1,11 +1,8 @@
 import t from 'tap'
 import { takeTurns } from '../../../../../tuning/experiments/ablate/inside/turns.js'
-import { WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
+import { nameOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
 
-const VARIANTS = [
-  { name: WHOLE, without: [] },
-  { name: 'without log', without: ['log'] },
-]
+const VARIANTS = [[], ['log']]
 
 t.test('a turn is of its requests alone: those before the change, and the wait for it, are not in it', async (t) => {
   /** @type {string[][]} */
@@ -18,10 +15,10 @@ t.test('a turn is of its requests alone: those before the change, and the wait f
     })
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
-  /** @type {number[]} */
+  /** @type {(() => void)[]} */
   const inFlight = []
   const begin = () => void inFlight.push(turns.began())
-  const end = () => turns.ended(Number(inFlight.shift()))
+  const end = () => inFlight.shift()?.()
   const request = () => {
     begin()
     end()
@@ -48,8 +45,8 @@ t.test('a turn is of its requests alone: those before the change, and the wait f
   t.strictSame(changes.slice(2), [[]])
   await turn()
   await turn()
-  const [round] = turns.rounds()
-  const order = round.map(([cell]) => VARIANTS[cell].name)
+  const [round] = turns.rounds
+  const order = round.map(([cell]) => nameOf(VARIANTS[cell]))
   t.strictSame(order, [WHOLE, 'without log', WHOLE, WHOLE])
   t.ok(round.flat().every((figure) => figure >= 0))
 })
@@ -58,17 +55,17 @@ t.test('a turn waits for those that came before it, and not for as many that ove
   let changes = 0
   const turns = takeTurns({ variants: VARIANTS, requests: 3, seed: 1 }, async () => changes++)
   const fast = async (/** @type {number} */ count) => {
-    for (let i = 0; i < count; i++) turns.ended(turns.began())
+    for (let i = 0; i < count; i++) turns.began()()
     await new Promise((resolve) => setImmediate(resolve))
   }
   await fast(0)
   await fast(1)
-  const slow = turns.began()
+  const endSlow = turns.began()
   await fast(2)
   t.equal(changes, 2, 'three requests after the first that ended')
   await fast(10)
   t.equal(changes, 2, 'the slow one is still under way')
-  turns.ended(slow)
+  endSlow()
   await fast(3)
   t.equal(changes, 3)
 })

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
-import { speedsOf, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
+import { closedOf, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { nameOf } from '../../../../../tuning/experiments/ablate/stages.js'
 import { conclusionOf, publishedVerdict } from '../../../../../tuning/experiments/ablate/verdict.js'
 import { copyOf, PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, SUM_US } from '../../../../support/simulated/stages.js'
 
 /** @param {any} plan @param {any[]} records */
-const published = (plan, records) => publishedVerdict(speedsOf(plan, records))
+const published = (plan, records) => publishedVerdict(closedOf(plan, records))
 
 t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
   const records = runOf({})
@@ -16,7 +16,7 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
   t.match(sentence, /not worth changing: .*commit/)
   t.match(
     sentence,
-    /the rest \(Node's own HTTP, the routes, and the lab's own looks at \/metrics\) takes \d+ us \(\d+ %\)\.$/,
+    /the rest \(Node's own HTTP, the routes, and the lab's reads of \/metrics\) takes \d+ us \(\d+ %\)\.$/,
   )
   const only = (/** @type {string[]} */ sentences) => {
     t.equal(sentences.length, 1)
@@ -59,7 +59,7 @@ t.test('where a generator was full, nothing is said of stages', async (t) => {
   const alone = { ...THREE, consumers: ['client'] }
   const none = published(alone, full('client'))
   t.equal(none.length, 2)
-  t.match(none, [/Nothing can be said of that here/, /the generator was the limit/])
+  t.match(none, [/Nothing can be said about that here/, /the generator was the limit/])
   const fast = published(
     alone,
     full('client', (cell) => cell === 'without database'),

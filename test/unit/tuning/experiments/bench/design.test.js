@@ -5,14 +5,14 @@ import { createService } from '../../../../support/simulated/service.js'
 
 const plan = /** @type {any} */ ({
   repeats: 2,
-  contenders: ['a', 'b', 'c'],
+  contenders: ['batched', 'prepared', 'single'],
   mix: { name: 'create-user', seed: 7 },
   duration_s: 1,
 })
 
 /** @param {any} plan @param {any} [change] */
 function runOf(plan, change) {
-  const serve = createService(({ cell }) => ({ capacity_rps: cell?.contender === 'a' ? 30_000 : 5000 }))
+  const serve = createService(({ cell }) => ({ capacity_rps: cell?.contender === 'batched' ? 30_000 : 5000 }))
   return recordsOf(plan, design, serve, { change })
 }
 
@@ -20,7 +20,7 @@ t.test('every contender in every block, in an order of its own that the seed dec
   const records = runOf(plan)
   for (const block of [0, 1]) {
     const names = records.filter(({ at }) => at.block === block).map(({ cell }) => cell.contender)
-    t.strictSame([...new Set(names)].sort(), ['a', 'b', 'c'])
+    t.strictSame([...new Set(names)].sort(), ['batched', 'prepared', 'single'])
   }
   const firsts = Array.from({ length: 20 }, (_, seed) => {
     return design({ ...plan, mix: { seed }, repeats: 1 }, [], [])?.cell.contender
@@ -36,14 +36,14 @@ t.test(
     const visits = records.filter(({ cell }, i) => cell.contender !== records[i - 1]?.cell.contender)
     t.ok(visits.length <= 6, `${visits.length}`)
     const high = records.filter(({ at }) => at.kind === 'high')
-    t.strictSame([...new Set(high.map(({ cell }) => cell.contender))], ['a'])
-    const half = records.find(({ cell, at }) => cell.contender === 'b' && at.kind === 'half')
+    t.strictSame([...new Set(high.map(({ cell }) => cell.contender))], ['batched'])
+    const half = records.find(({ cell, at }) => cell.contender === 'prepared' && at.kind === 'half')
     t.equal(half.load.rate_rps, 2500)
   },
 )
 
 t.test('a trial that is invalid is repeated twice, then given up', async (t) => {
-  const records = runOf({ ...plan, repeats: 1, contenders: ['b'] }, (/** @type {any} */ record) => {
+  const records = runOf({ ...plan, repeats: 1, contenders: ['prepared'] }, (/** @type {any} */ record) => {
     return record.at.kind === 'low' ? { ...record, outcome: { verdict: 'invalid', blame: 'noise' } } : record
   })
   t.strictSame(
