@@ -30,14 +30,14 @@ export async function openSsh(place) {
   })
   const asked = { databaseUrl, env, node, nodeFlags, nofile, cores, files: filesOf(databaseUrl) }
   const started = await host.ask('start', { ...asked, address: host.bind, port: host.port })
-  /** @type {{ port: number, end: () => Promise<void> } | undefined} */
+  /** @type {{ port: number, end: () => Promise<unknown> } | undefined} */
   let tunnel
   const stop = async () => {
     await host.ask('stop').catch(() => {})
     await tunnel?.end()
   }
   try {
-    tunnel = await host.connection.forward(Number(new URL(started.adminUrl).port))
+    tunnel = await host.forwardPort(Number(new URL(started.adminUrl).port))
     const adminUrl = `http://127.0.0.1:${tunnel.port}`
     const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
     const whatTunnel = '/readyz of the API through the connection'

@@ -65,6 +65,7 @@ export async function prepareHosts({ driver, hosts, config, signal, note }) {
 
 /** What a host is like, as far as it matters to a generator there. */
 const LOOK = `
+command -v timeout >/dev/null || { echo 'expected timeout (coreutils) on PATH, found none' >&2; exit 1; }
 say system $(uname -s) $(uname -m)
 say cores $(getconf _NPROCESSORS_ONLN)
 say nofile $(ulimit -Sn) $(ulimit -Hn)
@@ -83,7 +84,7 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
  *   finish gives the program that loads, there
  */
 async function onHost(host, config, signal, { setup, words, cleanup, finish }) {
-  const remote = startRemote(host, { config, signal, setup: LOOK + setup, words, cleanup })
+  const remote = startRemote(host, { flag: '--load-hosts', config, signal, setup: LOOK + setup, words, cleanup })
   try {
     const numbers = async (/** @type {string} */ word) => {
       const found = await remote.heard(word)
@@ -129,7 +130,6 @@ function prepareVegeta(host, version, note) {
     setup: `
 folder="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 program=$(command -v vegeta)
-ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
 if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say found there "$program"
 elif [ -e "$folder" ] && ! ours "$folder"; then say found foreign "$folder"
 else

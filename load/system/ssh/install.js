@@ -8,7 +8,8 @@ import { text } from 'node:stream/consumers'
 
 /**
  * Runs on the host, sent as text to its Node: writes our programs into its cache, and has npm bring the packages. A folder
- * gets its name when it is complete, so that one that is there can be used. Imports nothing of ours.
+ * gets its name when it is complete, so that one that is there can be used. Imports nothing of ours. When the connection ends,
+ * the shell that started it ends it and npm by SIGTERM.
  */
 
 const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
@@ -18,9 +19,6 @@ const OURS = /^(code|modules|vegeta)-/
 
 /** What nobody has used for so long goes. */
 const KEPT_MS = 7 * 24 * 3_600_000
-
-/** A line that is dead is noticed by what is written to it. */
-const BEAT_MS = 500
 
 /** @param {Bundle & { cache: string }} bundle cache: folder @returns {Promise<{ failed?: string }>} completes "expected …" */
 export async function install({ cache, code, modules, files, packages }) {
@@ -51,8 +49,6 @@ export async function install({ cache, code, modules, files, packages }) {
 /** @param {string} target @param {(folder: string) => Promise<void>} fill */
 async function complete(target, fill) {
   const folder = `${target}.${process.pid}`
-  const remove = () => fs.rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
   try {
     if (!fs.existsSync(target)) {
       fs.mkdirSync(folder)
@@ -64,27 +60,19 @@ async function complete(target, fill) {
     // Unless another lab was faster.
     if (!fs.existsSync(target)) throw error
   } finally {
-    process.off('exit', remove)
-    remove()
+    fs.rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** npm, which ends with us, and we when nobody is at the other end any more. @param {string} folder */
+/** @param {string} folder */
 async function bring(folder) {
   const npm = spawn('npm', NPM, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: NPM_TIMEOUT_MS })
-  const kill = () => npm.kill('SIGKILL')
-  process.once('exit', kill)
-  process.stdout.once('error', () => process.exit(1))
-  const beat = setInterval(() => process.stdout.write('\n'), BEAT_MS)
-  try {
-    const closed = once(npm, 'close')
-    const [stdout, stderr] = await Promise.all([text(npm.stdout), text(npm.stderr), closed])
-    // With a full disk npm says so, leaves packages in halves, and ends with 0.
-    if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
-  } finally {
-    clearInterval(beat)
-    process.off('exit', kill)
-  }
+  // Its end then ends us in order.
+  process.once('SIGTERM', () => npm.kill('SIGKILL'))
+  const closed = once(npm, 'close')
+  const [stdout, stderr] = await Promise.all([text(npm.stdout), text(npm.stderr), closed])
+  // With a full disk npm says so, leaves packages in halves, and ends with 0.
+  if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
 }
 
 /** @param {string} folder @param {Record<string, string>} files */

@@ -3,9 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../command/errors.js'
-import { quoted } from './remote.js'
 
-/** @import { Connection } from './connection.js' */
+/** @import { Remote } from './remote.js' */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -21,90 +20,69 @@ const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
 
 /**
- * For any POSIX shell. What is there is used if nobody else may write it, and is not old then. A version manager's Node is on
- * PATH only in a login or an interactive shell; these do what their user had them do, and are asked last.
+ * The script of a connection to the API's host, for startRemote. What is there is used if nobody else may write it, and is not
+ * old then. A version manager's Node is on PATH only in a login or an interactive shell; these do what their user had them do,
+ * and are asked last. The agent notices by itself when it hears nothing; where there is no `timeout`, an installation does not.
  *
  * @param {Bundle} bundle
  */
-const look = ({ code, modules }) => `
-echo
+export const scriptFor = ({ code, modules }) => ({
+  setup: `
+command -v timeout >/dev/null || timeout() { shift; "$@"; }
 cache="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
-echo "cache $cache"
-[ -d "$cache/${code}" ] && [ -O "$cache" ] && [ -z "$(find -H "$cache" -prune \\( -perm -020 -o -perm -002 \\))" ] &&
-  touch -c "$cache/${code}" "$cache/${modules}" && echo "code $cache/${code}"
+node= first=
 for how in "" -lc -lic; do
-  if [ -z "$how" ]; then node=$(command -v node); else node=$("\${SHELL:-sh}" $how 'command -v node' </dev/null 2>/dev/null | tail -n 1); fi
-  [ -x "$node" ] || continue
-  echo "node $("$node" --version </dev/null) $node"
-  PATH="$(dirname "$node"):$PATH" command -v npm | sed 's/^/npm /'
-  "$node" -e 'const [major, minor] = process.versions.node.split(".")
-process.exit(major > ${LEAST_NODE[0]} || (major == ${LEAST_NODE[0]} && minor >= ${LEAST_NODE[1]}) ? 0 : 1)' </dev/null && break
+  if [ -z "$how" ]; then found=$(command -v node); else found=$("\${SHELL:-sh}" $how 'command -v node' </dev/null 2>/dev/null | tail -n 1); fi
+  [ -x "$found" ] || continue
+  version=$("$found" --version </dev/null)
+  first="\${first:-got $version ($found)}"
+  set -- $(echo "$version" | tr v. '  ')
+  if [ "$1" -gt ${LEAST_NODE[0]} ] || { [ "$1" -eq ${LEAST_NODE[0]} ] && [ "$2" -ge ${LEAST_NODE[1]} ]; }; then node=$found && break; fi
 done
-exit 0
-`
+[ -z "$node" ] || PATH="$(dirname "$node"):$PATH"
+say npm $(command -v npm)
+if [ -d "$cache/${code}" ] && ours "$cache" && touch -c "$cache/${code}" "$cache/${modules}"; then say code there; else say code missing; fi
+say first "\${first:-found no node on PATH, nor in a login shell}"
+say node "$node"
+program=$(mktemp) && exec 4>"$program" 5<"$program" && rm "$program" || exit 1
+# The installer has to clear up when the group is told to end, and this shell has to wait for it.
+trap '' TERM
+`,
+  words: `
+install) { "$node" --input-type=module - "$cache" <&5; say install $?; } & ;;
+agent) cd "$cache/${code}" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;;
+`,
+  cleanup: 'kill -TERM 0; wait',
+})
 
 /**
  * Brings our programs to the host, unless they are there.
  *
- * @param {Connection} connection @param {{ name: string, note: (text: string) => void }} options
- * @returns {Promise<string>} the command there that runs the agent
+ * @param {Remote} remote with the script above
+ * @param {Bundle} bundle
+ * @param {{ name: string, note: (text: string) => void }} options name: of the host
  * @throws {UsageError} when the host lacks something
  */
-export async function prepare(connection, { name, note }) {
-  const bundle = bundleOf()
-  const { code, stdout, stderr } = await connection.run('sh', look(bundle))
-  const got = stderr.trim() || `code ${code}`
-  if (code !== 0) throw new UsageError(`--ssh ${name}: expected a POSIX shell there, got: ${got}`)
-  const { cache, there, node, hasNpm } = found(stdout, name)
-  // Node with its own folder on PATH, where its npm is.
-  const program = `env PATH=${quoted(path.posix.dirname(node))}:"$PATH" ${quoted(node)}`
-  if (!there) {
-    note(`copying Redline to ${name}, and its packages by npm …`)
-    if (!hasNpm) throw new UsageError(`--ssh ${name}: expected npm beside ${node}, found none: install npm there`)
-    await send(connection, name, program, { ...bundle, cache })
+export async function prepare(remote, bundle, { name, note }) {
+  const refuse = (/** @type {string} */ expected) => {
+    throw new UsageError(`--ssh ${name}: expected ${expected}`)
   }
-  return `cd ${quoted(path.posix.join(cache, bundle.code))} && exec ${program} load/targets/ssh/agent.js`
-}
-
-/** Pure. @param {string} output of look @param {string} name of the host */
-export function found(output, name) {
-  const values = (/** @type {string} */ word) => {
-    return output.split('\n').flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []))
-  }
-  const nodes = values('node').map((value) => /^(?<version>\S*) (?<file>.*)$/.exec(value)?.groups ?? {})
-  const usable = nodes.find(({ version }) => isNewEnough(version))
-  if (!usable) {
-    const [first] = nodes
-    const got = first ? `got ${first.version} (${first.file})` : 'found no node on PATH, nor in a login shell'
-    throw new UsageError(`--ssh ${name}: expected Node ${LEAST_NODE.join('.')} or newer there, ${got}`)
-  }
-  const there = values('code').length > 0
-  return { cache: values('cache')[0], there, node: usable.file, hasNpm: values('npm').length > 0 }
-}
-
-/** @param {string} version such as v20.19.0 */
-function isNewEnough(version) {
-  const [, major, minor] = /^v(\d+)\.(\d+)\./.exec(version) ?? []
-  return Number(major) > LEAST_NODE[0] || (Number(major) === LEAST_NODE[0] && Number(minor) >= LEAST_NODE[1])
-}
-
-/**
- * The program and what it writes go as one text to Node's standard input: only Node is needed there, and nothing is quoted.
- *
- * @param {Connection} connection
- * @param {string} name of the host
- * @param {string} node command that runs it there
- * @param {Bundle & { cache: string }} bundle
- */
-async function send(connection, name, node, bundle) {
-  const call = `console.log('\\n' + JSON.stringify(await install(${JSON.stringify(bundle)})))`
-  const program = `${readFileSync(INSTALL, 'utf8')}\n${call}\n`
-  const { stdout, stderr } = await connection.run(`${node} --input-type=module -`, program)
-  const answer = stdout.split('\n').findLast((line) => line.startsWith('{'))
-  const last = stderr.trim().split('\n').at(-1)
-  if (!answer) throw new UsageError(`--ssh ${name}: expected Redline to be copied there, got: ${last}`)
-  const { failed } = JSON.parse(answer)
-  if (failed) throw new UsageError(`--ssh ${name}: expected ${failed}`)
+  const node = (await remote.heard('node')).join(' ')
+  const [npm, code, first] = await Promise.all(['npm', 'code', 'first'].map(remote.heard))
+  if (node === '') refuse(`Node ${LEAST_NODE.join('.')} or newer there, ${first.join(' ')}`)
+  if (code[0] === 'there') return
+  note(`copying Redline to ${name}, and its packages by npm …`)
+  if (npm.length === 0) refuse(`npm beside ${node}, found none: install npm there`)
+  // The program and what it writes go as one text: only Node is needed there, and nothing is quoted.
+  const call = `await install({ cache: process.argv[2], ...${JSON.stringify(bundle)} })`
+  const program = `${readFileSync(INSTALL, 'utf8')}
+const { failed } = ${call}
+if (failed) console.error(failed)
+process.exitCode = failed ? 1 : 0
+`
+  await remote.give('/dev/fd/4', [program])
+  const [exit_code] = await remote.ask('install')
+  if (exit_code !== '0') refuse(remote.words().trim().split('\n').at(-1) ?? '')
 }
 
 /** The part of this checkout that a host needs, and names for it that change with it. @typedef {ReturnType<typeof bundleOf>} Bundle */

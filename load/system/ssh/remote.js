@@ -30,14 +30,14 @@ export function quoted(text) {
 /** A connection of its own, so that nobody else's end ends it; INFO tells the port of a forwarding. */
 const SINGLE = ['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
 
-/** ssh's exit code for its own failures. */
-const FAILED = 255
+/** A connection whose control socket takes orders, forwards nothing else, and ends with us. */
+const MASTER = ['ControlMaster=yes', 'ControlPersist=no', 'ClearAllForwardings=yes', 'LogLevel=INFO']
 
 /** A host that has heard nothing for so long has lost us, and ends what runs for us there. */
 const SILENCE_S = 10
 const BEAT_INTERVAL_MS = 2000
 
-/** For what runs there to end and say so; after it, the connection is cut, and that ends it. */
+/** Time for a script to end and say so; then the connection is cut, which ends it. */
 const CLOSE_GRACE_MS = 300
 
 /** Sent as one, and has to arrive within the silence. */
@@ -55,19 +55,24 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
  * heartbeats stop, because the connection, the network or this process is gone, it kills its process group.
  *
  * @param {string} host @param {object} options
+ * @param {string} options.flag that named the host
  * @param {string | null} options.config for `ssh -F`
  * @param {AbortSignal} options.signal ends it
  * @param {string} [options.setup] shell, run first
  * @param {string} [options.words] branches of a `case $word`: what to do at a word. `receive BYTES FILE` takes what follows it
  * @param {string} [options.cleanup] shell, run at the end
  * @param {string[]} [options.more] arguments of ssh
- * @param {'ignore' | number} [options.stdout] a file that takes what the script prints
+ * @param {string} [options.control] file of a control socket, for orders to the connection
+ * @param {number | ((line: string) => void)} [options.stdout] takes what the script prints: a file, or a function for each line
  */
-export function startRemote(host, { config, signal, setup, words, cleanup, more = [], stdout = 'ignore' }) {
+export function startRemote(host, options) {
+  const { flag, config, signal, setup, words, cleanup, more = [], control, stdout = () => {} } = options
   signal.throwIfAborted()
   const script = scriptOf(setup, words, cleanup)
-  const command = [...sshWith(config, SINGLE), ...more, '--', host, `exec sh -c ${quoted(script)}`]
-  const child = spawnLeashed(command, { stdio: ['pipe', stdout, 'pipe'], detached: true })
+  const ssh = control ? [...sshWith(config, MASTER), '-S', control] : sshWith(config, SINGLE)
+  const command = [...ssh, ...more, '--', host, `exec sh -c ${quoted(script)}`]
+  const output = typeof stdout === 'number' ? stdout : 'pipe'
+  const child = spawnLeashed(command, { stdio: ['pipe', output, 'pipe'], detached: true })
   const stdin = /** @type {Writable} */ (child.stdin)
   stdin.on('error', () => {})
   /** @type {Map<string, string[]>} */
@@ -80,24 +85,30 @@ export function startRemote(host, { config, signal, setup, words, cleanup, more 
     const [word, ...rest] = line.slice(SAYS.length).split(' ')
     spoken.set(word, rest)
   })
+  if (child.stdout && typeof stdout === 'function') {
+    // A host that lets us in only to turn us away says so on stdout.
+    const take = (/** @type {string} */ line) => (spoken.has(GREETING) ? stdout(line) : others.push(line))
+    createInterface({ input: child.stdout }).on('line', take)
+  }
   const beats = setInterval(() => stdin.writableLength === 0 && stdin.write('beat\n'), BEAT_INTERVAL_MS)
-  const gone = Promise.all([once(child, 'exit'), once(lines, 'close')]).then(([[code]]) => code)
+  const gone = Promise.all([once(child, 'close'), once(lines, 'close')]).then(([[code]]) => code)
   const lost = gone.then((code) => {
     const reasons = others.filter((line) => !NO_REASONS.test(line)).join('\n')
-    if (code === FAILED && !spoken.has(GREETING)) throw new RemoteError(explain(reasons, host, '--load-hosts'))
+    if (code !== 0 && !spoken.has(GREETING)) throw new RemoteError(explain(reasons, host, flag))
     const last = reasons.slice(-300).replaceAll('\n', '; ') || 'without a word'
-    throw new RemoteError(`${host}: the line to it, or what ran there, ended: ${last}`)
+    throw new RemoteError(`the line to ${host} was lost, or what ran there ended: ${last}`)
   })
+  const abort = () => close()
   lost.catch(() => {
     clearInterval(beats)
-    signal.removeEventListener('abort', close)
+    signal.removeEventListener('abort', abort)
   })
-  signal.addEventListener('abort', close)
+  signal.addEventListener('abort', abort)
 
-  async function close() {
+  async function close(grace_ms = CLOSE_GRACE_MS) {
     clearInterval(beats)
     stdin.end()
-    const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_GRACE_MS)
+    const timer = setTimeout(() => child.kill('SIGKILL'), grace_ms)
     await gone.catch(() => {})
     clearTimeout(timer)
   }
@@ -136,7 +147,7 @@ export function startRemote(host, { config, signal, setup, words, cleanup, more 
         if (isFull) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
-    /** Ends what runs there, and the connection. */
+    /** Ends what runs there, and after the grace period the connection. */
     close,
   }
   return remote
@@ -148,9 +159,9 @@ export function startRemote(host, { config, signal, setup, words, cleanup, more 
 const scriptOf = (setup = '', words = '', cleanup = '') => `
 say() { echo "${SAYS}$*" >&2; }
 receive() { timeout ${SILENCE_S} head -c "$1" >>"$2"; }
+ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
 say ${GREETING}
 umask 077
-command -v timeout >/dev/null || { echo 'expected timeout (coreutils) on PATH, found none' >&2; exit 1; }
 PATH="$PATH:/usr/local/bin:$HOME/.local/bin"
 ${setup}
 while word=$(timeout ${SILENCE_S} sh -c 'IFS= read -r word && echo "$word"'); do
@@ -182,4 +193,13 @@ function* chunksOf(pieces) {
     }
   }
   if (bytes > 0) yield Buffer.concat(waiting)
+}
+
+/** A line of JSON; null: what a shell printed, or a line that was cut off. @param {string} line @returns {any} */
+export function parsed(line) {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return null
+  }
 }

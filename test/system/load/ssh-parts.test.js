@@ -9,6 +9,8 @@ import { watchHost } from '../../../load/probes/host.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { bindOf } from '../../../load/system/ssh/host.js'
 import { install } from '../../../load/system/ssh/install.js'
+import { bundleOf, prepare, scriptFor } from '../../../load/system/ssh/prepare.js'
+import { startRemote } from '../../../load/system/ssh/remote.js'
 import { makeScratch } from '../../../sql/scratch.js'
 
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
@@ -53,6 +55,32 @@ t.test('where the load comes in by a way of its own, the API listens on any addr
     ['box', '2001:db8::9', '172.31.0.4', '::'],
   ]
   for (const [asked, address, ours, expected] of cases) t.equal(bindOf({ address: asked }, address, ours), expected)
+})
+
+t.test('of several Nodes the first that is new enough is taken', async (t) => {
+  const NEW = process.execPath
+  const program = (/** @type {string} */ text) => ({ text: `#!/bin/sh\n${text}\n`, mode: 0o755 })
+  const folder = t.testdir()
+  const files = {
+    ssh: program('for last; do :; done; exec sh -c "$last"'),
+    node: program('echo v12.22.9'),
+    'knows-new': program(`echo 'Welcome to the box'; echo ${NEW}`),
+    'knows-none': program('exit 127'),
+  }
+  for (const [name, { text, mode }] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text, { mode })
+  const { PATH, SHELL } = process.env
+  t.teardown(() => Object.assign(process.env, { PATH, SHELL }))
+  process.env.PATH = `${folder}:${PATH}`
+  const look = (/** @type {string} */ shell) => {
+    process.env.SHELL = path.join(folder, shell)
+    const { signal } = new AbortController()
+    const remote = startRemote('box', { flag: '--ssh', config: null, signal, ...scriptFor(bundleOf()) })
+    t.teardown(() => remote.close())
+    return remote
+  }
+  t.strictSame(await look('knows-new').heard('node'), [NEW])
+  const refused = prepare(look('knows-none'), bundleOf(), { name: 'box', note: () => {} })
+  await t.rejects(refused, /^--ssh box: expected Node 20\.19 or newer there, got v12\.22\.9 \(/)
 })
 
 t.test('a cache that others may write is not used, and what is not ours in it stays', async (t) => {

@@ -87,7 +87,7 @@ async function start(place, insert_mode = 'prepared') {
   const folder = host ? host.folder : admit(token)
   const file = path.join(folder, SOCKET)
   if (host) await host.ask('keep', { name: TOKEN_FILE, text: token })
-  const socket = host ? await host.connection.forwardSocket(file) : file
+  const socket = host ? await host.forwardSocket(file) : file
   const preload = new URL(PRELOAD)
   preload.search = String(new URLSearchParams({ token, socket: file, ...(host && { host: host.bind }) }))
   const removeFolder = () => {

@@ -54,6 +54,7 @@ export function startHere(args, cwd, stdout = 'ignore') {
 export async function startThere({ host, program }, load, { workers, masterPort, args, files }, signal) {
   const command = [program, ...args].map(quoted).join(' ')
   const remote = startRemote(host, {
+    flag: '--load-hosts',
     config: load.ssh_config ?? null,
     signal,
     more: ['-o', 'ExitOnForwardFailure=yes', '-R', `0:127.0.0.1:${masterPort}`],

@@ -112,6 +112,7 @@ done) exit 0 ;;
 async function remoteAttack(host, { command, config, lines, output, signal }) {
   const file = await fs.open(output, 'w', 0o600)
   const remote = startRemote(host, {
+    flag: '--load-hosts',
     config,
     signal,
     setup: SETUP,

@@ -3,7 +3,6 @@ import { workersOf } from '../../../../load/generators/drivers/locust/workers.js
 import { main } from '../../../../load/run/shell.js'
 import { explain } from '../../../../load/system/ssh/failures.js'
 import { sshPlanOf } from '../../../../load/system/ssh/plan.js'
-import { found } from '../../../../load/system/ssh/prepare.js'
 import { sweep } from '../../../../load/verbs/sweep/sweep.js'
 import { createShell } from '../../../support/shell.js'
 
@@ -54,21 +53,6 @@ t.test('what to do about a host key names the host, and its port where there is 
     ['ssh://box:2222', changed, /\(ssh-keygen -R '\[box\]:2222'\)/],
   ]
   for (const [host, said, line] of cases) t.match(explain(said, host), line)
-})
-
-t.test('of several Nodes the first that is new enough is taken', async (t) => {
-  const lines =
-    'cache /home/u/.cache/redline\nnode v12.22.9 /usr/bin/node\nnode v22.1.0 /home/u/.nvm/bin/node\nnpm /home/u/.nvm/bin/npm\n'
-  t.match(found(lines, 'box'), {
-    node: '/home/u/.nvm/bin/node',
-    cache: '/home/u/.cache/redline',
-    there: false,
-    hasNpm: true,
-  })
-  t.throws(
-    () => found('node v20.18.1 /usr/bin/node\n', 'box'),
-    /--ssh box: expected Node 20\.19 or newer there, got v20\.18\.1/,
-  )
 })
 
 t.test('flags that do not go together', async (t) => {
