@@ -56,70 +56,65 @@ export async function hitsOf(program, files, signal) {
 }
 
 /**
- * All parts as one: every sample is in it, and each is by its own part's schedule and clock.
+ * Traffic of all parts together. Each request is judged by the schedule and clock of its own part.
  *
- * @param {Map<number, Hits>} found @param {{ part: Part, ran: Ran }[]} parts @param {Load} load
- * @param {number} duration_s
+ * @param {Map<number, Hits>} found @param {{ part: Part, ran: Ran }[]} parts @param {Load} load @param {number} duration_s
  * @returns {Traffic}
  */
 export function summarise(found, parts, load, duration_s) {
   const { total, dueBy } = constantRate(Number(load.rate_rps), duration_s)
-  /** @type {number[]} */
-  const ends_ms = []
-  const recorder = new Recorder()
-  const hosts = parts.map((one) => {
-    const own = found.get(one.part.index) ?? { hits: [], base_ns: 0n }
-    return record(recorder, own, { ...one, total, ends_ms }, load, duration_s)
+  const shares = parts.map(({ part, ran }) => {
+    const { hits, base_ns } = found.get(part.index) ?? { hits: [], base_ns: 0n }
+    return { part, ran, base_ns, planned: shareOf(part, total), ...samplesOf(hits, part, load) }
   })
+  const samples = shares.flatMap((share) => share.samples)
   const looks_ms = Array.from({ length: LOOKS }, (_, i) => ((i + 1) * duration_s * 1000) / LOOKS)
-  const backlog = looks_ms.map((look_ms) => dueBy(look_ms) - ends_ms.filter((end_ms) => end_ms <= look_ms).length)
-  const traffic = { ...recorder.summary(total, duration_s), backlog }
-  return load.load_hosts ? { ...traffic, hosts } : traffic
+  const backlog = looks_ms.map((look_ms) => dueBy(look_ms) - samples.filter(({ end_ms }) => end_ms <= look_ms).length)
+  const traffic = { ...recorderOf(samples, total).summary(total, duration_s), backlog }
+  const hosts = () => shares.map((share) => hostTrafficOf(share, load, duration_s))
+  return load.load_hosts ? { ...traffic, hosts: hosts() } : traffic
 }
 
-/**
- * @param {Recorder} recorder @param {Hits} own @param {{ part: Part, ran: Ran, total: number, ends_ms: number[] }} context ends_ms: of all hits since the
- *   start; those of this part are added
- * @param {Load} load @param {number} duration_s
- * @returns {HostTraffic}
- */
-function record(
-  recorder,
-  { hits, base_ns },
-  { part, ran, total, ends_ms },
-  { rate_rps, connections, unbounded },
-  duration_s,
-) {
-  const interval_ms = (part.of * 1000) / Number(rate_rps)
-  const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * interval_ms
-  const planned = shareOf(part, total)
-  const workers = shareOf(part, connections)
-  const ofHost = new Recorder()
-  const both = [recorder, ofHost]
-  // vegeta does not tell when it started: the earliest start that makes no request early is the best there is.
+/** @param {Hit[]} hits @param {Part} part @param {Load} load @returns the part's start, and all its requests by this start */
+function samplesOf(hits, part, { rate_rps, connections, unbounded }) {
+  const dueAt_ms = (/** @type {Hit} */ { seq }) => (seq * part.of * 1000) / Number(rate_rps)
+  // vegeta does not report its start: the best estimate is the earliest one that makes no request early.
   const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - dueAt_ms(hit)), 0)
-  const spells = freeSpells(hits, workers, start_ms)
+  const spells = freeSpells(hits, shareOf(part, connections), start_ms)
   const [freeToDue, freeToBegin] = [timeWithin(spells), timeWithin(spells)]
-  for (const hit of hits) {
+  const samples = hits.map((hit) => {
     const due_ms = start_ms + dueAt_ms(hit)
     const slip_ms = hit.begin_ms - due_ms
     // While all workers wait for answers, a late start is the target's doing; while one is free, it is vegeta's.
     const late_ms = unbounded ? slip_ms : freeToBegin(hit.begin_ms) - freeToDue(due_ms)
-    const latency_ms = slip_ms + hit.latency_ms
-    const end_ms = hit.begin_ms - start_ms + hit.latency_ms
-    ends_ms.push(end_ms)
-    const side = hit.status === 0 ? sideOfText(hit.error) : null
-    for (const one of both) {
-      one.sent++
-      one.lateness.add(late_ms)
-      one.queued.add(slip_ms)
-      if (side) one.error(side, latency_ms)
-      else one.answer(hit.status, latency_ms, end_ms, '', hit.latency_ms)
-    }
+    return { ...hit, slip_ms, late_ms, end_ms: hit.begin_ms - start_ms + hit.latency_ms }
+  })
+  return { start_ms, samples }
+}
+
+/** @param {ReturnType<typeof samplesOf>['samples']} samples @param {number} planned */
+function recorderOf(samples, planned) {
+  const recorder = new Recorder()
+  for (const { status, error, slip_ms, late_ms, latency_ms, end_ms } of samples) {
+    recorder.sent++
+    recorder.lateness.add(late_ms)
+    recorder.queued.add(slip_ms)
+    if (status === 0) recorder.error(sideOfText(error), slip_ms + latency_ms)
+    else recorder.answer(status, slip_ms + latency_ms, end_ms, '', latency_ms)
   }
-  for (let unsent = planned - hits.length; unsent > 0; unsent--) for (const one of both) one.error(UNSENT)
-  const { sent, completed, errors, lateness_ms } = ofHost.summary(planned, duration_s)
+  for (let unsent = planned - samples.length; unsent > 0; unsent--) recorder.error(UNSENT)
+  return recorder
+}
+
+/**
+ * @param {ReturnType<typeof samplesOf> & { part: Part, ran: Ran, base_ns: bigint, planned: number }} share
+ * @param {Load} load @param {number} duration_s
+ * @returns {HostTraffic}
+ */
+function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rate_rps }, duration_s) {
+  const { sent, completed, errors, lateness_ms } = recorderOf(samples, planned).summary(planned, duration_s)
   const { told_ns, word_ms, cpu_s } = ran
+  const interval_ms = (part.of * 1000) / Number(rate_rps)
   // Both are times of one host. vegeta's first request is due an interval after it began.
   const sinceTold_ms = told_ns === null || base_ns === 0n ? null : Number(base_ns - told_ns) / 1e6
   return {

@@ -30,7 +30,7 @@ t.test('what ssh says, as one line', async (t) => {
       '/home/me/.ssh/config: line 3: Bad configuration option: hots\n/home/me/.ssh/config: terminating, 1 bad configuration options\n',
       /a configuration that ssh can read, got: .*hots/,
     ],
-    ['', /expected ssh to get in, got: no word of it/],
+    ['', /expected ssh to get in, got: no output/],
     ['something new\n', /expected ssh to get in, got: something new/],
   ]
   for (const [said, line] of cases) {
