@@ -6,15 +6,15 @@ import { DRIVERS } from './drivers/index.js'
 /** @import { Session } from './drivers/index.js' */
 
 /**
- * The generator's process: opens a driver for the load it is sent, runs a phase when it is told to, and reports over
- * IPC. It has nothing else to do, so that sampling and drawing never delay a send. Without its parent it ends.
+ * The generator's process opens a driver for a load, runs its phases on command and reports over IPC. It is a process of its
+ * own so that sampling and drawing never delay a send. It ends with its parent.
  */
 
-/** Whoever stops it waits a little longer. */
+/** Shorter than the grace period of drive.js. */
 const OPENING_MS = 400
 
 const abort = new AbortController()
-// Every worker of a driver may listen: no leak.
+// Each worker of a driver may listen.
 setMaxListeners(0, abort.signal)
 let enough = new AbortController()
 /** @type {Promise<Session> | undefined} */
@@ -43,7 +43,7 @@ const commands = {
 }
 
 process.on('message', async (/** @type {any} */ message) => {
-  // The answer is that of the phase, which ends.
+  // The phase answers when it ends.
   if (message.command === 'enough') return enough.abort()
   try {
     const result = await commands[message.command](message)
@@ -54,7 +54,7 @@ process.on('message', async (/** @type {any} */ message) => {
   }
 })
 
-// The lab stops us, or is gone.
+// The lab stops us, or has ended.
 process.on('SIGTERM', stop)
 process.on('disconnect', stop)
 

@@ -16,6 +16,11 @@ export function spawnLeashed(command, options) {
   return spawn(program, args, options)
 }
 
+/** The version that a program prints. @param {string} program @param {string} flag @param {RegExp} pattern its first group is the version */
+export function versionOf(program, flag, pattern) {
+  return spawnSync(program, [flag], { encoding: 'utf8' }).stdout?.match(pattern)?.[1] ?? 'unknown'
+}
+
 /** Reads a stream of text, and returns a function that tells what has come so far. @param {Readable | null} stream */
 export function collect(stream) {
   let text = ''

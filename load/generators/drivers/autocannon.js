@@ -14,16 +14,16 @@ import { countClosedLoop } from './tally.js'
 
 const require = createRequire(import.meta.url)
 
-/** Names of the callbacks that a client gives its parser. */
+/** Has the names of the callbacks that a client gives its parser. */
 const { HTTPParser } = createRequire(require.resolve('autocannon'))('http-parser-js')
 
-/** autocannon looks this often whether it is at its end. */
+/** Interval at which autocannon checks whether it is done. */
 const END_CHECK_INTERVAL_MS = 100
 const RECONNECT_DELAY_MS = 10
 
 /**
- * Closed loop: each connection sends when its answer has come. Its rate option is not offered, since it sends in
- * one-second bursts, and its histogram (1 ms) is not used: every answer is taken down by its own time.
+ * Closed loop by autocannon. Its rate option sends in one-second bursts and is not offered; its histogram has a resolution of
+ * 1 ms and is not used: each response is timed here.
  *
  * @type {Driver}
  */
@@ -34,7 +34,7 @@ export const autocannon = {
   check: (asked) => refuseHttpsAndHead('autocannon', asked),
 
   async open(load) {
-    // Half of a generator's start, which the others need not wait for.
+    // Takes half of a generator's start, which other drivers need not wait for.
     const { default: runAutocannon } = await import('autocannon')
     const mix = createMix(load.mix, load.trial)
     const head = headsOf(load.url, load.fresh_connections)
@@ -42,7 +42,6 @@ export const autocannon = {
     const next = () => {
       const request = mix(requests++)
       const { name, body } = request
-      // A string is one byte a character.
       if (typeof body === 'string') return { name, bytes: Buffer.from(head(request) + body, 'latin1') }
       return { name, bytes: Buffer.concat([Buffer.from(head(request), 'latin1'), body]) }
     }
@@ -67,11 +66,11 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
     connections: load.connections,
     timeout: Math.max(1, Math.ceil(load.timeout_s)),
     sampleInt: END_CHECK_INTERVAL_MS,
-    // The end is ours, see finish(); this is the bound for clients that never get there.
+    // finish() ends the phase; this bounds clients that never get there.
     duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
     setupClient: (/** @type {any} */ client) => {
       clients.push(client)
-      // Its setBody puts the whole request together anew, headers and defaults: 8 of 28 us a request.
+      // autocannon's setBody rebuilds the whole request, headers and defaults: 8 of 28 us per request.
       client.getRequestBuffer = () => {
         const { name, bytes } = next()
         client.entryName = name
@@ -80,8 +79,8 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
       watch(client, counting, load.timeout_s * 1000, signal)
     },
   })
-  // Stopping autocannon cuts requests in flight, whose rows would then be stored without an answer. So each client is
-  // told that the request it is on is its last.
+  // Stopping autocannon drops requests in flight, whose rows would be stored without a response. Instead, each client is told
+  // that its current request is the last.
   const finish = () => {
     for (const client of clients) client.responseMax = Math.max(1, client.reqsMade)
   }
@@ -97,8 +96,8 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
 }
 
 /**
- * Records the outcome of each request of one connection. autocannon itself counts neither a request whose connection
- * the server closed, nor whose error it was.
+ * Records the outcome of each request of one connection. autocannon itself neither counts requests whose connection the server
+ * closed, nor attributes errors to a side.
  *
  * @param {any} client autocannon's, an event emitter
  * @param {[recorder: Recorder, answered: Answered]} counting @param {number} timeout_ms @param {AbortSignal} signal
@@ -107,20 +106,20 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
   let sentAt_ms = 0
   let waiting = false
   let closing = false
-  /** @type {{ sentOn: any, answeredOn: unknown }} connections: of the request on its way, and of the last answer */
+  /** @type {{ sentOn: any, answeredOn: unknown }} connections of the request in flight and of the last response */
   const used = { sentOn: null, answeredOn: null }
   const parser = createParser(client, () => failed(PROTOCOL))
   client.parser = parser
 
-  /** It goes on to the next request, or to its end, without an answer: the server closed, or the wait was too long. */
+  /** The client goes on to its next request, or ends, without a response: the server closed, or the timeout passed. */
   function settleLost() {
     if (!waiting) return
     waiting = false
     client.pipelinedRequests.clear()
-    // autocannon writes on even behind an answer that said it was the last: nobody was asked for this one.
+    // autocannon writes another request even after a response that closes the connection: it reached nobody.
     if (closing) return recorder.sent--
     const waited_ms = performance.now() - sentAt_ms
-    // A connection that the server did not end was given up by autocannon, whose timer may fire early by this clock.
+    // If the server did not end the connection, autocannon's timeout did; its timer may fire early by this clock.
     if (!used.sentOn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
     const status = parser.end()
     if (status !== null) settle(status)
@@ -134,7 +133,7 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
     answered(client.entryName, status, performance.now() - sentAt_ms)
   }
 
-  /** autocannon connects again at once, forever within one tick without a descriptor; destroyed, it waits. @param {string} side */
+  /** autocannon reconnects at once, without a descriptor forever within one tick; a destroyed client waits. @param {string} side */
   function failed(side) {
     if (waiting) recorder.error(side)
     waiting = false
@@ -165,12 +164,11 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
 }
 
 /**
- * Stands in for the parser of one of autocannon's clients, http-parser-js: a malformed chunk size sends that into an endless
- * loop, it takes malformed lengths for valid ones, autocannon ignores its errors, and it is never told that a connection
- * ended.
+ * Replaces the parser of an autocannon client, http-parser-js: a malformed chunk size sends that into an endless loop, it
+ * accepts malformed lengths, autocannon ignores its errors, and it is never told that a connection ended.
  *
  * @param {any} client autocannon's, before it has connected
- * @param {() => void} onMalformed its connection can no longer be used
+ * @param {() => void} onMalformed called when the connection can no longer be used
  */
 function createParser(client, onMalformed) {
   let reader = new ResponseReader()
@@ -191,7 +189,7 @@ function createParser(client, onMalformed) {
       parser[HTTPParser.kOnMessageComplete]()
     },
 
-    /** The connection ended. @returns {number | null} status of the response that ended with it; null: there is none */
+    /** The connection ended. @returns {number | null} status of the response that ended with it, if any */
     end: () => reader.end()?.status ?? null,
   }
   return parser

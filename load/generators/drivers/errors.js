@@ -1,6 +1,8 @@
-/** Whose error was it? What no row knows is `unknown:` and the code, never the server's fault. */
+/**
+ * Attributes errors to a side. An error that no row knows is `unknown:` and its code, never the server's fault.
+ */
 
-/** Codes of Node's sockets (errno(3), and those of its own). @type {Record<string, string>} */
+/** Codes of Node's sockets (errno(3), and Node's own). @type {Record<string, string>} */
 const BY_CODE = {
   EADDRNOTAVAIL: 'client:ports',
   EADDRINUSE: 'client:ports',
@@ -17,10 +19,10 @@ const BY_CODE = {
   ENETUNREACH: 'network:unreachable',
 }
 
-/** OpenSSL's and Node's names for a TLS handshake that failed or a certificate that does not hold. */
+/** OpenSSL's and Node's codes for a failed TLS handshake or an invalid certificate. */
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO)/
 
-/** Go's net and net/http, as vegeta prints them. The first that fits counts. @type {[RegExp, string][]} */
+/** Errors of Go's net and net/http, as vegeta prints them. The first match counts. @type {[RegExp, string][]} */
 const BY_TEXT = [
   [/address already in use|cannot assign requested address/, 'client:ports'],
   [/too many open files/, 'client:nofile'],
@@ -36,9 +38,9 @@ const BY_TEXT = [
   [/no route to host|network is unreachable/, 'network:unreachable'],
 ]
 
-/** The client waited for an answer as long as it was told to. */
+/** No response within the timeout. */
 export const TIMEOUT = 'client:timeout'
-/** Due, but every connection was busy until the client's patience ended: it never left. */
+/** Never sent: every connection was busy until the timeout. */
 export const UNSENT = 'client:unsent'
 /** The response was malformed, endless, or not HTTP at all. */
 export const PROTOCOL = 'server:protocol'
@@ -54,8 +56,8 @@ export function sideOfCode(error) {
 }
 
 /**
- * The server ended the connection while a request was on it: after an earlier one this is the race with its keep-alive
- * timeout; on a fresh connection, it did not want us.
+ * The side when the server ended the connection during a request: a reused connection lost the race with the server's
+ * keep-alive timeout; a fresh one was rejected.
  *
  * @param {{ reused: boolean, answerBegan: boolean }} connection
  */
@@ -63,7 +65,7 @@ export function sideOfEnd({ reused, answerBegan }) {
   return reused && !answerBegan ? 'server:closed-idle' : 'server:closed'
 }
 
-/** @param {string} text vegeta's error, when there was no answer @returns {string} side and kind */
+/** @param {string} text vegeta's error where there was no response @returns {string} side and kind */
 export function sideOfText(text) {
   return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? `unknown:${text.slice(0, 80)}`
 }

@@ -12,19 +12,18 @@ import { wrk } from './wrk.js'
  */
 
 /**
- * What puts load on a target, all of one shape. A driver runs in the generator's process.
+ * Puts load on a target. A driver runs in the generator's process.
  *
  * @typedef {object} Driver
  * @property {string} name
  * @property {'open' | 'closed'} loop
- * @property {number} [grace_s] time that its outside programs may need in addition, to start and to end
- * @property {() => Promise<string>} version what it is built on, for the record
- * @property {(asked: Asked) => void} [check] throws a UsageError for what this driver cannot do
- * @property {(load: Load, signal: AbortSignal) => Promise<Session>} open signal: the session is not wanted any more
+ * @property {number} [grace_s] additional time for its outside programs to start and end
+ * @property {() => Promise<string>} version of the program or library behind it, for the record
+ * @property {(asked: Asked) => void} [check] throws a UsageError for a load that this driver cannot send
+ * @property {(load: Load, signal: AbortSignal) => Promise<Session>} open signal: ends the session
  *
- * @typedef {object} Session one trial's load: phases, one after the other, that never send the same request twice
- * @property {(phase: Pick<Phase, 'duration_s' | 'signal'>) => Promise<void>} [ready] does what the next phase needs before it
- *   can begin, where that takes time
+ * @typedef {object} Session the load of one trial: successive phases that never send the same request twice
+ * @property {(phase: Pick<Phase, 'duration_s' | 'signal'>) => Promise<void>} [ready] prepares the next phase, where that takes time
  * @property {(phase: Phase) => Promise<Traffic>} run
  * @property {() => Promise<void>} close
  *
@@ -34,18 +33,18 @@ import { wrk } from './wrk.js'
  *   latest_end_s: longest wait for vegeta's end, beyond the load and its timeouts; drivers_url: of a module whose DRIVERS are
  *   used instead of those below
  *
- * @typedef {object} Origin where a load comes from; by default this machine
- * @property {LoadHost[]} [load_hosts] instead of this machine
- * @property {string | null} [ssh_config] on the way to them
- * @property {string[]} [local_addresses] of this machine that connections come from, in turn
+ * @typedef {object} Origin of a load; by default this machine
+ * @property {LoadHost[]} [load_hosts] send instead of this machine
+ * @property {string | null} [ssh_config] used to reach them
+ * @property {string[]} [local_addresses] source addresses of connections, in turn
  *
  * @typedef {object} Phase
  * @property {number} duration_s
  * @property {AbortSignal} signal stops the load at once; run() rejects with its reason
  * @property {(counts: { sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null }) => void} onCounts
  *   about once a second
- * @property {() => void} onEnd the load is over; what follows is arithmetic
- * @property {AbortSignal} enough paced: no more requests are begun, and the phase ends with the answers to those that were
+ * @property {() => void} onEnd called when the load is over and only arithmetic is left
+ * @property {AbortSignal} enough paced: begins no more requests and ends with the responses to those in flight
  */
 
 /** @type {Record<string, Driver>} */

@@ -5,11 +5,12 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import getPort from 'get-port'
 import { makeScratch } from '../../../sql/scratch.js'
+import { versionOf } from '../../system/processes.js'
 import { programOf } from '../mix.js'
 import { PROTOCOL, sideOfCode, TIMEOUT } from './errors.js'
 import { startHere, startThere, workersOf } from './locust/workers.js'
-import { requireProgram, versionOf } from './outside.js'
 import { Recorder, totalOf } from './recorder.js'
+import { requireProgram } from './refuse.js'
 
 /**
  * @import { Readable } from 'node:stream'
@@ -21,13 +22,13 @@ import { Recorder, totalOf } from './recorder.js'
 const LOCUSTFILE = new URL('locust/locustfile.py', import.meta.url)
 const COMMON = ['--headless', '--loglevel=ERROR', '--locustfile=locustfile.py']
 
-/** Beyond it and the timeout, a phase hangs. */
+/** A phase that takes this much longer than its duration and timeouts hangs. */
 const GRACE_S = 10
 const START_TIMEOUT_MS = 60_000
 
 /**
- * Closed loop by locust: each connection is a user of its own (FastHttpUser), and as many workers as there are cores share
- * them, or as many as the load hosts have. Its interpreter is its limit: a worker does some thousand requests per second.
+ * Closed loop by locust: each connection is a user (FastHttpUser); one worker per core, here or on the load hosts, runs them.
+ * The interpreter is the limit: a worker sends some thousand requests per second.
  *
  * @type {Driver}
  */
@@ -69,9 +70,10 @@ async function startSwarm(folder, load, running, signal) {
   const workers = totalOf(counts, (count) => count)
   const masterPort = await getPort({ host: '127.0.0.1' })
   const locustfile = await fs.readFile(LOCUSTFILE, 'utf8')
-  const filesFor = (/** @type {string | null} */ host) => {
-    return { 'locustfile.py': locustfile, 'program.json': JSON.stringify(setupFor(load, workers, host)) }
-  }
+  const filesFor = (/** @type {string | null} */ host) => ({
+    'locustfile.py': locustfile,
+    'program.json': JSON.stringify(setupFor(load, workers, host)),
+  })
   for (const [name, text] of Object.entries(filesFor(null))) {
     await fs.writeFile(path.join(folder, name), text, { mode: 0o600 })
   }
@@ -116,7 +118,7 @@ async function startSwarm(folder, load, running, signal) {
   return ask
 }
 
-/** @param {Load} load @param {number} workers @param {string | null} host that they are on; null: here */
+/** What locustfile.py reads. @param {Load} load @param {number} workers @param {string | null} host null: this machine */
 function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }, workers, host) {
   const { entries, ...program } = programOf(mix, trial, url)
   const last = fresh_connections ? { Connection: 'close' } : {}
@@ -128,16 +130,12 @@ function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }
 }
 
 /**
- * @typedef {object} Counts of one worker
- * @property {string | null} host
- * @property {number} sent
- * @property {number} run_s to the last answer
- * @property {number} cpu_s
- * @property {[code: string, waited_us: number, count: number][]} errors
- * @property {[name: string, status: number, second: number, latency_us: number, count: number][]} answers
+ * @param {Counts[]} counts @param {Load} load @param {number} duration_s
+ *
+ * @typedef {{ host: string | null, sent: number, run_s: number, cpu_s: number, errors: [code: string, waited_us: number, count: number][],
+ *   answers: [name: string, status: number, second: number, latency_us: number, count: number][] }} Counts of one worker; run_s: to
+ *   the last response
  */
-
-/** @param {Counts[]} counts @param {Load} load @param {number} duration_s */
 function summarise(counts, { mix, load_hosts }, duration_s) {
   const recorder = recorderOf(counts, mix.entries)
   const run_s = Math.max(duration_s, ...counts.map((own) => own.run_s))
@@ -149,7 +147,7 @@ function summarise(counts, { mix, load_hosts }, duration_s) {
   }
 }
 
-/** @param {string} host @param {Counts[]} counts @returns {HostTraffic[]} none: it had no worker */
+/** @param {string} host @param {Counts[]} counts @returns {HostTraffic[]} empty if the host had no worker */
 function ofHost(host, counts) {
   const own = counts.filter((one) => one.host === host)
   if (own.length === 0) return []
@@ -157,12 +155,11 @@ function ofHost(host, counts) {
   const cpu_s = totalOf(own, (one) => one.cpu_s)
   const { sent, completed, errors } = recorderOf(own).summary(0, run_s)
   const cpu_core_ratio = run_s > 0 ? Number((cpu_s / run_s).toFixed(3)) : null
-  // Each worker is one thread.
-  const cores = own.length
-  return [{ host, sent, completed, errors, lateness_ms: null, start_ms: null, cpu_s, cpu_core_ratio, cores }]
+  const workers = own.length
+  return [{ host, sent, completed, errors, lateness_ms: null, start_ms: null, cpu_s, cpu_core_ratio, cores: workers }]
 }
 
-/** Its client does not tell a connection that had served from a new one. @type {Record<string, string>} */
+/** locust's client does not tell a reused connection from a new one. @type {Record<string, string>} */
 const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 
 /** @param {Counts[]} counts @param {Entry[]} [entries] */

@@ -1,8 +1,15 @@
+import { spawnSync } from 'node:child_process'
 import { UsageError } from '../../command/errors.js'
 
-/** What a driver is asked whether it can do. @typedef {{ url: string, method: string, entries?: { method: string }[] }} Asked */
+/** @typedef {{ url: string, method: string, entries?: { method: string }[] }} Asked what a driver is to send */
 
-/** For a driver that sends one kind of request only. @param {string} driver @param {Asked} asked */
+/** Refuses a program that is not installed. @param {string} name @param {string} install the command that installs it @throws {UsageError} */
+export function requireProgram(name, install) {
+  if (spawnSync('sh', ['-c', `command -v ${name}`]).status === 0) return
+  throw new UsageError(`--driver: expected ${name} on PATH, found none: ${install}`)
+}
+
+/** Refuses a mix, for a driver that sends one kind of request only. @param {string} driver @param {Asked} asked @throws {UsageError} */
 export function refuseEntries(driver, { entries }) {
   if (!entries) return
   const expected = 'a closed-loop --driver (client, autocannon, wrk or locust)'
@@ -10,10 +17,10 @@ export function refuseEntries(driver, { entries }) {
 }
 
 /**
- * For a driver that does not check certificates, and waits for the body that an answer to HEAD announces: no option of
- * autocannon 9.0.0 (lib/httpClient.js) or wrk 4.1.0 (src/ssl.c) changes that.
+ * Refuses https and HEAD, for drivers that do not check certificates and wait for the body that a response to HEAD announces:
+ * no option of autocannon 9.0.0 (lib/httpClient.js) or wrk 4.1.0 (src/ssl.c) changes that.
  *
- * @param {string} driver @param {Asked} asked
+ * @param {string} driver @param {Asked} asked @throws {UsageError}
  */
 export function refuseHttpsAndHead(driver, asked) {
   const isHttps = asked.url.startsWith('https:')

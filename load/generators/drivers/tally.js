@@ -6,14 +6,13 @@ import { Recorder } from './recorder.js'
  */
 
 /**
- * Counts what a closed loop in this process does.
+ * Counts the traffic of a closed loop in this process.
  *
- * @param {Pick<Load, 'mix'>} load
- * @param {Phase} phase
+ * @param {Pick<Load, 'mix'>} load @param {Phase} phase
  * @param {(recorder: Recorder, answered: Answered) => Promise<any>} work sends until the phase ends
  * @returns {Promise<Traffic>}
  *
- * @typedef {(name: string, status: number, latency_ms: number) => void} Answered an answer to the entry of this name has come
+ * @typedef {(name: string, status: number, latency_ms: number) => void} Answered records a response; name: of the mix's entry
  */
 export async function countClosedLoop({ mix }, { duration_s, signal, onCounts, onEnd }, work) {
   const recorder = new Recorder(mix.entries)

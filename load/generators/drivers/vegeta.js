@@ -14,15 +14,14 @@ import { binary, versionOfVegeta } from './vegeta/program.js'
  * @import { Attack, Part } from './vegeta/attack.js'
  */
 
-/** Beyond its last timeout: one that has too little CPU ends late, and its trial is invalid for that. */
+/** Longest wait beyond the last timeout: a vegeta with too little CPU ends late, which makes its trial invalid. */
 const LATEST_END_S = 60
 
 /**
  * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults (`unbounded`)
- * it opens sockets without bound as soon as latency rises, and measures that. Its latency starts when a worker takes a
- * request; ours starts at the intended send time.
- *
- * With several hosts or local addresses, a vegeta on each is made ready, and then all begin together.
+ * it opens more and more sockets as soon as latency rises, and measures that. Its latency starts when a worker takes a request;
+ * ours starts at the intended send time. With several hosts or local addresses, one vegeta per place is prepared, and all begin
+ * together.
  *
  * @type {Driver}
  */
@@ -85,7 +84,7 @@ export const vegeta = {
   },
 }
 
-/** JSON targets of a part, one a line. @param {Load} load @param {number} first @param {number} count of all parts @param {Part} part */
+/** JSON targets of a part, one per line. @param {Load} load @param {number} first @param {number} count for all parts @param {Part} part */
 function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
   const request = createMix(mix, trial)
   /** @type {Record<string, string[]>} */
@@ -93,17 +92,16 @@ function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
   for (const [name, value] of mix.headers) header[name] = [...(header[name] ?? []), value]
   for (let i = first + index; i < first + count; i += of) {
     const { method, body } = request(i)
-    // A string is one byte a character.
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
     yield `${JSON.stringify({ method, url, header, body: bytes.toString('base64') })}\n`
   }
 }
 
 /**
- * Runs a part to its end. The first request of each is due as far behind that of the part before it as in one schedule.
+ * Runs a part to its end. Parts start one interval of the common schedule apart.
  *
  * @param {Attack} attack @param {Load} load @param {Phase} phase
- * @throws where vegeta does not end, since it has been stopped, or its host stands still
+ * @throws when vegeta does not end, since it or its host was suspended
  */
 async function toItsEnd({ part, run }, load, { duration_s, signal }) {
   const { index, host } = part
@@ -111,7 +109,7 @@ async function toItsEnd({ part, run }, load, { duration_s, signal }) {
   const most_s = duration_s + 2 * load.timeout_s + (load.latest_end_s ?? LATEST_END_S)
   const late = once(AbortSignal.timeout(most_s * 1000), 'abort').then(() => {
     const where = host ? `${host.host}: ` : ''
-    throw new Error(`${where}expected vegeta to end within ${most_s} s, and it still runs: has it been stopped?`)
+    throw new Error(`${where}expected vegeta to end within ${most_s} s, but it still runs: was it suspended?`)
   })
   late.catch(() => {})
   return { part, ran: await Promise.race([run(), late]) }

@@ -3,24 +3,23 @@ import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { makeScratch } from '../../../sql/scratch.js'
-import { collect, spawnLeashed } from '../../system/processes.js'
+import { collect, spawnLeashed, versionOf } from '../../system/processes.js'
 import { programOf } from '../mix.js'
 import { sideOfText, TIMEOUT } from './errors.js'
 import { headersOf } from './head.js'
-import { requireProgram, versionOf } from './outside.js'
 import { Samples, totalOf, trafficOf } from './recorder.js'
-import { refuseHttpsAndHead } from './refuse.js'
+import { refuseHttpsAndHead, requireProgram } from './refuse.js'
 
 /** @import { Driver, Load, Phase } from './index.js' */
 
 const SCRIPT = new URL('wrk/script.lua', import.meta.url)
-/** wrk's clock looks whether it is to stop ten times a second, and its start may miss a signal. */
+/** wrk checks ten times a second whether to stop, and may miss a signal while it starts. */
 const SIGNAL_INTERVAL_MS = 50
 
 /**
- * Closed loop by wrk, with as many threads as there are cores. It stops amid requests: those it cuts off were sent, and no answer
- * was expected. It reports neither the entry nor the time of a single answer, so there are no latencies by entry, and those of the
- * successes alone only where all succeeded.
+ * Closed loop by wrk, with one thread per core. It drops requests that are in flight at its end: they count as sent, and no
+ * response to them is expected. It reports neither the entry nor the time of a response, so there are no latencies by entry, and
+ * latencies of successes only where all requests succeeded.
  *
  * @type {Driver}
  */
@@ -52,9 +51,8 @@ export const wrk = {
 }
 
 /**
- * @param {string} folder @param {Load} load @param {Phase} phase
- * @param {number} first number of the first request
- * @returns {Promise<Result | { side: string }>} side: whose fault it was that there was no load
+ * @param {string} folder @param {Load} load @param {Phase} phase @param {number} first number of the first request
+ * @returns {Promise<Result | { side: string }>} side: the error that prevented any load
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
@@ -92,11 +90,11 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
 
 /**
  * @typedef {Record<'threads' | 'numbers' | 'sent' | 'requests' | 'duration_us' | 'connect' | 'read' | 'write' | 'timeout', number>} Sums
- *   numbers: of requests, that were given out; requests: that were answered; connect, read, write: errors; timeout: answers that
- *   came later than it, no part of the histogram
+ *   numbers: request numbers used up; requests: responses; connect, read, write: errors; timeout: responses after the timeout,
+ *   which the histogram lacks
  * @typedef {[latency_us: number, count: number]} Counted
  * @typedef {Sums & { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result
- *   seconds: two rows for each, other answers and the successes; histogram: with the values that wrk makes up
+ *   seconds: two rows per second, other responses and successes; histogram: includes the values that wrk makes up
  */
 
 /** Pure. @param {Result} result @param {Pick<Load, 'connections' | 'timeout_s'>} load */
@@ -109,10 +107,10 @@ export function summarise(result, { connections, timeout_s }) {
   const latencies = requests < connections ? result.histogram : measuredOnly(result.histogram, interval_us)
   const found = totalOf(latencies, ([, count]) => count)
   if (found !== answered) throw new Error(`expected ${answered} latencies of wrk, got ${found}`)
-  // Of the last ones it cannot be known whether the server closed or wrk's end did.
+  // One request per connection may have been cut off by wrk's own end.
   const closed = Math.max(0, sent - requests - result.read - result.write - connections)
   const lost = result.connect + result.read + result.write + closed
-  // Without a single answer, every one of them has waited since the start.
+  // Without a single response, every request has waited since the start.
   const run_s = duration_us / 1e6
   const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
   const allOk = Object.keys(status).every((code) => code[0] === '2')
@@ -140,9 +138,9 @@ export function summarise(result, { connections, timeout_s }) {
   return { ...traffic, threads: result.threads }
 }
 
-/** @param {Record<string, number>} status @param {number} late answers after the timeout, which wrk counts by status too */
+/** Removes late responses, which wrk counts by status too. @param {Record<string, number>} status @param {number} late */
 function withoutLate(status, late) {
-  // It does not tell which they were: successes, as far as there are any.
+  // wrk does not say which were late: assume successes as long as there are any.
   const successesFirst = Object.entries(status).sort(([a], [b]) => Number(b[0] === '2') - Number(a[0] === '2'))
   let left = late
   const counts = successesFirst.map(([code, count]) => {
@@ -154,12 +152,12 @@ function withoutLate(status, late) {
 }
 
 /**
- * Without the values that wrk 4 makes up for the requests which an open loop would have sent (stats_correct in
- * src/stats.c): for each measured value v it adds v - e, v - 2e, … down to e. So what is left of a value above e are
- * those at v less those at v + e.
+ * Removes the values that wrk 4 makes up for requests that an open loop would have sent (stats_correct in src/stats.c): for
+ * each measured value v it adds v - e, v - 2e, … down to e. The measured count of a value above e is thus the count at v less
+ * the count at v + e.
  *
  * @param {Counted[]} histogram rising
- * @param {number} expected_us e: the mean time between two requests of a connection
+ * @param {number} expected_us e: mean time between two requests of a connection
  */
 export function measuredOnly(histogram, expected_us) {
   const counts = new Map(histogram)
@@ -177,7 +175,7 @@ function distributionOf(latencies) {
   return samples.distribution()
 }
 
-/** wrk gives each thread the same number of connections, and leaves out the rest. @param {number} connections @param {number} cores */
+/** Largest usable number of threads: wrk gives each the same number of connections, and drops the rest. @param {number} connections @param {number} cores */
 export function threadsFor(connections, cores) {
   let threads = Math.min(connections, cores)
   while (connections % threads !== 0) threads--
@@ -194,7 +192,7 @@ function programFor({ url, mix, trial, fresh_connections }) {
   return { ...program, entries: filled }
 }
 
-/** @param {any} value @returns {string} as Lua writes it; a text is one byte a character */
+/** A value as Lua writes it; a string has one byte per character. @param {any} value @returns {string} */
 function luaOf(value) {
   if (typeof value === 'string') {
     return `"${value.replace(/[^ !#-[\]-~]/g, (char) => `\\${String(char.charCodeAt(0)).padStart(3, '0')}`)}"`

@@ -9,7 +9,7 @@ import { totalOf } from '../recorder.js'
  * @import { Load } from '../index.js'
  */
 
-/** How many workers each host gets: in turn, at most one for each core. @param {{ cores: number }[]} hosts @param {number} connections */
+/** Number of workers for each host: dealt out in turn, at most one per core. @param {{ cores: number }[]} hosts @param {number} connections */
 export function workersOf(hosts, connections) {
   const counts = hosts.map(() => 0)
   const cores = totalOf(hosts, (host) => host.cores)
@@ -23,9 +23,9 @@ export function workersOf(hosts, connections) {
   return counts
 }
 
-/** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects when it ends, by itself or not */
+/** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects at its end, for whatever reason */
 
-/** A program of locust's on this machine. @param {string[]} args @param {string} cwd @param {'pipe' | 'ignore'} [stdout] */
+/** Starts a process of locust on this machine. @param {string[]} args @param {string} cwd @param {'pipe' | 'ignore'} [stdout] */
 export function startHere(args, cwd, stdout = 'ignore') {
   const child = spawnLeashed(['locust', ...args], { cwd, stdio: ['pipe', stdout, 'pipe'] })
   const words = collect(child.stderr)
@@ -42,11 +42,10 @@ export function startHere(args, cwd, stdout = 'ignore') {
 }
 
 /**
- * Workers on another host. They come to the master through the connection, so that it listens on loopback alone and no
- * port has to be open. The files that they read go with them.
+ * Starts workers on another host, with the files that they read. They reach the master through the ssh connection, so that it
+ * listens on loopback only and no port has to be open.
  *
- * @param {LoadHost} place
- * @param {Load} load
+ * @param {LoadHost} place @param {Load} load
  * @param {{ workers: number, masterPort: number, args: string[], files: Record<string, string> }} options files: text by name
  * @param {AbortSignal} signal
  * @returns {Promise<Running>}

@@ -15,36 +15,35 @@ import { quoted, startRemote } from '../../../system/ssh/remote.js'
  */
 
 /**
- * What one vegeta does of a load that several share: request i is that of part i mod n, so that together they send what
- * one would have sent, when it would have sent it.
+ * Splits a load among hosts or addresses: part i mod n sends request i, so that together they send what one vegeta would have
+ * sent, at the same times.
+ *
+ * @param {Load} load @returns {Part[]}
  *
  * @typedef {{ index: number, of: number, address: string | null, host: LoadHost | null }} Part
- *   address: local one that its connections come from; host: null for this machine
+ *   address: local address of its connections; host: null for this machine
  */
-
-/** @param {Load} load @returns {Part[]} one, unless the load comes from several hosts or addresses */
 export function partsOf({ load_hosts, local_addresses }) {
   const addresses = local_addresses ?? [null]
   const places = (load_hosts ?? [null]).flatMap((host) => addresses.map((address) => ({ host, address })))
   return places.map((place, index) => ({ ...place, index, of: places.length }))
 }
 
-/** How many of `total` items a part gets: every n-th, starting with its own. @param {Part} part @param {number} total */
+/** Number of items out of `total` for a part, which gets every n-th one. @param {Part} part @param {number} total */
 export function shareOf({ index, of }, total) {
   return Math.max(0, Math.ceil((total - index) / of))
 }
 
 /**
- * Does all that can be done before the attack of a part begins.
+ * Prepares the attack of a part as far as possible before it begins.
  *
- * @param {string} program here
- * @param {Load} load @param {Part} part
- * @param {Iterable<string>} lines targets
+ * @param {string} program on this machine
+ * @param {Load} load @param {Part} part @param {Iterable<string>} lines targets
  * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
  *
  * @typedef {{ command: string[], config: string | null, lines: Iterable<string>, output: string, signal: AbortSignal }} Order
  * @typedef {Awaited<ReturnType<typeof prepareAttack>>} Attack
- * @typedef {Awaited<ReturnType<Attack['run']>>} Ran what a host tells of it
+ * @typedef {Awaited<ReturnType<Attack['run']>>} Ran
  */
 export async function prepareAttack(program, load, part, lines, { folder, duration_s, signal }) {
   const output = path.join(folder, `results-${part.index}.bin`)
@@ -52,11 +51,11 @@ export async function prepareAttack(program, load, part, lines, { folder, durati
   const connections = shareOf(part, load.connections)
   const bounds = unbounded ? [] : ['-workers', '-max-workers', '-connections', '-max-connections']
   const args = [
-    // The name tells its results from those of the others.
+    // The name tells the parts' results apart.
     ...['attack', `-name=${part.index}`, '-format=json', '-lazy', '-max-body=0', '-redirects=-1', '-http2=false'],
     `-keepalive=${!fresh_connections}`,
     ...bounds.map((flag) => `${flag}=${connections}`),
-    // The attack ends with its targets. Ended by time, it drops the last requests whenever it wakes a little late.
+    // The attack ends with its targets: an end by time would drop the last requests whenever vegeta wakes a little late.
     ...[`-rate=${rate_rps}/${part.of}s`, `-duration=${duration_s + timeout_s}s`, `-timeout=${timeout_s}s`],
     ...(part.address === null ? [] : [`-laddr=${part.address}`]),
   ]
@@ -64,20 +63,19 @@ export async function prepareAttack(program, load, part, lines, { folder, durati
   return { part, ...(part.host ? await remoteAttack(part.host.host, order) : await localAttack(order)) }
 }
 
-/** An attack from this machine, which reads its targets while it sends. @param {Order} order @returns {ReturnType<typeof remoteAttack>} */
+/** Attacks from this machine; vegeta reads its targets while it sends. @param {Order} order @returns {ReturnType<typeof remoteAttack>} */
 async function localAttack({ command, lines, output, signal }) {
   /** @type {ChildProcess | null} */
   let child = null
-  // vegeta writes the URL of each request into its results, and would let everybody read them.
+  // The results hold URLs, and vegeta itself would make the file readable for everybody.
   await fs.writeFile(output, '', { mode: 0o600 })
   return {
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
       child = spawnLeashed([...command, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
       const words = collect(child.stderr)
-      // Should its duration end it, it stops reading; what it has not read was not sent.
-      const stdin = /** @type {Writable} */ (child.stdin)
-      const fed = pipeline(Readable.from(lines), stdin).catch(() => {})
+      // If the duration ends the attack, vegeta stops reading: targets that it has not read were not sent.
+      const fed = pipeline(Readable.from(lines), /** @type {Writable} */ (child.stdin)).catch(() => {})
       const [code] = await once(child, 'exit', { signal })
       await fed
       if (code !== 0) throw new Error(`vegeta attack ended with code ${code}: ${words().trim()}`)
@@ -88,13 +86,13 @@ async function localAttack({ command, lines, output, signal }) {
   }
 }
 
-/** Targets and results are in files without a name, which go with the last process that has them open. */
+/** Targets and results are in unlinked files, which vanish with the last process that has them open. */
 const SETUP = `
 targets=$(mktemp) && exec 4>"$targets" 5<"$targets" && rm "$targets" || exit 1
 results=$(mktemp) && exec 6>"$results" 7<"$results" && rm "$results" || exit 1
 `
 
-/** `times` tells the CPU of vegeta, the subshell's only child that counts. @param {string} command */
+/** `times` prints the CPU time of vegeta, the subshell's only child of weight. @param {string} command */
 const wordsFor = (command) => `
 ready) say ready ;;
 attack) (
@@ -108,7 +106,7 @@ results) ( cat <&7; say results $? $(wc -c </dev/fd/7) ) & ;;
 done) exit 0 ;;
 `
 
-/** An attack from another host, which has all its targets before it begins. @param {string} host @param {Order} order */
+/** Attacks from another host, which has all its targets before it begins. @param {string} host @param {Order} order */
 async function remoteAttack(host, { command, config, lines, output, signal }) {
   const file = await fs.open(output, 'w', 0o600)
   const remote = startRemote(host, {
@@ -128,7 +126,6 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
     throw error
   }
   return {
-    /** To its last answer. */
     async run() {
       const asked_ms = performance.now()
       const [told_ns] = await remote.ask('attack')
@@ -137,20 +134,20 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
       const failed = `${host}: vegeta attack ended with code ${code}: ${remote.words().slice(-300)}`
       if (code !== '0') throw new RemoteError(failed)
       return {
-        /** When it was told to begin, by its own clock; null where it is not another host. */
+        /** Time at which the host was told to begin, by its own clock; null for this machine. */
         told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null,
-        /** From our word to its answer that it has it, by our clock. */
+        /** Round trip of that order, by our clock. */
         word_ms: /** @type {number | null} */ (word_ms),
         cpu_s: childrenCpu_s(remote.words()),
       }
     },
 
-    /** The file with them. */
+    /** The file with the results. */
     async results() {
       const [failed, bytes] = await remote.ask('results')
       remote.tell('done')
       if ((await remote.gone) !== 0) await remote.lost
-      // ssh does not say that it could not write, and of several files vegeta does not say that one breaks off.
+      // Neither ssh reports that it could not write, nor vegeta that one of several files is truncated.
       const { size } = await fs.stat(output)
       if (failed === '0' && size === Number(bytes)) return output
       throw new RemoteError(
@@ -162,7 +159,7 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
   }
 }
 
-/** By the second line of a shell's `times`: user and system of its children. @param {string} words */
+/** CPU time from the second line of a shell's `times`: user and system of its children. @param {string} words */
 function childrenCpu_s(words) {
   const found = [...words.matchAll(/^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$/gm)].at(-1)
   if (!found) return null

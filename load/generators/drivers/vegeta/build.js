@@ -6,9 +6,9 @@ import { VERSION } from './program.js'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-// The version list of vegeta's module is not served everywhere, so `go install …@latest` may fail; a pinned go.mod works.
+// Not every proxy lists the versions of vegeta's module, so `go install …@latest` may fail; a pinned go.mod works.
 const version = ['-ldflags', `-X main.Version=${VERSION}`]
-// Without C's libraries, so that it runs on a load host whatever is there.
+// Static: it must run on any load host.
 const alone = ['-tags', 'netgo,osusergo']
 const flags = ['build', '-o', 'bin/vegeta', ...alone, ...version, 'github.com/tsenart/vegeta/v12']
 process.stderr.write(`building vegeta ${VERSION} (about 30 s the first time)\n`)
@@ -17,7 +17,7 @@ const { status, error } = spawnSync('go', flags, { cwd: folder, stdio: 'inherit'
 if (error) process.stderr.write('expected Go 1.22 or newer on PATH to build vegeta, found none\n')
 process.exitCode = status ?? 1
 if (status === 0) {
-  // Whatever the umask: the lab runs it only if nobody else may write to it.
+  // The lab runs it only if nobody else may write to it, whatever the umask.
   for (const name of ['bin', 'bin/vegeta']) chmodSync(path.join(folder, name), 0o755)
   process.stderr.write(`built ${folder}bin/vegeta\n`)
 }

@@ -14,21 +14,21 @@ import { shareOf } from './attack.js'
  * @import { Distribution, HostTraffic, Traffic } from '../../../report/record.js'
  */
 
-/** timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq: what `vegeta encode -to csv` writes. */
+/** A row of `vegeta encode -to csv`: timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq. */
 const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(\d+),/
 
-/** A worker's word for "the list is at its end", which vegeta counts as a result. */
+/** A worker reports the end of the list in these words, and vegeta counts that as a result. */
 const NO_TARGETS = 'no targets to attack'
 
 /**
- * The hits of all parts, whose files vegeta itself merges.
+ * Reads the hits of all parts from their files, which vegeta itself merges.
  *
  * @param {string} program @param {string[]} files @param {AbortSignal} signal
  * @returns {Promise<Map<number, Hits>>} by part
  *
- * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, in the order of begin; base_ns: that part's clock at begin 0
+ * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, sorted by begin; base_ns: the part's clock at begin 0
  * @typedef {{ seq: number, begin_ms: number, latency_ms: number, status: number, error: string }} Hit
- *   begin since the part's first row, by the part's own clock; latency as vegeta counts it; status: 0 without an answer
+ *   begin: since the part's first row, by the part's own clock; latency: by vegeta; status: 0 if there was no response
  */
 export async function hitsOf(program, files, signal) {
   const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
@@ -38,8 +38,8 @@ export async function hitsOf(program, files, signal) {
   const parts = new Map()
   for await (const line of createInterface({ input: /** @type {Readable} */ (child.stdout) })) {
     const match = CSV_ROW.exec(line)
-    // The line itself may hold secrets: the URL, and what was answered.
-    if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that are none`)
+    // The line itself may hold secrets, such as the response.
+    if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that do not fit`)
     const [, timestamp_ns, status, latency_ns, error, name, seq] = match
     if (error === NO_TARGETS) continue
     const part = Number(name)
@@ -128,16 +128,14 @@ function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rat
 /** A worker that takes the next request at once counts as busy throughout. */
 const HANDOVER_MS = 0.5
 
-/** While a backlog is worked off, now one worker and now another is free for a moment: nobody stands still. */
+/** While a backlog is worked off, workers are free for moments, which does not mean that vegeta stands still. */
 const LEAST_SPELL_MS = 5
 
 /**
- * The times at which a worker was free. Whether one was free when a hit began does not tell why it was late: a vegeta that
- * stood still fills all its workers as soon as it goes on.
+ * Spells in which a worker was free; the last one has no end. Whether a worker was free when a hit began does not tell why the
+ * hit was late: a vegeta that stood still fills all its workers as soon as it goes on.
  *
- * @param {Hit[]} hits in the order of begin
- * @param {number} workers @param {number} start_ms
- * @returns the last one has no end
+ * @param {Hit[]} hits sorted by begin @param {number} workers @param {number} start_ms
  */
 function freeSpells(hits, workers, start_ms) {
   const ends = hits.map((hit) => hit.begin_ms + hit.latency_ms + HANDOVER_MS).sort((a, b) => a - b)
@@ -155,7 +153,7 @@ function freeSpells(hits, workers, start_ms) {
   return [...spells, { from_ms: isFull ? Number.POSITIVE_INFINITY : from_ms, to_ms: Number.POSITIVE_INFINITY }]
 }
 
-/** How much of the spells lies before a time. Asked for one time after the other. @param {ReturnType<typeof freeSpells>} spells */
+/** Returns the time of all spells before a given time; the given times must rise. @param {ReturnType<typeof freeSpells>} spells */
 function timeWithin(spells) {
   let passed = 0
   let before_ms = 0

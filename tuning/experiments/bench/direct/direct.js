@@ -1,7 +1,7 @@
 import { keptDatabaseUrl } from '../../../../load/command/credentials.js'
 import { NotApplied } from '../../../../load/command/errors.js'
 import { startGenerator } from '../../../../load/generators/drive.js'
-import { versionOf } from '../../../../load/generators/drivers/outside.js'
+import { versionOf } from '../../../../load/system/processes.js'
 import { SATURATION_CONNECTIONS } from '../columns.js'
 import { copyIn } from './copy.js'
 import { connectOnly, findPgbench, pgbench } from './pgbench.js'
