@@ -49,6 +49,7 @@ export const KNOBS = Object.freeze({
   MAX_QUEUE_MS: setting('MAX_QUEUE_MS', [0, 100]),
   MAX_QUEUE_REQUESTS: setting('MAX_QUEUE_REQUESTS', [100]),
   MAX_LOOP_DELAY_MS: setting('MAX_LOOP_DELAY_MS', [0]),
+  MAX_CONNECTIONS: setting('MAX_CONNECTIONS', [100]),
   CONNECTIONS: choice('generator', ['kept', 'fresh'], "the clients' connections: kept, or a new one for each request"),
   GENERATOR: choice(
     'generator',

@@ -9,12 +9,8 @@ import { openCell } from '../knobs/open-cell.js'
  * @import { Cell } from '../../load/report/record.js'
  */
 
-/** Variables of the API's environment that `npm run tune` does not turn. */
-const VARIABLES = ['MAX_CONNECTIONS', 'UV_THREADPOOL_SIZE']
-const SURROUNDINGS = ['CORES', 'NEIGHBOURS', 'NEIGHBOUR_NICE']
-
 /**
- * The API as an exercise wants it, each setting read back from what runs.
+ * The API with the settings and the surroundings of an exercise, each setting read back from the running process.
  *
  * @param {Cell} cell
  * @param {Place} place
@@ -22,14 +18,14 @@ const SURROUNDINGS = ['CORES', 'NEIGHBOURS', 'NEIGHBOUR_NICE']
  * @throws {NotApplied}
  */
 export async function openExercise(cell, place) {
-  const { CORES, NEIGHBOURS, NEIGHBOUR_NICE: nice } = cell
-  const env = { ...place.env }
-  for (const name of VARIABLES) if (name in cell) env[name] = String(cell[name])
+  const { UV_THREADPOOL_SIZE: threads, CORES, NEIGHBOURS, NEIGHBOUR_NICE: nice } = cell
+  const env = threads === undefined ? place.env : { ...place.env, UV_THREADPOOL_SIZE: String(threads) }
   const target = await openCell(knobsOf(cell), { ...place, cores: CORES === 'all' ? place.allCores : place.cores, env })
-  const wrong = misapplied(cell, target)
-  if (wrong) {
+  // Only Linux shows the environment of a process.
+  const shown = threads === undefined ? null : textOf(`/proc/${target.pid}/environ`)
+  if (shown && !shown.split('\0').includes(`UV_THREADPOOL_SIZE=${threads}`)) {
     await target.stop()
-    throw new NotApplied(wrong)
+    throw new NotApplied(`UV_THREADPOOL_SIZE: expected ${threads} in the environment of the process`)
   }
   if (NEIGHBOURS === undefined) return target
   const plant = crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
@@ -40,20 +36,7 @@ export async function openExercise(cell, place) {
   }
 }
 
-/** The part of a cell that openCell and the generator know. @param {Cell} cell @returns {Cell} */
-export function knobsOf(cell) {
-  const own = [...VARIABLES, ...SURROUNDINGS]
-  return Object.fromEntries(Object.entries(cell).filter(([name]) => !own.includes(name)))
-}
-
-/** What was set but is not in force. @param {Cell} cell @param {Target} target */
-function misapplied({ MAX_CONNECTIONS, UV_THREADPOOL_SIZE }, { pid, settings }) {
-  if (MAX_CONNECTIONS !== undefined && settings.MAX_CONNECTIONS !== MAX_CONNECTIONS) {
-    return `MAX_CONNECTIONS: expected ${MAX_CONNECTIONS} when it was read back, got ${settings.MAX_CONNECTIONS}`
-  }
-  // Only Linux shows the environment of a process.
-  const environment = textOf(`/proc/${pid}/environ`)
-  if (UV_THREADPOOL_SIZE === undefined || environment === null) return null
-  const isSet = environment.split('\0').includes(`UV_THREADPOOL_SIZE=${UV_THREADPOOL_SIZE}`)
-  return isSet ? null : `UV_THREADPOOL_SIZE: expected ${UV_THREADPOOL_SIZE} in the environment of the process`
+/** The knobs of a cell, which openCell and the generator apply. @param {Cell} cell @returns {Cell} */
+export function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, ...knobs }) {
+  return knobs
 }

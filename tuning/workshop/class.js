@@ -7,7 +7,7 @@ import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
 import { median } from '../stats/ranks.js'
 import { EXERCISES } from './exercises/index.js'
-import { folderOf, isShown, readProgress } from './progress.js'
+import { isShown, readProgress } from './progress.js'
 
 /** @import { State } from './progress.js' */
 
@@ -15,50 +15,71 @@ import { folderOf, isShown, readProgress } from './progress.js'
  * The results of a class: each folder in `folder` is a student's results folder, with `workshop/` and runs in it, or the
  * workshop's own.
  *
- * @typedef {NonNullable<ReturnType<typeof readPupil>>} Pupil
+ * @typedef {NonNullable<ReturnType<typeof readStudent>>} Student
  *
  * @param {string} folder
- * @returns {Pupil[]} by name
- * @throws {UsageError} where there is nobody
+ * @returns {Student[]} by name
+ * @throws {UsageError} if there are none
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
-  const names = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const pupils = names.flatMap(({ name }) => readPupil(path.join(folder, name)) ?? [])
-  if (pupils.length === 0) {
-    throw new UsageError(
-      `--class: expected a results folder for each student in ${folder}, got none with anything in it`,
-    )
+  const folders = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const students = folders.flatMap(({ name }) => readStudent(path.join(folder, name)) ?? [])
+  if (students.length > 0) return students.sort((a, b) => a.name.localeCompare(b.name))
+  throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
+}
+
+/** A student's results; null: the folder contains none. @param {string} folder */
+function readStudent(folder) {
+  const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
+  const exercises = own ? readProgress(own).exercises : {}
+  // Names of runs begin with their time.
+  const names = fs.readdirSync(folder).sort()
+  const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
+  if (!own && runs.length === 0) return null
+  const [{ id, name }] = EXERCISES
+  const first = own && exercises[id] ? path.join(own, name) : null
+  const { machine } = runs[0] ?? (first && readRun(first)) ?? {}
+  return {
+    name: path.basename(folder),
+    machine: machine ? `${machine.cpu_model}, ${machine.cores} cores` : NONE,
+    capacities: runs.flatMap(({ verb, capacity }) => (verb === 'sweep' && capacity ? [capacity] : [])),
+    kept: first ? capacityOf(new Results(first).readTrials()) : null,
+    exercises,
   }
-  return pupils.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** Capacities and guesses in one table, and how the class did in each exercise in another. @param {Pupil[]} pupils */
-export function classBlocks(pupils) {
-  const begun = EXERCISES.filter(({ id }) => pupils.some(({ exercises }) => id in exercises))
-  return [
-    answer(
-      `${pupils.length} ${pupils.length === 1 ? 'student' : 'students'}. Rates of different machines are not compared; guesses and outcomes are.`,
-    ),
-    pupilsTable(pupils, begun),
-    paragraph(
-      'For each exercise: whether the guess was right (+ or -), whether the second guess was, and the number of tries.',
-    ),
-    ...(begun.length > 0 ? [exercisesTable(pupils, begun)] : []),
-  ]
+/** @param {string} folder @returns {any} null: no run, or one that ended before its first trial */
+function readRun(folder) {
+  if (!Results.holdsRun(folder)) return null
+  try {
+    return new Results(folder).readRun()
+  } catch (error) {
+    // One broken folder must not hide the others.
+    if (error instanceof UsageError) return null
+    throw error
+  }
 }
 
-/** @param {Pupil[]} pupils @param {typeof EXERCISES} begun */
-function pupilsTable(pupils, begun) {
+/** Capacities and guesses in one table, and how the class did in each exercise in another. @param {Student[]} students */
+export function classBlocks(students) {
+  const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
+  const number = `${students.length} ${students.length === 1 ? 'student' : 'students'}`
   const head = ['student', 'machine', 'capacity (sweep)', 'kept (exercise 1)', ...begun.map(({ id }) => id)]
-  const rows = pupils.map(({ name, machine, capacities, knee, exercises }) => [
+  const rows = students.map(({ name, machine, capacities, kept, exercises }) => [
     plain(name),
     plain(machine),
     capacities.map(ratesText).join('; ') || NONE,
-    knee ? ratesText(knee) : NONE,
+    kept ? ratesText(kept) : NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),
   ])
-  return table(head, rows)
+  const marks = '+ or - for the guess, + or - for the second guess, and the number of tries'
+  return [
+    answer(`${number}. Rates of different machines are not compared; guesses and outcomes are.`),
+    table(head, rows),
+    paragraph(`For each exercise: ${marks}.`),
+    ...(begun.length > 0 ? [exercisesTable(students, begun)] : []),
+  ]
 }
 
 /** "+ - 2": the first guess was right, the second not, solved in two tries. @param {State | undefined} state */
@@ -70,10 +91,10 @@ function markOf(state) {
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
 }
 
-/** @param {Pupil[]} pupils @param {typeof EXERCISES} begun */
-function exercisesTable(pupils, begun) {
+/** @param {Student[]} students @param {typeof EXERCISES} begun */
+function exercisesTable(students, begun) {
   const rows = begun.map(({ id, title }) => {
-    const states = pupils.flatMap(({ exercises }) => exercises[id] ?? [])
+    const states = students.flatMap(({ exercises }) => exercises[id] ?? [])
     const own = states.filter((state) => !isShown(state))
     const guessed = own.filter(({ comparisons }) => comparisons.predict)
     const solved = own.filter(({ stage }) => stage === 'done')
@@ -97,42 +118,11 @@ function guessesText(states) {
   if (values.every((value) => typeof value === 'number')) {
     return `${count(Math.min(...values))} to ${count(Math.max(...values))}, median ${count(median(values))}`
   }
-  const words = [...new Set(values.map(String))]
-  return words.map((word) => `${plain(word)} ${values.filter((value) => String(value) === word).length}x`).join(', ')
+  const words = [...new Set(values)]
+  return words.map((word) => `${plain(word)} ${values.filter((value) => value === word).length}x`).join(', ')
 }
 
-/** A student's results, or null if the folder contains nothing of Redline's. @param {string} folder */
-function readPupil(folder) {
-  const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
-  const exercises = own ? readProgress(own).exercises : {}
-  // Names of runs begin with their time.
-  const names = fs.readdirSync(folder).sort()
-  const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
-  if (!own && runs.length === 0) return null
-  const knee = own && exercises.knee ? folderOf(own, 'knee') : null
-  const first = runs[0] ?? (knee && readRun(knee))
-  return {
-    name: path.basename(folder),
-    machine: first?.machine ? `${first.machine.cpu_model}, ${first.machine.cores} cores` : NONE,
-    capacities: runs.flatMap(({ verb, capacity }) => (verb === 'sweep' && capacity ? [capacity] : [])),
-    knee: knee ? capacityOf(new Results(knee).readTrials()) : null,
-    exercises,
-  }
-}
-
-/** @param {string} folder @returns {any} null: no run, or one that ended before its first trial */
-function readRun(folder) {
-  if (!Results.holdsRun(folder)) return null
-  try {
-    return new Results(folder).readRun()
-  } catch (error) {
-    // One broken folder must not hide the others.
-    if (error instanceof UsageError) return null
-    throw error
-  }
-}
-
-/** Names of folders come from outside. @param {string} text */
+/** Names of folders and answers come from outside. @param {unknown} text */
 function plain(text) {
-  return text.replace(/[|\r\n<>`]/g, ' ')
+  return String(text).replace(/[|\r\n<>`]/g, ' ')
 }

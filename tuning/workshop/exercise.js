@@ -1,64 +1,54 @@
 import fs from 'node:fs'
 import { list, paragraph } from '../../load/report/blocks.js'
+import { figure, milliseconds } from '../../load/report/format.js'
 
 /**
+ * @import { KindOf } from './answers.js'
  * @import { Column } from './evidence.js'
  * @import { factsOfMachine } from './facts.js'
  * @import { Cell, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 /**
- * What an exercise measures and how it decides: data and small pure functions. Its prose is in a Markdown file. The
- * player (player.js) knows the order of events and nothing of any exercise; the pages (pages.js) are written from the same data.
+ * What an exercise measures and how it decides: data and small pure functions. Its prose is in a Markdown file. The player
+ * (player.js) and the pages treat all exercises alike.
  *
  * @typedef {object} Rules
  * @property {Record<string, number>} [constants] that the prose names in {braces}
- * @property {(facts: Facts) => boolean} [differs] whether what its section "Here" says holds on this machine
- * @property {(facts: Facts) => Measurement[]} before what has to be known of this machine before anything is asked
- * @property {(found: Found) => Record<string, string>} figures what the questions name in {braces}, from the trials before
- * @property {Answering} predict
- * @property {(found: Found) => Measurement[]} first
- * @property {Record<string, string>} rows of the evidence: the name of a measurement by what its row is called
- * @property {Column[]} columns
- * @property {Record<string, (trial: TrialRecord) => string[]>} [notes] paragraphs below it, by the measurement that they are about
- * @property {(found: Found) => Comparison} compare the guess with what was measured
+ * @property {(facts: Facts) => boolean} [differs] whether the section "Here" of the prose applies to this machine
+ * @property {(facts: Facts) => Measurement} before what this machine takes, measured before the first question
+ * @property {Guess} predict
+ * @property {(found: Found) => Measurement[]} first what the prediction is about
+ * @property {Column[]} columns of the evidence
+ * @property {Record<string, string>} [labels] names of measurements as the evidence shows them
+ * @property {Record<string, (trial: TrialRecord) => string[]>} [notes] paragraphs below the evidence, by measurement
  * @property {Answering} turn which knob, and to what
- * @property {Answering} [expect] the effect of that
+ * @property {Guess} [expect] the effect of that
  * @property {(found: Found) => Measurement[]} again with the knob turned
- * @property {(found: Found) => Comparison} [compareExpected]
  * @property {(found: Found) => { solved: boolean, because: string }} outcome decided by what was measured
  *
- * @typedef {ReturnType<typeof exerciseOf>} Exercise
- * @typedef {ReturnType<typeof factsOfMachine>} Facts
- * @typedef {{ facts: Facts, trials: Record<string, TrialRecord>, answers: Record<string, any> }} Found all that is known so far:
- *   trials by measurement, answers by question; of several, the last
- * @typedef {{ name: string, cell: Cell, load: Step['load'], countsAlways: boolean }} Measurement cell: of the service and its
- *   surroundings; countsAlways: whatever the verdict, since the disturbance is the subject, or only the rate matters
- *
- * @typedef {object} Answering
- * @property {Kind | ((options: Record<string, string>) => Kind)} kind options: what may be chosen, and what it says
- * @property {(found: Found) => string} solution what somebody types who knows
- * @property {(found: Found) => string} [wrong] what somebody types who does not: understood, but no solution
- *
- * @typedef {Exercise['predict']} Question its hints: one after the other, each tells more
+ * @typedef {{ kind: KindOf, solution: (found: Found) => string, wrong?: string }} Answering solution: a right answer, as it is
+ *   typed; wrong: one that is understood, but does not solve it, by which play.js checks the exercise
+ * @typedef {Answering & { compare: (found: Found) => Comparison }} Guess compare: with what was measured
  * @typedef {{ right: boolean, text: string }} Comparison
  *
- * @typedef {object} Kind what may be answered
- * @property {(text: string, facts: Facts) => any} parse undefined: not as expected
- * @property {(facts: Facts) => string} expected completes "expected …"
- * @property {(facts: Facts) => string[]} [choices] lines to choose from
+ * @typedef {ReturnType<typeof exerciseOf>} Exercise
+ * @typedef {Exercise['turn']} Question
+ * @typedef {ReturnType<typeof factsOfMachine>} Facts
+ * @typedef {{ facts: Facts, trials: Record<string, TrialRecord>, answers: Record<string, any> }} Found all that is known so far:
+ *   the latest trial of each measurement, and the latest answer to each question
+ * @typedef {{ name: string, cell: Cell, load: Step['load'], countsAlways: boolean }} Measurement countsAlways: even if the
+ *   generator or noise was the limit, because that is the subject, or only the rate matters
  */
 
 /**
- * An exercise: its rules, and the prose of the Markdown file of its name. A question there has what may be chosen as a list, and
- * its hints as a numbered list.
+ * An exercise: its rules, and the prose of the Markdown file of its name. There, a question's options are a list, and its hints a
+ * numbered list.
  *
- * @param {number} number from 1
- * @param {string} id
- * @param {Rules} rules
- * @throws {Error} where the file lacks a section
+ * @param {number} number from 1 @param {string} id @param {Rules} rules
+ * @throws {Error} if the file lacks a section
  */
-export function exerciseOf(number, id, { constants = {}, differs, predict, turn, expect, ...rules }) {
+export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
   const file = new URL(`exercises/${id}.md`, import.meta.url)
   const [{ title, entries }, ...sections] = sectionsOf(filled(fs.readFileSync(file, 'utf8'), constants))
   const section = (/** @type {string} */ name) => {
@@ -66,11 +56,18 @@ export function exerciseOf(number, id, { constants = {}, differs, predict, turn,
     if (!found) throw new Error(`exercises/${id}.md: expected a section "## ${name}"`)
     return found
   }
-  const question = (/** @type {string} */ name, /** @type {Rules['turn']} */ { kind, ...answers }) => {
+  /** @template {Answering} T @param {string} name @param {T} rules */
+  const question = (name, { kind, ...answering }) => {
     const { paragraphs, entries: options, hints } = section(name)
-    return { text: paragraphs.join(' '), hints, ...answers, kind: typeof kind === 'function' ? kind(options) : kind }
+    return {
+      ...answering,
+      text: paragraphs.join(' '),
+      hints,
+      kind: (/** @type {Facts} */ facts) => kind(options, facts),
+    }
   }
   return {
+    ...rules,
     number,
     id,
     /** Of its page and of its folder of results: `01-knee`. */
@@ -83,10 +80,9 @@ export function exerciseOf(number, id, { constants = {}, differs, predict, turn,
     discussion: section('Discussion').paragraphs,
     remark: (/** @type {Facts} */ facts) =>
       differs?.(facts) ? filled(section('Here').paragraphs.join(' '), facts) : null,
-    ...rules,
-    predict: question('Predict', predict),
-    turn: question('Turn a knob', turn),
-    expect: expect && question('Expect', expect),
+    predict: question('Predict', rules.predict),
+    turn: question('Turn a knob', rules.turn),
+    expect: rules.expect && question('Expect', rules.expect),
   }
 }
 
@@ -114,8 +110,19 @@ function inLine(text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-/** @param {Question} question @param {Facts} facts @param {Record<string, string>} [figures] those that are known */
-export function questionBlocks({ text, kind }, facts, figures = {}) {
-  const known = filled(text, figures).replace(/\{\w+\}/g, '…')
-  return [paragraph(known), ...(kind.choices ? [list(kind.choices(facts))] : [])]
+/** @param {Question} question @param {Facts} facts @param {ReturnType<typeof figuresOf>} [figures] "…" stands for them by default */
+export function questionBlocks({ text, kind }, facts, figures) {
+  const { choices } = kind(facts)
+  return [paragraph(filled(text, figures ?? {}).replace(/\{\w+\}/g, '…')), ...(choices ? [list(choices)] : [])]
+}
+
+/** Figures that questions name in {braces}: of the measurement before them, and the rate offered first. @param {Exercise} exercise @param {Found} found */
+export function figuresOf({ before, first }, found) {
+  const { goodput_rps, latency_ms } = found.trials[before(found.facts).name].traffic
+  return {
+    goodput: figure(goodput_rps),
+    p50: milliseconds(latency_ms?.p50),
+    p99: milliseconds(latency_ms?.p99),
+    rate: figure(Number(first(found)[0].load.rate_rps)),
+  }
 }

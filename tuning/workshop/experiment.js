@@ -15,20 +15,20 @@ import { EXERCISES } from './exercises/index.js'
  * @import { Experiment } from '../../load/run/experiment.js'
  * @import { Io } from '../../load/run/runner.js'
  * @import { Facts, Measurement } from './exercise.js'
- * @import { NotAppliedCell, Plan, Step, TrialRecord } from '../../load/report/record.js'
+ * @import { NotAppliedCell, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const START_S = 1
 
-/** Where all processes share their cores, a service takes longer until it is as fast as it will be. */
+/** Where all processes share their cores, a service takes longer to warm up. */
 const SHARED_WARMUP_S = 6
 
 /**
  * The measurements of an exercise: one run, which each stage continues with its own.
  *
- * @typedef {{ measurements: Measurement[], round: number }} Stage round: number of the try to solve it; 0: before the first
- * @typedef {{ measurements?: Measurement[], round?: number }} ExercisePlan
+ * @typedef {{ exercise: string, facts: Facts, measurements?: Measurement[], round?: number }} ExercisePlan exercise: its id;
+ *   measurements, round: what a stage wants, which run.json does not keep; round: number of the try to solve it, 0 before the first
  *
  * @type {Experiment}
  */
@@ -41,8 +41,10 @@ export const exerciseExperiment = {
   design,
   open: (cell, place) => openExercise(cell ?? {}, place),
   analyse(plan, records, { not_applied }) {
-    const found = { facts: plan.facts, trials: trialsByName(records), answers: {} }
-    return { problem: problemOf(plan, records, not_applied), exercise: plan.exercise, found, trials: records.length }
+    const { exercise, facts, measurements = [] } = /** @type {ExercisePlan} */ (plan)
+    const [refusal] = measurements.flatMap((measurement) => refusalOf(measurement, not_applied) ?? [])
+    const found = { facts, trials: trialsByName(records), answers: {} }
+    return { problem: refusal?.because ?? null, exercise, found, trials: records.length }
   },
   report({ exercise: id, found, trials }) {
     const exercise = EXERCISES.find((one) => one.id === id)
@@ -63,18 +65,19 @@ export const exerciseExperiment = {
 }
 
 /**
- * Takes the measurements of a stage that its folder does not have yet. A run that was cut off goes on.
+ * Takes the measurements that the folder of an exercise does not have yet. A run that was cut off goes on.
  *
- * @param {Stage & { exercise: string, folder: string, facts: Facts, seed: number, io: Io }} stage exercise: its id
+ * @param {Measurement[]} asked @param {number} round
+ * @param {{ exercise: { id: string }, state: { facts: Facts }, folder: string, seed: number, io: Io }} desk
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
  * @throws the signal's reason, when it was interrupted; what was measured stays
  */
-export async function measure({ exercise, measurements: asked, round, folder, facts, seed, io }) {
+export async function measure(asked, round, { exercise: { id }, state: { facts }, folder, seed, io }) {
   // A run that was killed before its first trial left only a placeholder.
   if (Results.holdsRun(folder)) new Results(folder).releaseUnused()
   const begun = Results.holdsRun(folder)
     ? resumeRun('workshop', folder, exerciseExperiment.older)
-    : beginRun('workshop', { argv: ['--exercise', exercise], out: folder, plan: planOf({ exercise, facts, seed }) })
+    : beginRun('workshop', { argv: ['--exercise', id], out: folder, plan: planOf({ exercise: id, facts, seed }) })
   const measurements = facts.pinned ? asked : asked.map(warmedUp)
   const plan = { ...begun.run.plan, measurements, round }
   const allowed = coresOf('self')
@@ -86,7 +89,7 @@ export async function measure({ exercise, measurements: asked, round, folder, fa
   return run
 }
 
-/** What run.json keeps; a stage's measurements are not in it. @param {Record<string, any>} given */
+/** What run.json keeps. @param {Record<string, any>} given */
 function planOf({ exercise, facts, seed }) {
   return { ...localPlan({ seed, duration_s: 3, timeout_s: 10 }), slo: SLO, warmup_s: 1, exercise, facts }
 }
@@ -96,10 +99,10 @@ function warmedUp({ load, ...measurement }) {
   return { ...measurement, load: { ...load, warmup_s: Math.max(load.warmup_s, SHARED_WARMUP_S) } }
 }
 
-/** @param {ExercisePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null} */
+/** @param {Pick<ExercisePlan, 'measurements' | 'round'>} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null} */
 function design({ measurements = [], round = 0 }, records, notApplied) {
   const open = measurements.filter((measurement) => {
-    const own = records.filter(isOf(measurement, round))
+    const own = records.filter(({ at }) => at.measurement === measurement.name && at.round === round)
     return !refusalOf(measurement, notApplied) && !isSettled(own, (trial) => countsFor(measurement, trial))
   })
   if (open.length === 0) return null
@@ -108,34 +111,14 @@ function design({ measurements = [], round = 0 }, records, notApplied) {
   return { at: { measurement: name, round }, cell, left_s, about: name, load: { ...load, ...loadOf(knobsOf(cell)) } }
 }
 
-/** @param {ExercisePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
-function problemOf({ measurements = [], round = 0 }, records, notApplied) {
-  for (const measurement of measurements) {
-    const refusal = refusalOf(measurement, notApplied)
-    if (refusal) return refusal.because
-    if (!records.some(isOf(measurement, round))) return `"${measurement.name}" was not measured`
-  }
-  return null
-}
-
 /** @param {Measurement} measurement @param {NotAppliedCell[]} notApplied */
 function refusalOf(measurement, notApplied) {
   return notApplied.find(({ cell }) => isSameCell(cell, measurement.cell))
 }
 
-/** @param {Measurement} measurement @param {number} round */
-function isOf({ name }, round) {
-  return (/** @type {TrialRecord} */ { at }) => at.measurement === name && at.round === round
-}
-
-/** One whose stored rows are not those acknowledged never does. @param {Measurement} measurement @param {TrialRecord} trial */
+/** A trial whose stored rows are not those acknowledged never counts. @param {Measurement} measurement @param {TrialRecord} trial */
 export function countsFor({ countsAlways }, { outcome }) {
   return isValid({ outcome }) || (countsAlways && (outcome.blame === 'noise' || outcome.blame === 'generator'))
-}
-
-/** The trials measured for an exercise so far. @param {string} folder */
-export function trialsIn(folder) {
-  return trialsByName(new Results(folder).readTrials(exerciseExperiment.older))
 }
 
 /** By measurement: of the last round, the first trial that is valid, else the last. @param {TrialRecord[]} records */

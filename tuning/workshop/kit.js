@@ -1,15 +1,26 @@
-import { KNOBS } from '../knobs/knobs.js'
+import { figure } from '../../load/report/format.js'
 
 /**
- * What exercises are made of: loads, and kinds of answers.
+ * The loads that exercises put on the service, the figures that they read, and the ways they judge a guess.
  *
- * @import { Facts, Found, Kind, Measurement } from './exercise.js'
- * @import { Cell } from '../../load/report/record.js'
+ * @import { Found, Measurement } from './exercise.js'
+ * @import { Cell, TrialRecord } from '../../load/report/record.js'
  */
 
 const TIMES = { warmup_s: 1, duration_s: 3 }
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, ...TIMES }
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, ...TIMES }
+
+/** A database 5 ms away and a statement per row: the capacity is about the same on every machine. */
+export const FAR = { INSERT_MODE: 'single', POOL_MAX: 4, DB_DELAY_MS: 5 }
+
+/** No request is refused for waiting, so that the queue can be seen. */
+export const PATIENT = {
+  POOL_CONNECT_TIMEOUT_MS: 30_000,
+  MAX_QUEUE_MS: 0,
+  MAX_QUEUE_REQUESTS: 1_000_000,
+  MAX_LOOP_DELAY_MS: 0,
+}
 
 /**
  * A closed loop, of which only the rate matters.
@@ -32,12 +43,12 @@ export function offered(name, cell, rate_rps, { countsAlways = false, ...load } 
   return { name, cell, load: { ...OPEN, rate_rps, ...load }, countsAlways }
 }
 
-/** People talk about rates of two digits. @param {number} rate_rps */
+/** A rate with two significant digits. @param {number} rate_rps */
 export function rounded(rate_rps) {
   return Math.max(1, Number(rate_rps.toPrecision(2)))
 }
 
-/** Successes a second of a measurement. @param {Found} found @param {string} name */
+/** Successes per second of a measurement. @param {Found} found @param {string} name */
 export function goodput(found, name) {
   return found.trials[name].traffic.goodput_rps
 }
@@ -52,74 +63,41 @@ export function ofPeak(found, factor) {
   return rounded(factor * goodput(found, 'peak'))
 }
 
-/** One statement for each row, and a database that is `5 ms` away: its capacity is about the same on every machine. */
-export const FAR = { INSERT_MODE: 'single', POOL_MAX: 4, DB_DELAY_MS: 5 }
-
-/** Twice the peak; half as much again where all processes share cores, which twice would saturate. @param {Found} found */
+/** Twice the peak, or 1.5 times where all processes share cores, which twice would saturate. @param {Found} found */
 export function moreThanPeak(found) {
   return ofPeak(found, found.facts.pinned ? 2 : 1.5)
 }
 
-/** No request is refused for having waited, so that the waiting can be seen. */
-export const PATIENT = {
-  POOL_CONNECT_TIMEOUT_MS: 30_000,
-  MAX_QUEUE_MS: 0,
-  MAX_QUEUE_REQUESTS: 1_000_000,
-  MAX_LOOP_DELAY_MS: 0,
-}
-
-const LETTERS = 'abcdefgh'
-
-/**
- * One of a few.
- *
- * @param {Record<string, string>} options what each value says
- * @param {{ only?: (value: string, facts: Facts) => boolean }} [limits] only: whether this machine has it
- * @returns {Kind}
- */
-export function choice(options, { only = () => true } = {}) {
-  const valuesOf = (/** @type {Facts} */ facts) => Object.keys(options).filter((value) => only(value, facts))
+/** A guess is right if its ratio to the measured value is within bounds. @param {number} said @param {number} was @param {[number, number]} bounds @param {string} unit */
+export function guessedNumber(said, was, [least, most], unit) {
+  const ratio = said / was
   return {
-    parse: (text, facts) => {
-      const values = valuesOf(facts)
-      const said = text.toLowerCase().replace(/\)$/, '')
-      return said.length === 1 ? values[LETTERS.indexOf(said)] : values.find((value) => value.toLowerCase() === said)
-    },
-    expected: (facts) => `a letter from a to ${LETTERS[valuesOf(facts).length - 1]}`,
-    choices: (facts) => valuesOf(facts).map((value, i) => `${LETTERS[i]}) ${options[value]}`),
+    right: ratio > least && ratio < most,
+    text: `You said ${figure(said)}${unit}, it was ${figure(was)}${unit}.`,
   }
 }
 
-/**
- * `2,000`, `2000/s` and `2000 ms` are taken for 2000.
- *
- * @param {string} unit such as "requests/s"
- * @param {number} least
- * @param {number} most
- * @param {{ whole?: boolean }} [options]
- * @returns {Kind}
- */
-export function number(unit, least, most, { whole = true } = {}) {
-  return {
-    parse: (text) => {
-      const match = /^(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(?:\/s|rps|ms|s|%|x)?$/.exec(text)
-      const value = match ? Number(match[1].replaceAll(',', '')) : Number.NaN
-      return value >= least && value <= most && (!whole || Number.isInteger(value)) ? value : undefined
-    },
-    expected: () => `a ${whole ? 'whole ' : ''}number from ${least} to ${most} (${unit})`,
-  }
+/** A guessed percentage is right within 15 percentage points. @param {number} said @param {number} left_ratio */
+export function guessedLeft(said, left_ratio) {
+  const left = 100 * left_ratio
+  return { right: Math.abs(left - said) <= 15, text: `You said ${said} %, ${figure(left)} % was left.` }
 }
 
-/** `NAME=VALUE`, parsed as { name, level }. @param {...string} names of KNOBS @returns {Kind} */
-export function setting(...names) {
-  return {
-    parse: (text) => {
-      const [, typed = '', value] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
-      const name = typed.toUpperCase()
-      const level = names.includes(name) ? KNOBS[name].parse(value) : undefined
-      return level === undefined ? undefined : { name, level }
-    },
-    expected: () => `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
-    choices: () => names.map((name) => `${name}: ${KNOBS[name].about} (${KNOBS[name].expected})`),
-  }
+/** The prediction named the limit of the measurement "as it is". @param {Found} found */
+export function guessedLimit({ trials, answers }) {
+  const { resource } = trials['as it is'].limit
+  return { right: answers.predict === resource, text: `At its limit: ${resource}.` }
+}
+
+/** An outcome that the SLO decides. @param {TrialRecord} trial */
+export function promised({ outcome }) {
+  return { solved: outcome.verdict === 'pass', because: outcome.because }
+}
+
+/** What limited a trial, with its figures. @param {TrialRecord} trial */
+export function limitText({ limit, outcome }) {
+  if (outcome.verdict === 'invalid') return `This trial says nothing about the service: ${outcome.because}.`
+  if (outcome.verdict === 'pass') return 'The promise was kept.'
+  if (limit.resource === 'none-reached') return 'No resource that was observed was at its limit.'
+  return `At its limit: ${limit.resource}: ${limit.evidence.join('; ')}.`
 }

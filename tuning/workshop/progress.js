@@ -3,9 +3,8 @@ import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
 import { refuseForeign } from '../../load/run/folder.js'
 import { Results } from '../../load/run/results.js'
-import { EXERCISES } from './exercises/index.js'
 
-/** @import { Comparison, Facts, Rules } from './exercise.js' */
+/** @import { Comparison, Exercise, Facts, Rules } from './exercise.js' */
 
 const FILE = 'progress.json'
 const FORMAT = 'redline-workshop-1'
@@ -21,18 +20,19 @@ const FORMAT = 'redline-workshop-1'
 
 /** What comes next, in words. */
 const NEXT = {
-  before: 'a first look',
+  before: 'a first measurement',
   predict: 'your guess',
   first: 'measuring',
-  read: 'the evidence',
   turn: 'a knob',
-  expect: 'what will come of it',
+  expect: 'the effect that you expect',
   again: 'measuring again',
-  outcome: 'the outcome',
   done: 'nothing',
 }
 
-/** @param {string} folder @returns {Progress} @throws {UsageError} where something else is kept there */
+/** Older versions looked at what they had measured in a stage of its own. @type {Record<string, Stage>} */
+const OLDER = { read: 'first', outcome: 'again' }
+
+/** @param {string} folder @returns {Progress} @throws {UsageError} if something else is kept there */
 export function readProgress(folder) {
   const file = path.join(folder, FILE)
   if (!fs.existsSync(file)) {
@@ -43,10 +43,21 @@ export function readProgress(folder) {
   if (progress?.format !== FORMAT) {
     throw new UsageError(`--out: expected the folder of a workshop, got ${file} of another format`)
   }
+  for (const state of Object.values(progress.exercises)) state.stage = OLDER[state.stage] ?? state.stage
   return progress
 }
 
-/** In one step: after a crash the file has the last state or the one before. @param {string} folder @param {Progress} progress */
+/** @param {string} file */
+function parsed(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'))
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    throw new UsageError(`${file}: expected JSON, got ${message}; --reset cannot read it either, remove it`)
+  }
+}
+
+/** Writes in one step: after a crash the file has the last state or the one before. @param {string} folder @param {Progress} progress */
 export function writeProgress(folder, progress) {
   fs.mkdirSync(folder, { recursive: true })
   new Results(folder).writeText(FILE, `${JSON.stringify(progress, null, 2)}\n`)
@@ -56,26 +67,21 @@ export function writeProgress(folder, progress) {
  * Forgets exercises, and what was measured for them. Nothing else in the folder is touched.
  *
  * @param {string} folder
- * @param {string[]} ids
- * @returns {string[]} those that had been begun
+ * @param {Pick<Exercise, 'id' | 'name'>[]} exercises
+ * @returns {string[]} the ids of those that had been begun
  */
-export function forget(folder, ids) {
+export function forget(folder, exercises) {
   const progress = readProgress(folder)
-  const begun = ids.filter((id) => id in progress.exercises)
-  for (const id of begun) {
+  const begun = exercises.filter(({ id }) => id in progress.exercises)
+  for (const { id, name } of begun) {
     delete progress.exercises[id]
-    fs.rmSync(folderOf(folder, id), { recursive: true, force: true })
+    fs.rmSync(path.join(folder, name), { recursive: true, force: true })
   }
   if (begun.length > 0) writeProgress(folder, progress)
-  return begun
+  return begun.map(({ id }) => id)
 }
 
-/** What was measured for an exercise. @param {string} folder @param {string} id */
-export function folderOf(folder, id) {
-  return path.join(folder, String(EXERCISES.find((one) => one.id === id)?.name))
-}
-
-/** Of an exercise that begins. Hints and comparisons are by question. @param {Facts} facts of the machine */
+/** The state of an exercise that begins. Hints and comparisons are by question. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
     stage: /** @type {Stage} */ ('before'),
@@ -101,14 +107,4 @@ export function stateText(state) {
 /** Whether --solution answered any question. @param {State} state */
 export function isShown({ answers }) {
   return answers.some(({ by }) => by === 'solution')
-}
-
-/** @param {string} file */
-function parsed(file) {
-  try {
-    return JSON.parse(fs.readFileSync(file, 'utf8'))
-  } catch (error) {
-    const { message } = /** @type {Error} */ (error)
-    throw new UsageError(`${file}: expected JSON, got ${message}; --reset cannot read it either, remove it`)
-  }
 }

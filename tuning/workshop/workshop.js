@@ -11,14 +11,13 @@ import { exerciseExperiment } from './experiment.js'
 import { factsOfMachine } from './facts.js'
 import { createKeyboard } from './keyboard.js'
 import { Left, play, Unmeasured } from './player.js'
-import { folderOf, forget, newState, readProgress, stateText, writeProgress } from './progress.js'
+import { forget, newState, readProgress, stateText, writeProgress } from './progress.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
  * @import { Io } from '../../load/run/runner.js'
  * @import { Action } from '../../load/run/experiment.js'
- * @import { Question } from './exercise.js'
- * @import { Student } from './player.js'
+ * @import { Desk } from './player.js'
  */
 
 const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
@@ -77,19 +76,17 @@ function withoutPlaying({ list, reset, exercise, out: folder }) {
     return { said: table(['exercise', 'takes', 'you'], rows) }
   }
   if (!reset) return null
-  const ids = EXERCISES.flatMap(({ number, id }) => (exercise === undefined || exercise === number ? [id] : []))
-  const begun = forget(folder, ids)
+  const begun = forget(folder, exercise === undefined ? EXERCISES : [EXERCISES[exercise - 1]])
   return { said: begun.length === 0 ? 'Nothing was begun.' : `Forgotten: ${begun.join(', ')}.` }
 }
 
 /** @param {Flags} flags @param {Io} io @returns {Promise<Said>} */
 async function playOne({ out: folder, seed, exercise: wanted, solution, json }, io) {
   const progress = readProgress(folder)
-  const exercise = EXERCISES.find(({ number, id }) => {
-    return wanted === undefined ? progress.exercises[id]?.stage !== 'done' : number === wanted
-  })
+  const unsolved = EXERCISES.find(({ id }) => progress.exercises[id]?.stage !== 'done')
+  const exercise = wanted === undefined ? unsolved : EXERCISES[wanted - 1]
   if (!exercise) return { said: 'All exercises are solved. --exercise N shows one again, --reset forgets them.' }
-  const { number, id, title, needs } = exercise
+  const { number, id, name, title, needs } = exercise
   progress.exercises[id] ??= newState(factsOfMachine())
   const state = progress.exercises[id]
   const output = json ? process.stderr : process.stdout
@@ -103,7 +100,7 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
     exercise,
     state,
     save: () => writeProgress(folder, progress),
-    folder: folderOf(folder, id),
+    folder: path.join(folder, name),
     seed,
     io,
     say,
@@ -118,7 +115,7 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
     await play(desk)
   } catch (error) {
     const command = commandOf(number, folder)
-    if (error instanceof Left && solution) return { said: KEPT, problem: 'the solution did not hold here and now' }
+    if (error instanceof Left && solution) return { said: KEPT, problem: 'the solution did not hold on this machine' }
     if (error instanceof Left) return { said: `Kept. ${command} goes on here.` }
     if (error instanceof Unmeasured) return { said: `Kept. ${command} tries again.`, problem: error.message }
     if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${command}\n`)
@@ -132,14 +129,13 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
   return { said: next ? `Next, ${next.title}:\n${commandOf(next.number, folder)}` : 'That was the last one.' }
 }
 
-const KEPT = 'Kept. On a machine that has nothing else to do it may come out otherwise.'
+const KEPT = 'Kept. On a machine that runs nothing else, the result may be different.'
 
-/** A question that is asked again had a solution that did not hold; further tries would not differ. */
+/** A question is asked again if its solution did not hold; more attempts than these would not differ. */
 const MOST_SOLUTIONS = 3
 
-/** Answers with the solutions. @param {(text: string) => void} say @returns {Student} */
+/** Answers with the solutions. @param {(text: string) => void} say @returns {Desk['student']} */
 function solver(say) {
-  /** @type {Map<Question, number>} */
   const asked = new Map()
   return {
     by: 'solution',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import t from 'tap'
 import { playThrough } from '../../../tuning/workshop/play.js'
-import { folderOf, readProgress } from '../../../tuning/workshop/progress.js'
+import { readProgress } from '../../../tuning/workshop/progress.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 
@@ -34,7 +34,7 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   t.equal(closed.exitCode, 0, 'nobody is there')
   t.equal(stage(), 'predict')
 
-  const { codes, transcript, state } = await playThrough(6, { folder, env })
+  const { codes, transcript, state } = playThrough(6, { folder, env })
   t.strictSame(codes, [0, 0], 'left in the middle, and played to its end')
   t.match(
     transcript,
@@ -61,7 +61,9 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
     encoding: 'utf8',
   })
   t.equal(JSON.parse(again.stdout).exercises[5].state.stage, 'done', 'what is solved is not measured again')
-  const page = spawnSync(process.execPath, ['tuning/cli.js', 'report', folderOf(folder, 'files')], { encoding: 'utf8' })
+  const page = spawnSync(process.execPath, ['tuning/cli.js', 'report', path.join(folder, '06-files')], {
+    encoding: 'utf8',
+  })
   t.match(page, { status: 0, stdout: /What was measured for the exercise "Files and sockets", in \d trials/ })
   t.strictSame(processesOf(folder), [])
 })

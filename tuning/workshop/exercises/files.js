@@ -1,6 +1,6 @@
 import { count, percent } from '../../../load/report/format.js'
-import { figure, limitText } from '../evidence.js'
-import { choice, closed, goodput, number, offered, ofPeak } from '../kit.js'
+import { choice, number } from '../answers.js'
+import { closed, limitText, offered, ofPeak } from '../kit.js'
 
 /**
  * @import { Found, Rules } from '../exercise.js'
@@ -13,18 +13,25 @@ const CLIENTS = 200
 /** Too many connections are too many from the first moment on. */
 const LOAD = { connections: CLIENTS, warmup_s: 0.5, duration_s: 2 }
 
-/** Of the peak: the service has almost nothing to do. */
+/** Share of the peak: the service has almost nothing to do. */
 const SHARE = 0.1
 
 /** @type {Rules} */
 export const files = {
   constants: { clients: CLIENTS },
   differs: ({ limits }) => !limits,
-  before: () => [closed('peak', SERVICE, 32, { duration_s: 2 })],
-  figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
-  predict: { kind: choice, solution: () => 'files', wrong: () => 'accept-queue' },
+  before: () => closed('peak', SERVICE, 32, { duration_s: 2 }),
+  predict: {
+    kind: choice,
+    solution: () => 'files',
+    wrong: 'accept-queue',
+    compare: ({ trials, answers }) => {
+      const { resource } = trials['as it is'].limit
+      const happened = ['nofile', 'max-connections'].includes(resource) ? 'files' : resource
+      return { right: answers.predict === happened, text: `At its limit: ${resource}.` }
+    },
+  },
   first: (found) => [offered('as it is', limited(found, 100), ofPeak(found, SHARE), LOAD)],
-  rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
   columns: ['offered', 'goodput/s', 'success', 'no answer', 'p99', 'API core', 'open files'],
   notes: {
     'as it is': (trial) => {
@@ -32,12 +39,7 @@ export const files = {
       return [`Without an answer: ${errors.join(', ') || 'none'}.`, limitText(trial)]
     },
   },
-  compare: ({ trials, answers }) => {
-    const { resource } = trials['as it is'].limit
-    const happened = ['nofile', 'max-connections'].includes(resource) ? 'files' : resource
-    return { right: answers.predict === happened, text: `At its limit: ${resource}.` }
-  },
-  turn: { kind: number('files', 32, 1_000_000), solution: () => '1024', wrong: () => '150' },
+  turn: { kind: number('files', 32, 1_000_000), solution: () => '1024', wrong: '150' },
   again: (found) => [offered('again', limited(found, found.answers.turn), ofPeak(found, SHARE), LOAD)],
   outcome: ({ trials }) => {
     const { traffic, probes } = trials.again
@@ -49,7 +51,7 @@ export const files = {
 /** Open files that the service itself needs. */
 const OWN_FILES = 40
 
-/** @param {Found} found @param {number} most @returns {Cell} */
+/** @param {Found} found @param {number} most open files @returns {Cell} */
 function limited({ facts }, most) {
   return { ...SERVICE, ...(facts.limits ? { NOFILE: most } : { MAX_CONNECTIONS: Math.max(1, most - OWN_FILES) }) }
 }

@@ -1,17 +1,17 @@
-import { cellName, milliseconds } from '../../../load/report/format.js'
-import { figure, isNear } from '../evidence.js'
-import { choice, closed, goodput, number, times } from '../kit.js'
+import { cellName, figure } from '../../../load/report/format.js'
+import { choice, number } from '../answers.js'
+import { closed, goodput, guessedNumber, times } from '../kit.js'
 
 /**
  * @import { Facts, Rules } from '../exercise.js'
  * @import { Cell } from '../../../load/report/record.js'
  */
 
-/** Nobody is refused: sixteen who wait for a hash would be too many at once. */
+/** No request is refused: sixteen that wait for a hash would exceed the default limits. */
 const SERVICE = { PASSWORD_STORAGE: 'scrypt', MAX_QUEUE_MS: 0, MAX_LOOP_DELAY_MS: 0 }
 const CLIENTS = 8
 
-/** There are few hashes a second, so counting them takes a while. */
+/** There are few hashes per second, so counting them takes a while. */
 const LOAD = { duration_s: 6 }
 
 /** A gain that only a second core can bring. */
@@ -27,34 +27,32 @@ const KNOBS = {
 /** @type {Rules} */
 export const hash = {
   constants: { clients: CLIENTS, gain: GAIN },
-  before: () => [closed('one', SERVICE, 1)],
-  figures: ({ trials }) => ({
-    each: milliseconds(trials.one.traffic.latency_ms?.p50),
-    rate: figure(trials.one.traffic.goodput_rps),
-  }),
+  before: () => closed('one', SERVICE, 1),
   predict: {
     kind: number('requests/s', 0, 100_000, { whole: false }),
     solution: (found) => figure(goodput(found, 'one') * (found.facts.pinned ? 1 : Math.min(4, found.facts.cores))),
-    wrong: (found) => String(Math.round(100 * goodput(found, 'one'))),
+    wrong: '100000',
+    compare: (found) => {
+      const { right, text } = guessedNumber(found.answers.predict, goodput(found, 'many'), [0.7, 1.4], '/s')
+      return { right, text: `${text} That is ${times(found, 'many', 'one').toFixed(1)} x one client.` }
+    },
   },
   first: () => [closed('many', SERVICE, CLIENTS, LOAD)],
-  rows: {
-    'one client': 'one',
-    'many clients': 'many',
-    ...Object.fromEntries(Object.entries(KNOBS).map(([name, cell]) => [cellName(cell), name])),
-  },
   columns: ['offered', 'goodput/s', 'p50', 'API core', 'hashes at once', 'CPU us'],
-  compare: (found) => {
-    const [said, was] = [found.answers.predict, goodput(found, 'many')]
-    const text = `You said ${said}/s, it was ${figure(was)}/s: ${times(found, 'many', 'one').toFixed(1)} x one client.`
-    return { right: isNear(said / was, [0.7, 1.4]), text }
+  labels: {
+    one: 'one client',
+    many: 'many clients',
+    ...Object.fromEntries(Object.entries(KNOBS).map(([name, cell]) => [name, cellName(cell)])),
   },
   turn: {
-    kind: (options) => choice(options, { only: (value, { pinned }) => value !== 'cores' || pinned }),
+    kind: (options, { pinned }) => {
+      const { cores, ...others } = options
+      return choice(pinned ? options : others)
+    },
     solution: ({ facts }) => (facts.pinned ? 'cores' : facts.cores > 5 ? 'threads' : 'none'),
-    wrong: () => 'pool',
+    wrong: 'pool',
   },
-  // The answer "none" is a claim about each.
+  // The answer "none" is a claim about every knob.
   again: ({ facts, answers }) => {
     const names = answers.turn === 'none' ? knobsOf(facts) : [answers.turn]
     return names.map((name) => closed(name, { ...SERVICE, ...KNOBS[name] }, CLIENTS, LOAD))

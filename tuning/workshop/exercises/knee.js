@@ -1,13 +1,13 @@
 import { capacityOf } from '../../../load/capacity/ladder.js'
 import { count, ratesText } from '../../../load/report/format.js'
-import { figure } from '../evidence.js'
-import { closed, goodput, number, offered, ofPeak, rounded } from '../kit.js'
+import { number } from '../answers.js'
+import { closed, goodput, offered, ofPeak, rounded } from '../kit.js'
 
 /** @import { Found, Rules } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'single' }
 
-/** Shares of what the closed loop got done. */
+/** Shares of the goodput of the closed loop. */
 const LADDER = [0.3, 0.6, 0.9, 1.2, 2]
 const RUNGS = LADDER.map((share) => `${share} x`)
 const PROMISES = ['promise', 'once more']
@@ -20,28 +20,26 @@ const NEAR = 0.2
 
 /** @type {Rules} */
 export const knee = {
-  before: () => [closed('peak', SERVICE, 64)],
-  figures: (found) => ({ peak: figure(goodput(found, 'peak')) }),
+  before: () => closed('peak', SERVICE, 64),
   predict: {
     kind: number('requests/s', 1, 1_000_000),
     solution: (found) => String(ofPeak(found, 0.9)),
-    wrong: (found) => String(ofPeak(found, 3)),
+    wrong: '50',
+    compare: (found) => {
+      const { low_rps, high_rps } = boundsOf(found)
+      const guess = found.answers.predict
+      // If no rate failed, the upper bound is unknown.
+      const right = guess >= Number(low_rps) * (1 - NEAR) && guess <= Number(high_rps ?? low_rps) * (1 + NEAR)
+      const rates = low_rps === null && high_rps === null ? 'nothing was judged' : ratesText({ low_rps, high_rps })
+      return { right, text: `You said ${count(guess)}/s. Kept: ${rates}.` }
+    },
   },
   first: (found) => LADDER.map((share, i) => offered(RUNGS[i], SERVICE, ofPeak(found, share))),
-  rows: Object.fromEntries(['peak', ...RUNGS, ...PROMISES].map((name) => [name, name])),
   columns: ['offered', 'goodput/s', 'p50', 'p99', 'API core', 'Postgres', 'outcome'],
-  compare: (found) => {
-    const { low_rps, high_rps } = boundsOf(found)
-    const guess = found.answers.predict
-    // Where no rate failed, nobody knows how far it goes.
-    const right = guess >= Number(low_rps) * (1 - NEAR) && guess <= Number(high_rps ?? low_rps) * (1 + NEAR)
-    const rates = low_rps === null && high_rps === null ? 'nothing was judged' : ratesText({ low_rps, high_rps })
-    return { right, text: `You said ${count(guess)}/s. Kept: ${rates}.` }
-  },
   turn: {
     kind: number('requests/s', 1, 1_000_000),
     solution: (found) => String(rounded(0.7 * Number(boundsOf(found).low_rps ?? 0.3 * goodput(found, 'peak')))),
-    wrong: (found) => String(rounded(1.5 * Number(boundsOf(found).high_rps ?? 2 * goodput(found, 'peak')))),
+    wrong: '50',
   },
   again: (found) => PROMISES.map((name) => offered(name, SERVICE, found.answers.turn, { duration_s: 4 })),
   outcome: (found) => {

@@ -1,22 +1,32 @@
-import { milliseconds, percent, wholePercent } from '../../../load/report/format.js'
+import { figure, milliseconds, percent, wholePercent } from '../../../load/report/format.js'
 import { CORE_FULL_RATIO } from '../../../load/verdict/detectors/finding.js'
-import { figure, limitText } from '../evidence.js'
-import { choice, closed, FAR, goodput, number, offered, ofPeak } from '../kit.js'
+import { choice, number } from '../answers.js'
+import { closed, FAR, limitText, offered, ofPeak } from '../kit.js'
 
 /**
- * @import { Found, Rules } from '../exercise.js'
+ * @import { Facts, Found, Rules } from '../exercise.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
 const SERVICE = { INSERT_MODE: 'batched' }
-
-/** Without vegeta: a service with room, and a generator with two connections. */
-const STAND_IN = { ...FAR, POOL_MAX: 20 }
-const TOO_FEW = 2
 const NEEDED = 100
 
-/** Of the peak, so that the service has room. The stand-in fails by arithmetic, vegeta needs something to do. */
-const SHARE = { vegeta: 0.7, standIn: 0.3 }
+/** vegeta with its own defaults, at a share of the peak that leaves the service room. */
+const VEGETA = {
+  service: SERVICE,
+  share: 0.7,
+  lie: { cell: { ...SERVICE, GENERATOR: 'vegeta-unbounded' }, load: { connections: 256 } },
+  truth: { ...SERVICE, GENERATOR: 'vegeta' },
+}
+
+/** Without vegeta: our generator with two connections, which are too few by arithmetic, and a service with room. */
+const ROOMY = { ...FAR, POOL_MAX: 20 }
+const STAND_IN = {
+  service: ROOMY,
+  share: 0.3,
+  lie: { cell: ROOMY, load: { connections: 2, connections_needed: NEEDED } },
+  truth: ROOMY,
+}
 
 /** From this share on, the rate counts as kept. */
 const KEPT = 0.8
@@ -28,51 +38,55 @@ const BETTER = 1.5
 /** @type {Rules} */
 export const liar = {
   differs: ({ vegeta }) => !vegeta,
-  before: ({ vegeta }) => [closed('peak', vegeta ? SERVICE : STAND_IN, 64)],
-  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(rateOf(found)) }),
-  predict: { kind: choice, solution: () => 'generator', wrong: () => 'api-cpu' },
-  first: (found) => {
-    const { vegeta } = found.facts
-    const cell = vegeta ? { ...SERVICE, GENERATOR: 'vegeta-unbounded' } : STAND_IN
-    const few = { connections: TOO_FEW, connections_needed: NEEDED }
-    return [offered('as told', cell, rateOf(found), { ...(vegeta ? { connections: 256 } : few), countsAlways: true })]
+  before: (facts) => closed('peak', generatorOf(facts).service, 64),
+  predict: {
+    kind: choice,
+    solution: () => 'generator',
+    wrong: 'api-cpu',
+    compare: ({ trials, answers }) => {
+      const { limit, outcome, probes } = trials['as told']
+      if (keptOf(trials['as told']) >= KEPT && outcome.verdict === 'pass') {
+        const text = 'This time the rate was kept, and nothing was at its limit: it does not lie every time.'
+        return { right: false, text }
+      }
+      const core = probes.api.cpu_core_ratio ?? 0
+      const isGenerators = outcome.blame === 'generator' || limit.resource.startsWith('generator')
+      const happened = isGenerators || core < CORE_FULL_RATIO ? 'generator' : limit.resource
+      const text = `It was: ${happened}. The core of the service was ${wholePercent(core)} full.`
+      return { right: answers.predict === happened, text }
+    },
   },
-  rows: { peak: 'peak', 'as told': 'as told', yours: 'again' },
+  first: (found) => {
+    const { cell, load } = generatorOf(found.facts).lie
+    return [offered('as told', cell, rateOf(found), { ...load, countsAlways: true })]
+  },
   columns: ['offered', 'goodput/s', 'success', 'p99', 'no answer', 'API core', 'generator'],
   notes: {
     'as told': (trial) => {
       const [late_ms, queued_ms] = [trial.probes.generator.lateness_ms?.p99, trial.traffic.queued_ms?.mean]
       const late = `The generator was ${milliseconds(late_ms)} late at p99`
-      return [limitText(trial), `${late}; it waited ${milliseconds(queued_ms)} to send, on the average.`]
+      return [limitText(trial), `${late}; a request waited ${milliseconds(queued_ms)} in it on average.`]
     },
   },
-  compare: ({ trials, answers }) => {
-    const { limit, outcome, probes } = trials['as told']
-    if (keptOf(trials['as told']) >= KEPT && outcome.verdict === 'pass') {
-      return {
-        right: false,
-        text: 'This time the rate was kept, and nothing was at its limit: it does not lie every time.',
-      }
-    }
-    const core = probes.api.cpu_core_ratio ?? 0
-    const isGenerators = outcome.blame === 'generator' || limit.resource.startsWith('generator')
-    const happened = isGenerators || core < CORE_FULL_RATIO ? 'generator' : limit.resource
-    const text = `It was: ${happened}. The core of the service was ${wholePercent(core)} full.`
-    return { right: answers.predict === happened, text }
-  },
-  turn: { kind: number('connections', 1, 2000), solution: () => String(NEEDED), wrong: () => '1' },
+  turn: { kind: number('connections', 1, 2000), solution: () => String(NEEDED), wrong: '1' },
   again: (found) => {
-    const cell = found.facts.vegeta ? { ...SERVICE, GENERATOR: 'vegeta' } : STAND_IN
-    return [offered('again', cell, rateOf(found), { connections: found.answers.turn, countsAlways: true })]
+    const load = { connections: found.answers.turn, countsAlways: true }
+    return [offered('again', generatorOf(found.facts).truth, rateOf(found), load)]
   },
   outcome: ({ trials }) => {
     const { traffic, load } = trials.again
-    const isBetter = traffic.goodput_rps >= BETTER * trials['as told'].traffic.goodput_rps
+    const before_rps = trials['as told'].traffic.goodput_rps
+    const isBetter = traffic.goodput_rps >= BETTER * before_rps
     return {
       solved: traffic.success_ratio >= LEAST_SUCCESS && (keptOf(trials.again) >= KEPT || isBetter),
-      because: `${percent(traffic.success_ratio)} succeeded, at ${figure(traffic.goodput_rps)}/s of ${figure(Number(load.rate_rps))}/s (${figure(trials['as told'].traffic.goodput_rps)}/s before)`,
+      because: `${percent(traffic.success_ratio)} succeeded, at ${figure(traffic.goodput_rps)}/s of ${figure(Number(load.rate_rps))}/s (${figure(before_rps)}/s before)`,
     }
   },
+}
+
+/** @param {Facts} facts */
+function generatorOf({ vegeta }) {
+  return vegeta ? VEGETA : STAND_IN
 }
 
 /** The share of the rate that was kept. @param {TrialRecord} trial */
@@ -82,5 +96,5 @@ function keptOf({ traffic, load }) {
 
 /** @param {Found} found */
 function rateOf(found) {
-  return ofPeak(found, found.facts.vegeta ? SHARE.vegeta : SHARE.standIn)
+  return ofPeak(found, generatorOf(found.facts).share)
 }

@@ -1,40 +1,34 @@
-import { figure, isNear, limitText, promised } from '../evidence.js'
-import { choice, closed, FAR, goodput, moreThanPeak, number, offered } from '../kit.js'
+import { choice, number } from '../answers.js'
+import { closed, FAR, guessedLimit, guessedNumber, limitText, moreThanPeak, offered, promised } from '../kit.js'
 
 /** @import { Found, Rules } from '../exercise.js' */
 
-/** More connections than this multiple of the need are a hope, not an answer. */
+/** A pool larger than this multiple of the need is no answer to how many are needed. */
 const LAVISH = 4
+
+const LOAD = { connections: 1000 }
 
 /** @type {Rules} */
 export const little = {
-  before: () => [closed('peak', FAR, 32)],
-  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
-  predict: { kind: choice, solution: () => 'pool-size', wrong: () => 'network' },
-  first: (found) => [offered('as it is', FAR, moreThanPeak(found), { connections: 1000 })],
-  rows: { peak: 'peak', 'as it is': 'as it is', yours: 'again' },
+  before: () => closed('peak', FAR, 32),
+  predict: { kind: choice, solution: () => 'pool-size', wrong: 'network', compare: guessedLimit },
+  first: (found) => [offered('as it is', FAR, moreThanPeak(found), LOAD)],
   columns: ['offered', 'goodput/s', 'p99', 'refused', 'API core', 'pool used', 'waiting', 'statement'],
   notes: { 'as it is': (trial) => [limitText(trial)] },
-  compare: ({ trials, answers }) => {
-    const { resource } = trials['as it is'].limit
-    return { right: answers.predict === resource, text: `At its limit: ${resource}.` }
-  },
   turn: {
     kind: number('connections', 1, 150),
     solution: (found) => String(Math.ceil(1.6 * needOf(found))),
-    wrong: () => '5',
+    wrong: '5',
   },
-  expect: { kind: number('connections', 0, 150, { whole: false }), solution: (found) => needOf(found).toFixed(1) },
-  again: (found) => {
-    return [offered('again', { ...FAR, POOL_MAX: found.answers.turn }, moreThanPeak(found), { connections: 1000 })]
+  expect: {
+    kind: number('connections', 0, 150, { whole: false }),
+    solution: (found) => needOf(found).toFixed(1),
+    compare: ({ trials, answers }) => {
+      const used = Number(trials.again.probes.api.pool_used_mean)
+      return guessedNumber(answers.expect, used, [0.7, 1.4], ' connections')
+    },
   },
-  compareExpected: ({ trials, answers }) => {
-    const used = Number(trials.again.probes.api.pool_used_mean)
-    return {
-      right: isNear(answers.expect / used, [0.7, 1.4]),
-      text: `You said ${answers.expect}, ${figure(used)} were in use.`,
-    }
-  },
+  again: (found) => [offered('again', { ...FAR, POOL_MAX: found.answers.turn }, moreThanPeak(found), LOAD)],
   outcome: (found) => {
     const { solved, because } = promised(found.trials.again)
     const most = Math.ceil(LAVISH * needOf(found))
@@ -43,7 +37,7 @@ export const little = {
   },
 }
 
-/** Connections in use at the rate that is wanted. @param {Found} found */
+/** Connections in use at the offered rate. @param {Found} found */
 function needOf(found) {
   const statement_ms = Number(found.trials['as it is'].probes.api.statement_mean_ms)
   return (moreThanPeak(found) * statement_ms) / 1000

@@ -1,6 +1,6 @@
-import { cellName } from '../../../load/report/format.js'
-import { figure, guessedLeft } from '../evidence.js'
-import { choice, closed, goodput, number, times } from '../kit.js'
+import { cellName, figure } from '../../../load/report/format.js'
+import { choice, number } from '../answers.js'
+import { closed, guessedLeft, times } from '../kit.js'
 
 /**
  * @import { Found, Rules } from '../exercise.js'
@@ -30,18 +30,20 @@ const KNOBS = {
 /** @type {Rules} */
 export const neighbour = {
   differs: ({ pinned }) => !pinned,
-  before: () => [closed('alone', SERVICE, CLIENTS)],
-  figures: (found) => ({ alone: figure(goodput(found, 'alone')) }),
-  predict: { kind: number('% of what it did alone', 0, 200), solution: () => '55', wrong: () => '100' },
-  first: (found) => [closed('beside', crowded(found), CLIENTS)],
-  rows: {
-    alone: 'alone',
-    'with a neighbour': 'beside',
-    ...Object.fromEntries(Object.entries(KNOBS).map(([name, cell]) => [cellName(cell), name])),
+  before: () => closed('alone', SERVICE, CLIENTS),
+  predict: {
+    kind: number('% of what it did alone', 0, 200),
+    solution: () => '55',
+    wrong: '100',
+    compare: (found) => guessedLeft(found.answers.predict, times(found, 'beside', 'alone')),
   },
+  first: (found) => [closed('beside', crowded(found), CLIENTS)],
   columns: ['goodput/s', 'p50', 'p99', 'API core', 'API waits', 'CPU us'],
-  compare: (found) => guessedLeft(found.answers.predict, times(found, 'beside', 'alone')),
-  turn: { kind: choice, solution: () => 'nice', wrong: () => 'pool' },
+  labels: {
+    beside: 'with a neighbour',
+    ...Object.fromEntries(Object.entries(KNOBS).map(([name, cell]) => [name, cellName(cell)])),
+  },
+  turn: { kind: choice, solution: () => 'nice', wrong: 'pool' },
   again: (found) => {
     const name = found.answers.turn
     return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS)]

@@ -1,6 +1,6 @@
-import { milliseconds } from '../../../load/report/format.js'
-import { figure, guessedLeft } from '../evidence.js'
-import { closed, FAR, goodput, number, offered, ofPeak, PATIENT, times } from '../kit.js'
+import { figure, milliseconds } from '../../../load/report/format.js'
+import { number } from '../answers.js'
+import { closed, FAR, guessedLeft, offered, ofPeak, PATIENT, times } from '../kit.js'
 
 /** @import { Rules } from '../exercise.js' */
 
@@ -17,26 +17,31 @@ const LEAST_SHARE = 0.75
 /** @type {Rules} */
 export const overload = {
   constants: { most_ms: MOST_MS },
-  before: () => [closed('peak', SERVICE, 32)],
-  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(ofPeak(found, TIMES)) }),
-  predict: { kind: number('% of the peak', 0, 200), solution: () => '100', wrong: () => '40' },
-  first: (found) => [offered('no limit', SERVICE, ofPeak(found, TIMES), LOAD)],
-  rows: { peak: 'peak', 'no limit': 'no limit', yours: 'again' },
-  columns: ['offered', 'goodput/s', 'success', 'refused', 'accepted p99', 'API core', 'waiting'],
-  compare: (found) => {
-    const { right, text } = guessedLeft(found.answers.predict, times(found, 'no limit', 'peak'))
-    return { right, text: `${text} p99: ${milliseconds(found.trials['no limit'].traffic.ok_latency_ms?.p99)}.` }
+  before: () => closed('peak', SERVICE, 32),
+  predict: {
+    kind: number('% of the peak', 0, 200),
+    solution: () => '100',
+    wrong: '40',
+    compare: (found) => {
+      const { right, text } = guessedLeft(found.answers.predict, times(found, 'no limit', 'peak'))
+      return { right, text: `${text} p99: ${milliseconds(found.trials['no limit'].traffic.ok_latency_ms?.p99)}.` }
+    },
   },
-  turn: { kind: number('ms', 1, 600_000), solution: () => '100', wrong: () => '5000' },
-  expect: { kind: number('% of the peak', 0, 200), solution: () => '95' },
+  first: (found) => [offered('no limit', SERVICE, ofPeak(found, TIMES), LOAD)],
+  columns: ['offered', 'goodput/s', 'success', 'refused', 'accepted p99', 'API core', 'waiting'],
+  turn: { kind: number('ms', 1, 600_000), solution: () => '100', wrong: '5000' },
+  expect: {
+    kind: number('% of the peak', 0, 200),
+    solution: () => '95',
+    compare: (found) => guessedLeft(found.answers.expect, times(found, 'again', 'peak')),
+  },
   again: (found) => [offered('again', { ...SERVICE, MAX_QUEUE_MS: found.answers.turn }, ofPeak(found, TIMES), LOAD)],
-  compareExpected: (found) => guessedLeft(found.answers.expect, times(found, 'again', 'peak')),
   outcome: (found) => {
     const p99_ms = found.trials.again.traffic.ok_latency_ms?.p99 ?? Number.POSITIVE_INFINITY
     const left = times(found, 'again', 'peak')
     return {
       solved: p99_ms <= MOST_MS && left >= LEAST_SHARE,
-      because: `who was let in: p99 ${milliseconds(p99_ms)}; ${figure(100 * left)} % of the peak was done`,
+      because: `p99 of the admitted requests was ${milliseconds(p99_ms)}; goodput was ${figure(100 * left)} % of the peak`,
     }
   },
 }

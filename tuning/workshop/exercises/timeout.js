@@ -1,6 +1,6 @@
 import { wholePercent } from '../../../load/report/format.js'
-import { figure, promised } from '../evidence.js'
-import { choice, closed, FAR, goodput, moreThanPeak, offered, PATIENT, setting, times } from '../kit.js'
+import { choice, setting } from '../answers.js'
+import { closed, FAR, moreThanPeak, offered, PATIENT, promised, times } from '../kit.js'
 
 /** @import { Rules } from '../exercise.js' */
 
@@ -16,28 +16,28 @@ const SAME = 1.25
 
 /** @type {Rules} */
 export const timeout = {
-  before: () => [closed('peak', LONG, 32)],
-  figures: (found) => ({ peak: figure(goodput(found, 'peak')), rate: figure(moreThanPeak(found)) }),
-  predict: { kind: choice, solution: () => 'same', wrong: () => 'more' },
+  before: () => closed('peak', LONG, 32),
+  predict: {
+    kind: choice,
+    solution: () => 'same',
+    wrong: 'more',
+    compare: (found) => {
+      const gain = times(found, '30 s', '500 ms')
+      const happened = gain > SAME ? 'more' : gain < 1 / SAME ? 'fewer' : 'same'
+      const [short, long] = ['500 ms', '30 s'].map((name) => wholePercent(found.trials[name].traffic.success_ratio))
+      const text = `Successes per second: ${gain.toFixed(2)} x. Success ratio: from ${short} to ${long}.`
+      return { right: found.answers.predict === happened, text }
+    },
+  },
   first: (found) => [
     offered('500 ms', IMPATIENT, moreThanPeak(found), BROKEN),
     offered('30 s', LONG, moreThanPeak(found), BROKEN),
   ],
-  rows: { '500 ms': '500 ms', '30 s': '30 s', yours: 'again' },
   columns: ['offered', 'goodput/s', 'success', 'refused', 'accepted p99', 'API core', 'pool used', 'waiting'],
-  compare: (found) => {
-    const gain = times(found, '30 s', '500 ms')
-    const happened = gain > SAME ? 'more' : gain < 1 / SAME ? 'fewer' : 'same'
-    const [short, long] = ['500 ms', '30 s'].map((name) => wholePercent(found.trials[name].traffic.success_ratio))
-    return {
-      right: found.answers.predict === happened,
-      text: `Successes per second: ${gain.toFixed(2)} x. Success ratio: from ${short} to ${long}.`,
-    }
-  },
   turn: {
     kind: setting('POOL_CONNECT_TIMEOUT_MS', 'POOL_MAX', 'MAX_QUEUE_MS', 'INSERT_MODE'),
     solution: () => 'POOL_MAX=16',
-    wrong: () => 'POOL_CONNECT_TIMEOUT_MS=5000',
+    wrong: 'POOL_CONNECT_TIMEOUT_MS=5000',
   },
   again: (found) => {
     const { name, level } = found.answers.turn

@@ -4,7 +4,7 @@ import { markdownOf } from '../../../../load/report/markdown.js'
 import { terminalOf } from '../../../../load/report/terminal.js'
 import { KNOBS } from '../../../../tuning/knobs/knobs.js'
 import { evidenceOf } from '../../../../tuning/workshop/evidence.js'
-import { questionBlocks } from '../../../../tuning/workshop/exercise.js'
+import { figuresOf, questionBlocks } from '../../../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
 
@@ -17,35 +17,31 @@ for (const exercise of EXERCISES) {
       const found = { facts, trials: { ...made.before }, answers: /** @type {any} */ ({}) }
       const answer = (/** @type {string} */ name, /** @type {string} */ said) => {
         const question = exercise[/** @type {'predict'} */ (name)]
-        const { kind } = question
         t.notMatch(
-          markdownOf(questionBlocks(question, facts, exercise.figures(found)).slice(0, 1)),
+          markdownOf(questionBlocks(question, facts, figuresOf(exercise, found)).slice(0, 1)),
           /…|NaN|undefined/,
           'no figure is missing',
         )
-        found.answers[name] = kind.parse(said, facts)
+        found.answers[name] = question.kind(facts).parse(said)
         t.not(found.answers[name], undefined, `${name}: "${said}" is understood`)
       }
-      t.strictSame(
-        before(facts).map(({ name }) => name),
-        Object.keys(made.before),
-      )
+      t.strictSame([before(facts).name], Object.keys(made.before))
       t.notMatch(exercise.remark(facts) ?? '', /[{}]/, 'nor in what is different here')
       answer('predict', predict.solution(found))
-      refusesNothing(t, facts, [...before(facts), ...first(found)])
+      refusesNothing(t, facts, [before(facts), ...first(found)])
       t.strictSame(
         first(found).map(({ name }) => name),
         Object.keys(made.first),
       )
       Object.assign(found.trials, made.first)
-      const guess = exercise.compare(found)
+      const guess = predict.compare(found)
       if (facts.pinned) t.ok(guess.right, `the guess: ${guess.text}`)
       if (predict.wrong) {
-        const wrong = { ...found, answers: { predict: predict.kind.parse(predict.wrong(found), facts) } }
-        t.notOk(exercise.compare(wrong).right, 'the wrong guess is wrong')
+        const wrong = { ...found, answers: { predict: predict.kind(facts).parse(predict.wrong) } }
+        t.notOk(predict.compare(wrong).right, 'the wrong guess is wrong')
       }
       for (const [said, trials, solved] of /** @type {const} */ ([
-        [turn.wrong?.(found), made.fails, false],
+        [turn.wrong, made.fails, false],
         [turn.solution(found), made.solves, true],
       ])) {
         answer('turn', String(said))
@@ -57,7 +53,7 @@ for (const exercise of EXERCISES) {
           'what is measured again is what was made up',
         )
         const after = { ...found, trials: { ...found.trials, ...trials } }
-        t.match(exercise.compareExpected?.(after) ?? { text: 'none' }, { text: String })
+        t.match(expect?.compare(after) ?? { text: 'none' }, { text: String })
         t.match(exercise.outcome(after), { solved, because: /\w/ })
         const shown = terminalOf(evidenceOf(exercise, after), 100)
         t.notMatch(shown, /NaN|undefined/)

@@ -1,46 +1,60 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { terminalOf } from '../../../../load/report/terminal.js'
 import { currentRecord } from '../../../../load/run/older.js'
 import { main } from '../../../../load/run/shell.js'
 import { reportOn } from '../../../../tuning/pages/report/report.js'
 import { VERBS } from '../../../../tuning/verbs.js'
+import { choice, number, setting } from '../../../../tuning/workshop/answers.js'
 import { classBlocks, readClass } from '../../../../tuning/workshop/class.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { exerciseExperiment, trialsByName } from '../../../../tuning/workshop/experiment.js'
-import { choice, number, setting } from '../../../../tuning/workshop/kit.js'
-import { folderOf, forget, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
+import { createKeyboard } from '../../../../tuning/workshop/keyboard.js'
+import { forget, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
 import { temporaryFolder } from '../../../support/lab.js'
 import { createShell } from '../../../support/shell.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
 
 t.test('answers as people type them', async (t) => {
-  const letters = choice({ one: '1', two: '2' }, { only: (value, { pinned }) => value !== 'one' || pinned })
-  const rate = number('requests/s', 1, 5000)
-  const knob = setting('POOL_MAX')
-  for (const [kind, said, facts, value] of /** @type {[any, string, any, any][]} */ ([
-    [letters, 'b', LINUX, 'two'],
-    [letters, 'B)', LINUX, 'two'],
-    [letters, 'two', LINUX, 'two'],
-    [letters, 'c', LINUX, undefined],
-    [letters, '', LINUX, undefined],
-    [letters, 'a', ONE_CORE, 'two'],
-    [letters, 'b', ONE_CORE, undefined],
-    [rate, '2000', LINUX, 2000],
-    [rate, '2,000/s', LINUX, 2000],
-    [rate, '2000.5', LINUX, undefined],
-    [rate, '0', LINUX, undefined],
-    [rate, '9999', LINUX, undefined],
-    [rate, 'many', LINUX, undefined],
-    [knob, 'pool_max = 40', LINUX, { name: 'POOL_MAX', level: 40 }],
-    [knob, 'POOL_MAX=0', LINUX, undefined],
-    [knob, 'POOL_MIN=4', LINUX, undefined],
-    [knob, 'BATCH_SLOTS=4', LINUX, undefined],
-    [knob, '40', LINUX, undefined],
+  const letters = choice({ one: '1', two: '2' })
+  const rate = number('requests/s', 1, 5000)()
+  const knob = setting('POOL_MAX')()
+  const hash = EXERCISES.find(({ id }) => id === 'hash')
+  for (const [kind, said, value] of /** @type {[any, string, any][]} */ ([
+    [letters, 'b', 'two'],
+    [letters, 'B)', 'two'],
+    [letters, 'two', 'two'],
+    [letters, 'c', undefined],
+    [letters, '', undefined],
+    [hash?.turn.kind(LINUX), 'c', 'cores'],
+    [hash?.turn.kind(ONE_CORE), 'c', 'none'],
+    [hash?.turn.kind(ONE_CORE), 'cores', undefined],
+    [rate, '2000', 2000],
+    [rate, '2,000/s', 2000],
+    [rate, '2000.5', undefined],
+    [rate, '0', undefined],
+    [rate, '9999', undefined],
+    [rate, 'many', undefined],
+    [knob, 'pool_max = 40', { name: 'POOL_MAX', level: 40 }],
+    [knob, 'POOL_MAX=0', undefined],
+    [knob, 'POOL_MIN=4', undefined],
+    [knob, 'BATCH_SLOTS=4', undefined],
+    [knob, '40', undefined],
   ])) {
-    t.strictSame(kind.parse(said, facts), value, said)
+    t.strictSame(kind.parse(said), value, said)
   }
+
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const keyboard = createKeyboard(/** @type {any} */ (input), /** @type {any} */ (output), new AbortController().signal)
+  const awaited = keyboard.line()
+  input.write('after the prompt \nbefore its prompt\n')
+  t.equal(await awaited, 'after the prompt')
+  t.equal(await keyboard.line(), 'before its prompt')
+  input.end()
+  t.equal(await keyboard.line(), null, 'nobody is there')
+  t.match(String(output.read()), /^> after the prompt \n> before its prompt\n> \n$/)
 })
 
 t.test('each measurement once; an invalid one again, unless that is what is looked at', async (t) => {
@@ -113,9 +127,9 @@ t.test('what is forgotten is ours alone, and no other folder is taken', async (t
   const folder = temporaryFolder(t)
   const state = newState(LINUX)
   writeProgress(folder, { format: 'redline-workshop-1', exercises: { knee: state, files: state } })
-  fs.mkdirSync(folderOf(folder, 'knee'))
+  fs.mkdirSync(path.join(folder, '01-knee'))
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine')
-  t.strictSame(forget(folder, ['knee', 'loops']), ['knee'])
+  t.strictSame(forget(folder, EXERCISES.slice(0, 2)), ['knee'])
   t.strictSame(Object.keys(readProgress(folder).exercises), ['files'])
   t.strictSame(fs.readdirSync(folder).sort(), ['notes.txt', 'progress.json'])
   fs.writeFileSync(path.join(folder, 'progress.json'), '{"format":"another"}')

@@ -1,0 +1,59 @@
+import { KNOBS } from '../knobs/knobs.js'
+
+/**
+ * The kinds of answers that a question accepts.
+ *
+ * @import { Facts } from './exercise.js'
+ *
+ * @typedef {(options: Record<string, string>, facts: Facts) => Kind} KindOf options: the list of the question in the prose, what
+ *   each value means
+ * @typedef {{ parse: (text: string) => any, expected: string, choices?: string[] }} Kind parse returns undefined for text that is
+ *   not as expected; expected completes "expected …"; choices: lines to choose from
+ */
+
+const LETTERS = 'abcdefgh'
+
+/** One of the options, by its letter or its name. @param {Record<string, string>} options @returns {Kind} */
+export function choice(options) {
+  const values = Object.keys(options)
+  return {
+    parse: (text) => {
+      const said = text.toLowerCase().replace(/\)$/, '')
+      return said.length === 1 ? values[LETTERS.indexOf(said)] : values.find((value) => value.toLowerCase() === said)
+    },
+    expected: `a letter from a to ${LETTERS[values.length - 1]}`,
+    choices: values.map((value, i) => `${LETTERS[i]}) ${options[value]}`),
+  }
+}
+
+/**
+ * A number; `2,000`, `2000/s` and `2000 ms` are read as 2000.
+ *
+ * @param {string} unit such as "requests/s" @param {number} least @param {number} most
+ * @param {{ whole?: boolean }} [options]
+ * @returns {() => Kind}
+ */
+export function number(unit, least, most, { whole = true } = {}) {
+  return () => ({
+    parse: (text) => {
+      const match = /^(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(?:\/s|rps|ms|s|%|x)?$/.exec(text)
+      const value = match ? Number(match[1].replaceAll(',', '')) : Number.NaN
+      return value >= least && value <= most && (!whole || Number.isInteger(value)) ? value : undefined
+    },
+    expected: `a ${whole ? 'whole ' : ''}number from ${least} to ${most} (${unit})`,
+  })
+}
+
+/** `NAME=VALUE`, parsed as { name, level }. @param {...string} names of KNOBS @returns {() => Kind} */
+export function setting(...names) {
+  return () => ({
+    parse: (text) => {
+      const [, typed = '', value] = /^([a-z_]+)\s*=\s*(\S+)$/i.exec(text) ?? []
+      const name = typed.toUpperCase()
+      const level = names.includes(name) ? KNOBS[name].parse(value) : undefined
+      return level === undefined ? undefined : { name, level }
+    },
+    expected: `NAME=VALUE, such as ${names[0]}=…, with a value that it takes`,
+    choices: names.map((name) => `${name}: ${KNOBS[name].about} (${KNOBS[name].expected})`),
+  })
+}
