@@ -1,15 +1,15 @@
 /**
  * The published adaptive algorithm (the Zeus RPC load balancer). Every endpoint begins with score 1, and the lowest score is
  * chosen. An answer multiplies the score of its endpoint: by little if it was faster than the median of all, by more if it
- * was slower, by much if it was an error. With each request one score above 1 decays, so that an endpoint that was left is
- * tried again. Pure.
+ * was slower, by much if it was an error. With each request one score above 1 decays, so that an endpoint that has been
+ * left is tried again. Pure.
  *
  * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
  * @typedef {ReturnType<typeof createState>} State
  * @typedef {{ samples: number, median_ms: number, p95_ms: number }} Seen latencies so far, of the same method
  */
 
-/** factor is added to the rank of an answer, error_factor to that of an error; nothing is scored before min_samples. */
+/** factor is added to the rank of a success, error_factor to that of an error; nothing is scored before min_samples. */
 export const PUBLISHED_PARAMETERS = { factor: 0.52, error_factor: 3, decay: 0.95, min_samples: 20 }
 
 const RANKS = { fast: 0.5, middling: 0.75, slow: 1 }
@@ -55,10 +55,8 @@ export function decay(state, { decay }) {
 /**
  * The state after an answer.
  *
- * @param {State} state
- * @param {{ endpoint: number, latency_ms: number, status: number }} answer
- * @param {Seen} seen including this answer
- * @param {Parameters} parameters
+ * @param {State} state @param {{ endpoint: number, latency_ms: number, status: number }} answer
+ * @param {Seen} seen including this answer @param {Parameters} parameters
  * @returns {State}
  */
 export function observe(state, { endpoint, latency_ms, status }, seen, { factor, error_factor, min_samples }) {

@@ -1,49 +1,94 @@
 import { milliseconds, tenthPercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
-import { cpu_us, errorRatio, leaving, measuredIn, p50_ms } from './figures.js'
-import { HAPROXY } from './steps.js'
+import { cpu_us, errorRatio, leaving, measuredIn, okLatency_ms, p50_ms } from './figures.js'
+import { HAPROXY } from './haproxy.js'
 
 /**
- * @import { Figures, Measured, StrategyFigures } from './figures.js'
+ * @import { Value } from './figures.js'
  * @import { BalancePlan } from './plan.js'
  * @import { MeasuredPart, Records } from './steps.js'
  */
 
 /**
- * Where HAProxy is the better choice, and where it is not: each figure against adaptive, within a block. A difference whose
- * interval contains 0 is none.
+ * Where HAProxy is the better choice, and where it is not: each figure against adaptive's of the same block. There is no
+ * difference where the interval contains the value of two equals.
+ *
+ * @param {BalancePlan} plan @param {Records} records
+ */
+export function haproxyAgainstAdaptive(plan, records) {
+  const lines = measuresOf(plan).flatMap((measure) => linesOf(measure, plan, records))
+  const of = (/** @type {string} */ verdict) => lines.filter((line) => line.verdict === verdict).map(({ text }) => text)
+  return { better: of('better'), worse: of('worse'), even: of('even') }
+}
+
+/**
+ * Figures of which less is better; those without a text of their own are compared by their ratio.
  *
  * @param {BalancePlan} plan
- * @param {Records} records
- * @param {Pick<Figures, 'strategies' | 'crowded'>} figures
+ * @returns {Measure[]}
+ *
+ * @typedef {{ part: MeasuredPart, about: string, value: Value, text?: (value: number) => string } & Partial<Time>} Measure
  */
-export function haproxyAgainstAdaptive(plan, records, { strategies, crowded }) {
-  const lines = [
-    ...latencyLines(strategies, 'uneven endpoints'),
-    ...latencyLines(crowded, 'the same, crowded'),
-    ...MEASURES.flatMap((measure) => differenceLines(measure, plan, measuredIn(measure.part, plan, records))),
+function measuresOf(plan) {
+  const { leave, back } = timesOf(plan)
+  const [p95_ms, errors] = [okLatency_ms('p95'), (/** @type {Records[number]} */ one) => errorRatio([one])]
+  const seconds = (/** @type {number} */ s) => `${s.toFixed(1)} s`
+  const microseconds = (/** @type {number} */ us) => `${us.toFixed(0)} us`
+  return [
+    { part: 'strategies', about: 'p50, uneven endpoints', value: p50_ms },
+    { part: 'strategies', about: 'p95, uneven endpoints', value: p95_ms },
+    { part: 'crowded', about: 'p50, crowded', value: p50_ms },
+    { part: 'crowded', about: 'p95, crowded', value: p95_ms },
+    { part: 'strategies', about: 'errors met by clients, uneven endpoints', value: errors, text: tenthPercent },
+    { part: 'crowded', about: 'errors met by clients, crowded', value: errors, text: tenthPercent },
+    { part: 'failing', about: 'errors met by clients, one fails', value: errors, text: tenthPercent },
+    {
+      ...{ part: 'failing', about: 'time to leave the one that fails', text: seconds, ...leave },
+      value: (one) => leaving(one).leave_s ?? leave.longest_s,
+    },
+    {
+      ...{ part: 'failing', about: 'time to come back', text: seconds, ...back },
+      // An endpoint that was never left cannot be come back to.
+      value: (one) => (leaving(one).leave_s === null ? Number.NaN : (leaving(one).back_s ?? back.longest_s)),
+    },
+    { part: 'overhead', about: 'added to the median', value: p50_ms, text: milliseconds },
+    { part: 'overhead', about: 'CPU of the balancer per request', value: cpu_us, text: microseconds },
   ]
-  const of = (/** @type {number} */ sign) => lines.filter((line) => line.sign === sign).map(({ text }) => text)
-  return { better: of(-1), worse: of(1), even: of(0) }
 }
 
-/** @typedef {{ sign: number, text: string }} Line sign -1: HAProxy is better */
-
-/** @param {StrategyFigures[]} figures @param {string} where @returns {Line[]} */
-function latencyLines(figures, where) {
-  const others = figures.filter(({ strategy }) => HAPROXY.includes(strategy))
-  return others.flatMap(({ strategy, to_adaptive }) =>
-    /** @type {const} */ (['p50', 'p95']).flatMap((name) => {
-      const effect = to_adaptive?.[name]
-      if (!effect || Number.isNaN(effect.ratio)) return []
-      const sign = effect.tied ? 0 : Math.sign(effect.ratio - 1)
-      return { sign, text: `${name} of ${strategy}, ${where}: ${ratioText(effect)} of adaptive's` }
-    }),
-  )
+/** A line for each of HAProxy's strategies. @param {Measure} measure @param {BalancePlan} plan @param {Records} records */
+function linesOf({ part, about, value, text, ...time }, plan, records) {
+  const others = measuredIn(part, plan, records).filter(({ strategy }) => strategy in HAPROXY)
+  return others.flatMap(({ strategy, trials, trialsOf, ratioTo, differenceTo }) => {
+    if (!text) {
+      const ratio = ratioTo('adaptive', value)
+      const of = `${about}: ${strategy} takes ${ratioText(ratio)} of adaptive's`
+      return ratio.pairs > 0 ? [{ verdict: verdictOf(ratio, 1), text: of }] : []
+    }
+    const [own, adaptives] = [trials, trialsOf('adaptive')].map((some) => {
+      const values = some.map(value).filter(Number.isFinite)
+      return timesText(values, text(median(values)), time)
+    })
+    const difference = differenceTo('adaptive', value)
+    const both = `${about}: ${own} with ${strategy}, ${adaptives} with adaptive`
+    return difference.pairs > 0 ? [{ verdict: verdictOf(difference, 0), text: both }] : []
+  })
 }
 
-/** The longest times that can be seen, and what the endpoint does beyond them. @param {BalancePlan} plan */
+/** What HAProxy is to adaptive. @param {{ low: number, high: number }} interval @param {number} equal where there is no difference */
+function verdictOf({ low, high }, equal) {
+  if (high < equal) return 'better'
+  return low > equal ? 'worse' : 'even'
+}
+
+/**
+ * The longest times that can be seen, and what the endpoint does beyond them.
+ *
+ * @param {BalancePlan} plan
+ *
+ * @typedef {{ longest_s: number, beyond: string }} Time
+ */
 export function timesOf({ fails: { failing }, sizes }) {
   return {
     leave: { longest_s: failing.to_s - failing.from_s, beyond: 'stays' },
@@ -51,63 +96,14 @@ export function timesOf({ fails: { failing }, sizes }) {
   }
 }
 
-const ERRORS = { value: (/** @type {Record} */ one) => errorRatio([one]), text: tenthPercent }
-
 /**
- * Figures of which less is better.
+ * Times of trials in words. Those that were not seen to the end are given as the longest that can be seen.
  *
- * @type {Measure[]}
- *
- * @typedef {Records[number]} Record
- * @typedef {{ value: (record: Record, longest_s: number) => number, text: (value: number) => string }} Valued
- * @typedef {Valued & { part: MeasuredPart, about: string, time?: keyof ReturnType<typeof timesOf> }} Measure
+ * @param {number[]} times_s @param {string} text of all of them @param {Partial<Time>} time
  */
-const MEASURES = [
-  { part: 'strategies', about: 'errors met by clients, uneven endpoints', ...ERRORS },
-  { part: 'crowded', about: 'errors met by clients, crowded', ...ERRORS },
-  { part: 'failing', about: 'errors met by clients, one fails', ...ERRORS },
-  {
-    part: 'failing',
-    about: 'time to leave the one that fails',
-    value: (one, longest_s) => leaving(one).leave_s ?? longest_s,
-    text: seconds,
-    time: 'leave',
-  },
-  {
-    part: 'failing',
-    about: 'time to come back',
-    // An endpoint that was never left cannot be come back to.
-    value: (one, longest_s) => (leaving(one).leave_s === null ? Number.NaN : (leaving(one).back_s ?? longest_s)),
-    text: seconds,
-    time: 'back',
-  },
-  { part: 'overhead', about: 'added to the median', value: p50_ms, text: milliseconds },
-  { part: 'overhead', about: 'CPU of the balancer per request', value: cpu_us, text: (us) => `${us.toFixed(0)} us` },
-]
-
-/** @param {Measure} measure @param {BalancePlan} plan @param {Measured} measured @returns {Line[]} */
-function differenceLines({ about, value, text, time }, plan, { trialsOf, strategies, difference }) {
-  const { longest_s, beyond } = time ? timesOf(plan)[time] : { longest_s: Number.POSITIVE_INFINITY, beyond: '' }
-  const valueIn = (/** @type {Record} */ record) => value(record, longest_s)
-  const middle = (/** @type {string} */ strategy) => {
-    const values = trialsOf(strategy).map(valueIn).filter(Number.isFinite)
-    return isMostly(values, longest_s) ? `${beyond} (> ${text(longest_s)})` : text(median(values))
-  }
-  const others = strategies.filter((strategy) => HAPROXY.includes(strategy))
-  return others.flatMap((strategy) => {
-    const { low, high, pairs } = difference(strategy, 'adaptive', valueIn)
-    if (pairs === 0) return []
-    const sign = high < 0 ? -1 : low > 0 ? 1 : 0
-    return { sign, text: `${about}: ${middle(strategy)} with ${strategy}, ${middle('adaptive')} with adaptive` }
-  })
-}
-
-/** Whether the median is one that was not seen to the end. @param {number[]} values @param {number} longest */
-export function isMostly(values, longest) {
-  return values.length > 0 && 2 * values.filter((value) => value >= longest).length >= values.length
-}
-
-/** @param {number} s */
-function seconds(s) {
-  return `${s.toFixed(1)} s`
+export function timesText(times_s, text, { longest_s = Number.POSITIVE_INFINITY, beyond }) {
+  const longer = times_s.filter((s) => s >= longest_s).length
+  if (longer === 0) return text
+  const where = longer < times_s.length ? ` in ${longer} of ${times_s.length} trials` : ''
+  return `${2 * longer < times_s.length ? text : beyond} (> ${longest_s.toFixed(1)} s${where})`
 }

@@ -1,8 +1,8 @@
 import { refuseUnnamed } from '../../../load/run/site.js'
-import { simulateAll } from './gains.js'
 import { coresFor, openStrategy, pinningText } from './open.js'
 import { FLAGS, planOf } from './plan.js'
 import { analyse, report } from './report.js'
+import { simulateAll } from './simulation.js'
 import { durationOf, nextStep } from './steps.js'
 
 /**

@@ -1,7 +1,7 @@
 import tdigest from 'tdigest'
 import { choose, createState, observe } from './adaptive.js'
 
-/** @import { Parameters, Seen } from './adaptive.js' */
+/** @import { Parameters } from './adaptive.js' */
 
 /**
  * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation.
@@ -39,12 +39,10 @@ export const BALANCERS = {
 }
 
 /**
- * Adds a latency to a T-Digest (Dunning & Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"), which has quantiles
+ * Adds a latency to a T-Digest (Dunning & Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"), which gives quantiles
  * of any number of samples in little memory.
  *
- * @param {Digest} digest
- * @param {number} latency_ms
- * @returns {Seen}
+ * @param {Digest} digest @param {number} latency_ms
  *
  * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: values so far, which its types leave out
  */

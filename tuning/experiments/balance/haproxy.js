@@ -1,38 +1,39 @@
 import { spawnSync } from 'node:child_process'
 
+/** The strategies of HAProxy: what they balance by, and whether they retry. */
+export const HAPROXY = {
+  'haproxy-leastconn': { balance: 'leastconn', retries: false },
+  'haproxy-random': { balance: 'random(2)', retries: false },
+  'haproxy-retry': { balance: 'leastconn', retries: true },
+}
+
 /** Debian puts it where the PATH of an ordinary user does not look. */
 const PLACES = ['haproxy', '/usr/sbin/haproxy']
-const EXPECTED = 'expected haproxy on PATH, found none; sudo apt-get install haproxy installs it'
 
-/**
- * @param {string} [given] program
- * @returns {{ program: string, version: string } | { program: null, because: string }}
- */
+/** The program and its version; null: there is none, for which there is a problem to be told. @param {string} [given] program */
 export function findHaproxy(given) {
   for (const program of given ? [given] : PLACES) {
     const { status, stdout } = spawnSync(program, ['-v'], { encoding: 'utf8' })
     const [, version] = /version (\S+)/.exec(stdout ?? '') ?? []
-    if (status === 0 && version) return { program, version }
+    if (status === 0 && version) return { program, version, problem: null }
   }
-  return { program: null, because: given ? EXPECTED.replace('on PATH', `at ${given}`) : EXPECTED }
+  const where = given ? `at ${given}` : 'on PATH'
+  const problem = `expected haproxy ${where}, found none; sudo apt-get install haproxy installs it`
+  return { program: null, version: null, problem }
 }
 
-/** A health check and its answers to clients watch a server. Ten errors in a row take it out at once. */
+/** A server is watched by its health check and its answers to clients. Ten errors in a row take it out at once. */
 const WATCHED = ' check inter 500ms fall 2 rise 2 observe layer7 error-limit 10 on-error mark-down'
 const HEALTH = ['option httpchk', 'http-check send meth GET uri /health', 'http-check expect status 200']
 
-/** Asking again is for requests that change nothing: the lab sends GET. */
+/** Only safe for requests that change nothing, such as the lab's GETs. */
 const RETRIES = ['option redispatch 1', 'retries 2', 'retry-on conn-failure empty-response 500 502 503 504']
 
 /**
- * A configuration on loopback, with one thread: the proxies that are compared have one, too.
+ * A configuration on loopback, with one thread like the proxies that it is compared with.
  *
- * @param {object} options
- * @param {number} options.port
- * @param {string} options.balance such as leastconn
- * @param {{ name: string, port: number }[]} options.servers
- * @param {boolean} options.watched whether /health says how a server is
- * @param {boolean} options.retries
+ * @param {{ port: number, balance: string, servers: { name: string, port: number }[], watched: boolean, retries: boolean }} options
+ *   balance: such as leastconn; watched: /health says how a server is
  */
 export function haproxyConfig({ port, balance, servers, watched, retries }) {
   const backend = [

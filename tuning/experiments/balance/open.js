@@ -8,7 +8,7 @@ import { startService } from '../../../load/system/service.js'
 import { openLocal } from '../../../load/targets/index.js'
 import { oncePerPlan } from '../../stats/design.js'
 import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
-import { haproxyConfig } from './haproxy.js'
+import { HAPROXY, haproxyConfig } from './haproxy.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
@@ -42,50 +42,61 @@ export function pinningText(cores, hasProcesses) {
 /**
  * The target of a cell: endpoints with a balancer in front of them, or API processes.
  *
- * @param {BalanceCell} cell
- * @param {Place} place
- * @param {BalancePlan} plan
+ * @param {BalanceCell} cell @param {Place} place @param {BalancePlan} plan
+ * @returns {Promise<Target>}
  *
- * @typedef {{ plan: BalancePlan, strategy: string, place: Place }} Opening
+ * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
+ * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: those that were started
  */
-export function openStrategy({ part, strategy }, place, plan) {
+export async function openStrategy({ part, strategy }, place, plan) {
   const own = { ...place, cores: place.cores ?? coresFor(plan)?.api ?? null }
-  const opening = { plan, strategy, place: own }
-  return part === 'processes' ? openProcesses(opening) : openEndpoints(part, opening)
+  if (part === 'processes' && strategy === 'direct') return openLocal(own)
+  /** @type {Service[]} */
+  const services = []
+  const stop = async () => {
+    for (const service of services.toReversed()) await service.stop()
+  }
+  try {
+    const opening = { plan, strategy, place: own, services }
+    const front = part === 'processes' ? await openProcesses(opening) : await openEndpoints(part, opening)
+    // The service that started last is the one that is loaded.
+    const pid = Number(services.at(-1)?.pid)
+    const died = Promise.race(services.map((service) => service.died))
+    died.catch(() => {})
+    const none = { adminUrl: null, metricsUrl: null, settings: {}, countsRows: false }
+    return { ...none, ...front, kind: 'local', pid, cores: coresOf(pid), died, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
 }
 
-/** @param {Exclude<BalanceCell['part'], 'processes'>} part @param {Opening} opening @returns {Promise<Target>} */
+/** @param {Exclude<BalanceCell['part'], 'processes'>} part @param {Opening} opening */
 async function openEndpoints(part, opening) {
-  const { plan, strategy, place } = opening
-  const { slots, mix, fails } = plan
-  const endpoints = endpointsOf(part, plan)
+  const { mix, slots, fails } = opening.plan
+  const endpoints = endpointsOf(part, opening.plan)
   const names = endpoints.map(({ name }) => name)
-  const servers = await start('the endpoints', unpinned(place), names.length + 1, ([adminPort, ...ports]) => {
-    return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, adminPort, slots })]
+  const [adminPort, ...ports] = await start('the endpoints', unpinned(opening), names.length + 1, (ports) => {
+    return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, slots })]
   })
-  const [adminPort, ...ports] = servers.ports
   const admin = `http://127.0.0.1:${adminPort}`
   const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : fails[part]
-  try {
-    const named = names.map((name, i) => ({ name, port: ports[i] }))
-    const front = strategy === 'direct' ? { services: [], ports } : await openFront(named, opening)
-    return {
-      ...serviceTarget([...front.services, ...servers.services], front.ports[0], '/'),
-      disturb: async (_, at) => {
-        // The same draws for every strategy of a block, others in every block.
-        await post(`${admin}/reset`, { seed: mix.seed + at.block })
-        if (front.reset) await post(front.reset)
-        return async () => {}
-      },
-      watch: async () => {
-        await post(`${admin}/begin`, window)
-        const counts = async () => ({ .../** @type {any} */ (await post(admin)), names, ...window })
-        return { sample: async () => {}, end: () => counts }
-      },
-    }
-  } catch (error) {
-    await servers.services[0].stop()
-    throw error
+  const servers = names.map((name, i) => ({ name, port: ports[i] }))
+  const { port, reset } = await openFront(servers, opening)
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    /** @type {Target['disturb']} */
+    disturb: async (_, at) => {
+      // The same draws for every strategy of a block, others in every block.
+      await post(`${admin}/reset`, { seed: mix.seed + at.block })
+      if (reset) await post(reset)
+      return async () => {}
+    },
+    watch: async () => {
+      await post(`${admin}/begin`, window)
+      const counts = async () => ({ .../** @type {any} */ (await post(admin)), names, ...window })
+      return { sample: async () => {}, end: () => counts }
+    },
   }
 }
 
@@ -95,93 +106,69 @@ function endpointsOf(part, { endpoints, slow }) {
   return part === 'failing' ? evenEndpoints(endpoints) : unevenEndpoints(endpoints, slow)
 }
 
-/** @param {{ name: string, port: number }[]} endpoints @param {Opening} opening @returns {Promise<Started>} */
-async function openFront(endpoints, { plan, strategy, place }) {
-  if (strategy.startsWith('haproxy')) {
-    const balance = strategy === 'haproxy-random' ? 'random(2)' : 'leastconn'
-    const config = { balance, servers: endpoints, watched: true, retries: strategy === 'haproxy-retry' }
-    return startHaproxy(plan, config, place)
-  }
-  const { parameters } = plan
-  const started = await start(`the ${strategy} proxy`, place, 2, ([port, adminPort]) => {
-    return [process.execPath, PROXY, JSON.stringify({ strategy, endpoints, parameters, port, adminPort })]
+/**
+ * What clients reach: the endpoint itself, HAProxy, or our proxy.
+ *
+ * @param {Server[]} servers @param {Opening} opening
+ * @returns {Promise<{ port: number, reset?: string }>} reset: URL at which it forgets what it has learned
+ *
+ * @typedef {{ name: string, port: number }} Server
+ */
+async function openFront(servers, opening) {
+  const { strategy, plan } = opening
+  if (strategy === 'direct') return servers[0]
+  if (strategy in HAPROXY) return startHaproxy(/** @type {keyof typeof HAPROXY} */ (strategy), servers, true, opening)
+  const [port, adminPort] = await start(`the ${strategy} proxy`, opening, 2, ([port, adminPort]) => {
+    const options = { strategy, endpoints: servers, parameters: plan.parameters, port, adminPort }
+    return [process.execPath, PROXY, JSON.stringify(options)]
   })
-  return { ...started, reset: `http://127.0.0.1:${started.ports[1]}/reset` }
+  return { port, reset: `http://127.0.0.1:${adminPort}/reset` }
 }
 
-/** Several processes of the API behind HAProxy. @param {Opening} opening @returns {Promise<Target>} */
-async function openProcesses({ plan, strategy, place }) {
-  if (strategy === 'direct') return openLocal(place)
-  // Each on a core of its own while there are cores.
+/** Several processes of the API behind HAProxy, each on a core of its own while there are cores. @param {Opening} opening */
+async function openProcesses(opening) {
+  const { strategy, place, services } = opening
   const cores = expandCores(place.allCores ?? '')
   const count = Number(strategy)
   /** @type {Target[]} */
   const apis = []
-  try {
-    for (let i = 0; i < count; i++) {
-      apis.push(await openLocal({ ...place, cores: cores.length > 0 ? String(cores[i % cores.length]) : null }))
-    }
-    const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
-    const config = { balance: 'leastconn', servers, watched: false, retries: false }
-    const { services, ports } = await startHaproxy(plan, config, unpinned(place))
-    const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
-    return { ...serviceTarget([...services, ...apis.toReversed()], ports[0], '/user'), countsRows: true, settings }
-  } catch (error) {
-    for (const api of apis.toReversed()) await api.stop()
-    throw error
+  for (let i = 0; i < count; i++) {
+    apis.push(await openLocal({ ...place, cores: cores.length > 0 ? String(cores[i % cores.length]) : null }))
+    services.push(apis[i])
   }
+  const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
+  const { port } = await startHaproxy('haproxy-leastconn', servers, false, unpinned(opening))
+  const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
+  return { url: `http://127.0.0.1:${port}/user`, countsRows: true, settings }
 }
 
-/** @param {BalancePlan} plan @param {Omit<Parameters<typeof haproxyConfig>[0], 'port'>} config @param {Place} place */
-function startHaproxy({ haproxy }, config, place) {
-  const file = path.join(path.dirname(place.logFile), 'haproxy.cfg')
-  return start('HAProxy', place, 1, ([port]) => {
-    writeFileSync(file, haproxyConfig({ ...config, port }))
-    return [String(haproxy), '-db', '-f', file]
+/** @param {keyof typeof HAPROXY} strategy @param {Server[]} servers @param {boolean} watched @param {Opening} opening */
+async function startHaproxy(strategy, servers, watched, opening) {
+  const file = path.join(path.dirname(opening.place.logFile), 'haproxy.cfg')
+  const [port] = await start('HAProxy', opening, 1, ([port]) => {
+    writeFileSync(file, haproxyConfig({ ...HAPROXY[strategy], port, servers, watched }))
+    return [String(opening.plan.haproxy), '-db', '-f', file]
   })
+  return { port }
 }
 
-/** @param {Place} place */
-function unpinned(place) {
-  return { ...place, cores: null }
+/** @param {Opening} opening */
+function unpinned(opening) {
+  return { ...opening, place: { ...opening.place, cores: null } }
 }
 
 /**
  * Starts a program, which is ready when it listens on all of its ports.
  *
- * @param {string} name
- * @param {Place} place
- * @param {number} count of ports
- * @param {(ports: number[]) => string[]} commandOn
- * @returns {Promise<Started>}
- *
- * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
- * @typedef {{ services: Service[], ports: number[], reset?: string }} Started reset: URL where it forgets what it has learned
+ * @param {string} name @param {Opening} opening @param {number} count of ports @param {(ports: number[]) => string[]} commandOn
  */
-async function start(name, { cores, env, logFile }, count, commandOn) {
+async function start(name, { place: { cores, env, logFile }, services }, count, commandOn) {
   const { service, ports } = await onFreePorts(count, (ports) => {
     const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
     return startService(name, commandOn(ports), { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })
   })
-  return { services: [service], ports }
-}
-
-/**
- * @param {Service[]} services in the order in which they stop; the first is loaded
- * @param {number} port
- * @param {string} pathname
- * @returns {Target}
- */
-function serviceTarget(services, port, pathname) {
-  const [{ pid }] = services
-  const died = Promise.race(services.map((service) => service.died))
-  died.catch(() => {})
-  const stop = async () => {
-    for (const service of services) await service.stop()
-  }
-  const url = `http://127.0.0.1:${port}${pathname}`
-  const nothing = { adminUrl: null, metricsUrl: null, settings: {} }
-  return { kind: 'local', countsRows: false, url, ...nothing, pid, cores: coresOf(Number(pid)), died, stop }
+  services.push(service)
+  return ports
 }
 
 /** @param {string} url @param {object} [body] @returns {Promise<unknown>} */

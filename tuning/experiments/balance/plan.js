@@ -4,8 +4,8 @@ import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
 import { PUBLISHED_PARAMETERS } from './adaptive.js'
 import { COLD_MS, MIN_ENDPOINTS, meanLatency_ms, unevenEndpoints } from './endpoints.js'
-import { PUBLISHED } from './gains.js'
 import { findHaproxy } from './haproxy.js'
+import { PUBLISHED } from './published.js'
 import { MEASURED, OPEN_CONNECTIONS } from './steps.js'
 
 /**
@@ -16,48 +16,23 @@ import { MEASURED, OPEN_CONNECTIONS } from './steps.js'
 /** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
 const TIMEOUT_S = 10
 
+const { error_factor, min_samples, ...P } = PUBLISHED_PARAMETERS
 const DEFAULTS = {
-  endpoints: 6,
-  slow: { count: 1, extra_ms: 250 },
-  rate: 40,
-  slots: 16,
+  ...{ endpoints: 6, slow: { count: 1, extra_ms: 250 }, rate: 40, slots: 16, seed: 1 },
   samples: Number(PUBLISHED.samples),
-  seed: 1,
+  ...{ ...P, 'error-factor': error_factor, 'min-samples': min_samples },
 }
 
 /** Requests in flight in the simulation. */
 const WORKERS = { usual: [1, 16], quick: [1] }
 
-const MEASURED_PARTS = /** @type {MeasuredPart[]} */ (Object.keys(MEASURED))
-const PARTS = [...MEASURED_PARTS, /** @type {const} */ ('simulation')]
+const PARTS = [.../** @type {MeasuredPart[]} */ (Object.keys(MEASURED)), /** @type {const} */ ('simulation')]
 
-/** With less, a fast answer would make a score smaller and smaller, down to 0, where it stays. */
+/** With less, fast answers would shrink a score down to 0, where it stays. */
 const LEAST_FACTOR = 0.5
 
-/** From and to this share of a trial, the endpoint that fails does so. */
+/** The endpoint that fails does so from and to this share of a trial. */
 const FAILS = { from: 0.2, to: 0.5 }
-
-/** @param {string} about @param {number} above @param {number} most */
-function factorFlag(about, above, most) {
-  return {
-    value: 'X',
-    about,
-    parse: (/** @type {string} */ text) => {
-      const value = /^\d{1,6}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
-      return value > above && value <= most ? value : undefined
-    },
-    expected: `a number above ${above}, at most ${most}`,
-  }
-}
-
-/** `1x250ms` @param {string} text @returns {Slow | undefined} */
-function slowness(text) {
-  const [, number, time = ''] = /^(\d{1,2})x(.+)$/.exec(text) ?? []
-  const extra_ms = duration(time)
-  return extra_ms === undefined ? undefined : { count: Number(number), extra_ms }
-}
-
-const P = PUBLISHED_PARAMETERS
 
 export const FLAGS = {
   endpoints: numberFlag(`local endpoints, uneven by design (default ${DEFAULTS.endpoints})`, MIN_ENDPOINTS, 50),
@@ -69,10 +44,10 @@ export const FLAGS = {
   },
   rate: numberFlag(`requests/s over uneven endpoints (default ${DEFAULTS.rate})`, 1, 5000),
   slots: numberFlag(`requests that an endpoint works on at once (default ${DEFAULTS.slots})`, 1, 1000),
-  factor: factorFlag(`adaptive: priority factor (default ${P.factor})`, LEAST_FACTOR, 100),
-  'error-factor': factorFlag(`adaptive: of an error (default ${P.error_factor})`, LEAST_FACTOR, 100),
-  decay: factorFlag(`adaptive: of a score above 1 (default ${P.decay})`, 0, 1),
-  'min-samples': numberFlag(`adaptive: before it scores (default ${P.min_samples})`, 1, 100_000),
+  factor: factorFlag(`adaptive: priority factor (default ${DEFAULTS.factor})`, LEAST_FACTOR, 100),
+  'error-factor': factorFlag(`adaptive: of an error (default ${DEFAULTS['error-factor']})`, LEAST_FACTOR, 100),
+  decay: factorFlag(`adaptive: of a score above 1 (default ${DEFAULTS.decay})`, 0, 1),
+  'min-samples': numberFlag(`adaptive: before it scores (default ${DEFAULTS['min-samples']})`, 1, 100_000),
   samples: numberFlag(`of the simulation (default ${DEFAULTS.samples})`, 100, 10_000_000),
   duration: durationFlag(
     `of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
@@ -84,8 +59,24 @@ export const FLAGS = {
   seed: seedFlag(`of orders and answers (default ${DEFAULTS.seed})`),
 }
 
+/** `1x250ms` @param {string} text @returns {Slow | undefined} */
+function slowness(text) {
+  const [, number, time = ''] = /^(\d{1,2})x(.+)$/.exec(text) ?? []
+  const extra_ms = duration(time)
+  return extra_ms === undefined ? undefined : { count: Number(number), extra_ms }
+}
+
+/** @param {string} about @param {number} above @param {number} most */
+function factorFlag(about, above, most) {
+  const parse = (/** @type {string} */ text) => {
+    const value = /^\d{1,6}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+    return value > above && value <= most ? value : undefined
+  }
+  return { value: 'X', about, parse, expected: `a number above ${above}, at most ${most}` }
+}
+
 /**
- * `fails`: when the endpoint that fails does so; `haproxy`: the program, or null; `processes`: of the API behind HAProxy.
+ * fails: when the endpoint that fails does so; haproxy: the program, or null; processes: of the API behind HAProxy.
  *
  * @param {Record<string, any>} flags
  *
@@ -93,47 +84,35 @@ export const FLAGS = {
  */
 export function planOf(flags) {
   /** @type {typeof DEFAULTS} */
-  const { endpoints, slow, rate, slots, samples, seed } = { ...DEFAULTS, ...flags }
+  const options = { ...DEFAULTS, ...flags }
+  const { endpoints, slow, slots, samples, seed, factor, decay } = options
   const mode = flags.quick ? 'quick' : 'usual'
-  const sizes = sizesOf(mode, flags, rate)
+  const sizes = sizesOf(mode, flags, options.rate)
   const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
   refuseOverload(parts, sizes, endpoints, slow)
-  const found = findHaproxy(flags.haproxy)
+  const { program, version, problem } = findHaproxy(flags.haproxy)
   const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
   return {
     ...plan,
     // Without the API there is no need of a database.
     url: parts.includes('processes') ? null : 'http://127.0.0.1/',
-    // Errors are what is counted here; no trial fails by them.
+    // Errors are counted here; they do not fail a trial.
     slo: { ...plan.slo, success_ratio: 0 },
-    parts,
-    endpoints,
-    slow,
-    slots,
-    samples,
-    workers: WORKERS[mode],
+    ...{ parts, endpoints, slow, slots, samples, workers: WORKERS[mode] },
     fails: { strategies: failsIn(sizes.strategies), crowded: failsIn(sizes.crowded), failing: failsIn(sizes.failing) },
     sizes,
     processes: processCounts(),
-    parameters: /** @type {typeof P} */ ({
-      factor: flags.factor ?? P.factor,
-      error_factor: flags['error-factor'] ?? P.error_factor,
-      decay: flags.decay ?? P.decay,
-      min_samples: flags['min-samples'] ?? P.min_samples,
-    }),
-    haproxy: found.program,
-    haproxy_version: found.program === null ? null : found.version,
-    haproxy_missing: found.program === null ? `${found.because}; this run goes on without it` : null,
+    parameters: { factor, error_factor: options['error-factor'], decay, min_samples: options['min-samples'] },
+    haproxy: program,
+    haproxy_version: version,
+    haproxy_missing: problem && `${problem}; this run goes on without it`,
   }
 }
 
 /**
  * Refuses what would measure timeouts, or the wait for a connection.
  *
- * @param {string[]} parts
- * @param {ReturnType<typeof sizesOf>} sizes
- * @param {number} endpoints
- * @param {Slow} slow
+ * @param {string[]} parts @param {ReturnType<typeof sizesOf>} sizes @param {number} endpoints @param {Slow} slow
  */
 function refuseOverload(parts, sizes, endpoints, slow) {
   const most = endpoints - MIN_ENDPOINTS + 1
@@ -152,7 +131,7 @@ function refuseOverload(parts, sizes, endpoints, slow) {
     const inFlight = (rate_rps * mean_ms) / 1000
     if (!parts.includes(part) || inFlight <= OPEN_CONNECTIONS) continue
     throw new UsageError(
-      `--rate: expected at most ${OPEN_CONNECTIONS} requests under way at once, got ${Math.ceil(inFlight)} (${part}: ${rate_rps}/s of ${mean_ms.toFixed(0)} ms each)`,
+      `--rate: expected at most ${OPEN_CONNECTIONS} requests in flight, got ${Math.ceil(inFlight)} (${part}: ${rate_rps}/s of ${mean_ms.toFixed(0)} ms each)`,
     )
   }
 }
@@ -160,24 +139,17 @@ function refuseOverload(parts, sizes, endpoints, slow) {
 /** @param {'usual' | 'quick'} mode @param {Record<string, any>} flags @param {number} rate */
 function sizesOf(mode, flags, rate) {
   const sizes = Object.entries(MEASURED).map(([part, { [mode]: times, ...own }]) => {
-    const [blocks, warmup_s, duration_s] = times
-    const isGiven = 'rate_times' in own && flags.duration
-    return [
-      part,
-      {
-        blocks: flags.blocks ?? blocks,
-        warmup_s,
-        duration_s: isGiven ? flags.duration / 1000 : duration_s,
-        rate_rps: 'rate_times' in own ? Math.round(rate * own.rate_times) : own.rate_rps,
-      },
-    ]
+    const [blocks, warmup_s, usual_s] = times
+    const duration_s = 'rate_times' in own && flags.duration ? flags.duration / 1000 : usual_s
+    const rate_rps = 'rate_times' in own ? Math.round(rate * own.rate_times) : own.rate_rps
+    return [part, { blocks: flags.blocks ?? blocks, warmup_s, duration_s, rate_rps }]
   })
   return /** @type {Record<MeasuredPart, Size>} */ (Object.fromEntries(sizes))
 }
 
 /** @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size */
 
-/** @param {{ duration_s: number }} size */
+/** @param {Size} size */
 function failsIn({ duration_s }) {
   const [from_s, to_s] = [FAILS.from, FAILS.to].map((share) => Number((duration_s * share).toFixed(2)))
   return { from_s, to_s }

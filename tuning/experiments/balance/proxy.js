@@ -8,9 +8,9 @@ import { BALANCERS } from './balancers.js'
  */
 
 /**
- * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies stream through in both directions,
- * connections to the endpoints are kept. POST /reset on the admin port has the balancer begin again, and any request there
- * tells what it has learned.
+ * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies are streamed in both directions, and
+ * connections to the endpoints are kept. POST /reset on the admin port makes the balancer start over; any request there gets
+ * what it has learned.
  *
  * @typedef {{ name: string, port: number }} Endpoint
  * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number, adminPort: number }}
@@ -20,7 +20,7 @@ const { strategy, endpoints, parameters, port, adminPort } = JSON.parse(process.
 const TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 120_000
 
-/** Headers between two neighbours (RFC 9110, 7.6.1), which the next one must not get. */
+/** Headers that concern one connection only (RFC 9110, 7.6.1) and are not forwarded. */
 const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -30,24 +30,23 @@ const agent = new http.Agent({ keepAlive: true, scheduling: 'fifo' })
 const fresh = () => BALANCERS[strategy](endpoints.length, parameters)
 let balancer = fresh()
 
+const admin = http.createServer((req, res) => {
+  if (req.method === 'POST' && req.url === '/reset') balancer = fresh()
+  res.end(JSON.stringify({ strategy, parameters, state: balancer.state() }))
+})
 http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, forward).listen(port, '127.0.0.1')
-http
-  .createServer((req, res) => {
-    if (req.method === 'POST' && req.url === '/reset') balancer = fresh()
-    res.end(JSON.stringify({ strategy, parameters, state: balancer.state() }))
-  })
-  .listen(adminPort, '127.0.0.1')
+admin.listen(adminPort, '127.0.0.1')
 
 /** @param {http.IncomingMessage} req @param {http.ServerResponse} res */
 function forward(req, res) {
   const endpoint = balancer.choose()
   const { name, port } = endpoints[endpoint]
   const began_ms = performance.now()
-  let told = false
-  const tell = (/** @type {number} */ status) => {
+  let isObserved = false
+  const observe = (/** @type {number} */ status) => {
     const latency_ms = performance.now() - began_ms
-    if (!told) balancer.answered({ endpoint, latency_ms, status }, req.method)
-    told = true
+    if (!isObserved) balancer.answered({ endpoint, latency_ms, status }, req.method)
+    isObserved = true
     return { 'X-Selected-Route': name, 'X-Response-Latency-Milliseconds': String(Math.round(latency_ms)) }
   }
   const headers = { ...endToEnd(req.headers), host: `127.0.0.1:${port}` }
@@ -55,14 +54,14 @@ function forward(req, res) {
   upstream.setTimeout(TIMEOUT_MS, () => upstream.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
   upstream.on('response', (answer) => {
     const status = answer.statusCode ?? 502
-    res.writeHead(status, { ...endToEnd(answer.headers), ...tell(status) })
-    // What breaks off on one side is cut on the other.
+    res.writeHead(status, { ...endToEnd(answer.headers), ...observe(status) })
+    // If one side breaks off, pipeline cuts the other.
     pipeline(answer, res, () => {})
   })
   upstream.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
     if (res.destroyed) return
     const status = error.code === 'ETIMEDOUT' ? 504 : 502
-    const route = tell(status)
+    const route = observe(status)
     if (res.headersSent) return void res.destroy()
     res.writeHead(status, { ...route, 'Content-Length': 0 }).end()
   })

@@ -3,18 +3,19 @@ import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/fo
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
-import { haproxyAgainstAdaptive, isMostly, timesOf } from './against.js'
+import { haproxyAgainstAdaptive, timesOf, timesText } from './against.js'
 import { figuresOf, PERCENTILES } from './figures.js'
-import { gainsOf, PUBLISHED, QUANTILES } from './gains.js'
-import { haproxyConfig } from './haproxy.js'
+import { HAPROXY, haproxyConfig } from './haproxy.js'
+import { gainsOf, PUBLISHED, QUANTILES } from './published.js'
 import { overTimeBlocks, shareBlocks } from './share-blocks.js'
 import { partsOf, strategiesOf } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Quantiles, Simulation } from './gains.js'
  * @import { BalancePlan } from './plan.js'
+ * @import { Quantiles } from './published.js'
+ * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
  */
 
@@ -24,7 +25,7 @@ import { answerSentences, problemOf } from './verdict.js'
 export function analyse(plan, records, { simulation = null }) {
   const { shares, ...measured } = figuresOf(plan, records)
   const sentences = answerSentences(measured.strategies, measured.crowded, simulation)
-  const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records, measured), simulation }
+  const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records), simulation }
   return {
     problem: problemOf(plan, records),
     kept: { answer: sentences.join(' '), ...figures },
@@ -50,7 +51,7 @@ export function report(findings) {
     ...percentilePicture(findings, 'crowded', 'over the same endpoints, crowded'),
     ...strategyBlocks(findings, 'strategies'),
     ...strategyBlocks(findings, 'crowded'),
-    ...shareBlocks(shares),
+    ...shareBlocks(plan, shares),
     ...failingBlocks(findings),
     ...overheadBlocks(findings),
     ...haproxyBlocks(findings),
@@ -85,27 +86,19 @@ export function strategyBlocks(findings, part) {
 /** @param {BalanceFindings} findings */
 export function failingBlocks({ plan, failing }) {
   const { leave, back } = timesOf(plan)
+  const inWords = (/** @type {(number | null)[]} */ found_s, /** @type {typeof leave} */ time) => {
+    const times_s = found_s.map((s) => s ?? time.longest_s)
+    return times_s.length === 0 ? 'never left' : timesText(times_s, `${spread(times_s, 1)} s`, time)
+  }
   const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
     const left = back_s.filter((_, i) => leave_s[i] !== null)
-    const times = [timesText(leave_s, leave), timesText(left, back)]
     const errors = [count(Math.round(errors_at_endpoint)), tenthPercent(error_ratio)]
-    return [strategy, ...times, ...errors, milliseconds(p50_ms)]
+    return [strategy, inWords(leave_s, leave), inWords(left, back), ...errors, milliseconds(p50_ms)]
   })
   const { from_s, to_s } = plan.fails.failing
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503, at once, and so does its health check.`
   const head = ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50']
   return titled(about, head, rows)
-}
-
-/** @param {(number | null)[]} times_s null: longer than could be seen @param {{ longest_s: number, beyond: string }} time */
-function timesText(times_s, { longest_s, beyond }) {
-  if (times_s.length === 0) return 'never left'
-  const longer = times_s.filter((s) => s === null).length
-  const seen_s = times_s.map((s) => s ?? longest_s)
-  const rest = `> ${longest_s.toFixed(1)} s`
-  const share = `${longer} of ${times_s.length} trials`
-  if (isMostly(seen_s, longest_s)) return `${beyond} (${rest}${longer < times_s.length ? ` in ${share}` : ''})`
-  return `${spread(seen_s, 1)} s${longer > 0 ? ` (${rest} in ${share})` : ''}`
 }
 
 /** @param {BalanceFindings} findings */
@@ -219,7 +212,7 @@ function configBlocks({ endpoints, haproxy_version }) {
   return [
     heading('What HAProxy ran with', { folded: true, detail: true }),
     paragraph(about, { detail: true }),
-    code(haproxyConfig({ port: 8000, servers, watched: true, balance: 'leastconn', retries: true })),
+    code(haproxyConfig({ ...HAPROXY['haproxy-retry'], port: 8000, servers, watched: true })),
   ]
 }
 

@@ -1,25 +1,25 @@
 /**
- * What the endpoints counted, by bin of a trial, in which the failing one fails from from_s to to_s.
+ * What the endpoints counted in a trial, by bin; the endpoint named `failing` fails from from_s to to_s.
  *
  * @typedef {{ requests: number[], errors: number[], queued?: number[] }} Bins
  * @typedef {{ bin_ms: number, names: string[], endpoints: Bins[], from_s: number, to_s: number }} Counts
  */
 
-/** Time that is looked at to say whether an endpoint is in use. */
+/** Time over which an endpoint's share tells whether it is in use. */
 const LOOK_MS = 500
 
-/** Of an even share: with less it was left, with this much it is back. */
+/** Relative to an even share: an endpoint that gets less has been left, one that gets this much is back. */
 const LEFT_RATIO = 0.2
 const BACK_RATIO = 0.5
 
 /**
  * The share of the requests per endpoint, per slice of the trials; NaN where a slice has no requests at all.
  *
- * @param {Counts[]} trials
+ * @param {Counts[]} trials of the same endpoints
  * @param {{ slices: number, duration_s: number }} options
  */
 export function sharesOf(trials, { slices, duration_s }) {
-  const sums = trials[0]?.names.map(() => Array(slices).fill(0)) ?? []
+  const sums = trials[0].names.map(() => Array(slices).fill(0))
   for (const { endpoints, bin_ms } of trials) {
     for (const [i, { requests }] of endpoints.entries()) {
       for (const [bin, count] of requests.entries()) {
@@ -28,33 +28,34 @@ export function sharesOf(trials, { slices, duration_s }) {
       }
     }
   }
-  const totals = Array.from({ length: slices }, (_, slice) => sumOf(sums.map((own) => own[slice])))
-  return sums.map((own) => own.map((count, slice) => (totals[slice] === 0 ? Number.NaN : count / totals[slice])))
+  return sums.map((own) => own.map((count, slice) => count / sumOf(sums.map((counts) => counts[slice]))))
 }
 
-/** Of the requests, those that found every slot of their endpoint taken and waited. @param {Counts[]} trials */
+/** All requests that the endpoints got. @param {Counts[]} trials */
+export function requestsOf(trials) {
+  return sumOf(trials.flatMap(({ endpoints }) => endpoints.flatMap(({ requests }) => requests)))
+}
+
+/** Share of the requests that found every slot of their endpoint taken and had to wait. @param {Counts[]} trials */
 export function queuedRatio(trials) {
-  const endpoints = trials.flatMap((trial) => trial.endpoints)
-  return sumOf(endpoints.flatMap(({ queued = [] }) => queued)) / sumOf(endpoints.flatMap(({ requests }) => requests))
+  const queued = trials.flatMap(({ endpoints }) => endpoints.flatMap(({ queued = [] }) => queued))
+  return sumOf(queued) / requestsOf(trials)
 }
 
 /**
- * How long an endpoint that fails goes on getting requests, and how long one that is well again goes without; null: to the end
- * of what can be seen. Left: from now on, as long as it fails, it gets less than a fifth of an even share in any half second;
- * back: in the half second that begins now it gets half of one. Both to a bin.
+ * How long the failing endpoint keeps getting requests, and how long it gets none after it has recovered; null: longer than
+ * can be seen. It has been left at the first bin from which, as long as it fails, it gets less than a fifth of an even share in
+ * any half second; it is back when a half second begins in which it gets half of one.
  *
  * @param {Counts} counts
- * @param {number} endpoint the one that fails
  */
-export function leavingOf({ bin_ms, endpoints, from_s, to_s }, endpoint) {
-  const own = endpoints[endpoint]
+export function leavingOf({ bin_ms, names, endpoints, from_s, to_s }) {
+  const own = endpoints[names.indexOf('failing')]
   const bins = Math.max(...endpoints.map(({ requests }) => requests.length))
   const window = LOOK_MS / bin_ms
   const isUsed = (/** @type {number} */ bin, /** @type {number} */ least) => {
-    const [all, mine] = [endpoints, [own]].map((some) => {
-      return sumOf(some.flatMap(({ requests }) => requests.slice(bin, bin + window)))
-    })
-    return all > 0 && (mine * endpoints.length) / all >= least
+    const [mine, ...all] = [own, ...endpoints].map(({ requests }) => sumOf(requests.slice(bin, bin + window)))
+    return sumOf(all) > 0 && (mine * endpoints.length) / sumOf(all) >= least
   }
   const [from, to] = [from_s, to_s].map((s) => Math.round((s * 1000) / bin_ms))
   const seconds = (/** @type {number} */ binCount) => (binCount * bin_ms) / 1000

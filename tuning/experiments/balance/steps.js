@@ -1,20 +1,21 @@
 import { matrixVisits, nextTrial } from '../../stats/matrix.js'
 import { isTimely } from '../../stats/sound.js'
+import { HAPROXY } from './haproxy.js'
 
 /**
  * @import { Step, TrialRecord } from '../../../load/report/record.js'
  * @import { BalancePlan } from './plan.js'
  */
 
-/** For the bar: from the end of a trial to the load of the next one. */
+/** From the end of a trial to the load of the next one, in the estimate of the time left. */
 const START_S = 1
 
-/** Enough that no request waits for a connection, as long as a plan keeps to it. */
+/** Enough that no request waits for a connection; plans with more requests in flight are refused. */
 export const OPEN_CONNECTIONS = 256
 
 /**
- * The parts that put load on something; usual and quick: blocks, seconds of warm-up and of load. Six blocks are the least for
- * an interval of 95 %. Where there is `rate_times`, the command line sets the duration, and the rate is as many times its own.
+ * The parts that put load on something. usual and quick: blocks, seconds of warm-up and of load; six blocks are the least for a
+ * 95 % interval. A part with `rate_times` has that multiple of the command line's rate, and its duration.
  */
 export const MEASURED = {
   overhead: { usual: [8, 0.5, 2], quick: [1, 0.5, 1], rate_rps: 500, connections: 8 },
@@ -24,10 +25,9 @@ export const MEASURED = {
   processes: { usual: [6, 1, 3], quick: [1, 0.5, 1], rate_rps: null, connections: 64 },
 }
 
-/** Round robin is what the others are compared with. */
+/** The others are compared with round robin. */
 export const REFERENCE = 'round-robin'
 const OURS = [REFERENCE, 'adaptive']
-export const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
 
 /**
  * @typedef {keyof typeof MEASURED} MeasuredPart
@@ -35,14 +35,9 @@ export const HAPROXY = ['haproxy-leastconn', 'haproxy-random', 'haproxy-retry']
  * @typedef {{ part: MeasuredPart, strategy: string }} BalanceCell
  */
 
-/**
- * What is compared in a part.
- *
- * @param {MeasuredPart} part
- * @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan
- */
+/** What is compared in a part. @param {MeasuredPart} part @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan */
 export function strategiesOf(part, { haproxy, processes }) {
-  const found = haproxy === null ? [] : HAPROXY
+  const found = haproxy === null ? [] : Object.keys(HAPROXY)
   if (part === 'overhead') return ['direct', ...OURS, ...found.slice(0, 1)]
   if (part === 'processes') return ['direct', ...(haproxy === null ? [] : processes.map(String))]
   return [...OURS, ...(part === 'crowded' ? found.slice(0, 1) : found)]
@@ -51,41 +46,39 @@ export function strategiesOf(part, { haproxy, processes }) {
 /**
  * The next trial: part by part, in blocks, each strategy once in a random order. Pure.
  *
- * @param {BalancePlan} plan
- * @param {Records} records
- * @returns {Step | null}
+ * @param {BalancePlan} plan @param {Records} records @returns {Step | null}
  */
 export function nextStep(plan, records) {
-  const parts = partsOf(plan)
-  for (const [i, part] of parts.entries()) {
-    const matrix = {
-      visits: visitsIn(part, plan),
-      loadOf: () => loadOf(part, plan),
-      visit_s: visitTime_s(part, plan),
-      later_s: durationOf({ ...plan, parts: parts.slice(i + 1) }),
-      counts: isTimely,
-    }
-    const own = records.filter(({ at }) => at.part === part)
-    const next = nextTrial(matrix, own, [])
-    if (next) return next
+  const [part, ...later] = partsOf(plan)
+  if (!part) return null
+  const matrix = {
+    visits: matrixVisits({
+      units: cellsOf({ ...plan, parts: [part] }).map((cell) => ({ cell, at: { part } })),
+      blocks: plan.sizes[part].blocks,
+      seed: plan.mix.seed,
+    }),
+    loadOf: () => loadOf(part, plan),
+    visit_s: visitTime_s(part, plan),
+    later_s: durationOf({ ...plan, parts: later }),
+    counts: isTimely,
   }
-  return null
+  const own = records.filter(({ at }) => at.part === part)
+  return nextTrial(matrix, own, []) ?? nextStep({ ...plan, parts: later }, records)
 }
 
 /** Seconds, without the simulation. @param {BalancePlan} plan */
 export function durationOf(plan) {
-  return partsOf(plan).reduce((sum, part) => sum + visitsIn(part, plan).length * visitTime_s(part, plan), 0)
+  return cellsOf(plan).reduce((sum, { part }) => sum + plan.sizes[part].blocks * visitTime_s(part, plan), 0)
+}
+
+/** All cells of a plan, part by part. @param {Pick<BalancePlan, 'parts' | 'haproxy' | 'processes'>} plan */
+export function cellsOf(plan) {
+  return partsOf(plan).flatMap((part) => strategiesOf(part, plan).map((strategy) => ({ part, strategy })))
 }
 
 /** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan */
 export function partsOf({ parts }) {
   return parts.filter((part) => part !== 'simulation')
-}
-
-/** @param {MeasuredPart} part @param {BalancePlan} plan */
-function visitsIn(part, plan) {
-  const units = strategiesOf(part, plan).map((strategy) => ({ cell: { part, strategy }, at: { part } }))
-  return matrixVisits({ units, blocks: plan.sizes[part].blocks, seed: plan.mix.seed })
 }
 
 /** @param {MeasuredPart} part @param {BalancePlan} plan */

@@ -1,16 +1,17 @@
 import { tenthPercent } from '../../../load/report/format.js'
+import { groupBy } from '../../stats/design.js'
 import { ratioText } from '../../stats/effects.js'
-import { whyUnsound } from '../../stats/sound.js'
-import { measuredIn, PERCENTILES } from './figures.js'
-import { allLower } from './gains.js'
-import { partsOf, REFERENCE, strategiesOf } from './steps.js'
-import { NO_MEMORY } from './worlds.js'
+import { isSound, whyUnsound } from '../../stats/sound.js'
+import { PERCENTILES } from './figures.js'
+import { allLower } from './published.js'
+import { NO_MEMORY } from './simulation.js'
+import { cellsOf, REFERENCE } from './steps.js'
 
 /**
  * @import { Effect } from '../../stats/effects.js'
  * @import { ByPercentile, StrategyFigures } from './figures.js'
- * @import { Simulation } from './gains.js'
  * @import { BalancePlan } from './plan.js'
+ * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
  */
 
@@ -44,7 +45,7 @@ function ratiosText(ratios) {
 
 /** Why adaptive is slower in a crowd, if it surely is. @param {StrategyFigures[]} crowded @param {ByPercentile<Effect>} ratios */
 function herdText(crowded, { p95 }) {
-  if (p95.tied || p95.low <= 1 || !Number.isFinite(p95.high)) return ''
+  if (p95.low <= 1 || !Number.isFinite(p95.high)) return ''
   const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, crowded)?.queued_ratio ?? Number.NaN)
   const why =
     own > other
@@ -53,34 +54,33 @@ function herdText(crowded, { p95 }) {
   return ` ${tenthPercent(own)} of adaptive's requests found every place of their endpoint taken and queued, ${tenthPercent(other)} of round robin's: ${why}`
 }
 
-/** Whether all four are surely lower, as published, or one of them surely not. @param {ByPercentile<Effect>} ratios */
-export function shapeText(ratios) {
-  const known = PERCENTILES.filter((name) => Number.isFinite(ratios[name].high))
-  const sure = known.filter((name) => !ratios[name].tied && ratios[name].high < 1)
-  const against = known.filter((name) => ratios[name].low >= 1)
-  if (known.length === 0) return 'Too few blocks to tell any of it from chance.'
-  if (sure.length === PERCENTILES.length) return `All four are lower, ${EACH}: the published shape. ${UNLIKE}`
-  const lower = sure.length > 0 ? `Lower, ${EACH}: ${sure.join(', ')}. ` : ''
-  const rest =
-    against.length > 0
-      ? `Not lower, ${EACH}: ${against.join(', ')}. So not the published shape.`
-      : 'Whether all four are, as published, is not settled.'
-  return `${lower}${rest} ${UNLIKE}`
-}
-
-/** Of the intervals. */
+/** Confidence of the intervals. */
 const EACH = 'at 95 % each'
 const UNLIKE = 'Published were endpoints of equal quality; ours are uneven by design.'
 
+/** Whether all four are surely lower, as published, or one of them surely not. @param {ByPercentile<Effect>} ratios */
+export function shapeText(ratios) {
+  const those = (/** @type {(effect: Effect) => boolean} */ are) => PERCENTILES.filter((name) => are(ratios[name]))
+  const lower = those(({ high, tied }) => high < 1 && !tied)
+  const higher = those(({ low, high }) => low >= 1 && Number.isFinite(high))
+  if (those(({ high }) => Number.isFinite(high)).length === 0) return 'Too few blocks to tell any of it from chance.'
+  if (lower.length === PERCENTILES.length) return `All four are lower, ${EACH}: the published shape. ${UNLIKE}`
+  const some = lower.length > 0 ? `Lower, ${EACH}: ${lower.join(', ')}. ` : ''
+  const rest =
+    higher.length > 0
+      ? `Not lower, ${EACH}: ${higher.join(', ')}. So not the published shape.`
+      : 'Whether all four are, as published, is not settled.'
+  return `${some}${rest} ${UNLIKE}`
+}
+
 /** @param {Simulation} simulation */
 function simulatedSentence({ few, worlds }) {
-  const counts = [...new Set(worlds.map(({ workers }) => workers))]
-  const found = counts.map((workers) => {
-    const names = (/** @type {boolean} */ lower) => {
-      const some = worlds.filter((world) => world.workers === workers && allLower(world.gains) === lower)
-      return some.map(({ world }) => `"${world}"`).join(' and ') || 'none'
-    }
-    return `With ${workers} under way all four percentiles are lower over ${names(true)}, and not over ${names(false)}.`
+  const namesOf = (/** @type {Simulation['worlds']} */ some) => {
+    return some.map(({ world }) => `"${world}"`).join(' and ') || 'none'
+  }
+  const found = [...groupBy(worlds, ({ workers }) => String(workers))].map(([workers, own]) => {
+    const [lower, others] = [true, false].map((is) => namesOf(own.filter(({ gains }) => allLower(gains) === is)))
+    return `With ${workers} under way all four percentiles are lower over ${lower}, and not over ${others}.`
   })
   const isNothing = worlds.every(({ world, gains }) => world !== NO_MEMORY || !allLower(gains))
   const why = isNothing ? ` Over "${NO_MEMORY}" there is nothing to gain: no endpoint is better than another.` : ''
@@ -88,14 +88,13 @@ function simulatedSentence({ few, worlds }) {
   return `Simulated, the published shape: ${found.join(' ')}${why} ${chance}`
 }
 
-/** Why there is no trustworthy answer: a strategy without a trial. @param {BalancePlan} plan @param {Records} records */
+/** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */
 export function problemOf(plan, records) {
-  for (const part of partsOf(plan)) {
-    const { strategies } = measuredIn(part, plan, records)
-    const silent = strategiesOf(part, plan).find((strategy) => !strategies.includes(strategy))
-    if (!silent) continue
-    const last = records.findLast(({ cell }) => cell.part === part && cell.strategy === silent)
-    return `${part}: ${silent} had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}`
+  for (const { part, strategy } of cellsOf(plan)) {
+    const own = records.filter(({ cell }) => cell.part === part && cell.strategy === strategy)
+    if (own.some(isSound)) continue
+    const [last] = own.slice(-1)
+    return `${part}: ${strategy} had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}`
   }
   return null
 }

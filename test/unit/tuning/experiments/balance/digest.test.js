@@ -2,7 +2,7 @@ import t from 'tap'
 import tdigest from 'tdigest'
 import { seededRandom } from '../../../../../load/system/random.js'
 import { seenWith } from '../../../../../tuning/experiments/balance/balancers.js'
-import { quantilesOf } from '../../../../../tuning/experiments/balance/simulate.js'
+import { quantilesOf } from '../../../../../tuning/experiments/balance/published.js'
 
 t.test('the digest gives the median and the 95th percentile of what it was given', async (t) => {
   const random = seededRandom(1)

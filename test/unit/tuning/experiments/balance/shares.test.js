@@ -32,7 +32,7 @@ t.test('the share of an endpoint, and how long it took to leave it and to come b
       { leave_s: 0.2, back_s: 2, errors: 7 },
     ],
   ]
-  for (const [name, failing, expected] of cases) t.strictSame(leavingOf(counts(failing), 2), expected, name)
+  for (const [name, failing, expected] of cases) t.strictSame(leavingOf(counts(failing)), expected, name)
   const shares = sharesOf([counts((bin) => (bin < 30 ? 3 : 0))], { slices: 2, duration_s: 6 })
   t.strictSame(shares, [
     [1 / 3, 1 / 2],

@@ -7,22 +7,21 @@ import {
   PUBLISHED,
   publishedAt,
   QUANTILES,
-} from '../../../../../tuning/experiments/balance/gains.js'
-import { simulation as simulate } from '../../../../../tuning/experiments/balance/simulate.js'
-import { worlds } from '../../../../../tuning/experiments/balance/worlds.js'
+} from '../../../../../tuning/experiments/balance/published.js'
+import { simulate, worlds } from '../../../../../tuning/experiments/balance/simulation.js'
 
 const P = PUBLISHED_PARAMETERS
 
 t.test('simulated, the published shape is there where endpoints differ for longer than an answer', async (t) => {
   const options = { samples: 3000, workers: 1, parameters: P, seed: 1 }
   const found = []
-  for (const [i, world] of worlds(6, { count: 1, extra_ms: 250 }).entries()) {
+  for (const [i, { name, create }] of worlds(6, { count: 1, extra_ms: 250 }).entries()) {
     // To tell nothing from little takes more samples than to see much.
     const samples = i === 0 ? 8000 : options.samples
-    const round_robin = await simulate({ ...options, samples, world, strategy: 'round-robin' })
+    const round_robin = await simulate({ ...options, samples, create, strategy: 'round-robin' })
     // Draws of its own: where there is nothing to gain, the same ones would be the same latencies.
-    const adaptive = await simulate({ ...options, samples, seed: 2, world, strategy: 'adaptive' })
-    found.push({ name: world.name, round_robin, adaptive, gains: gainsOf(round_robin, adaptive) })
+    const adaptive = await simulate({ ...options, samples, seed: 2, create, strategy: 'adaptive' })
+    found.push({ name, round_robin, adaptive, gains: gainsOf(round_robin, adaptive) })
   }
   const [none, spells, uneven] = found
   for (const gain of Object.values(none.gains)) t.ok(Math.abs(gain - 1) < 0.03, `nothing to gain: ${gain}`)
@@ -33,16 +32,16 @@ t.test('simulated, the published shape is there where endpoints differ for longe
   t.ok(uneven.round_robin.shares.every((share) => Math.abs(share - 1 / 6) < 1e-3))
   t.ok(uneven.adaptive.shares[0] > uneven.adaptive.shares[3], 'the cached one gets more than the slow one')
   t.equal(allLower(gainsOf(PUBLISHED.round_robin, PUBLISHED.adaptive)), true, 'as published')
-  const [one, again] = [1, 2].map(() => worlds(6, { count: 1, extra_ms: 250 })[1])
+  const [one, again] = [1, 2].map(() => worlds(6, { count: 1, extra_ms: 250 })[1].create)
   const short = { ...options, samples: 500, strategy: /** @type {const} */ ('adaptive') }
   t.strictSame(
-    await simulate({ ...short, world: one }),
-    await simulate({ ...short, world: again }),
+    await simulate({ ...short, create: one }),
+    await simulate({ ...short, create: again }),
     'the same seed again',
   )
   t.notSame(
-    await simulate({ ...short, world: one }),
-    await simulate({ ...short, world: one, seed: 2 }),
+    await simulate({ ...short, create: one }),
+    await simulate({ ...short, create: one, seed: 2 }),
     'and another one',
   )
 })

@@ -2,13 +2,13 @@ import t from 'tap'
 import { haproxyAgainstAdaptive } from '../../../../../tuning/experiments/balance/against.js'
 import { figuresOf } from '../../../../../tuning/experiments/balance/figures.js'
 import { queuedRatio } from '../../../../../tuning/experiments/balance/shares.js'
+import { NO_MEMORY } from '../../../../../tuning/experiments/balance/simulation.js'
 import { answerSentences, shapeText } from '../../../../../tuning/experiments/balance/verdict.js'
-import { NO_MEMORY } from '../../../../../tuning/experiments/balance/worlds.js'
 import { madeUp, PLAN } from '../../../../support/made-up/balance.js'
 
 /** @param {any[]} records */
 function against(records) {
-  return haproxyAgainstAdaptive(PLAN, records, figuresOf(PLAN, records))
+  return haproxyAgainstAdaptive(PLAN, records)
 }
 
 t.test('where HAProxy is better, where it is worse, and what the blocks cannot tell', async (t) => {
@@ -20,7 +20,7 @@ t.test('where HAProxy is better, where it is worse, and what the blocks cannot t
   })
   const { better, worse, even } = against(records)
   t.ok(
-    better.some((line) => /^p50 of haproxy-retry, uneven endpoints: 0\.\d\dx/.test(line)),
+    better.some((line) => /^p50, uneven endpoints: haproxy-retry takes 0\.\d\dx/.test(line)),
     better.join('\n'),
   )
   t.ok(better.includes('time to leave the one that fails: 0.1 s with haproxy-leastconn, 0.4 s with adaptive'))
@@ -32,7 +32,7 @@ t.test('where HAProxy is better, where it is worse, and what the blocks cannot t
     'who never left cannot come back',
   )
   t.ok(
-    even.some((line) => /^p50 of haproxy-leastconn, uneven endpoints/.test(line)),
+    even.some((line) => /^p50, uneven endpoints: haproxy-leastconn takes/.test(line)),
     even.join('\n'),
   )
   const few = against(records.filter(({ at }) => at.block < 3))

@@ -1,9 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { seededRandom } from '../../../load/system/random.js'
-import { quantilesOf, simulation } from './simulate.js'
-import { worlds } from './worlds.js'
-
-/** @import { BalancePlan } from './plan.js' */
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/balance.json', import.meta.url), 'utf8'))
 
@@ -15,36 +11,23 @@ const LEAST_GAIN = 0.001
 
 /** @typedef {Record<typeof QUANTILES[number], number>} Quantiles */
 
-/** Adaptive by round robin; below 1: adaptive is faster. @param {Quantiles} slow @param {Quantiles} fast */
-export function gainsOf(slow, fast) {
-  return /** @type {Quantiles} */ (Object.fromEntries(QUANTILES.map((name) => [name, fast[name] / slow[name]])))
+/** @param {Iterable<number>} latencies_ms */
+export function quantilesOf(latencies_ms) {
+  const sorted = Float64Array.from(latencies_ms).sort()
+  const at = (/** @type {number} */ share) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
+  const mean_ms = sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length
+  return { p25_ms: at(0.25), p50_ms: at(0.5), p75_ms: at(0.75), p95_ms: at(0.95), mean_ms }
+}
+
+/** Adaptive by round robin; below 1: adaptive is faster. @param {Quantiles} round_robin @param {Quantiles} adaptive */
+export function gainsOf(round_robin, adaptive) {
+  const gains = QUANTILES.map((name) => [name, adaptive[name] / round_robin[name]])
+  return /** @type {Quantiles} */ (Object.fromEntries(gains))
 }
 
 /** The published shape: faster by more than a thousandth at all four. @param {Quantiles} gains */
 export function allLower(gains) {
   return QUANTILES.every((name) => gains[name] < 1 - LEAST_GAIN)
-}
-
-/**
- * Every made-up world, under both strategies.
- *
- * @param {Pick<BalancePlan, 'endpoints' | 'slow' | 'samples' | 'workers' | 'parameters' | 'mix'>} plan
- * @param {AbortSignal} signal
- *
- * @typedef {Awaited<ReturnType<typeof simulateAll>>} Simulation
- */
-export async function simulateAll({ endpoints, slow, samples, workers, parameters, mix: { seed } }, signal) {
-  const found = []
-  for (const count of workers) {
-    for (const world of worlds(endpoints, slow)) {
-      const options = { world, samples, workers: count, parameters, seed }
-      const round_robin = await simulation({ ...options, strategy: 'round-robin' }, signal)
-      const adaptive = await simulation({ ...options, strategy: 'adaptive' }, signal)
-      const gains = gainsOf(round_robin, adaptive)
-      found.push({ world: world.name, about: world.about, workers: count, round_robin, adaptive, gains })
-    }
-  }
-  return { worlds: found, few: fewSamples(seed) }
 }
 
 /**
@@ -61,17 +44,17 @@ export function fewSamples(seed) {
   const draws = Array.from({ length: DRAWS }, () => {
     return gainsOf(quantilesOf(Array.from({ length: samples }, () => publishedAt(random()))), round_robin)
   })
-  const spread = QUANTILES.map((name) => {
+  const ratioOf = (/** @type {(gains: Quantiles) => boolean} */ is) => draws.filter(is).length / DRAWS
+  const half = QUANTILES.map((name) => {
     const { p25_ms, p75_ms } = quantilesOf(draws.map((gains) => gains[name]))
     return [name, { p25: p25_ms, p75: p75_ms }]
   })
-  const as = draws.filter((gains) => QUANTILES.every((name) => gains[name] <= published[name]))
   return {
     samples,
     draws: DRAWS,
-    all_lower_ratio: draws.filter(allLower).length / DRAWS,
-    as_published_ratio: as.length / DRAWS,
-    half_of_draws: Object.fromEntries(spread),
+    all_lower_ratio: ratioOf(allLower),
+    as_published_ratio: ratioOf((gains) => QUANTILES.every((name) => gains[name] <= published[name])),
+    half_of_draws: Object.fromEntries(half),
   }
 }
 
