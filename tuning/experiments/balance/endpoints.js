@@ -6,17 +6,17 @@
  * @typedef {{ count: number, extra_ms: number }} Slow
  */
 
-/** One without a peculiarity. */
+/** An endpoint without a peculiarity. */
 export const PLAIN = { name: '', cached_ratio: 0.5, extra_ms: 0, error_ratio: 0, fails: false }
 
-/** As published: a cached call, and one that is not. */
+/** Latencies of cached and other calls, as published. */
 const CACHED_MS = { from: 50, to: 120 }
 export const COLD_MS = { from: 250, to: 600 }
 
-/** An error comes at once: whoever counts only requests in flight takes such an endpoint for the fastest. */
+/** Errors come at once, so that the endpoint looks the fastest to a balancer that only counts requests in flight. */
 const ERROR_MS = { from: 2, to: 5 }
 
-/** One each that is slow, errs or recovers, and one that does none of it. */
+/** One that is slow, one that errs, one that recovers, and one that does none of it. */
 export const MIN_ENDPOINTS = 4
 
 /** @type {[name: string, peculiarity: Partial<Endpoint>][]} */
@@ -30,9 +30,7 @@ const USUAL = [
  * Uneven by design: mostly cached, cold and half-cached ones in turn; then slow ones, one that errs now and then, and one that
  * fails and recovers.
  *
- * @param {number} count
- * @param {Slow} slow
- * @returns {Endpoint[]}
+ * @param {number} count @param {Slow} slow @returns {Endpoint[]}
  */
 export function unevenEndpoints(count, slow) {
   const usual = Array.from({ length: count - slow.count - 2 }, (_, i) => {
@@ -47,7 +45,7 @@ export function unevenEndpoints(count, slow) {
   ]
 }
 
-/** All alike, everything cached; the last one fails for a while. @param {number} count @returns {Endpoint[]} */
+/** All alike, with everything cached; the last one fails for a while. @param {number} count @returns {Endpoint[]} */
 export function evenEndpoints(count) {
   return Array.from({ length: count }, (_, i) => {
     const fails = i === count - 1
@@ -55,18 +53,10 @@ export function evenEndpoints(count) {
   })
 }
 
-/** One that answers at once, so that only the way to it takes time. @returns {Endpoint[]} */
-export function instantEndpoint() {
-  return [{ ...PLAIN, name: 'instant', cached_ratio: 1, extra_ms: -CACHED_MS.to }]
-}
+/** One that answers at once, so that only the way to it takes time. @type {Endpoint[]} */
+export const INSTANT = [{ ...PLAIN, name: 'instant', cached_ratio: 1, extra_ms: -CACHED_MS.to }]
 
-/**
- * One answer, drawn.
- *
- * @param {Endpoint} endpoint
- * @param {{ failing: boolean, random: () => number }} moment
- * @returns {{ status: number, latency_ms: number }} 0: at once
- */
+/** Draws one answer; a latency of 0: at once. @param {Endpoint} endpoint @param {{ failing: boolean, random: () => number }} moment */
 export function answerOf({ cached_ratio, extra_ms, error_ratio }, { failing, random }) {
   // Every answer takes three numbers, so that two strategies meet the same ones.
   const [fate, cache, place] = [random(), random(), random()]
@@ -75,7 +65,7 @@ export function answerOf({ cached_ratio, extra_ms, error_ratio }, { failing, ran
   return { status: 200, latency_ms: Math.max(0, latency_ms) }
 }
 
-/** Of requests that are spread evenly and never wait. @param {Endpoint[]} endpoints */
+/** Mean latency of requests that are spread evenly and never wait. @param {Endpoint[]} endpoints */
 export function meanLatency_ms(endpoints) {
   const means = endpoints.map(({ cached_ratio, extra_ms, error_ratio }) => {
     const ok_ms = cached_ratio * within(CACHED_MS, 0.5) + (1 - cached_ratio) * within(COLD_MS, 0.5) + extra_ms

@@ -92,7 +92,9 @@ function unevenFigures({ strategy, trials, middle, ratioTo, differenceTo }) {
 
 /** @template T @param {(value: Value) => T} compute */
 function byPercentile(compute) {
-  return /** @type {ByPercentile<T>} */ (Object.fromEntries(PERCENTILES.map((name) => [name, compute(okLatency_ms(name))])))
+  return /** @type {ByPercentile<T>} */ (
+    Object.fromEntries(PERCENTILES.map((name) => [name, compute(okLatency_ms(name))]))
+  )
 }
 
 /** @template T @typedef {Record<typeof PERCENTILES[number], T>} ByPercentile */

@@ -7,7 +7,7 @@ import { pinSelf } from '../../../load/system/processes.js'
 import { startService } from '../../../load/system/service.js'
 import { openLocal } from '../../../load/targets/index.js'
 import { oncePerPlan } from '../../stats/design.js'
-import { evenEndpoints, instantEndpoint, unevenEndpoints } from './endpoints.js'
+import { evenEndpoints, INSTANT, unevenEndpoints } from './endpoints.js'
 import { HAPROXY, haproxyConfig } from './haproxy.js'
 
 /**
@@ -102,7 +102,7 @@ async function openEndpoints(part, opening) {
 
 /** @param {string} part @param {BalancePlan} plan */
 function endpointsOf(part, { endpoints, slow }) {
-  if (part === 'overhead') return instantEndpoint()
+  if (part === 'overhead') return INSTANT
   return part === 'failing' ? evenEndpoints(endpoints) : unevenEndpoints(endpoints, slow)
 }
 

@@ -26,29 +26,20 @@ export function analyse(plan, records, { simulation = null }) {
   const { shares, ...measured } = figuresOf(plan, records)
   const sentences = answerSentences(measured.strategies, measured.crowded, simulation)
   const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records), simulation }
-  return {
-    problem: problemOf(plan, records),
-    kept: { answer: sentences.join(' '), ...figures },
-    ...figures,
-    plan,
-    sentences,
-    shares,
-    leftOut: leftOut(records),
-  }
+  const kept = { answer: sentences.join(' '), ...figures }
+  return { problem: problemOf(plan, records), kept, ...figures, plan, sentences, shares, leftOut: leftOut(records) }
 }
 
 /** @param {BalanceFindings} findings @returns {Block[]} */
 export function report(findings) {
   const { plan, sentences, simulation, shares, leftOut } = findings
   const [first = 'Adaptive was not compared with round robin.', ...others] = sentences
-  const worldLines = [...new Set(simulation?.worlds.map(({ world, about }) => `${world}: ${about}.`))]
-  const detail = { detail: true }
   return [
     answer(first),
     ...(plan.haproxy_missing ? [paragraph(`HAProxy: ${plan.haproxy_missing}.`)] : []),
     ...others.map((text) => paragraph(text)),
-    ...percentilePicture(findings, 'strategies', 'over uneven endpoints'),
-    ...percentilePicture(findings, 'crowded', 'over the same endpoints, crowded'),
+    ...percentilePicture(findings, 'strategies'),
+    ...percentilePicture(findings, 'crowded'),
     ...strategyBlocks(findings, 'strategies'),
     ...strategyBlocks(findings, 'crowded'),
     ...shareBlocks(plan, shares),
@@ -59,15 +50,33 @@ export function report(findings) {
     ...(simulation ? simulationBlocks(simulation) : []),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     ...overTimeBlocks(plan, shares),
-    ...(simulation ? [heading('Endpoints of the simulation', detail), list(worldLines, detail)] : []),
-    heading('Published', detail),
-    paragraph(publishedText(), detail),
+    ...(simulation ? worldBlocks(simulation) : []),
+    heading('Published', { detail: true }),
+    paragraph(publishedText(), { detail: true }),
     ...(plan.haproxy ? configBlocks(plan) : []),
     method(methodOf(plan)),
   ]
 }
 
-/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part */
+const UNEVEN = { strategies: 'over uneven endpoints', crowded: 'over the same endpoints at a higher rate' }
+
+/** @param {BalanceFindings} findings @param {keyof typeof UNEVEN} part */
+function percentilePicture(findings, part) {
+  if (findings[part].length === 0) return []
+  const series = findings[part].map(({ strategy, latency_ms }) => {
+    return { name: strategy, values: PERCENTILES.map((name) => spreadOf([latency_ms[name]])) }
+  })
+  return [
+    drawn({
+      name: `percentiles-${part}`,
+      title: `Latency ${UNEVEN[part]}`,
+      about: `Percentiles of the successes at ${findings.plan.sizes[part].rate_rps}/s, medians of the blocks.`,
+      form: { kind: 'dots', x: { title: 'latency', unit: 'ms', min: 0 }, labels: [...PERCENTILES], series },
+    }),
+  ]
+}
+
+/** @param {BalanceFindings} findings @param {keyof typeof UNEVEN} part */
 export function strategyBlocks(findings, part) {
   const rows = findings[part].map(({ strategy, latency_ms, to_reference, saved_ms, error_ratio, trials }) => [
     strategy,
@@ -79,8 +88,8 @@ export function strategyBlocks(findings, part) {
     String(trials),
   ])
   const head = ['strategy', ...PERCENTILES, 'p50 by round robin', 'p95', 'saved per request', 'errors met', 'trials']
-  const title = part === 'strategies' ? 'Over uneven endpoints' : 'The same endpoints, crowded'
-  return titled(`**${title}**: latency of the successes at ${findings.plan.sizes[part].rate_rps}/s.`, head, rows)
+  const about = `**Latency ${UNEVEN[part]}**: of the successes, at ${findings.plan.sizes[part].rate_rps}/s.`
+  return titled(about, head, rows)
 }
 
 /** @param {BalanceFindings} findings */
@@ -96,7 +105,7 @@ export function failingBlocks({ plan, failing }) {
     return [strategy, inWords(leave_s, leave), inWords(left, back), ...errors, milliseconds(p50_ms)]
   })
   const { from_s, to_s } = plan.fails.failing
-  const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503, at once, and so does its health check.`
+  const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503 at once, also to health checks.`
   const head = ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50']
   return titled(about, head, rows)
 }
@@ -106,14 +115,10 @@ export function overheadBlocks({ plan, overhead }) {
   const rows = overhead.map(({ strategy, p50_ms, added_ms, cpu_us }) => {
     const { estimate = 0, low = 0, high = 0, pairs = 0 } = added_ms ?? {}
     const interval = Number.isFinite(high) ? `${low.toFixed(2)}–${high.toFixed(2)}` : 'too few pairs'
-    return [
-      strategy,
-      milliseconds(p50_ms),
-      pairs > 0 ? `${estimate.toFixed(2)} ms [${interval}]` : NONE,
-      Number.isFinite(cpu_us) ? `${cpu_us?.toFixed(0)} us` : NONE,
-    ]
+    const added = pairs > 0 ? `${estimate.toFixed(2)} ms [${interval}]` : NONE
+    return [strategy, milliseconds(p50_ms), added, Number.isFinite(cpu_us) ? `${cpu_us?.toFixed(0)} us` : NONE]
   })
-  const about = `**What the balancer itself adds**, before one endpoint that answers at once, at ${plan.sizes.overhead.rate_rps}/s (published: about ${PUBLISHED.overhead_ms} ms).`
+  const about = `**What the balancer itself adds**, in front of one endpoint that answers at once, at ${plan.sizes.overhead.rate_rps}/s (published: about ${PUBLISHED.overhead_ms} ms).`
   return titled(about, ['way', 'p50', 'added to p50', 'CPU per request'], rows)
 }
 
@@ -121,22 +126,22 @@ export function overheadBlocks({ plan, overhead }) {
 function haproxyBlocks({ plan, haproxy: { better, worse, even } }) {
   const compared = better.length + worse.length + even.length
   if (!plan.haproxy || compared === 0) return []
-  const lists = { 'Better than adaptive': better, Worse: worse, 'No difference that the blocks can tell': even }
+  const lists = { 'Better than adaptive': better, Worse: worse, 'No significant difference': even }
   return [
     paragraph('**Where HAProxy is the better choice**'),
-    ...Object.entries(lists).flatMap(([title, lines]) => {
-      return lines.length > 0 ? [paragraph(`${title}:`), list(lines)] : []
-    }),
-    paragraph(
-      `Of these ${compared} comparisons each is made at 95 %, and none is corrected for the others: where there is no difference at all, about one in twenty is listed as better or worse by chance.`,
+    ...Object.entries(lists).flatMap(([title, lines]) =>
+      lines.length > 0 ? [paragraph(`${title}:`), list(lines)] : [],
     ),
     paragraph(
-      'Not measured here: HAProxy speaks TLS and HTTP/2, is reloaded without a loss, and checks the health of an endpoint without a client that asks.',
+      `Each of these ${compared} comparisons is made at 95 %, and none is corrected for the others: where there is no difference, about one in twenty is listed as better or worse by chance.`,
+    ),
+    paragraph(
+      'Not measured here: HAProxy speaks TLS and HTTP/2, reloads without dropping requests, and checks the health of an endpoint without the help of clients.',
     ),
   ]
 }
 
-/** What a further core brings. @param {BalanceFindings} findings */
+/** What further API processes bring. @param {BalanceFindings} findings */
 export function processBlocks({ processes }) {
   const rows = processes.map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
@@ -146,14 +151,14 @@ export function processBlocks({ processes }) {
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
-    '**What one core more brings**: the API in so many processes, closed loop. Postgres, HAProxy and the generator run on what is left, or share: where the machine has no core to spare, a further process has to take it from them.'
+    '**What one more core brings**: the API in several processes, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process takes its core from them.'
   return titled(about, ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy'], rows)
 }
 
 /** What the simulation gained, and what was published. @param {Simulation} simulation */
 function simulationBlocks({ worlds, few }) {
   const rows = worlds.map(({ world, workers, round_robin, adaptive }) => [
-    `${world}, ${workers} under way`,
+    `${world}, ${workers} in flight`,
     ...pairTexts(round_robin, adaptive),
     `${(round_robin.mean_ms - adaptive.mean_ms).toFixed(0)} ms`,
     `${tenthPercent(round_robin.error_ratio)} -> ${tenthPercent(adaptive.error_ratio)}`,
@@ -164,53 +169,40 @@ function simulationBlocks({ worlds, few }) {
     return `${PERCENTILES[i]} ${p25.toFixed(2)}x to ${p75.toFixed(2)}x`
   })
   return [
-    paragraph('**Simulated, beside what was published**: round robin -> adaptive, and the ratio of the two.'),
+    paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
     table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
     paragraph(
-      `Published round robin rests on ${few.samples} samples. Of ${count(few.draws)} sets of as many, drawn from a distribution through the published quantiles and compared with it, half put the ratios at ${half.join(', ')}.`,
+      `The published round robin rests on ${few.samples} samples. Of ${count(few.draws)} samples of that size, drawn from a distribution through the published quantiles and compared with it, half have ratios of ${half.join(', ')}.`,
     ),
   ]
 }
 
-/** @param {Quantiles} slow_ms @param {Quantiles} fast_ms */
-function pairTexts(slow_ms, fast_ms) {
-  const gains = gainsOf(slow_ms, fast_ms)
-  return QUANTILES.map((name) => {
-    return `${milliseconds(slow_ms[name])} -> ${milliseconds(fast_ms[name])}, ${gains[name].toFixed(2)}x`
-  })
+/** @param {Simulation} simulation */
+function worldBlocks({ worlds }) {
+  const lines = new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))
+  return [heading('Endpoints of the simulation', { detail: true }), list([...lines], { detail: true })]
 }
 
-/** @param {BalanceFindings} findings @param {'strategies' | 'crowded'} part @param {string} where */
-function percentilePicture(findings, part, where) {
-  if (findings[part].length === 0) return []
-  const series = findings[part].map(({ strategy, latency_ms }) => {
-    return { name: strategy, values: PERCENTILES.map((name) => spreadOf([latency_ms[name]])) }
+/** By percentile. @param {Quantiles} round_robin_ms @param {Quantiles} adaptive_ms */
+function pairTexts(round_robin_ms, adaptive_ms) {
+  const gains = gainsOf(round_robin_ms, adaptive_ms)
+  return QUANTILES.map((name) => {
+    return `${milliseconds(round_robin_ms[name])} -> ${milliseconds(adaptive_ms[name])}, ${gains[name].toFixed(2)}x`
   })
-  return [
-    drawn({
-      name: `percentiles-${part}`,
-      title: `Latency ${where}`,
-      about: `Percentiles of the successes at ${findings.plan.sizes[part].rate_rps}/s, medians of the blocks.`,
-      form: { kind: 'dots', x: { title: 'latency', unit: 'ms', min: 0 }, labels: [...PERCENTILES], series },
-    }),
-  ]
 }
 
 function publishedText() {
   const { title, author, setting, samples, parameters, overhead_ms, round_robin, adaptive } = PUBLISHED
-  const gains = gainsOf(round_robin, adaptive)
-  const texts = QUANTILES.map((name, i) => {
-    return `${PERCENTILES[i]} ${adaptive[name]} of ${round_robin[name]} ms (${gains[name].toFixed(2)}x)`
-  })
-  return `"${title}" (${author}): ${setting} (${count(samples)}). Adaptive of round robin: ${texts.join(', ')}; priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
+  const pairs = pairTexts(round_robin, adaptive).map((text, i) => `${PERCENTILES[i]} ${text}`)
+  return `"${title}" (${author}): ${setting} (${count(samples)}). Round robin -> adaptive: ${pairs.join('; ')}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
 }
 
 /** @param {BalancePlan} plan @returns {Block[]} */
 function configBlocks({ endpoints, haproxy_version }) {
   const servers = Array.from({ length: endpoints }, (_, i) => ({ name: `endpoint-${i + 1}`, port: 8001 + i }))
-  const about = `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn is without redispatch and retries, haproxy-random the same with \`balance random(2)\`. Before API processes servers are not watched.`
+  const about = `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn lacks redispatch and retries, and haproxy-random has \`balance random(2)\` instead. In front of API processes there are no health checks.`
   return [
-    heading('What HAProxy ran with', { folded: true, detail: true }),
+    heading("HAProxy's configuration", { folded: true, detail: true }),
     paragraph(about, { detail: true }),
     code(haproxyConfig({ ...HAPROXY['haproxy-retry'], port: 8000, servers, watched: true })),
   ]
@@ -223,11 +215,11 @@ function methodOf(plan) {
     return `${part}: ${sizes[part].blocks} x ${strategiesOf(part, plan).length} trials of ${sizes[part].duration_s} s`
   })
   return [
-    `Blocks, in each every strategy once in an order that is drawn (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
-    'Percentiles are of the successes: an error that comes at once is no fast answer.',
-    `Endpoints are servers in one process; a cached answer takes 50 to 120 ms, a cold one 250 to 600 ms, as published. Each works on ${slots} requests at once, the others wait. They count their requests in every tenth of a second.`,
-    'Left: from then on, as long as it fails, an endpoint gets less than a fifth of an even share in any half second (at once: it was not in use); back: in the half second that begins then it gets half of one.',
-    `Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. It has no health checks and asks nobody twice, as published.`,
-    'Proxy, HAProxy and endpoints are processes of their own on loopback, connections are kept, HAProxy has one thread.',
+    `Each block has every strategy once, in a random order (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
+    'Percentiles are of the successes: an error that comes at once is not a fast answer.',
+    `The endpoints are servers in one process; a cached answer takes 50 to 120 ms, a cold one 250 to 600 ms, as published. Each works on ${slots} requests at once, and the others wait. They count their requests in tenths of a second.`,
+    'A failing endpoint has been left when, from then on and as long as it fails, it gets less than a fifth of an even share in any half second (at once: it was not in use). It is back when a half second begins in which it gets half of one.',
+    `Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. As published, it has no health checks and never retries.`,
+    'The proxy, HAProxy and the endpoints are processes of their own on loopback. Connections are kept, and HAProxy has one thread.',
   ]
 }

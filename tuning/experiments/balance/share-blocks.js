@@ -5,13 +5,10 @@ import { requestsOf, sharesOf } from './shares.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture, Series } from '../../../load/report/picture.js'
+ * @import { Series, Xy } from '../../../load/report/picture.js'
  * @import { Figures } from './figures.js'
  * @import { BalancePlan } from './plan.js'
- * @import { Counts } from './shares.js'
  */
-
-/** @typedef {typeof SHARED[number]} Part */
 
 /** Columns of a table over time. */
 const COLUMNS = 6
@@ -22,12 +19,9 @@ const POINTS = { least: 6, most: 24, requests: 100 }
 /** The endpoints' shares of the requests, in all. @param {BalancePlan} plan @param {Figures['shares']} all @returns {Block[]} */
 export function shareBlocks({ sizes }, all) {
   const shares = all.filter(({ part }) => part === 'strategies')
-  const { duration_s } = sizes.strategies
-  const columns = shares.map(({ counts }) => sharesOf(counts, { slices: 1, duration_s }))
-  const rows = (shares[0]?.counts[0].names ?? []).map((name, i) => [
-    name,
-    ...columns.map((of) => wholePercent(of[i][0])),
-  ])
+  const columns = shares.map(({ counts }) => sharesOf(counts, { slices: 1, duration_s: sizes.strategies.duration_s }))
+  const names = shares[0]?.counts[0].names ?? []
+  const rows = names.map((name, i) => [name, ...columns.map((column) => wholePercent(column[i][0]))])
   return titled('**Share of the requests per endpoint**', ['endpoint', ...shares.map(({ strategy }) => strategy)], rows)
 }
 
@@ -42,9 +36,7 @@ export function overTimeBlocks(plan, all) {
     return [
       heading(`Shares over time: ${part}`, { detail: true }),
       ...pictures(plan, part, shares),
-      paragraph(`In all blocks together; the endpoint that fails does so from second ${from_s} to ${to_s}.`, {
-        detail: true,
-      }),
+      paragraph(`All blocks together; one endpoint fails from second ${from_s} to ${to_s}.`, { detail: true }),
       ...shares.map(({ strategy, counts }) => {
         const columns = sharesOf(counts, { slices: COLUMNS, duration_s })
         const rows = counts[0].names.map((name, i) => [name, ...columns[i].map(wholePercent)])
@@ -54,50 +46,42 @@ export function overTimeBlocks(plan, all) {
   })
 }
 
-/** @param {BalancePlan} plan @param {Part} part @param {Figures['shares']} shares */
-function pictures(plan, part, shares) {
+/** @param {BalancePlan} plan @param {typeof SHARED[number]} part @param {Figures['shares']} shares */
+function pictures({ sizes, fails }, part, shares) {
   if (part === 'crowded') return []
-  const curves = shares.map(({ strategy, counts }) => {
-    return { strategy, names: counts[0].names, points: curvesOf(counts, plan.sizes[part].duration_s) }
-  })
-  if (part === 'failing') {
-    const series = curves.map(({ strategy, names, points }) => {
-      return { name: strategy, points: points[names.indexOf('failing')] }
-    })
-    const about = 'The share of the requests that it got under each strategy, in all blocks together.'
-    const words = { name: 'shares-failing', title: 'The endpoint that fails, over time', about }
-    return [picture(plan, part, words, 'it fails', series)]
-  }
-  return curves.map(({ strategy, names, points }) => {
-    const series = names.map((name, i) => ({ name, points: points[i] }))
-    const about = 'The share of the requests that each endpoint got, in all blocks together.'
-    const words = { name: `shares-${strategy}`, title: `Shares over time: ${strategy}`, about }
-    return picture(plan, part, words, 'one fails', series)
-  })
-}
-
-/** A curve for each endpoint. @param {Counts[]} counts @param {number} duration_s @returns {Series['points'][]} */
-function curvesOf(counts, duration_s) {
-  const slices = Math.min(POINTS.most, Math.max(POINTS.least, Math.floor(requestsOf(counts) / POINTS.requests)))
-  return sharesOf(counts, { slices, duration_s }).map((own) => {
-    return own.map((share, slice) => [((slice + 0.5) * duration_s) / slices, share])
-  })
-}
-
-/**
- * @param {BalancePlan} plan @param {Part} part @param {Pick<Picture, 'name' | 'title' | 'about'>} words
- * @param {string} label of the time in which an endpoint fails @param {Omit<Series, 'as'>[]} series
- */
-function picture({ sizes, fails }, part, words, label, series) {
+  const { duration_s } = sizes[part]
   const { from_s: from, to_s: to } = fails[part]
-  return drawn({
-    ...words,
-    form: {
+  const curves = shares.map(({ strategy, counts }) => {
+    const slices = Math.min(POINTS.most, Math.max(POINTS.least, Math.floor(requestsOf(counts) / POINTS.requests)))
+    const endpoints = sharesOf(counts, { slices, duration_s }).map((own, i) => {
+      const points = own.map((share, slice) => [((slice + 0.5) * duration_s) / slices, share])
+      return /** @type {Series} */ ({ name: counts[0].names[i], points, as: 'line' })
+    })
+    return { strategy, endpoints }
+  })
+  const each = curves.map(({ strategy, endpoints }) => ({
+    name: `shares-${strategy}`,
+    title: `Shares over time: ${strategy}`,
+    about: 'The share of the requests that each endpoint got, all blocks together.',
+    series: endpoints,
+  }))
+  const failing = {
+    name: 'shares-failing',
+    title: 'The endpoint that fails, over time',
+    about: 'The share of the requests that it got under each strategy, all blocks together.',
+    series: curves.flatMap(({ strategy, endpoints }) => {
+      return endpoints.filter(({ name }) => name === 'failing').map((own) => ({ ...own, name: strategy }))
+    }),
+  }
+  return (part === 'failing' ? [failing] : each).map(({ series, ...words }) => {
+    /** @type {Xy} */
+    const form = {
       kind: 'xy',
-      x: { title: 'seconds', unit: 's', max: sizes[part].duration_s },
+      x: { title: 'seconds', unit: 's', max: duration_s },
       y: { title: 'share of the requests', unit: 'share' },
-      series: series.map((one) => ({ ...one, as: 'line' })),
-      marks: [{ axis: 'x', from, to, label }],
-    },
+      series,
+      marks: [{ axis: 'x', from, to, label: 'one fails' }],
+    }
+    return drawn({ ...words, form })
   })
 }

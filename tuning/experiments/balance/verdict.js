@@ -18,16 +18,14 @@ import { cellsOf, REFERENCE } from './steps.js'
 /**
  * Whether adaptive beats round robin, in sentences.
  *
- * @param {StrategyFigures[]} strategies
- * @param {StrategyFigures[]} crowded the same at a higher rate
+ * @param {StrategyFigures[]} strategies @param {StrategyFigures[]} crowded the same at a higher rate
  * @param {Simulation | null} simulation
  */
 export function answerSentences(strategies, crowded, simulation) {
   const [uneven, dense] = [strategies, crowded].map((figures) => figureOf('adaptive', figures)?.to_reference)
   const sentences = [
-    uneven &&
-      `Measured here, adaptive by round robin over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`,
-    dense && `With more requests under way: ${ratiosText(dense)}.${herdText(crowded, dense)}`,
+    uneven && `Adaptive by round robin, measured over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`,
+    dense && `With more requests in flight: ${ratiosText(dense)}.${herdText(crowded, dense)}`,
     simulation && simulatedSentence(simulation),
   ]
   return sentences.filter((sentence) => typeof sentence === 'string')
@@ -47,16 +45,11 @@ function ratiosText(ratios) {
 function herdText(crowded, { p95 }) {
   if (p95.low <= 1 || !Number.isFinite(p95.high)) return ''
   const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, crowded)?.queued_ratio ?? Number.NaN)
-  const why =
-    own > other
-      ? 'until answers come the lowest score stays the lowest, and all requests go to the same endpoint.'
-      : 'queues do not explain it.'
-  return ` ${tenthPercent(own)} of adaptive's requests found every place of their endpoint taken and queued, ${tenthPercent(other)} of round robin's: ${why}`
+  const herd = 'until responses arrive, the lowest score stays the lowest, and all requests go to the same endpoint.'
+  return ` ${tenthPercent(own)} of adaptive's requests had to queue at their endpoint, ${tenthPercent(other)} of round robin's: ${own > other ? herd : 'queues do not explain it.'}`
 }
 
-/** Confidence of the intervals. */
-const EACH = 'at 95 % each'
-const UNLIKE = 'Published were endpoints of equal quality; ours are uneven by design.'
+const UNLIKE = 'The published endpoints were of equal quality; ours are uneven by design.'
 
 /** Whether all four are surely lower, as published, or one of them surely not. @param {ByPercentile<Effect>} ratios */
 export function shapeText(ratios) {
@@ -64,28 +57,27 @@ export function shapeText(ratios) {
   const lower = those(({ high, tied }) => high < 1 && !tied)
   const higher = those(({ low, high }) => low >= 1 && Number.isFinite(high))
   if (those(({ high }) => Number.isFinite(high)).length === 0) return 'Too few blocks to tell any of it from chance.'
-  if (lower.length === PERCENTILES.length) return `All four are lower, ${EACH}: the published shape. ${UNLIKE}`
-  const some = lower.length > 0 ? `Lower, ${EACH}: ${lower.join(', ')}. ` : ''
-  const rest =
-    higher.length > 0
-      ? `Not lower, ${EACH}: ${higher.join(', ')}. So not the published shape.`
-      : 'Whether all four are, as published, is not settled.'
-  return `${some}${rest} ${UNLIKE}`
+  if (lower.length === PERCENTILES.length) return `All four are lower, as published (95 % confidence each). ${UNLIKE}`
+  const found = Object.entries({ Lower: lower, 'Not lower': higher }).flatMap(([word, names]) => {
+    return names.length > 0 ? [`${word} (95 % confidence each): ${names.join(', ')}.`] : []
+  })
+  const shape = higher.length > 0 ? 'So not the published shape.' : 'Whether all four are lower, as published, is open.'
+  return [...found, shape, UNLIKE].join(' ')
 }
 
 /** @param {Simulation} simulation */
 function simulatedSentence({ few, worlds }) {
-  const namesOf = (/** @type {Simulation['worlds']} */ some) => {
-    return some.map(({ world }) => `"${world}"`).join(' and ') || 'none'
-  }
   const found = [...groupBy(worlds, ({ workers }) => String(workers))].map(([workers, own]) => {
-    const [lower, others] = [true, false].map((is) => namesOf(own.filter(({ gains }) => allLower(gains) === is)))
-    return `With ${workers} under way all four percentiles are lower over ${lower}, and not over ${others}.`
+    const [lower, others] = [true, false].map((is) => {
+      const names = own.filter(({ gains }) => allLower(gains) === is).map(({ world }) => `"${world}"`)
+      return names.join(' and ') || 'none'
+    })
+    return `With ${workers} in flight, all four percentiles are lower over ${lower}, and not over ${others}.`
   })
   const isNothing = worlds.every(({ world, gains }) => world !== NO_MEMORY || !allLower(gains))
   const why = isNothing ? ` Over "${NO_MEMORY}" there is nothing to gain: no endpoint is better than another.` : ''
   const chance = `Of ${few.draws} round robins of ${few.samples} samples, drawn from the published quantiles, ${tenthPercent(few.all_lower_ratio)} look slower than they are at all four, and ${tenthPercent(few.as_published_ratio)} by as much as was published.`
-  return `Simulated, the published shape: ${found.join(' ')}${why} ${chance}`
+  return `The published shape, simulated: ${found.join(' ')}${why} ${chance}`
 }
 
 /** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */
@@ -93,7 +85,7 @@ export function problemOf(plan, records) {
   for (const { part, strategy } of cellsOf(plan)) {
     const own = records.filter(({ cell }) => cell.part === part && cell.strategy === strategy)
     if (own.some(isSound)) continue
-    const [last] = own.slice(-1)
+    const last = own.at(-1)
     return `${part}: ${strategy} had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}`
   }
   return null

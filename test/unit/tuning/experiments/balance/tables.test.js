@@ -19,7 +19,7 @@ t.test('who is not seen to leave or to come back is not said to have taken so lo
   const stay = own(madeUp({ adaptive: { p50: 150, errors: 30 } }, 1))
   t.strictSame(first.at, stay[0].at)
   t.match(textOf(plan, [...stay, ...rest]), /0\.4 \[0\.4–2\.0\] s \(> 2\.0 s in 1 of 6 trials\)/)
-  t.match(text, /Of these \d+ comparisons each is made at 95 %, and none is corrected/)
+  t.match(text, /Each of these \d+ comparisons is made at 95 %, and none is corrected/)
   t.match(text, 'Not measured here: HAProxy speaks TLS')
   t.notMatch(text, /It is what to run/)
 })

@@ -44,10 +44,10 @@ t.test('the answer says whether the published shape is there', async (t) => {
     const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50, errors: 0 } }, blocks)
     return answerSentences(figuresOf(PLAN, records).strategies, [], null)[0]
   }
-  t.match(sentenceOf(200, 6), /All four are lower, at 95 % each: the published shape\. .*ours are uneven by design/)
+  t.match(sentenceOf(200, 6), /All four are lower, as published \(95 % confidence each\)\. .*ours are uneven by design/)
   t.match(sentenceOf(200, 3), /Too few blocks to tell any of it from chance\./)
-  t.match(sentenceOf(300, 6), /Whether all four are, as published, is not settled/)
-  t.match(sentenceOf(400, 6), /Not lower, at 95 % each: p25, p50, p75, p95\. So not the published shape/)
+  t.match(sentenceOf(300, 6), /Whether all four are lower, as published, is open/)
+  t.match(sentenceOf(400, 6), /Not lower \(95 % confidence each\): p25, p50, p75, p95\. So not the published shape/)
 })
 
 t.test('what is not significant is not settled, and what is surely not lower is', async (t) => {
@@ -57,10 +57,10 @@ t.test('what is not significant is not settled, and what is surely not lower is'
   const [lower, open, higher] = [effect(0.7, 0.9), effect(0.9, 1.1), effect(1.1, 1.3)]
   const of = (/** @type {any[]} */ [p25, p50, p75, p95]) => shapeText({ p25, p50, p75, p95 })
   t.match(of([lower, lower, lower, lower]), /All four are lower/)
-  t.match(of([lower, lower, lower, open]), /^Lower, at 95 % each: p25, p50, p75\. .*is not settled/)
+  t.match(of([lower, lower, lower, open]), /^Lower \(95 % confidence each\): p25, p50, p75\. .*is open/)
   t.notMatch(of([lower, lower, lower, open]), 'not the published shape')
-  t.match(of([lower, lower, open, higher]), /^Lower, .*p25, p50\. Not lower, .*p95\. So not the published shape/)
-  t.match(of([effect(0.7, 0.9, true), lower, lower, lower]), /is not settled/, 'the noise could have made it')
+  t.match(of([lower, lower, open, higher]), /^Lower .*p25, p50\. Not lower .*p95\. So not the published shape/)
+  t.match(of([effect(0.7, 0.9, true), lower, lower, lower]), /is open/, 'the noise could have made it')
 })
 
 t.test('a herd is named where adaptive is surely slower and its requests queued', async (t) => {
@@ -70,11 +70,11 @@ t.test('a herd is named where adaptive is surely slower and its requests queued'
   }
   t.match(
     sentence({ p50: 400, errors: 0, queued: 60 }),
-    /16\.7 % of adaptive's requests .* 0\.8 % of round robin's: until answers/,
+    /16\.7 % of adaptive's requests .* 0\.8 % of round robin's: until responses/,
   )
   t.match(sentence({ p50: 400, errors: 0, queued: 0 }), /queues do not explain it/)
-  t.notMatch(sentence({ p50: 301, errors: 0, queued: 60 }), 'queued', 'it may be chance')
-  t.notMatch(sentence({ p50: 400, errors: 0, queued: 60 }, 3), 'queued', 'too few blocks')
+  t.notMatch(sentence({ p50: 301, errors: 0, queued: 60 }), 'queue', 'it may be chance')
+  t.notMatch(sentence({ p50: 400, errors: 0, queued: 60 }, 3), 'queue', 'too few blocks')
   const counts = {
     bin_ms: 100,
     names: [],
@@ -99,10 +99,10 @@ t.test('the simulation speaks of each number under way, and explains only what i
     return answerSentences([], [], /** @type {any} */ ({ worlds: found, few }))[0]
   }
   const usual = sentence([1, 0.8, 1, 1.2])
-  t.match(usual, 'With 1 under way all four percentiles are lower over "uneven", and not over "equal, no memory".')
+  t.match(usual, 'With 1 in flight, all four percentiles are lower over "uneven", and not over "equal, no memory".')
   t.match(
     usual,
-    'With 16 under way all four percentiles are lower over none, and not over "equal, no memory" and "uneven".',
+    'With 16 in flight, all four percentiles are lower over none, and not over "equal, no memory" and "uneven".',
   )
   t.match(usual, 'Over "equal, no memory" there is nothing to gain')
   t.notMatch(sentence([0.9, 0.8, 1, 1.2]), 'nothing to gain')
