@@ -24,8 +24,7 @@ export const CURRENCIES = {
 /**
  * The budget in each currency. In a closed loop the time in the API is only the wait behind the other connections.
  *
- * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'consumers'>} plan
- * @param {Records} records
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'consumers'>} plan @param {Records} records
  * @returns {Record<string, Budget>} by the currency's name
  */
 export function budgetsOf(plan, records) {
@@ -38,9 +37,7 @@ export function budgetsOf(plan, records) {
  * What each stage costs (us, with intervals; NaN without a round). Costs are differences within a round of turns, in which the lines
  * and the rest add up to the whole by construction. Pure.
  *
- * @param {Pick<AblatePlan, 'stages' | 'slow_us'>} plan
- * @param {Records} records
- * @param {Currency} currency
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us'>} plan @param {Records} records @param {Currency} currency
  *
  * @typedef {ReturnType<typeof budgetOf>} Budget
  * @typedef {Budget['lines'][number]} Line
@@ -83,12 +80,7 @@ export function budgetOf({ stages, slow_us }, records, { title, value_us }) {
   }
 }
 
-/**
- * The turns of each variant, in every round of the trials by turns.
- *
- * @param {Records} records
- * @returns {Map<string, Turn[]>[]}
- */
+/** The turns of each variant, in every round of the sound trials by turns. @param {Records} records @returns {Map<string, Turn[]>[]} */
 export function roundsOf(records) {
   return takenByTurns(records).flatMap(({ probes }) => {
     const { cells, rounds } = probes.target

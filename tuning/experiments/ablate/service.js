@@ -38,10 +38,8 @@ const services = new WeakMap()
 /**
  * Opens the API without the stages of a cell.
  *
- * @param {{ variant: string }} cell
- * @param {Place} place the same one for all cells of a run
- * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan
- * @returns {Promise<Target>}
+ * @param {{ variant: string }} cell @param {Place} place the same object for all cells of a run
+ * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan @returns {Promise<Target>}
  * @throws {NotApplied} when a request shows that the process does something else
  */
 export async function openVariant({ variant }, place, { stages, slow_us, mix, insert_mode }) {

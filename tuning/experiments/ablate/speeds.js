@@ -1,16 +1,22 @@
-import { observationsOf, ratioOf } from '../../stats/effects.js'
+import { readFileSync } from 'node:fs'
+import { heading, paragraph, table, titled } from '../../../load/report/blocks.js'
+import { figure, NONE } from '../../../load/report/format.js'
+import { observationsOf, ratioOf, ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
-import { generatorWasLimit } from '../../stats/sound.js'
+import { GENERATOR_LIMIT, generatorWasLimit } from '../../stats/sound.js'
+import { RELEVANT_RATIO } from './budget-report.js'
 import { nameOf, variantsOf, WHOLE } from './stages.js'
 import { closedLoopsOf, consumed } from './steps.js'
 
 /** @import { AblatePlan, Records } from './steps.js' */
 
+const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ablate.json', import.meta.url), 'utf8'))
+const DETAIL = { detail: true }
+
 /**
  * What each closed loop did in each variant, and how much faster it was without a stage, and without all of them.
  *
- * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan
- * @param {Records} records
+ * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan @param {Records} records
  *
  * @typedef {ReturnType<typeof closedOf>[number]} Closed
  */
@@ -28,9 +34,7 @@ export function closedOf(plan, records) {
 /**
  * The goodput of a closed loop in a variant, as a ratio to the whole; isLimited: its generator was the limit of either.
  *
- * @param {Records} records
- * @param {string} consumer
- * @param {string} variant
+ * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function speedUp(records, consumer, variant) {
   const observations = observationsOf(consumed(records, consumer), ({ traffic }) => traffic.goodput_rps)
@@ -41,9 +45,7 @@ export function speedUp(records, consumer, variant) {
 /**
  * Successes per second in a variant, with the statistics that were published; null: no sound trial.
  *
- * @param {Records} records
- * @param {string} consumer
- * @param {string} variant
+ * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function statisticsOf(records, consumer, variant) {
   const trials = visitsTo(records, consumer, variant)
@@ -73,4 +75,66 @@ export function statisticsOf(records, consumer, variant) {
 /** @param {Records} records @param {string} consumer @param {string} variant */
 function visitsTo(records, consumer, variant) {
   return consumed(records, consumer).filter(({ cell }) => cell.variant === variant)
+}
+
+/** Whether the published conclusion holds, in sentences; none without a closed loop. @param {Closed[]} closed */
+export function publishedVerdict(closed) {
+  const all = closed.flatMap(({ speeds }) => speeds).filter(({ without }) => without.length === 1)
+  if (all.length === 0) return []
+  const limited = all.filter(({ isLimited }) => isLimited)
+  const names = limited.map(({ without: [stage], consumer }) => `${stage} (${consumer})`)
+  return [
+    `Published: removing a stage made no difference. ${hereText(all.filter(({ isLimited }) => !isLimited))}`,
+    ...(names.length > 0 ? [`Left out, since ${GENERATOR_LIMIT}: ${names.join(', ')}.`] : []),
+  ]
+}
+
+/** @param {Closed['speeds']} speeds of single stages, below the limit of their generators */
+function hereText(speeds) {
+  if (speeds.length === 0) return 'Nothing can be said about that here.'
+  const known = speeds.filter(({ high }) => Number.isFinite(high))
+  if (known.length === 0) return 'Too few blocks here to say whether that holds.'
+  const faster = known.filter(({ low }) => low > 1 + RELEVANT_RATIO)
+  const texts = faster.map(({ without: [stage], consumer, ...speed }) => `${stage} (${consumer}: ${ratioText(speed)})`)
+  if (faster.length > 0) return `Not so here: throughput rises without ${texts.join(', ')}.`
+  const isSame = known.every(({ high }) => high < 1 + RELEVANT_RATIO)
+  return isSame ? 'The same here.' : 'Here no stage certainly does, but not all are settled.'
+}
+
+/** The throughput without each stage; nothing without a closed loop. @param {Closed[]} closed */
+export function ratioBlocks(closed) {
+  if (closed.length === 0) return []
+  const whole = ['nothing (successes/s)', ...closed.map(({ whole_rps }) => figure(whole_rps))]
+  const rows = closed[0].speeds.map(({ without }, i) => [
+    without.length === 1 ? without[0] : 'all of them',
+    ...closed.map(({ speeds: { [i]: speed } }) => {
+      return speed.isLimited && speed.pairs > 0 ? GENERATOR_LIMIT : ratioText(speed)
+    }),
+  ])
+  const head = ['removed', ...closed.map(({ consumer }) => consumer)]
+  return titled('**Throughput without a stage**, as a ratio to the whole:', head, [whole, ...rows], { name: 'speeds' })
+}
+
+/** The statistics of each variant; nothing without a closed loop. @param {Closed[]} closed */
+export function statisticsBlocks(closed) {
+  const tables = closed.map(({ consumer, variants }) => {
+    const rows = variants.map(({ variant, count, ...figures }) => {
+      return [variant, String(count), ...Object.values(figures).map(figure)]
+    })
+    const head = [consumer, 'count', 'min', 'max', 'sum', 'mean', 'median', 'sd', 'CPU us per request']
+    return table(head, rows, DETAIL)
+  })
+  return tables.length > 0 ? [heading('Successes per second', DETAIL), ...tables] : []
+}
+
+/** The published figures. */
+export function publishedBlocks() {
+  const { title, author, setting, unit, variants, consumers, samples, conclusion } = PUBLISHED
+  const rows = consumers.map((/** @type {{ name: string, per_s: (number | null)[] }} */ { name, per_s }) => {
+    const [whole] = per_s
+    return [name, ...per_s.map((rps) => (rps === null ? NONE : `${rps} (${(rps / Number(whole)).toFixed(2)}x)`))]
+  })
+  const figures = Object.entries(samples).map(([name, value]) => `${name} ${value}`)
+  const text = `"${title}" (${author}): ${setting}. Samples of one run: ${figures.join(', ')}. It concludes: ${conclusion}.`
+  return [heading('Published', DETAIL), table([unit, ...variants], rows, DETAIL), paragraph(text, DETAIL)]
 }

@@ -39,10 +39,7 @@ const BEFORE_TURN_RATIO = 0.1
  * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order, the
  * whole at the start, in the middle and at the end. Pure.
  *
- * @param {AblatePlan} plan
- * @param {Records} records
- * @param {NotAppliedCell[]} [notApplied] are left out
- * @returns {Step | null}
+ * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] left out @returns {Step | null}
  *
  * @typedef {ReturnType<typeof planOf>} AblatePlan
  * @typedef {TrialRecord[]} Records

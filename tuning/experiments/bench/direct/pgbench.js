@@ -1,27 +1,28 @@
 import { once } from 'node:events'
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import path from 'node:path'
+import { NotApplied } from '../../../../load/command/errors.js'
 import { trafficOf } from '../../../../load/generators/drivers/recorder.js'
 import { usersOf } from '../../../../load/generators/mix.js'
 import { endedChildrenCpu_s } from '../../../../load/probes/process.js'
-import { collect, spawnLeashed } from '../../../../load/system/processes.js'
+import { collect, spawnLeashed, versionOf } from '../../../../load/system/processes.js'
 
 /**
  * @import { Driver, Load } from '../../../../load/generators/drivers/index.js'
  * @import { Traffic } from '../../../../load/report/record.js'
  */
 
+const CONNECT_TIMEOUT_MS = 5000
+
 /**
- * Closed loop by Postgres' own pgbench. It takes whole seconds. A transaction counts as a 201; to record the latency of each would
- * cost it CPU time.
- *
- * @type {Pick<Driver, 'open'>}
+ * Closed loop by Postgres' own pgbench, in whole seconds. A transaction counts as a 201; recording the latency of each would cost CPU
+ * time. @type {Pick<Driver, 'open'>}
  */
 export const pgbench = {
   async open(load) {
     let connecting_cpu_s = 0
     return {
-      // Each run opens its own connections, and to prove the password on them takes as much CPU time as thousands of rows.
+      // Each run opens its own connections, and proving the password on them takes as much CPU time as thousands of rows.
       async ready({ signal }) {
         const before_s = endedChildrenCpu_s()
         await connectOnly(load, signal)
@@ -37,16 +38,31 @@ export const pgbench = {
   },
 }
 
+/**
+ * The version of a pgbench that can connect.
+ *
+ * @param {string} url of the database
+ * @throws {NotApplied} where it is not installed, or cannot connect: libpq looks for its certificates elsewhere than pg does
+ */
+export async function pgbenchVersion(url) {
+  const program = findPgbench()
+  if (!program) throw new NotApplied('not found; apt install postgresql, or put it on PATH')
+  await connectOnly({ url, connections: 1 }, AbortSignal.timeout(CONNECT_TIMEOUT_MS)).catch((error) => {
+    throw new NotApplied(error.message)
+  })
+  return versionOf(program, '--version', /([\d.]+)/)
+}
+
 /** Opens the connections and closes them again. @param {Address} load @param {AbortSignal} signal */
-export function connectOnly(load, signal) {
+function connectOnly(load, signal) {
   return runPgbench(load, '--transactions=1', '\\set n 0\n', signal)
 }
 
 /**
  * @typedef {Pick<Load, 'url' | 'connections'>} Address
  * @param {Address} load @param {string} length @param {string} script @param {AbortSignal} signal
- * @returns {Promise<string>} what it prints
- * @throws {Error} with its complaint, where it fails
+ * @returns {Promise<string>} its output
+ * @throws {Error} with its message, where it fails
  */
 async function runPgbench({ url, connections }, length, script, signal) {
   const { words, env } = addressOf(url)
@@ -58,14 +74,14 @@ async function runPgbench({ url, connections }, length, script, signal) {
     killSignal: 'SIGKILL',
   })
   const [said, complaints] = [collect(child.stdout), collect(child.stderr)]
-  // Where pgbench ends at once, its words say more than the pipe that broke.
+  // Where pgbench ends at once, its message says more than the broken pipe.
   child.stdin?.on('error', () => {}).end(script)
   const [code] = await once(child, 'close', { signal })
   if (code !== 0) throw new Error(`pgbench ended with code ${code}: ${complaints().trim().replace(/\s+/g, ' ')}`)
   return said()
 }
 
-/** The same users as those of a trial over HTTP. Each connection numbers its own. @param {Pick<Load, 'mix' | 'trial' | 'connections'>} load */
+/** The same users as in a trial over HTTP. Each connection numbers its own. @param {Pick<Load, 'mix' | 'trial' | 'connections'>} load */
 export function scriptOf({ mix, trial, connections }) {
   const { email, password } = usersOf(mix, trial)("' || :i || '")
   return `\\set n :n + 1
@@ -75,13 +91,13 @@ INSERT INTO users (email, password) VALUES ('${email}', '${password}');
 }
 
 /**
- * Reads what pgbench prints at its end: the transactions, and their rate without the time that it took to connect.
+ * Reads from pgbench's output the transactions, and their rate without the time that it took to connect.
  *
  * @param {string} text @returns {Traffic}
  * @throws {Error} where the two figures are missing, or nothing was stored
  */
 export function parsePgbench(text) {
-  const number = (/** @type {RegExp} */ pattern) => Number(pattern.exec(text)?.[1] ?? Number.NaN)
+  const number = (/** @type {RegExp} */ pattern) => Number(pattern.exec(text)?.[1])
   const stored = number(/^number of transactions actually processed: (\d+)/m)
   // Versions before 14 say "excluding connections establishing".
   const rate_rps = number(/^tps = ([\d.]+) \((?:without initial connection time|excluding connections establishing)\)/m)
@@ -90,11 +106,7 @@ export function parsePgbench(text) {
   return trafficOf({ ...counts, run_s: stored / rate_rps, untimed: true })
 }
 
-/**
- * Splits a URL into what libpq takes on its command line, which everybody can read, and the password.
- *
- * @param {string} url
- */
+/** Splits a URL into what libpq takes on its command line, which everybody can read, and the password. @param {string} url */
 export function addressOf(url) {
   const address = new URL(url)
   const password = decodeURIComponent(address.password)
@@ -107,8 +119,7 @@ export function addressOf(url) {
 /**
  * Finds pgbench on PATH, else the newest of Debian's versions, whose folders are on no PATH.
  *
- * @param {string} [searched] folders, as PATH has them
- * @param {string} [versions] folder with a folder for each version
+ * @param {string} [searched] folders, as PATH has them @param {string} [versions] folder with a folder for each version
  */
 export function findPgbench(searched = process.env.PATH ?? '', versions = '/usr/lib/postgresql') {
   const newestFirst = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : []

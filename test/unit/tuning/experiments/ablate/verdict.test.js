@@ -1,8 +1,8 @@
 import t from 'tap'
 import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
-import { closedOf, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
+import { conclusionOf } from '../../../../../tuning/experiments/ablate/budget-report.js'
+import { closedOf, publishedVerdict, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { nameOf } from '../../../../../tuning/experiments/ablate/stages.js'
-import { conclusionOf, publishedVerdict } from '../../../../../tuning/experiments/ablate/verdict.js'
 import { copyOf, PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, SUM_US } from '../../../../support/simulated/stages.js'
 

@@ -1,0 +1,122 @@
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
+import { drawn, paragraph, table } from '../../../load/report/blocks.js'
+import { count, figure, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { figureOf } from '../../stats/spread.js'
+import { STAGE_NAMES } from './stages.js'
+
+/**
+ * @import { Budget, Figure, Line } from './budget.js'
+ * @import { AblatePlan } from './steps.js'
+ */
+
+/** Share of the whole below which a cost is not worth anybody's work. */
+export const RELEVANT_RATIO = 0.05
+
+const REST = "Node's own HTTP, the routes, and the lab's reads of /metrics"
+
+/** In the order in which a conclusion lists them. */
+const OTHERS = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
+
+/**
+ * Whether a stage is worth changing: all of its interval is above what is relevant, or all of it below.
+ *
+ * @param {Pick<Line, 'cost'>} line @param {Pick<Budget, 'whole'>} budget
+ * @returns {typeof OTHERS[number] | 'worth changing'}
+ */
+export function verdictOf({ cost }, { whole }) {
+  if (Number.isNaN(cost.estimate)) return 'not measured'
+  if (!Number.isFinite(cost.high)) return 'too few rounds to tell'
+  const relevant_us = RELEVANT_RATIO * whole.estimate
+  if (cost.low > relevant_us) return 'worth changing'
+  return cost.high < relevant_us ? 'not worth changing' : 'not settled'
+}
+
+/** Which stages are worth changing and which are not, in a sentence. @param {Budget} budget */
+export function conclusionOf(budget) {
+  const { title, whole, lines, rest } = budget
+  if (Number.isNaN(whole.estimate)) return `${title}: nothing was measured.`
+  const linesOf = (/** @type {string} */ verdict) => lines.filter((line) => verdictOf(line, budget) === verdict)
+  const share = (/** @type {number} */ us) => wholePercent(us / whole.estimate)
+  const dear = linesOf('worth changing').sort((a, b) => b.cost.estimate - a.cost.estimate)
+  const named = dear.map(({ stage, cost }) => `${stage} (${intervalText(cost)} us, ${share(cost.estimate)})`)
+  const none = `no stage certainly takes more than ${wholePercent(RELEVANT_RATIO)}`
+  const first = named.length > 0 ? `worth changing: ${named.join(', ')}` : none
+  const others = OTHERS.flatMap((verdict) => {
+    const stages = linesOf(verdict).map(({ stage }) => stage)
+    return stages.length > 0 ? `${verdict}: ${stages.join(', ')}` : []
+  })
+  const what = lines.length < STAGE_NAMES.length ? `${REST}, and the stages that were not removed` : REST
+  const left = `the rest (${what}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
+  const parts = [first, ...others, ...(Number.isNaN(rest.estimate) ? [] : [left])]
+  return `${title}, ${whole.estimate.toFixed(0)} us: ${parts.join('; ')}.`
+}
+
+/** The budget in one currency. @param {{ plan: AblatePlan, budgets: Record<string, Budget> }} findings @param {string} name of the currency */
+export function budgetBlocks({ plan, budgets }, name) {
+  const budget = budgets[name]
+  const { title, whole, lines, rest, sum_us } = budget
+  const share = (/** @type {number} */ us) => tenthPercent(us / whole.estimate)
+  const rows = [
+    ...lines.map(({ stage, cost, alone }) => {
+      return [stage, intervalText(cost), share(cost.estimate), intervalText(alone), verdictOf({ cost }, budget)]
+    }),
+    ['the rest', intervalText(rest), share(rest.estimate), '', ''],
+    ['sum (the whole in each round, by construction)', figure(sum_us), share(sum_us), '', ''],
+    ['whole', intervalText(whole), share(whole.estimate), '', ''],
+  ]
+  const [consumer] = plan.consumers
+  const rate = DRIVERS[consumer].loop === 'open' ? ` at ${count(plan.rate_rps)}/s` : ''
+  return [
+    paragraph(`**${title}**, ${consumer}${rate}, us:`),
+    table(['stage', 'cost', 'of the whole', 'removed alone', ''], rows, { name: `budget-${name}` }),
+    paragraph(gapText(budget)),
+  ]
+}
+
+/** How much less the stages save alone than together, and the noise. @param {Budget} budget */
+function gapText({ gap: { estimate, low, high }, noise }) {
+  const isMore = estimate < 0
+  const shown = isMore ? { estimate: -estimate, low: -high, high: -low } : { estimate, low, high }
+  const within = Number.isFinite(high) && low <= 0 && high >= 0 ? ', within the noise' : ''
+  const gap = `Removed alone, the stages save ${intervalText(shown)} us ${isMore ? 'more' : 'less'} than together${within}.`
+  if (noise.pairs === 0) return gap
+  return `${gap} 95 % of pairs of visits to the whole in a round differ by less than ${tenthPercent(noise.ratio - 1)}.`
+}
+
+/** The budget as a picture; none where nothing was measured. @param {string} name of the currency @param {Budget} budget */
+export function budgetPicture(name, { title, lines, rest, whole }) {
+  if (!Number.isFinite(whole.estimate)) return []
+  const costs = [...lines.map(({ cost }) => cost), rest]
+  // Noise makes some costs negative.
+  const least = Math.min(0, ...costs.flatMap(({ estimate, low }) => [estimate, low].filter(Number.isFinite)))
+  return [
+    drawn({
+      name: `budget-${name}`,
+      title: `Where a request's budget goes: ${title}`,
+      about: `The cost of each stage, with its interval, of ${Math.round(whole.estimate)} us in all. With the rest they add up to the whole.`,
+      form: {
+        kind: 'dots',
+        bars: true,
+        x: { title: 'us per request', unit: 'us', min: least < 0 ? Math.floor((least * 1.05) / 10) * 10 : 0 },
+        labels: [...lines.map(({ stage }) => stage), 'the rest'],
+        series: [{ name: 'cost', values: costs.map(figureOf) }],
+        reference: 0,
+      },
+    }),
+  ]
+}
+
+/** Whether the CPU time added on purpose was found; nothing where none was. @param {AblatePlan} plan @param {Budget} budget */
+export function plantedBlocks({ slow_us }, { planted }) {
+  if (!planted) return []
+  const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us of CPU in ${stage}`)
+  return [paragraph(`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`)]
+}
+
+/** `12.3 [10.1–14.0]` @param {Pick<Figure, 'estimate' | 'low' | 'high'>} figure us */
+function intervalText({ estimate, low, high }) {
+  if (Number.isNaN(estimate)) return NONE
+  const digits = Math.abs(estimate) < 100 ? 1 : 0
+  const interval = Number.isFinite(high) ? `${low.toFixed(digits)}–${high.toFixed(digits)}` : 'too few rounds'
+  return `${estimate.toFixed(digits)} [${interval}]`
+}
