@@ -7,21 +7,18 @@ import { visitsOf } from '../../stats/design.js'
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
-/** A ladder of workers, each limited to a rate of its own, ends with the rung that brings less than GAIN. */
+/** A ladder adds workers, each with a capped rate, until a rung raises the rate by less than GAIN. */
 export const WORKERS = [10, 20, 40, 80, 160, 320, 640]
-export const GAIN = 1.05
+const GAIN = 1.05
 
 const WARMUP_S = 0.5
-const CLOSED = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
 
-/** Only for the estimate of the time left: starting a generator, and the usual number of rungs. */
+/** Only for the estimate of the time left: the start of a generator, and the rungs of a usual ladder. */
 const START_S = 1
 const USUAL_RUNGS = 5
 
-/** Statuses that refuse a request. */
+/** Statuses that refuse a request; below this share of the answers, they may be an accident. */
 const REFUSALS = ['429', '503']
-
-/** Below this share, a refusal may be an accident. */
 const REFUSED_RATIO = 0.01
 
 export const SIDES = /** @type {const} */ (['a', 'b'])
@@ -34,9 +31,9 @@ export const SIDES = /** @type {const} */ (['a', 'b'])
  */
 
 /**
- * In blocks, both sides in random order, each at every concurrency and then with more and more workers. Then, for a side that
- * refused requests, the rate up to which it does not; an open loop searches for it and sends one kind of request, so a mix of
- * several is not searched.
+ * Each block visits both sides in random order: a closed loop at every concurrency, then a ladder. After that, a search finds
+ * the rate at which a side begins to refuse requests. The search sends one kind of request, so it is left out for a mix of
+ * several.
  * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
@@ -45,8 +42,16 @@ export function design(plan, records) {
     const own = records.filter(({ at }) => at.block === block && at.position === position)
     const next = nextOf(plan, block, own)
     if (!next) continue
+    const { phase, ...asked } = next
     const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
-    return { at: { phase: next.phase, block, position }, cell: { side }, left_s, load: next.load }
+    const load = {
+      driver: 'client',
+      loop: /** @type {const} */ ('closed'),
+      rate_rps: null,
+      warmup_s: WARMUP_S,
+      ...asked,
+    }
+    return { at: { phase, block, position }, cell: { side }, left_s, load }
   }
   if (plan.mix.entries) return null
   for (const side of SIDES) {
@@ -56,13 +61,47 @@ export function design(plan, records) {
   return null
 }
 
+/** The next trial of a visit; null: the visit is over. @param {ComparePlan} plan @param {number} block @param {Records} own of the visit */
+function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, block, own) {
+  const loops = own.filter(({ at }) => at.phase === 'latency')
+  const connections = concurrency.find((workers) => !isSettled(withWorkers(loops, workers)))
+  if (connections !== undefined) return { phase: 'latency', connections, duration_s, per_worker_rps: 0 }
+  if (block >= ladders) return null
+  const { next } = ladderOf(own.filter(({ at }) => at.phase === 'maximum'))
+  return next && { phase: 'maximum', connections: next, duration_s: rung_s, per_worker_rps }
+}
+
+/**
+ * How far a ladder has come.
+ * @param {Records} trials of one ladder
+ * @returns next: the workers of the next rung, null when the ladder is over; rungs: the valid trial of each rung, if it has
+ *   one; rising: the last rung still raised the rate
+ */
+export function ladderOf(trials) {
+  /** @type {(Records[number] | undefined)[]} */
+  const rungs = []
+  const goodputOf = (/** @type {number} */ i) => rungs.at(i)?.traffic.goodput_rps ?? 0
+  for (const workers of WORKERS) {
+    const own = withWorkers(trials, workers)
+    if (!isSettled(own)) return { next: workers, rungs, rising: true }
+    rungs.push(own.find(isValid))
+    if (goodputOf(-1) < GAIN * goodputOf(-2)) return { next: null, rungs, rising: false }
+  }
+  return { next: null, rungs, rising: goodputOf(-1) > 0 }
+}
+
+/** @param {Records} records @param {number} workers */
+export function withWorkers(records, workers) {
+  return records.filter(({ load }) => load.connections === workers)
+}
+
 /** Seconds. @param {ComparePlan} plan */
 export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s }) {
   const latency_s = concurrency.length * (duration_s + WARMUP_S + START_S)
   return 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
 }
 
-/** The share of requests that were refused. @param {Records[number]} record */
+/** The share of the answers that refused the request. @param {Records[number]} record */
 export function refusedRatio({ traffic }) {
   const count = REFUSALS.reduce((sum, status) => sum + (traffic.status[status] ?? 0), 0)
   return traffic.completed === 0 ? 0 : count / traffic.completed
@@ -78,32 +117,9 @@ export function refuses(records, side) {
   return records.some((record) => record.cell.side === side && isRefused(record))
 }
 
-/** Every answer a success, however late. @param {ComparePlan} plan @param {Name} side @returns {Plan} */
+/** A search in which a trial passes if every answer is a success, however late. @param {ComparePlan} plan @param {Name} side @returns {Plan} */
 export function searchPlan(plan, side) {
   const { url } = plan.sides[side]
   const times = { warmup_s: WARMUP_S, duration_s: 2 * plan.rung_s }
   return { ...plan, url, searches: true, confirms: false, connections: [64], ...times }
-}
-
-/** @param {ComparePlan} plan @param {number} block @param {Records} own of one visit @returns what it lacks; null: nothing */
-function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, block, own) {
-  const trialsAt = (/** @type {string} */ phase, /** @type {number} */ workers) => {
-    return own.filter(({ at, load }) => at.phase === phase && load.connections === workers)
-  }
-  const connections = concurrency.find((workers) => !isSettled(trialsAt('latency', workers)))
-  if (connections !== undefined) {
-    return { phase: 'latency', load: { ...CLOSED, connections, duration_s, per_worker_rps: 0 } }
-  }
-  if (block >= ladders) return null
-  let before_rps = 0
-  for (const workers of WORKERS) {
-    const trials = trialsAt('maximum', workers)
-    if (!isSettled(trials)) {
-      return { phase: 'maximum', load: { ...CLOSED, connections: workers, duration_s: rung_s, per_worker_rps } }
-    }
-    const goodput_rps = trials.find(isValid)?.traffic.goodput_rps ?? 0
-    if (goodput_rps < GAIN * before_rps) return null
-    before_rps = goodput_rps
-  }
-  return null
 }

@@ -3,20 +3,16 @@ import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
 import { groupBy } from '../../stats/design.js'
 import { median } from '../../stats/ranks.js'
-import { generatorShare, isFullShare } from '../../stats/sound.js'
+import { GENERATOR_LIMIT, generatorShare, isFullShare } from '../../stats/sound.js'
 import { fitLaw } from '../../stats/usl.js'
-import { GAIN, isRefused, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
+import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS, withWorkers } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
-import { histogramOf, percentileOf, samplesOf } from './samples.js'
+import { histogramsOf, percentileOf, samplesOf } from './samples.js'
 
-/**
- * @import { ComparePlan, Name, Records } from './design.js'
- * @import { Samples } from './samples.js'
- */
+/** @import { ComparePlan, Name, Records } from './design.js' */
 
 export const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
-const HISTOGRAM_BUCKETS = 11
 
 /**
  * Figures are medians of the blocks; NaN where nothing was measured.
@@ -45,26 +41,21 @@ export function findingsOf(plan, records) {
 
 /** @param {ComparePlan} plan @param {Records} records @param {Name} side */
 function sideFindings(plan, records, side) {
+  const name = side.toUpperCase()
   const own = records.filter(({ cell }) => cell.side === side)
   const loops = own.filter((record) => record.at.phase === 'latency' && isValid(record))
   const climbs = own.filter(({ at }) => at.phase === 'maximum')
   const maxima = maximaOf(climbs)
-  const because = boundOf(maxima)
   const points = loops
     .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
     .map(({ load, traffic }) => ({ concurrency: load.connections, rps: traffic.goodput_rps }))
   return {
-    name: side.toUpperCase(),
+    name,
     label: labelOf(plan.sides[side]),
-    levels: plan.concurrency.map((workers) =>
-      levelOf(
-        workers,
-        loops.filter(({ load }) => load.connections === workers),
-      ),
-    ),
-    rungs: rungsOf(climbs.filter(isValid)),
+    levels: plan.concurrency.map((workers) => levelOf(name, workers, withWorkers(loops, workers))),
+    rungs: WORKERS.map((workers) => levelOf(name, workers, withWorkers(climbs.filter(isValid), workers))),
     maxima,
-    bound: because === null ? null : { rps: median(maxima.map(({ rps }) => rps)), because },
+    bound: boundOf(maxima),
     refusal: refuses(own, side) ? refusalOf(plan, own, side) : null,
     law: fitLaw(points.filter(({ rps }) => rps > 0)),
     most_workers: Math.max(...points.map(({ concurrency }) => concurrency)),
@@ -72,66 +63,56 @@ function sideFindings(plan, records, side) {
   }
 }
 
-/** @param {number} workers @param {Records} trials */
-function levelOf(workers, trials) {
+/** What a side does with a number of workers. @param {string} name @param {number} workers @param {Records} trials valid */
+function levelOf(name, workers, trials) {
   const samples = samplesOf(trials)
+  const isAnyRefused = trials.some(isRefused)
+  const p50_ms = trials.map(
+    ({ at, traffic }) => /** @type {const} */ ([at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN]),
+  )
   const medianOf = (/** @type {(traffic: any) => number | undefined} */ value) => {
     return median(trials.map(({ traffic }) => value(traffic)))
   }
   return {
+    name,
     workers,
     rps: medianOf((traffic) => traffic.goodput_rps),
     mean_ms: medianOf((traffic) => traffic.ok_latency_ms?.mean),
     percentiles_ms: PERCENTILES.map((share) => percentileOf(samples, share)),
     samples,
-    phases_ms: PHASES.map((name) => medianOf((traffic) => traffic.phases_ms?.[name]?.p50)),
-    // Of the successes, by block.
-    p50_ms: new Map(trials.map(({ at, traffic }) => [at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN])),
-    isRefused: trials.some(isRefused),
+    phases_ms: PHASES.map((phase) => medianOf((traffic) => traffic.phases_ms?.[phase]?.p50)),
+    isRefused: isAnyRefused,
+    refused_ratio: median(trials.map(refusedRatio)),
+    // By block. A service that refuses some requests answers the others sooner, so those are no measure of it.
+    p50_ms: new Map(isAnyRefused ? [] : p50_ms),
     isGeneratorFull: isFullShare(median(trials.map(generatorShare))),
   }
 }
 
-/** @param {Records} trials of all ladders */
-function rungsOf(trials) {
-  const rungs = [...groupBy(trials, ({ load }) => String(load.connections))].map(([workers, own]) => {
-    const rps = median(own.map(({ traffic }) => traffic.goodput_rps))
-    return { workers: Number(workers), rps, refused_ratio: median(own.map(refusedRatio)) }
-  })
-  return rungs.sort((a, b) => a.workers - b.workers)
-}
-
-/**
- * The best rung of each ladder that ended as it should. Beyond a rung without a valid trial nothing is known. rising: the last
- * rung still brought more.
- * @param {Records} climbs of one side
- */
+/** The best rung of each ladder that is over and whose rungs all have a valid trial. @param {Records} climbs of one side */
 function maximaOf(climbs) {
   return [...groupBy(climbs, ({ at }) => String(at.block)).values()].flatMap((trials) => {
-    const rungs = WORKERS.flatMap((workers) => {
-      return trials.find((record) => record.load.connections === workers && isValid(record)) ?? []
-    })
-    const [before, last] = [rungs.at(-2), rungs.at(-1)].map((rung) => rung?.traffic.goodput_rps ?? 0)
-    const rising = last > 0 && last >= GAIN * before
-    const isWhole = rungs.length === new Set(trials.map(({ load }) => load.connections)).size
-    const isOver = !rising || rungs.length === WORKERS.length
-    if (rungs.length === 0 || !isWhole || !isOver) return []
-    const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+    const { next, rungs, rising } = ladderOf(trials)
+    const valid = rungs.filter((rung) => rung !== undefined)
+    if (next !== null || valid.length < rungs.length) return []
+    const best = valid.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
     const { at, traffic, load } = best
     const generator_share = generatorShare(best)
     return [{ block: at.block, rps: traffic.goodput_rps, workers: load.connections, generator_share, rising }]
   })
 }
 
-/** Why a side's maximum is a lower bound of what it can do; null: it is not, or there is none. @param {ReturnType<typeof maximaOf>} maxima */
+/** If a side's maximum is only a lower bound, the rate and the reason. @param {ReturnType<typeof maximaOf>} maxima */
 function boundOf(maxima) {
-  if (isFullShare(median(maxima.map(({ generator_share }) => generator_share)))) return 'the generator was the limit'
+  const rps = median(maxima.map((maximum) => maximum.rps))
+  if (isFullShare(median(maxima.map(({ generator_share }) => generator_share))))
+    return { rps, because: GENERATOR_LIMIT }
   const rising = maxima.filter((maximum) => maximum.rising)
-  if (maxima.length === 0 || 2 * rising.length <= maxima.length) return null
-  return `the last rung, ${rising[0].workers} workers, still brought more`
+  if (2 * rising.length <= maxima.length) return null
+  return { rps, because: `the last rung, ${rising[0].workers} workers, still brought more` }
 }
 
-/** From which rate on a side fails requests, and how. @param {ComparePlan} plan @param {Records} own @param {Name} side */
+/** The rate at which a side begins to fail requests, and how it fails them. @param {ComparePlan} plan @param {Records} own @param {Name} side */
 function refusalOf(plan, own, side) {
   if (plan.mix.entries) return { searched: false, capacity: null, failure: null }
   const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), own)
@@ -141,7 +122,7 @@ function refusalOf(plan, own, side) {
   return { searched: true, capacity, failure }
 }
 
-/** @param {Records} records */
+/** The number of answers by status, and of errors by name. @param {Records} records */
 function answersOf(records) {
   /** @type {Record<string, number>} */
   const answers = {}
@@ -151,20 +132,4 @@ function answersOf(records) {
     }
   }
   return answers
-}
-
-/** Shares of the samples of A and of B in each bucket; no bucket: too few samples. @param {Samples[]} samples */
-function histogramsOf(samples) {
-  const known_ms = samples.flatMap((own) => [
-    percentileOf(own, 0.001) ?? percentileOf(own, 0.1) ?? [],
-    percentileOf(own, 0.99) ?? percentileOf(own, 0.9) ?? [],
-  ])
-  const [from_ms, to_ms] = [Math.min(...known_ms.flat()), Math.max(...known_ms.flat())]
-  if (known_ms.flat().length === 0) return { from_ms: [], shares: [] }
-  const starts_ms = Array.from(
-    { length: HISTOGRAM_BUCKETS },
-    (_, i) => from_ms + (i * (to_ms - from_ms)) / HISTOGRAM_BUCKETS,
-  )
-  const range = { from_ms, to_ms, count: HISTOGRAM_BUCKETS }
-  return { from_ms: starts_ms, shares: samples.map((own) => histogramOf(own, range)) }
 }

@@ -1,19 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
+import { digits } from '../../stats/effects.js'
 import { predictedRate } from '../../stats/usl.js'
-import { answerSentence, isBetter, isKnown, reasonsOf } from './differences.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { comparePictures } from './pictures.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { ComparePlan } from './design.js'
- * @import { Difference } from './differences.js'
- * @import { CompareFindings, Level, SideFindings } from './findings.js'
+ * @import { CompareFindings, SideFindings } from './findings.js'
  */
 
-/** A law that levels off is shown where at least this share of the level was measured. */
+/** A law that levels off is shown if at least this share of its level was measured. */
 const LEVEL_RATIO = 0.5
 
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/compare.json', import.meta.url), 'utf8'))
@@ -21,20 +20,25 @@ const DETAIL = { detail: true }
 
 /** @param {CompareFindings} findings @returns {Block[]} */
 export function compareReport(findings) {
-  const { plan, differences, sides, histograms } = findings
+  const { plan, kept, sides, histograms } = findings
+  const levels = sides[0].levels.flatMap((_, i) => sides.map((side) => side.levels[i]))
+  const rows = levels.map(({ name, workers, rps, mean_ms, percentiles_ms, samples }) => {
+    return [`${name}, ${workers}`, figure(rps), ...[mean_ms, ...percentiles_ms].map(milliseconds), count(samples.total)]
+  })
+  const phases = levels.map(({ name, workers, phases_ms }) => [`${name}, ${workers}`, ...phases_ms.map(milliseconds)])
   const limits = sides.flatMap(limitSentences)
   return [
-    answer(answerSentence(differences)),
+    answer(kept.answer),
     paragraph(`${sides.map(({ name, label }) => `${name}: ${label}`).join('; ')}.`),
     ...comparePictures(findings).map(drawn),
-    differencesTable(differences),
-    levelTable(sides, ['successes/s', 'mean', ...PERCENTILES.map((share) => `p${share * 100}`), 'samples'], levelCells),
+    differencesTable(findings),
+    table(['side, workers', 'successes/s', 'mean', ...PERCENTILES.map((share) => `p${share * 100}`), 'samples'], rows),
     rungTable(sides),
     ...(limits.length > 0 ? [list(limits)] : []),
     paragraph('How the rate grows with concurrency, by the Universal Scalability Law (Gunther).'),
     table(['side', 'one worker', 'contention', 'coherency', 'predicted peak'], sides.map(lawCells)),
     heading('Where the time goes', DETAIL),
-    levelTable(sides, PHASES, ({ phases_ms }) => phases_ms.map(milliseconds), DETAIL),
+    table(['side, workers', ...PHASES], phases, DETAIL),
     paragraph('Medians; the first three once per connection, the others per request.', DETAIL),
     heading('Histograms', DETAIL),
     ...histograms.map(histogramBlock),
@@ -54,50 +58,29 @@ function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) 
   ]
 }
 
-/** @param {Difference[]} differences */
-function differencesTable(differences) {
-  const rows = differences.map((difference) => {
-    const { about, ratio, low, high, pairs, tied, refused, bounded } = difference
-    const hasRatio = !Number.isNaN(ratio) && reasonsOf(difference) === ''
-    const missing = refused.length > 0 ? 'refused' : bounded.length > 0 ? 'our own limit' : 'too few blocks'
-    const verdict = tied ? 'tied' : isBetter(difference) ? 'B is better' : 'B is worse'
+/** @param {CompareFindings} findings */
+function differencesTable({ differences }) {
+  const rows = differences.map(({ about, ratio, low, high, pairs, because, verdict, refused, bounded }) => {
+    const limited = bounded.length > 0 ? 'our own limit' : 'too few blocks'
+    const missing = refused.length > 0 ? 'refused' : limited
     return [
       about,
-      hasRatio ? `${ratio.toFixed(2)}x` : NONE,
-      isKnown(difference) ? `${low.toFixed(2)}–${high.toFixed(2)}` : missing,
+      Number.isNaN(ratio) || because !== '' ? NONE : `${digits(ratio)}x`,
+      verdict ? `${digits(low)}–${digits(high)}` : missing,
       String(pairs),
-      isKnown(difference) ? verdict : NONE,
+      verdict ?? NONE,
     ]
   })
   return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
 }
 
-/**
- * A row for each side at each concurrency.
- * @param {SideFindings[]} sides @param {string[]} head @param {(level: Level) => string[]} cells
- * @param {{ detail?: boolean }} [options]
- */
-function levelTable(sides, head, cells, options) {
-  const rows = sides[0].levels.flatMap(({ workers }, i) =>
-    sides.map(({ name, levels }) => [`${name}, ${workers}`, ...cells(levels[i])]),
-  )
-  return table(['side, workers', ...head], rows, options)
-}
-
-/** @param {Level} level */
-function levelCells({ rps, mean_ms, percentiles_ms, samples }) {
-  return [figure(rps), milliseconds(mean_ms), ...percentiles_ms.map(milliseconds), count(samples.total)]
-}
-
 /** @param {SideFindings[]} sides */
 function rungTable(sides) {
-  const all = [...new Set(sides.flatMap(({ rungs }) => rungs.map(({ workers }) => workers)))].sort((a, b) => a - b)
-  const rows = all.map((workers) => [
-    String(workers),
-    ...sides.flatMap(({ rungs }) => {
-      const rung = rungs.find((one) => one.workers === workers)
-      return rung ? [figure(rung.rps), tenthPercent(rung.refused_ratio)] : [NONE, NONE]
-    }),
+  const rungs = sides[0].rungs.map((_, i) => sides.map((side) => side.rungs[i]))
+  const measured = rungs.filter((both) => both.some(({ rps }) => !Number.isNaN(rps)))
+  const rows = measured.map((both) => [
+    String(both[0].workers),
+    ...both.flatMap(({ rps, refused_ratio }) => [figure(rps), tenthPercent(refused_ratio)]),
   ])
   return table(['workers', ...sides.flatMap(({ name }) => [`${name}: successes/s`, 'refused'])], rows)
 }

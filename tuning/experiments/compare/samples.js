@@ -5,6 +5,8 @@ import { middleOf } from '../../../load/generators/drivers/client.js'
 /** A percentile needs this many samples beyond it. */
 const BEYOND = 10
 
+const HISTOGRAM_BUCKETS = 11
+
 /** @typedef {ReturnType<typeof samplesOf>} Samples */
 
 /** The latencies of several trials, merged: buckets with their counts, rising. @param {TrialRecord[]} records */
@@ -13,8 +15,7 @@ export function samplesOf(records) {
   const counts = new Map()
   for (const { traffic } of records) {
     for (const [name, count] of Object.entries(/** @type {any} */ (traffic).buckets ?? {})) {
-      const bucket = Number(name)
-      counts.set(bucket, (counts.get(bucket) ?? 0) + Number(count))
+      counts.set(Number(name), (counts.get(Number(name)) ?? 0) + count)
     }
   }
   const sorted = [...counts].sort(([a], [b]) => a - b)
@@ -33,16 +34,28 @@ export function percentileOf({ total, sorted }, share) {
 }
 
 /**
- * Buckets of the same width over a range, the last one open.
- * @param {Samples} samples @param {{ from_ms: number, to_ms: number, count: number }} range
- * @returns {number[]} shares of all samples
+ * Histograms over the same buckets, from the lowest percentile that the samples support to the highest; the first and the last
+ * bucket hold what lies beyond. Without buckets if there are too few samples.
+ * @param {Samples[]} all
  */
-export function histogramOf({ total, sorted }, { from_ms, to_ms, count }) {
-  const shares = Array(count).fill(0)
-  const width_ms = (to_ms - from_ms) / count
-  for (const [bucket, number] of sorted) {
-    const index = Math.floor((middleOf(bucket) - from_ms) / width_ms)
-    shares[Math.min(count - 1, Math.max(0, index))] += number / total
-  }
-  return shares
+export function histogramsOf(all) {
+  const ends_ms = all
+    .flatMap((own) => [
+      percentileOf(own, 0.001) ?? percentileOf(own, 0.1),
+      percentileOf(own, 0.99) ?? percentileOf(own, 0.9),
+    ])
+    .filter((end_ms) => end_ms !== undefined)
+  const [least_ms, most_ms] = [Math.min(...ends_ms), Math.max(...ends_ms)]
+  const from_ms = Array.from({ length: ends_ms.length > 0 ? HISTOGRAM_BUCKETS : 0 }, (_, i) => {
+    return least_ms + (i * (most_ms - least_ms)) / HISTOGRAM_BUCKETS
+  })
+  const shares = all.map(({ total, sorted }) => {
+    const counts = from_ms.map(() => 0)
+    for (const [bucket, count] of sorted) {
+      const above = from_ms.findLastIndex((start_ms) => middleOf(bucket) >= start_ms)
+      counts[Math.max(0, above)] += count
+    }
+    return counts.map((count) => count / total)
+  })
+  return { from_ms, shares }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bucketOf, middleOf } from '../../../../../load/generators/drivers/client.js'
-import { histogramOf, percentileOf, samplesOf } from '../../../../../tuning/experiments/compare/samples.js'
+import { histogramsOf, percentileOf, samplesOf } from '../../../../../tuning/experiments/compare/samples.js'
 
 t.test('samples of several trials are put together; a percentile that they cannot carry is not given', async (t) => {
   const buckets = (/** @type {number[]} */ latencies) => {
@@ -16,10 +16,16 @@ t.test('samples of several trials are put together; a percentile that they canno
   t.ok(Math.abs(Number(percentileOf(samples, 0.5)) - 50) < 2)
   t.equal(percentileOf(samples, 0.99), undefined)
   t.ok(percentileOf(samples, 0.9))
-  const shares = histogramOf(samples, { from_ms: 0, to_ms: 100, count: 4 })
+  const { from_ms, shares } = histogramsOf([samples, samplesOf([one])])
+  t.equal(from_ms.length, 11)
+  t.ok(Math.abs(from_ms[0] - 10) < 0.5, 'from the lowest percentile that the samples support')
+  const [all, low] = shares.map((own) => own.reduce((sum, share) => sum + share, 0))
+  t.ok(Math.abs(all - 1) < 1e-9 && Math.abs(low - 1) < 1e-9, 'no sample is lost beyond the ends')
   t.ok(
-    shares.every((share) => Math.abs(share - 0.25) < 0.03),
-    `${shares}`,
+    shares[0].slice(1, -1).every((share) => Math.abs(share - 85 / 1100) < 0.03),
+    `${shares[0]}`,
   )
+  t.strictSame(shares[1].slice(7), [0, 0, 0, 0])
+  t.strictSame(histogramsOf([samplesOf([])]), { from_ms: [], shares: [[]] })
   t.ok(Math.abs(middleOf(bucketOf(123)) / 123 - 1) < 0.024)
 })
