@@ -1,7 +1,6 @@
 import { count, wholePercent } from '../../../load/report/format.js'
-import { CONFIDENCE, pairedRatio, verdictOf } from '../../stats/effects.js'
+import { CONFIDENCE, digits, pairedRatio, verdictOf } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
-import { sidesOf } from './design.js'
 import { waitingShare } from './rungs.js'
 
 /**
@@ -9,13 +8,13 @@ import { waitingShare } from './rungs.js'
  * @import { Climbed } from './findings.js'
  */
 
-/** Drivers agree where their rates at the ceiling differ by no more. */
+/** Drivers agree if their rates at the ceiling differ by no more. */
 const AGREE_RATIO = 0.1
 
 /** Of a worker's time. In a closed loop without pauses it is all spent waiting: workers = rate x latency (Little's law). */
 const WAITING_RATIO = 0.9
 
-/** What the claim that two drivers agree came to. */
+/** What a verdict on the claim that two drivers agree says of them. */
 const VERDICTS = /** @type {const} */ ({
   reproduced: 'agree',
   refuted: 'differ',
@@ -26,24 +25,23 @@ const VERDICTS = /** @type {const} */ ({
 /** @typedef {ReturnType<typeof agreementsOf>[number]} Agreement */
 
 /** How far each further driver agrees with the first, by the rate at the ceiling. @param {RampPlan} plan @param {Climbed[]} series */
-export function agreementsOf({ sides, drivers: [reference, ...others] }, series) {
-  return sidesOf({ sides }).flatMap((side) => {
-    const climbedBy = (/** @type {string} */ driver) => {
-      const own = series.find(({ found }) => found.side === side && found.driver === driver && found.variant === 'all')
-      return /** @type {Climbed} */ (own)
-    }
+export function agreementsOf({ drivers: [reference, ...others] }, series) {
+  const references = series.filter(({ isMain }) => isMain)
+  return references.flatMap((one) => {
     return others.map((driver) => {
-      const both = [driver, reference].map(climbedBy)
-      const effect = ratioTo(both[1], both[0])
+      const isOther = (/** @type {Climbed} */ own) =>
+        own.side === one.side && own.driver === driver && own.variant === 'all'
+      const other = /** @type {Climbed} */ (series.find(isOther))
+      const effect = ratioTo(one, other)
       const verdict = VERDICTS[verdictOf({ expect: 'same', least_ratio: 1 + AGREE_RATIO }, effect)]
-      return { side, driver, reference, effect, verdict, why: reasons(both, verdict) }
+      return { side: one.side, driver, reference, effect, verdict, why: reasons([other, one], verdict) }
     })
   })
 }
 
-/** What one series does at the ceiling, as a ratio to another, block by block. @param {Climbed} reference @param {Climbed} other */
+/** The rate of one series at the ceiling as a ratio to another's, block by block. @param {Climbed} reference @param {Climbed} other */
 export function ratioTo(reference, other) {
-  return { level: other.found.key, ...pairedRatio(reference.rps, other.rps, CONFIDENCE) }
+  return { level: other.key, ...pairedRatio(reference.rates_rps, other.rates_rps, CONFIDENCE) }
 }
 
 /** @param {Agreement} agreement */
@@ -56,8 +54,8 @@ export function agreementSentence({ side, driver, reference, effect: { ratio, lo
     differ: `${where} do not agree ${within}`,
     unknown: `whether ${where} agree ${within} cannot be told`,
   }
-  const interval = Number.isFinite(high) ? ` [${low.toFixed(2)}–${high.toFixed(2)}]` : ''
-  const rate = `${driver}'s rate at the ceiling is ${ratio.toFixed(2)}x${interval} of ${reference}'s`
+  const interval = Number.isFinite(high) ? ` [${digits(low)}–${digits(high)}]` : ''
+  const rate = `${driver}'s rate at the ceiling is ${digits(ratio)}x${interval} of ${reference}'s`
   return [`Cross-check: ${said[verdict]}: ${rate}.`, ...(why.length > 0 ? [`${why.join('; ')}.`] : [])].join(' ')
 }
 
@@ -65,18 +63,18 @@ export function agreementSentence({ side, driver, reference, effect: { ratio, lo
 function reasons(both, verdict) {
   if (verdict === 'agree') return []
   const unmet = both
-    .filter(({ found }) => found.blocks === 0)
-    .map(({ found: { driver, met, tried, furthest } }) => {
+    .filter(({ blocks }) => blocks === 0)
+    .map(({ driver, met, tried, furthest }) => {
       if (met > 0) return `${driver} met the ceiling in ${met} of ${tried} blocks only`
       return `${driver} did not meet the ceiling${furthest ? `, ${count(furthest.workers)} workers being the most it tried` : ''}`
     })
   if (unmet.length > 0) return unmet
   if (verdict === 'unknown') {
-    const rates = both.map(({ rps }) => [...rps.values()])
+    const rates = both.map(({ rates_rps }) => [...rates_rps.values()])
     const spread = Math.max(...rates.map((own) => Math.max(...own) / Math.min(...own)))
     return [`the blocks of one driver differ by ${spread.toFixed(2)}x: too few, or a noisy machine`]
   }
-  const own = both.flatMap(({ found: { driver, generator_core_ratio, refuses }, isFull, trials }) => {
+  const own = both.flatMap(({ driver, generator_core_ratio, refuses, isFull, trials }) => {
     const waiting = median(trials.map(waitingShare))
     const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of what it may have of the cores`
     const waited = `${driver}'s workers waited for answers only ${wholePercent(waiting)} of their time`

@@ -1,4 +1,5 @@
 import { isValid } from '../../../load/capacity/ladder.js'
+import { groupBy } from '../../stats/design.js'
 
 /** @import { RampPlan, Records } from './design.js' */
 
@@ -17,39 +18,45 @@ export function rungsOf({ ceiling_ms }, trials) {
 }
 
 /**
- * The next number of workers: more and more until the latency is above the ceiling (or fewer and fewer, where the first rung
- * was), then between the two around it. Pure.
+ * The next number of workers: up until the latency is above the ceiling, or down if the first rung was already above it, then
+ * between the two rungs around it. Pure.
  * @param {Rung[]} rungs @param {object} climb @param {number} climb.start workers @param {number} climb.most
  * @param {number} climb.growth factor from one rung to the next, until one is over
  * @param {number} climb.close the climb ends when the rungs below and above the ceiling are no further apart than this factor
- * @param {number} [climb.multiple] workers from here on are multiples of it @returns {number | null} null: enough is known
+ * @param {number} [climb.multiple] from this number on, workers are multiples of it @returns {number | null} null: enough is known
  */
 export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 }) {
-  const near = (/** @type {number} */ workers) => {
-    return workers < multiple ? Math.round(workers) : Math.round(workers / multiple) * multiple
-  }
-  const top = most < multiple ? most : Math.floor(most / multiple) * multiple
-  if (rungs.length === 0) return Math.min(near(start), top)
+  const unitOf = (/** @type {number} */ workers) => (workers < multiple ? 1 : multiple)
+  const near = (/** @type {number} */ workers) => Math.round(workers / unitOf(workers)) * unitOf(workers)
+  const top = Math.floor(most / unitOf(most)) * unitOf(most)
   const { below, above } = aroundCeiling(rungs)
-  if (!above) {
-    const workers = Number(below?.workers)
-    const more = workers + (workers < multiple ? 1 : multiple)
-    return workers >= top ? null : Math.min(top, Math.max(more, near(workers * growth)))
+  if (below && above) {
+    const middle = near(Math.sqrt(below.workers * above.workers))
+    const isBetween = middle > below.workers && middle < above.workers
+    return isBetween && above.workers > below.workers * close ? middle : null
   }
-  if (!below) {
-    const less = above.workers - (above.workers <= multiple ? 1 : multiple)
-    return above.workers <= 1 ? null : Math.max(1, Math.min(less, near(above.workers / growth)))
+  if (above) {
+    const less = Math.min(above.workers - unitOf(above.workers - 1), near(above.workers / growth))
+    return above.workers <= 1 ? null : Math.max(1, less)
   }
-  if (above.workers <= below.workers * close) return null
-  const middle = near(Math.sqrt(below.workers * above.workers))
-  return middle > below.workers && middle < above.workers ? middle : null
+  if (!below) return Math.min(near(start), top)
+  const more = Math.max(below.workers + unitOf(below.workers), near(below.workers * growth))
+  return below.workers >= top ? null : Math.min(top, more)
+}
+
+/** Where each block that met the ceiling met it. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} records of one series */
+export function crossingsOf(plan, records) {
+  return [...groupBy(records, ({ at }) => at.block).values()].flatMap((own) => {
+    const crossing = crossingOf(rungsOf(plan, own), plan.ceiling_ms)
+    return crossing ? [{ block: Number(own[0].at.block), ...crossing }] : []
+  })
 }
 
 /**
  * Where the mean latency is at the ceiling: between the two rungs around it, on logarithmic scales.
  * @param {Rung[]} rungs @param {number} ceiling_ms
  * @returns null: every rung was below the ceiling, or every one above, or nothing succeeded. by_errors: requests failed
- *   before the latency was at the ceiling, so the rung below counts
+ *   before the latency reached the ceiling, so the rung below counts
  */
 export function crossingOf(rungs, ceiling_ms) {
   const { below, above } = aroundCeiling(rungs)

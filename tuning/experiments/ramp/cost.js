@@ -1,8 +1,8 @@
 /** As the providers count: 365 days x 24 / 12. */
-const HOURS_PER_MONTH = 730
+export const HOURS_PER_MONTH = 730
 
-const SECONDS_PER_HOUR = 3600
-const MILLION = 1e6
+/** Hours that a million requests take at one per second. */
+const HOURS_PER_MILLION = 1e6 / 3600
 
 /**
  * @typedef {{ per_hour: number, storage_gb: number, per_gb_month: number }} Price of one machine, in any currency
@@ -14,39 +14,19 @@ export function perHour({ per_hour, storage_gb, per_gb_month }) {
   return per_hour + (storage_gb * per_gb_month) / HOURS_PER_MONTH
 }
 
-/** Of requests at a rate; what is uncertain about the rate is uncertain about the cost. @param {Price} price @param {Interval} rps */
+/** The cost of a million requests at a rate. @param {Price} price @param {Interval} rps */
 export function costPerMillion(price, rps) {
-  return inverse(rps, (rate_rps) => (perHour(price) * MILLION) / (rate_rps * SECONDS_PER_HOUR))
+  return divided(perHour(price) * HOURS_PER_MILLION, rps)
 }
 
-/**
- * What the same work costs on B, as a share of what it costs on A.
- * @param {Price} a @param {Price} b @param {Interval} work of one B, in As
- */
+/** The cost of the same work on B, as a ratio to its cost on A. @param {Price} a @param {Price} b @param {Interval} work of one B, in As */
 export function costRatio(a, b, work) {
-  return inverse(work, (count) => replacement(a, b, count).ratio)
+  return divided(perHour(b) / perHour(a), work)
 }
 
-/** What falls with an estimate. @param {Interval} of @param {(value: number) => number} at @returns {Interval} */
-function inverse({ estimate, low, high }, at) {
-  return { estimate: at(estimate), low: at(high), high: at(low) }
-}
-
-/**
- * The effect of replacing `count` A by one B. saved_ratio: savings as a share of the price of the As; surcharge_ratio: how much
- * more the As cost, as a share of the price of the B.
- * @param {Price} a @param {Price} b @param {number} count
- */
-export function replacement(a, b, count) {
-  const [before, after] = [count * perHour(a), perHour(b)]
-  const saved_per_hour = before - after
-  return {
-    ratio: after / before,
-    saved_ratio: saved_per_hour / before,
-    surcharge_ratio: saved_per_hour / after,
-    saved_per_hour,
-    saved_per_month: saved_per_hour * HOURS_PER_MONTH,
-  }
+/** @param {number} dividend @param {Interval} by @returns {Interval} */
+function divided(dividend, { estimate, low, high }) {
+  return { estimate: dividend / estimate, low: dividend / high, high: dividend / low }
 }
 
 /** A flag's `parse` and `expected`: 0.192/h. */

@@ -1,27 +1,22 @@
 /**
- * @import { Picture } from '../../../load/report/picture.js'
+ * @import { Picture, Series } from '../../../load/report/picture.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
+const X = /** @type {const} */ ({ title: 'workers', unit: 'number', log: true })
+
 /** Latency and rate against workers, with the ceiling. @param {RampFindings} findings @returns {Picture[]} */
 export function rampPictures({ plan, series }) {
-  const lines = (/** @type {(rung: Climbed['rungs'][number]) => number} */ value) =>
+  /** @param {(rung: Climbed['rungs'][number]) => number} value @returns {Series[]} */
+  const lines = (value) =>
     series.flatMap(({ name, rungs }) => {
       const points = rungs.map((rung) => /** @type {[number, number]} */ ([rung.workers, value(rung)]))
       const known = points.filter(([, y]) => Number.isFinite(y))
-      return known.length > 0 ? [{ name, points: known, as: /** @type {const} */ ('both') }] : []
+      return known.length > 0 ? [{ name, points: known, as: 'both' }] : []
     })
   const latency = lines(({ mean_ms }) => mean_ms)
   if (latency.length === 0) return []
-  const xy = {
-    kind: /** @type {const} */ ('xy'),
-    x: { title: 'workers', unit: /** @type {const} */ ('number'), log: true },
-  }
-  const met = series
-    .filter(({ found }) => Number.isFinite(found.workers))
-    .map(({ found: { workers, side } }) => {
-      return { axis: /** @type {const} */ ('x'), at: Math.round(workers), label: side.toUpperCase() }
-    })
+  const met = series.filter(({ workers }) => Number.isFinite(workers)).slice(0, 2)
   return [
     {
       name: 'latency',
@@ -29,10 +24,16 @@ export function rampPictures({ plan, series }) {
       about:
         'Mean latency of each rung, medians of the blocks. Where it meets the ceiling, the upright line tells how many workers that is.',
       form: {
-        ...xy,
+        kind: 'xy',
+        x: X,
         y: { title: 'mean latency', unit: 'ms', log: true },
         series: latency,
-        marks: [{ axis: 'y', at: plan.ceiling_ms, label: `ceiling: ${plan.ceiling_ms} ms` }, ...met.slice(0, 2)],
+        marks: [
+          { axis: 'y', at: plan.ceiling_ms, label: `ceiling: ${plan.ceiling_ms} ms` },
+          ...met.map(({ workers, side }) => {
+            return { axis: /** @type {const} */ ('x'), at: Math.round(workers), label: side.toUpperCase() }
+          }),
+        ],
       },
     },
     {
@@ -40,7 +41,7 @@ export function rampPictures({ plan, series }) {
       title: 'Rate against workers',
       about:
         'Successes per second of each rung, medians of the blocks: where the line is flat, more workers only wait.',
-      form: { ...xy, y: { title: 'successes per second', unit: 'rate' }, series: lines(({ rps }) => rps) },
+      form: { kind: 'xy', x: X, y: { title: 'successes per second', unit: 'rate' }, series: lines(({ rps }) => rps) },
     },
   ]
 }

@@ -1,15 +1,9 @@
 import t from 'tap'
 import { markdownOf } from '../../../../../load/report/markdown.js'
 import { agreementSentence } from '../../../../../tuning/experiments/ramp/agreement.js'
-import {
-  costPerMillion,
-  costRatio,
-  PRICE,
-  perHour,
-  replacement,
-  STORAGE,
-} from '../../../../../tuning/experiments/ramp/cost.js'
-import { PUBLISHED, publishedCost, rampReport } from '../../../../../tuning/experiments/ramp/report.js'
+import { costPerMillion, costRatio, PRICE, perHour, STORAGE } from '../../../../../tuning/experiments/ramp/cost.js'
+import { PUBLISHED, publishedCost } from '../../../../../tuning/experiments/ramp/published.js'
+import { rampReport } from '../../../../../tuning/experiments/ramp/report.js'
 import { waitingShare } from '../../../../../tuning/experiments/ramp/rungs.js'
 import { generatorShare } from '../../../../../tuning/stats/sound.js'
 import { findingsOf, PLAN, price, runOf, service, textOf } from './services.js'
@@ -219,7 +213,6 @@ t.test('the published cost, from its inputs: 18.75 %, not 23 %', async (t) => {
   near(withStorage.saved_per_month - machines.saved_per_month, cost.storage_per_month)
   near(withStorage.saved_per_month, cost.saved_with_storage_per_month, 3)
   near(withRoots.saved_per_month, cost.saved_with_roots_per_month, 3)
-  near(replacement(price(0.192), price(0.312), 2).saved_per_hour, 0.072)
 })
 
 t.test('a price and a rate give the cost of a million requests', async (t) => {
