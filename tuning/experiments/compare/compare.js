@@ -9,7 +9,7 @@ import { compareReport } from './report.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { ComparePlan, Name } from './design.js'
+ * @import { ComparePlan } from './design.js'
  * @import { CompareFindings } from './findings.js'
  * @import { At } from '../../../load/report/record.js'
  */
@@ -51,7 +51,7 @@ export const compare = {
   plan: planOf,
   size: (/** @type {ComparePlan} */ plan) => `${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`,
   design,
-  open: (cell, place, plan) => openSide(plan.sides[/** @type {{ side: Name }} */ (cell).side], place),
+  open: (cell, place, plan) => openSide(plan.sides[/** @type {{ side: string }} */ (cell).side], place),
   analyse: findingsOf,
   report: compareReport,
   older: { verb: 'compare', at: olderAt, cell: (side) => ({ side }) },

@@ -21,12 +21,11 @@ const USUAL_RUNGS = 5
 const REFUSALS = ['429', '503']
 const REFUSED_RATIO = 0.01
 
-export const SIDES = /** @type {const} */ (['a', 'b'])
+export const SIDES = ['a', 'b']
 
 /**
- * @typedef {'a' | 'b'} Name
  * @typedef {TrialRecord[]} Records
- * @typedef {{ sides: Record<Name, Side>, concurrency: number[], per_worker_rps: number, blocks: number }} Comparison
+ * @typedef {{ sides: Record<string, Side>, concurrency: number[], per_worker_rps: number, blocks: number }} Comparison
  * @typedef {Plan & Comparison & { ladders: number, rung_s: number }} ComparePlan ladders: blocks that also look for the maximum
  */
 
@@ -37,7 +36,7 @@ export const SIDES = /** @type {const} */ (['a', 'b'])
  * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
-  const visits = visitsOf({ cells: [...SIDES], anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
+  const visits = visitsOf({ cells: SIDES, anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
   for (const [i, { block, position, cell: side }] of visits.entries()) {
     const own = records.filter(({ at }) => at.block === block && at.position === position)
     const next = nextOf(plan, block, own)
@@ -64,7 +63,9 @@ export function design(plan, records) {
 /** The next trial of a visit; null: the visit is over. @param {ComparePlan} plan @param {number} block @param {Records} own of the visit */
 function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, block, own) {
   const loops = own.filter(({ at }) => at.phase === 'latency')
-  const connections = concurrency.find((workers) => !isSettled(withWorkers(loops, workers)))
+  const connections = concurrency.find(
+    (workers) => !isSettled(loops.filter(({ load }) => load.connections === workers)),
+  )
   if (connections !== undefined) return { phase: 'latency', connections, duration_s, per_worker_rps: 0 }
   if (block >= ladders) return null
   const { next } = ladderOf(own.filter(({ at }) => at.phase === 'maximum'))
@@ -82,17 +83,12 @@ export function ladderOf(trials) {
   const rungs = []
   const goodputOf = (/** @type {number} */ i) => rungs.at(i)?.traffic.goodput_rps ?? 0
   for (const workers of WORKERS) {
-    const own = withWorkers(trials, workers)
+    const own = trials.filter(({ load }) => load.connections === workers)
     if (!isSettled(own)) return { next: workers, rungs, rising: true }
     rungs.push(own.find(isValid))
     if (goodputOf(-1) < GAIN * goodputOf(-2)) return { next: null, rungs, rising: false }
   }
   return { next: null, rungs, rising: goodputOf(-1) > 0 }
-}
-
-/** @param {Records} records @param {number} workers */
-export function withWorkers(records, workers) {
-  return records.filter(({ load }) => load.connections === workers)
 }
 
 /** Seconds. @param {ComparePlan} plan */
@@ -117,7 +113,7 @@ export function refuses(records, side) {
   return records.some((record) => record.cell.side === side && isRefused(record))
 }
 
-/** A search in which a trial passes if every answer is a success, however late. @param {ComparePlan} plan @param {Name} side @returns {Plan} */
+/** A search in which a trial passes if every answer is a success, however late. @param {ComparePlan} plan @param {string} side @returns {Plan} */
 export function searchPlan(plan, side) {
   const { url } = plan.sides[side]
   const times = { warmup_s: WARMUP_S, duration_s: 2 * plan.rung_s }

@@ -13,10 +13,9 @@ const ERROR_RATE = 0.05
 
 /**
  * The differences on which the answer rests: the median latency of successes at each concurrency, and the maximum rate.
- * @param {SideFindings[]} sides A and B @returns {Difference[]}
+ * @param {Level[][]} levels of A and B @param {SideFindings[]} sides @returns {Difference[]}
  */
-export function differencesOf(sides) {
-  const levels = sides[0].levels.map((_, i) => sides.map((side) => side.levels[i]))
+export function differencesOf(levels, sides) {
   const confidence = 1 - ERROR_RATE / (levels.length + 1)
   const rates = sides.map(({ maxima, bound }) => new Map(bound ? [] : maxima.map(({ block, rps }) => [block, rps])))
   const bounded = sides.flatMap(({ name, bound }) => (bound ? [`${name}: ${bound.because}`] : []))
@@ -31,15 +30,15 @@ export function differencesOf(sides) {
   ]
 }
 
-/** @param {Level[]} levels of A and B @param {number} confidence */
-function latencyDifference(levels, confidence) {
-  const found = pairedRatio(levels[0].p50_ms, levels[1].p50_ms, confidence)
-  const refused = levels.filter(({ isRefused }) => isRefused).map(({ name }) => name)
-  const full = levels.filter(({ isGeneratorFull }) => isGeneratorFull).map(({ name }) => name)
+/** @param {Level[]} both @param {number} confidence */
+function latencyDifference(both, confidence) {
+  const found = pairedRatio(both[0].p50_ms, both[1].p50_ms, confidence)
+  const refused = both.filter(({ isRefused }) => isRefused).map(({ name }) => name)
+  const full = both.filter(({ isGeneratorFull }) => isGeneratorFull).map(({ name }) => name)
   // A full generator adds the same latency to both sides: a difference in spite of it is real, but a tie may be due to it.
   const isDoubtful = found.tied && Number.isFinite(found.high) && full.length > 0
   const bounded = isDoubtful ? [`the generator was the limit of ${full.join(' and ')}`] : []
-  return judged(found, { about: `p50 at ${levels[0].workers}`, better: 'less', refused, bounded })
+  return judged(found, { about: `p50 at ${both[0].workers}`, better: 'less', refused, bounded })
 }
 
 /**

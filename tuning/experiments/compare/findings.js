@@ -5,11 +5,11 @@ import { groupBy } from '../../stats/design.js'
 import { median } from '../../stats/ranks.js'
 import { GENERATOR_LIMIT, generatorShare, isFullShare } from '../../stats/sound.js'
 import { fitLaw } from '../../stats/usl.js'
-import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS, withWorkers } from './design.js'
+import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
-import { histogramsOf, percentileOf, samplesOf } from './samples.js'
+import { percentileOf, samplesOf } from './samples.js'
 
-/** @import { ComparePlan, Name, Records } from './design.js' */
+/** @import { ComparePlan, Records } from './design.js' */
 
 export const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
@@ -24,36 +24,37 @@ export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 
 /** @param {ComparePlan} plan @param {Records} records */
 export function findingsOf(plan, records) {
-  const sides = SIDES.map((side) => sideFindings(plan, records, side))
-  const differences = differencesOf(sides)
   const valid = records.filter(isValid)
+  const sides = SIDES.map((side) => sideFindings(plan, records, side))
+  const bothAt = (/** @type {string} */ phase, /** @type {number} */ workers) => {
+    const trials = valid.filter(({ at, load }) => at.phase === phase && load.connections === workers)
+    return SIDES.map((side) => levelOf(trials, side, workers))
+  }
+  const levels = plan.concurrency.map((workers) => bothAt('latency', workers))
+  const differences = differencesOf(levels, sides)
   return {
-    problem: silentSide(records, [...SIDES], (side) => refuses(valid, side)),
+    problem: silentSide(records, SIDES, (side) => refuses(valid, side)),
     kept: { capacity: null, limit: null, differences, answer: answerSentence(differences) },
     plan,
     differences,
     sides,
-    histograms: plan.concurrency.map((workers, i) => {
-      return { workers, ...histogramsOf(sides.map(({ levels }) => levels[i].samples)) }
-    }),
+    // Each with that of A and that of B.
+    levels,
+    rungs: WORKERS.map((workers) => bothAt('maximum', workers)),
   }
 }
 
-/** @param {ComparePlan} plan @param {Records} records @param {Name} side */
+/** @param {ComparePlan} plan @param {Records} records @param {string} side */
 function sideFindings(plan, records, side) {
-  const name = side.toUpperCase()
   const own = records.filter(({ cell }) => cell.side === side)
-  const loops = own.filter((record) => record.at.phase === 'latency' && isValid(record))
-  const climbs = own.filter(({ at }) => at.phase === 'maximum')
-  const maxima = maximaOf(climbs)
-  const points = loops
+  const maxima = maximaOf(own.filter(({ at }) => at.phase === 'maximum'))
+  const points = own
+    .filter((record) => record.at.phase === 'latency' && isValid(record))
     .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
     .map(({ load, traffic }) => ({ concurrency: load.connections, rps: traffic.goodput_rps }))
   return {
-    name,
+    name: side.toUpperCase(),
     label: labelOf(plan.sides[side]),
-    levels: plan.concurrency.map((workers) => levelOf(name, workers, withWorkers(loops, workers))),
-    rungs: WORKERS.map((workers) => levelOf(name, workers, withWorkers(climbs.filter(isValid), workers))),
     maxima,
     bound: boundOf(maxima),
     refusal: refuses(own, side) ? refusalOf(plan, own, side) : null,
@@ -63,18 +64,18 @@ function sideFindings(plan, records, side) {
   }
 }
 
-/** What a side does with a number of workers. @param {string} name @param {number} workers @param {Records} trials valid */
-function levelOf(name, workers, trials) {
+/** @param {Records} valid trials of both sides with so many workers @param {string} side @param {number} workers */
+function levelOf(valid, side, workers) {
+  const trials = valid.filter(({ cell }) => cell.side === side)
   const samples = samplesOf(trials)
   const isAnyRefused = trials.some(isRefused)
-  const p50_ms = trials.map(
-    ({ at, traffic }) => /** @type {const} */ ([at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN]),
-  )
   const medianOf = (/** @type {(traffic: any) => number | undefined} */ value) => {
     return median(trials.map(({ traffic }) => value(traffic)))
   }
+  /** @type {[number, number][]} */
+  const p50_ms = trials.map(({ at, traffic }) => [at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN])
   return {
-    name,
+    name: side.toUpperCase(),
     workers,
     rps: medianOf((traffic) => traffic.goodput_rps),
     mean_ms: medianOf((traffic) => traffic.ok_latency_ms?.mean),
@@ -112,7 +113,7 @@ function boundOf(maxima) {
   return { rps, because: `the last rung, ${rising[0].workers} workers, still brought more` }
 }
 
-/** The rate at which a side begins to fail requests, and how it fails them. @param {ComparePlan} plan @param {Records} own @param {Name} side */
+/** The rate at which a side begins to fail requests, and how it fails them. @param {ComparePlan} plan @param {Records} own @param {string} side */
 function refusalOf(plan, own, side) {
   if (plan.mix.entries) return { searched: false, capacity: null, failure: null }
   const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), own)

@@ -10,7 +10,7 @@ import { predictedRate } from '../../stats/usl.js'
 const STEPS = 40
 
 /** @param {CompareFindings} findings @returns {Picture[]} */
-export function comparePictures({ plan, sides, differences }) {
+export function comparePictures({ plan, sides, levels, differences }) {
   const known = differences.filter(({ ratio, because }) => Number.isFinite(ratio) && because === '')
   const [least, most] = [Math.min(...plan.concurrency), Math.max(...plan.concurrency)]
   const x = { title: 'workers', unit: /** @type {const} */ ('number'), log: most >= 10 * least }
@@ -20,8 +20,8 @@ export function comparePictures({ plan, sides, differences }) {
    * @param {Axis} y @param {(level: Level) => number} measured @param {(rate_rps: number, workers: number) => number} predicted
    */
   const against = (y, measured, predicted) => {
-    const series = sides.flatMap(({ name, levels, law }, style) => {
-      const values = levels.map((level) => [level.workers, measured(level)])
+    const series = sides.flatMap(({ name, law }, style) => {
+      const values = levels.map((both) => [both[style].workers, measured(both[style])])
       const fitted = law ? curve.map((workers) => [workers, predicted(predictedRate(law, workers), workers)]) : []
       return /** @type {Series[]} */ ([
         { name, points: values.filter(([, value]) => Number.isFinite(value)), as: 'dots', style },

@@ -5,11 +5,12 @@ import { digits } from '../../stats/effects.js'
 import { predictedRate } from '../../stats/usl.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { comparePictures } from './pictures.js'
+import { histogramsOf } from './samples.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { ComparePlan } from './design.js'
- * @import { CompareFindings, SideFindings } from './findings.js'
+ * @import { CompareFindings, Level, SideFindings } from './findings.js'
  */
 
 /** A law that levels off is shown if at least this share of its level was measured. */
@@ -20,12 +21,13 @@ const DETAIL = { detail: true }
 
 /** @param {CompareFindings} findings @returns {Block[]} */
 export function compareReport(findings) {
-  const { plan, kept, sides, histograms } = findings
-  const levels = sides[0].levels.flatMap((_, i) => sides.map((side) => side.levels[i]))
-  const rows = levels.map(({ name, workers, rps, mean_ms, percentiles_ms, samples }) => {
+  const { plan, kept, sides, levels, rungs } = findings
+  const rows = levels.flat().map(({ name, workers, rps, mean_ms, percentiles_ms, samples }) => {
     return [`${name}, ${workers}`, figure(rps), ...[mean_ms, ...percentiles_ms].map(milliseconds), count(samples.total)]
   })
-  const phases = levels.map(({ name, workers, phases_ms }) => [`${name}, ${workers}`, ...phases_ms.map(milliseconds)])
+  const phases = levels
+    .flat()
+    .map(({ name, workers, phases_ms }) => [`${name}, ${workers}`, ...phases_ms.map(milliseconds)])
   const limits = sides.flatMap(limitSentences)
   return [
     answer(kept.answer),
@@ -33,7 +35,7 @@ export function compareReport(findings) {
     ...comparePictures(findings).map(drawn),
     differencesTable(findings),
     table(['side, workers', 'successes/s', 'mean', ...PERCENTILES.map((share) => `p${share * 100}`), 'samples'], rows),
-    rungTable(sides),
+    rungTable(rungs),
     ...(limits.length > 0 ? [list(limits)] : []),
     paragraph('How the rate grows with concurrency, by the Universal Scalability Law (Gunther).'),
     table(['side', 'one worker', 'contention', 'coherency', 'predicted peak'], sides.map(lawCells)),
@@ -41,7 +43,7 @@ export function compareReport(findings) {
     table(['side, workers', ...PHASES], phases, DETAIL),
     paragraph('Medians; the first three once per connection, the others per request.', DETAIL),
     heading('Histograms', DETAIL),
-    ...histograms.map(histogramBlock),
+    ...levels.map(histogramBlock),
     heading('Answers', DETAIL),
     answersTable(sides),
     ...publishedBlocks(),
@@ -74,15 +76,15 @@ function differencesTable({ differences }) {
   return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
 }
 
-/** @param {SideFindings[]} sides */
-function rungTable(sides) {
-  const rungs = sides[0].rungs.map((_, i) => sides.map((side) => side.rungs[i]))
-  const measured = rungs.filter((both) => both.some(({ rps }) => !Number.isNaN(rps)))
-  const rows = measured.map((both) => [
-    String(both[0].workers),
-    ...both.flatMap(({ rps, refused_ratio }) => [figure(rps), tenthPercent(refused_ratio)]),
-  ])
-  return table(['workers', ...sides.flatMap(({ name }) => [`${name}: successes/s`, 'refused'])], rows)
+/** @param {CompareFindings['rungs']} rungs */
+function rungTable(rungs) {
+  const rows = rungs
+    .filter((both) => both.some(({ rps }) => !Number.isNaN(rps)))
+    .map((both) => [
+      String(both[0].workers),
+      ...both.flatMap(({ rps, refused_ratio }) => [figure(rps), tenthPercent(refused_ratio)]),
+    ])
+  return table(['workers', ...rungs[0].flatMap(({ name }) => [`${name}: successes/s`, 'refused'])], rows)
 }
 
 /** @param {SideFindings} side */
@@ -92,18 +94,19 @@ function lawCells({ name, law, most_workers }) {
     return [name, NONE, NONE, NONE, why]
   }
   const { lambda_rps, sigma_ratio, kappa_ratio, peak_concurrency, peak_rps, limit_rps } = law
-  const isPeakSeen = peak_concurrency !== null && peak_concurrency <= most_workers
-  const isLevelSeen = limit_rps !== null && predictedRate(law, most_workers) >= LEVEL_RATIO * limit_rps
-  const peak = isPeakSeen
-    ? `${figure(Number(peak_rps))}/s at ${figure(peak_concurrency)} workers`
-    : isLevelSeen
-      ? `levels off at ${figure(limit_rps)}/s`
-      : 'none in sight'
+  let peak = 'none in sight'
+  if (peak_concurrency !== null && peak_concurrency <= most_workers) {
+    peak = `${figure(Number(peak_rps))}/s at ${figure(peak_concurrency)} workers`
+  } else if (limit_rps !== null && predictedRate(law, most_workers) >= LEVEL_RATIO * limit_rps) {
+    peak = `levels off at ${figure(limit_rps)}/s`
+  }
   return [name, `${figure(lambda_rps)}/s`, sigma_ratio.toFixed(4), kappa_ratio.toFixed(6), peak]
 }
 
-/** @param {CompareFindings['histograms'][number]} histogram @returns {Block} */
-function histogramBlock({ workers, from_ms, shares }) {
+/** @param {Level[]} both @returns {Block} */
+function histogramBlock(both) {
+  const { from_ms, shares } = histogramsOf(both.map(({ samples }) => samples))
+  const [{ workers }] = both
   if (from_ms.length === 0) return paragraph(`Too few samples at ${workers} workers.`, DETAIL)
   const rows = from_ms.map((start_ms, i) => [
     `${milliseconds(start_ms)}${i === from_ms.length - 1 ? ' and more' : ''}`,
@@ -137,27 +140,25 @@ function publishedBlocks() {
   ]
 }
 
-/** What keeps a side's figures from being its own: a maximum that is a lower bound, and refusals. @param {SideFindings} side */
+/** What limited a side's figures other than the side itself, and how it refuses requests. @param {SideFindings} side */
 function limitSentences({ name, bound, refusal }) {
-  return [
-    ...(bound ? [`${name}: at least ${count(Math.round(bound.rps))}/s: ${bound.because}.`] : []),
-    ...(refusal ? [refusalSentence(name, refusal)] : []),
-  ]
+  const least = bound ? [`${name}: at least ${count(Math.round(bound.rps))}/s: ${bound.because}.`] : []
+  return refusal ? [...least, refusalSentence(name, refusal)] : least
 }
 
 /** @param {string} name @param {NonNullable<SideFindings['refusal']>} refusal */
 function refusalSentence(name, { searched, capacity, failure }) {
   const refused = `${name} refused requests (429 or 503)`
-  if (!searched) return `${refused}; from which rate on was not looked for, since the mix has several requests.`
+  if (!searched)
+    return `${refused}; the rate at which it begins was not looked for, since the mix has several requests.`
   if (!capacity?.low_rps || !capacity.high_rps) {
-    return `${refused}${capacity ? `; without one it took ${ratesText(capacity)}` : ''}.`
+    return `${refused}${capacity ? `; without a refusal it took ${ratesText(capacity)}` : ''}.`
   }
   const between = `between ${count(capacity.low_rps)} and ${count(capacity.high_rps)}/s`
-  if (failure === '429') {
-    return `${name}: rate limit ${between}; what is above it is answered 429, which is no throughput.`
-  }
+  if (failure === '429')
+    return `${name}: rate limit ${between}; requests above it are answered 429, which is no throughput.`
   if (failure === '503') {
-    return `${name}: from somewhere ${between} on it refuses requests (503), which is no throughput; a rate limit is not known.`
+    return `${name}: at some rate ${between} it begins to refuse requests (503), which is no throughput; a rate limit is not known.`
   }
   const how = failure ? `above all by ${failure}` : 'by taking too long'
   return `${refused}; ${between} it begins to fail, ${how}: a rate limit is not known.`

@@ -11,12 +11,12 @@ const LEAST_CONNECTIONS = 64
 /** Above the ceiling, answers take longer than the ceiling. */
 const CEILINGS = 2
 
-/** Longer than any trial, whose end ends it. */
+/** The trial ends it sooner. */
 const LONGEST_S = 24 * 3600
 
 /**
- * The target with writes during each trial, on a schedule, by a generator of their own. They begin before the warm-up and
- * end with the trial, each of them answered.
+ * A target to which a second generator writes on a schedule during each trial: from before the warm-up until the trial ends and
+ * each write is answered.
  * @param {Target} target @param {Pick<RampPlan, 'background_rps' | 'ceiling_ms' | 'timeout_s' | 'mix'>} plan
  * @returns {Target}
  */

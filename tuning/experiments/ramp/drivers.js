@@ -10,13 +10,10 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 /** Names of the drivers that load in a closed loop. */
 export const CLOSED = Object.keys(DRIVERS).filter((name) => DRIVERS[name].loop === 'closed')
 
-/** What checks another driver, and needs no tool. */
+/** Drivers that can check another one, and need no tool. */
 const CHECKS = ['client', 'autocannon']
 
-/**
- * The drivers that are asked for, the first of them that answers.
- * @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]}
- */
+/** The drivers that are asked for; the first one answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
 export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
   const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
@@ -24,7 +21,7 @@ export function chosenDrivers(given, sides) {
 }
 
 /**
- * Of the drivers of a plan, those that can do it: their tools are there. A cross-check goes on with one that needs none.
+ * The drivers of a plan whose tools are installed. A cross-check goes on with one that needs none.
  * @param {Pick<RampPlan, 'drivers' | 'sides' | 'mix' | 'cross_checks'>} plan @param {Record<string, Driver>} [all]
  * @returns {Promise<{ drivers: Record<string, string>, missing: string[] }>} names with versions; why others are missing
  * @throws {UsageError} where none is left

@@ -7,7 +7,7 @@ import { generatorShare, isFullShare } from '../../stats/sound.js'
 import { agreementsOf, ratioTo } from './agreement.js'
 import { crossingsOf, rungsOf } from './climb.js'
 import { costPerMillion, costRatio } from './cost.js'
-import { climbsOf, screensOf, seriesOf, trialsAt } from './design.js'
+import { screensOf, seriesOf, trialsAt } from './design.js'
 import { diskPerAnswer } from './rungs.js'
 
 /**
@@ -23,7 +23,7 @@ import { diskPerAnswer } from './rungs.js'
  */
 export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
   const { prices } = plan
-  const series = seriesOf(plan).map((one) => climbed(plan, one, climbsOf(records, one)))
+  const series = seriesOf(plan).map((one) => climbed(plan, one, records))
   const mains = series.filter(({ isMain }) => isMain)
   const [a, b] = mains
   const bounded = mains.flatMap(({ bound }) => bound)
@@ -53,13 +53,14 @@ export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
   }
 }
 
-/** @param {RampPlan} plan @param {Series} series @param {Records} records of the series */
+/** @param {RampPlan} plan @param {Series} series @param {Records} records */
 function climbed(plan, series, records) {
   const { side, driver, variant } = series
   const name = side.toUpperCase()
-  const trials = records.filter(isValid)
-  const tried = new Set(records.map(({ at }) => at.block)).size
-  const met = crossingsOf(plan, records)
+  const own = trialsAt(records, side, { phase: 'climb', driver, variant })
+  const trials = own.filter(isValid)
+  const tried = new Set(own.map(({ at }) => at.block)).size
+  const met = crossingsOf(plan, own)
   // Where less than half of the blocks met the ceiling, those that did are not typical.
   const crossings = 2 * met.length >= tried ? met : []
   const [below, above] = [crossings.map((one) => one.below.workers), crossings.map((one) => one.above.workers)]
@@ -101,7 +102,7 @@ function climbed(plan, series, records) {
     ...kept,
     kept,
     name: `${name}${plan.drivers.length > 1 ? `, ${driver}` : ''}${without}`,
-    label: labelOf(/** @type {any} */ (plan.sides[side])),
+    label: labelOf(plan.sides[side]),
     // It answers for its side; the others check it.
     isMain: driver === plan.drivers[0] && variant === 'all',
     isFull,

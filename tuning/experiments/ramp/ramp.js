@@ -16,19 +16,19 @@ import { rampReport } from './report.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Name, RampPlan } from './design.js'
+ * @import { RampPlan } from './design.js'
  * @import { RampFindings } from './findings.js'
- * @import { Side } from '../../knobs/sides.js'
  */
 
 /** A few hundred workers reach this ceiling here. */
 const DEFAULTS = { 'latency-ceiling': 30, 'max-workers': 1000, seed: 1, background: 0 }
 
-/** An interval needs six blocks. A trial lasts some times the ceiling, so that its start weighs little. */
+/** An interval needs six blocks. A rung lasts a multiple of the ceiling, so that its start weighs little. */
 const USUAL = { blocks: 8, growth: 2, least_s: 2, ceilings: 10, warmup_s: 0.5 }
 const QUICK = { blocks: 6, growth: 4, least_s: 0.6, ceilings: 2, warmup_s: 0.3 }
-const CLOSE = 1.5
 const QUICK_S = 80
+
+const CLOSE = 1.5
 const LEAST_TIMEOUT_S = 10
 
 /** One failure in a hundred is no ceiling. */
@@ -77,7 +77,8 @@ export const ramp = {
   size: (/** @type {RampPlan} */ plan) => `${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`,
   design,
   async open(cell, place, plan) {
-    const target = await openSide(/** @type {Side} */ (plan.sides[/** @type {{ side: Name }} */ (cell).side]), place)
+    const { side } = /** @type {{ side: string }} */ (cell)
+    const target = await openSide(plan.sides[side], place)
     return plan.background_rps === 0 ? target : withBackground(target, plan)
   },
   analyse: findingsOf,
@@ -94,9 +95,10 @@ export const ramp = {
   },
 }
 
-/** @param {Record<string, any>} flags @returns {RampPlan} */
+/** @param {Record<string, any>} flags @returns {RampPlan} @throws {UsageError} */
 function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
-  const prices = pricesOf(b, flags)
+  if (flags['price-b'] && !b) throw new UsageError('--price-b: requires --b')
+  const prices = pricesOf(flags)
   const usual = flags.quick ? QUICK : USUAL
   const given = { ...DEFAULTS, blocks: usual.blocks, ...flags }
   const { seed, blocks, 'latency-ceiling': ceiling_ms, 'max-workers': most_workers } = given
@@ -106,13 +108,15 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
   const sides = { a, ...(b && { b }) }
   const drivers = chosenDrivers(flags, Object.values(livePlan({ ...base, sides }).sides))
   const urls = Object.values(sides).map(({ url }) => url)
-  // The cores that the API leaves; all where no side runs here.
-  const planned = urls.every(Boolean) ? null : planCores()
+  const isOurs = urls.includes(null)
+  // The cores that the API leaves; all of them where no side runs here.
+  const cores = isOurs ? planCores() : null
+  const origin = { byHosts: ['locust'], target: 'a URL as --a and --b' }
   const plan = {
     ...base,
     mix: mixOf(given),
     // A database is needed only where a side is ours.
-    url: urls.every(Boolean) ? a.url : null,
+    url: isOurs ? null : a.url,
     driver: drivers[0],
     connections: [most_workers],
     slo: { ...base.slo, success_ratio: SUCCESS_RATIO },
@@ -126,23 +130,18 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
     most_workers,
     growth: usual.growth,
     close: CLOSE,
-    generator_cores: planned ? expandCores(planned.others).length : availableParallelism(),
+    generator_cores: cores ? expandCores(cores.others).length : availableParallelism(),
     blocks,
     background_rps: given.background,
     prices,
-    ...originOf(
-      flags,
-      { drivers, connections: most_workers, urls },
-      { byHosts: ['locust'], target: 'a URL as --a and --b' },
-    ),
+    ...originOf(flags, { drivers, connections: most_workers, urls }, origin),
   }
   if (flags.quick && !flags.blocks) while (plan.blocks > 1 && durationOf(plan) > QUICK_S) plan.blocks--
   return plan
 }
 
-/** @param {object | undefined} b @param {Record<string, any>} flags @returns {RampPlan['prices']} @throws {UsageError} */
-function pricesOf(b, flags) {
-  if (flags['price-b'] && !b) throw new UsageError('--price-b: requires --b')
+/** @param {Record<string, any>} flags @returns {RampPlan['prices']} @throws {UsageError} */
+function pricesOf(flags) {
   const prices = ['a', 'b'].flatMap((name) => {
     const [per_hour, storage] = [flags[`price-${name}`], flags[`storage-${name}`]]
     if (storage && !per_hour) throw new UsageError(`--storage-${name}: requires --price-${name}`)

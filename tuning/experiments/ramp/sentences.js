@@ -7,29 +7,34 @@ import { agreementSentence } from './agreement.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
-/** Of the background's writes: fewer were not the load that was asked for. */
+/** With a smaller share of the background writes, the load was not the one that was asked for. */
 const KEPT_RATIO = 0.95
 
 const FEW = ' (too few blocks for an interval)'
 
 /** What was found with the first driver. @param {RampFindings} findings */
-export function answerSentences(findings) {
-  const { plan, series } = findings
-  const mains = series.filter(({ isMain }) => isMain).map((one) => foundSentence(plan, one))
-  return [...mains, ...(plan.sides.b ? [workSentence(findings)] : [])]
+export function answerSentences({ plan, series, work, bounded }) {
+  const mains = series.filter(({ isMain }) => isMain)
+  return [
+    ...mains.map((one) => foundSentence(plan, one)),
+    ...(mains.length > 1 ? [workSentence(mains, work, bounded)] : []),
+  ]
 }
 
-/** The rest: other series, cost, agreement of the drivers, and what is doubtful. @param {RampFindings} findings */
+/** Other series, cost, agreement of the drivers, and what is doubtful. @param {RampFindings} findings */
 export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, agreements, missing }) {
-  const full = series.filter(({ isFull }) => isFull)
+  const lost = kept_ratio !== null && kept_ratio < KEPT_RATIO ? 'Warning: ' : ''
+  const background = `${lost}Background writes: ${count(plan.background_rps)}/s, of which ${wholePercent(kept_ratio)} got through in the typical trial.`
   return [
     ...series.filter(({ isMain }) => !isMain).map((one) => foundSentence(plan, one)),
     ...(b_to_a ? [costSentence(b_to_a)] : []),
-    ...full.map(({ side, driver, generator_core_ratio }) => {
-      const share = `${wholePercent(generator_core_ratio)} of what it may have of the cores`
-      return `Warning: ${driver} used or waited for ${share} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more.`
-    }),
-    ...(plan.background_rps > 0 && kept_ratio !== null ? [backgroundSentence(plan, kept_ratio)] : []),
+    ...series
+      .filter(({ isFull }) => isFull)
+      .map(({ side, driver, generator_core_ratio }) => {
+        const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of the cores that it may use`
+        return `Warning: ${used} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more.`
+      }),
+    ...(plan.background_rps > 0 && kept_ratio !== null ? [background] : []),
     ...agreements.map(agreementSentence),
     ...missing.map((text) => `Went on without one of its drivers: ${text}.`),
   ]
@@ -43,35 +48,36 @@ export function intervalText({ estimate, low, high }, digits = 0) {
 
 /** @param {RampPlan} plan @param {Climbed} series */
 function foundSentence({ ceiling_ms, most_workers }, series) {
-  const { name, label, bound, blocks, met, tried, rps, refuses, furthest } = series
-  const ceiling = milliseconds(ceiling_ms)
+  const { name, label, bound, blocks, met, tried, workers, rps, refuses, below_workers, above_workers, furthest } =
+    series
+  const ceiling = `a mean latency of ${milliseconds(ceiling_ms)}`
   const who = `${name} (${label})`
   const inBlocks = met < tried ? `met in ${met} of ${tried} blocks` : `${met} ${met === 1 ? 'block' : 'blocks'}`
   if (blocks > 0) {
-    const { workers, below_workers, above_workers } = series
     const [at, below, above] = [workers, below_workers, above_workers].map((value) => count(Math.round(value)))
     const passes = refuses
-      ? `fails requests from somewhere between ${below} and ${above} workers on, before a mean latency of ${ceiling}`
-      : `passes a mean latency of ${ceiling} at ${at} workers`
+      ? `begins to fail requests somewhere between ${below} and ${above} workers, before ${ceiling}`
+      : `passes ${ceiling} at ${at} workers`
     return `${who} ${passes}, with ${bound.length > 0 ? 'at least ' : ''}${intervalText(rps)} requests/s (${inBlocks}).`
   }
-  if (met > 0) return `${who}: a mean latency of ${ceiling} was ${inBlocks} only, of which no figure is made.`
+  if (met > 0) return `${who}: ${ceiling} was ${inBlocks} only, too few for a figure.`
   if (!furthest) return `${who}: no valid trial.`
-  const at = `${count(furthest.workers)} ${furthest.workers === 1 ? 'worker' : 'workers'}`
-  if (furthest.over) return `${who}: even ${at} had to wait longer than ${ceiling}, or were refused.`
+  const tries = `${count(furthest.workers)} ${furthest.workers === 1 ? 'worker' : 'workers'}`
+  if (furthest.over)
+    return `${who}: even ${tries} had to wait longer than ${milliseconds(ceiling_ms)}, or were refused.`
   const more = most_workers <= furthest.workers ? ', the most allowed (--max-workers)' : ''
   const reached = `${milliseconds(furthest.mean_ms)}, ${decimal(furthest.rps, 0)} requests/s`
-  return `${who}: ceiling of ${ceiling} not reached with ${at}${more}: ${reached}.`
+  return `${who}: ${ceiling} not reached with ${tries}${more}: ${reached}.`
 }
 
-/** @param {RampFindings} findings */
-function workSentence({ series, work, bounded }) {
+/** @param {Climbed[]} mains A and B @param {RampFindings['work']} work @param {string[]} bounded */
+function workSentence(mains, work, bounded) {
   const unknown = 'How many of A do the work of one B is not known'
   if (!work) return `${unknown}, nor at what cost: ${bounded.join('; ')}, so that a rate is a lower bound.`
   if (work.pairs === 0) {
-    const unmet = series.filter(({ blocks, isMain }) => isMain && blocks === 0)
-    const names = unmet.map(({ side }) => side.toUpperCase()).join(' and ')
-    return `${unknown}: ${names ? `${names} lacks the ceiling` : 'no block has both'}.`
+    const unmet = mains.filter(({ blocks }) => blocks === 0).map(({ side }) => side.toUpperCase())
+    const why = unmet.length > 0 ? `there is no rate at the ceiling for ${unmet.join(' and ')}` : 'no block has both'
+    return `${unknown}: ${why}.`
   }
   const tie = work.tied ? ': no difference that noise could not have made' : ''
   const ratio = intervalText({ ...work, estimate: work.ratio }, 2)
@@ -81,13 +87,7 @@ function workSentence({ series, work, bounded }) {
 /** @param {Interval} ratio */
 function costSentence(ratio) {
   const { low, high } = ratio
-  const word = low > 1 ? ': dearer' : high < 1 ? ': cheaper' : ': not surely dearer or cheaper'
+  const verdict = low > 1 ? 'dearer' : high < 1 ? 'cheaper' : 'neither clearly dearer nor clearly cheaper'
   const text = `The same work on B costs ${intervalText(ratio, 2)}x of what it costs on A`
-  return `${text}${low > 0 && Number.isFinite(high) ? word : FEW}.`
-}
-
-/** @param {RampPlan} plan @param {number} kept_ratio */
-function backgroundSentence({ background_rps }, kept_ratio) {
-  const warning = kept_ratio < KEPT_RATIO ? 'Warning: ' : ''
-  return `${warning}Background writes: ${count(background_rps)}/s, of which ${wholePercent(kept_ratio)} got through in the typical trial.`
+  return `${text}${low > 0 && Number.isFinite(high) ? `: ${verdict}` : FEW}.`
 }

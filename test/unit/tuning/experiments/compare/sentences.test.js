@@ -15,8 +15,8 @@ t.test('only what is answered 429 is a rate limit', async (t) => {
   const text = (/** @type {number} */ refusal) => {
     return textOf(runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal }))
   }
-  t.match(text(429), /B: rate limit between \d+.* and \d+.*\/s; what is above it is answered 429/)
-  t.match(text(503), /B: from somewhere between \d+.* and \d+.*\/s on it refuses requests \(503\)/)
+  t.match(text(429), /B: rate limit between \d+.* and \d+.*\/s; requests above it are answered 429/)
+  t.match(text(503), /B: at some rate between \d+.* and \d+.*\/s it begins to refuse requests \(503\)/)
   t.notMatch(text(503), /B: rate limit/)
   const failing = runOf({ limit_rps: 300, noise: 0, limited: 'b', refusal: 429 }).map((record) => {
     const status = record.at.of === 'limit' ? { 201: 1, 500: 9 } : record.traffic.status
@@ -32,5 +32,5 @@ t.test('with several requests in the mix, the rate limit is not looked for, and 
     records.filter(({ at }) => at.of === 'limit'),
     [],
   )
-  t.match(textOf(records, plan), /A refused requests .*from which rate on was not looked for/)
+  t.match(textOf(records, plan), /A refused requests .*the rate at which it begins was not looked for/)
 })
