@@ -8,9 +8,7 @@ import { isSameCell } from '../../load/report/format.js'
  * The next step of a search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
  *
  * @param {string} of `at.of` of the search: a cell may be searched more than once
- * @param {Cell} cell
- * @param {Plan} plan
- * @param {TrialRecord[]} records
+ * @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records
  * @returns {Step | null}
  */
 export function capacityStep(of, cell, plan, records) {
@@ -18,7 +16,7 @@ export function capacityStep(of, cell, plan, records) {
   return step && { ...step, at: { of, ...step.at }, cell }
 }
 
-/** Its answer, once no step is left. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
+/** The answer of such a search. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityOf(of, cell, plan, records) {
   return answerOf(plan, ownOf(of, cell, records))
 }

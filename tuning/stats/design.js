@@ -24,8 +24,7 @@ export function oneAtATime(knobs) {
  * Blocks, each a pass over all cells in its own order, so that a drift affects all cells alike. The anchor, one of the cells, is
  * visited at the start, in the middle and at the end of each block: the difference between its visits is the noise.
  *
- * @template T
- * @param {{ cells: T[], anchor: T | null, blocks: number, seed: number }} design
+ * @template T @param {{ cells: T[], anchor: T | null, blocks: number, seed: number }} design
  */
 export function visitsOf({ cells, anchor, blocks, seed }) {
   return Array.from({ length: blocks }, (_, block) => {
@@ -35,17 +34,6 @@ export function visitsOf({ cells, anchor, blocks, seed }) {
     const visits = anchor === null ? order : [anchor, ...order, anchor]
     return visits.map((cell, position) => ({ block, position, cell }))
   }).flat()
-}
-
-/** Caches what follows from a plan alone: a verb asks for it before every trial. @template {object} P @template T @param {(plan: P) => T} compute */
-export function oncePerPlan(compute) {
-  /** @type {WeakMap<P, T>} */
-  const known = new WeakMap()
-  return (/** @type {P} */ plan) => {
-    const found = known.get(plan) ?? compute(plan)
-    known.set(plan, found)
-    return found
-  }
 }
 
 /** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed */
@@ -59,6 +47,17 @@ function shuffled(values, seed) {
     order[j] = held
   }
   return order
+}
+
+/** Caches what follows from a plan alone: a verb asks for it before every trial. @template {object} P @template T @param {(plan: P) => T} compute */
+export function oncePerPlan(compute) {
+  /** @type {WeakMap<P, T>} */
+  const known = new WeakMap()
+  return (/** @type {P} */ plan) => {
+    const found = known.get(plan) ?? compute(plan)
+    known.set(plan, found)
+    return found
+  }
 }
 
 /** Groups in the order of the first of each. @template T @param {T[]} values @param {(value: T) => string} keyOf */

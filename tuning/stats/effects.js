@@ -1,36 +1,30 @@
-import { cellName, isSameCell, NONE } from '../../load/report/format.js'
-import { groupBy } from './design.js'
+import { cellName, NONE } from '../../load/report/format.js'
+import { factorial, groupBy } from './design.js'
 import { typical } from './ranks.js'
 
 /**
  * @import { Factor } from './design.js'
  * @import { Cell, TrialRecord } from '../../load/report/record.js'
+ *
+ * @typedef {{ block: number, cell: Cell, value: number }} Observation a figure above 0 of one visit to a cell, such as goodput
+ * @typedef {ReturnType<typeof noiseOf>} Noise how far two visits to the same cell in the same block differ
+ * @typedef {ReturnType<typeof estimated> & { level: string | number }} Effect ratio to the reference level within a block, with all
+ *   other knobs equal
  */
 
-/** Of every interval: one in twenty around no effect misses it. */
+/** Confidence of every interval: one in twenty misses a ratio of 1 where there is no effect. */
 export const CONFIDENCE = 0.95
 
-/** Two-sided, of the normal distribution, at the same confidence. */
+/** Two-sided quantile of the normal distribution at the same confidence. */
 const NORMAL_WIDTH = 1.96
 
-/**
- * @typedef {{ block: number, cell: Cell, value: number }} Observation one figure of one visit to a cell, such as goodput; above 0
- * @typedef {{ block: number, cell: Cell | string, value: number }} Named the same where cells are only told apart
- *
- * @typedef {ReturnType<typeof noiseOf>} Noise how far two visits to the same cell in the same block differ
- * @typedef {ReturnType<typeof estimated> & { level: string | number }} Effect the ratio to the reference level within a block, with
- *   all other knobs equal
- */
-
-/** Of a design without repeated visits: the interval alone decides. */
+/** The noise of a design that visits each cell once per block: the interval alone decides. */
 export const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
 
 /**
- * The values of trials, without those that have none.
+ * The figures of trials, without those that have none.
  *
- * @param {TrialRecord[]} records with a block in their `at`
- * @param {(record: TrialRecord) => number | undefined} value
- * @returns {Observation[]}
+ * @param {TrialRecord[]} records with a block in their `at` @param {(record: TrialRecord) => number | undefined} value
  */
 export function observationsOf(records, value) {
   return records.flatMap((record) => {
@@ -43,10 +37,10 @@ export function observationsOf(records, value) {
  * The noise floor, from the cells that were visited more than once in a block: an A/A test. 95 % of the pairs of visits differ by
  * less than the factor `ratio`; deviation: of the difference of their logarithms.
  *
- * @param {Named[]} observations
+ * @param {Observation[]} observations
  */
 export function noiseOf(observations) {
-  const groups = [...groupBy(observations, ({ block, cell }) => keyOf(block, cell)).values()]
+  const groups = [...groupBy(observations, keyOf).values()]
   const differences = groups.flatMap((own) =>
     own.flatMap(({ value }, i) => own.slice(i + 1).map((other) => Math.log(other.value / value))),
   )
@@ -56,52 +50,43 @@ export function noiseOf(observations) {
 }
 
 /**
- * What each level of a knob but its first, the reference, does. The two cells of a pair are in the same block and have the same
- * levels of all other knobs. The typical ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied where
+ * The effect of each level of a knob relative to its first, the reference. The two cells of a pair are in the same block and have
+ * the same levels of all other knobs. The ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied where
  * the interval contains 1, or the noise floor of as many pairs covers the ratio.
  *
- * @param {Observation[]} observations
- * @param {Factor} knob
- * @param {Noise} [noise]
+ * @param {Observation[]} observations @param {Factor} knob @param {Noise} [noise]
  * @returns {Effect[]}
  */
-export function mainEffects(observations, { name, levels }, noise = noiseOf(observations)) {
-  const [reference, ...others] = levels
-  const logs = logsOf(observations)
+export function mainEffects(observations, { name, levels: [reference, ...others] }, noise = noiseOf(observations)) {
+  const { visited, logAt } = logsOf(observations)
   return others.map((level) => {
-    const differences = observedAt(observations, { [name]: level }).map(({ block, cell }) => {
-      return logs(block, cell) - logs(block, { ...cell, [name]: reference })
-    })
+    const differences = visited({ [name]: level }).map((one) => logAt(one) - logAt(one, { [name]: reference }))
     return { level, ...estimated(differences, noise) }
   })
 }
 
 /**
  * Whether two knobs change each other's effect: the ratio of two ratios, for each pair of levels but their references, the strongest
- * first. Above 1, together they bring more than the product of what each brings alone.
+ * first. Above 1, the two together gain more than the product of what each gains alone.
  *
- * @param {Observation[]} observations
- * @param {Factor[]} knobs
- * @param {Noise} [noise]
+ * @param {Observation[]} observations @param {Factor[]} knobs @param {Noise} [noise]
  * @returns {Effect[]} level: such as "POOL_MAX=5 with INSERT_MODE=single"
  */
 export function interactions(observations, knobs, noise = noiseOf(observations)) {
-  const logs = logsOf(observations)
-  // Of two differences.
+  const { visited, logAt } = logsOf(observations)
+  // The noise of the difference of two differences.
   const twice = { ...noise, deviation: noise.deviation * Math.SQRT2 }
   const pairs = knobs.flatMap((one, i) => knobs.slice(i + 1).map((other) => [one, other]))
-  const found = pairs.flatMap(([one, other]) =>
-    one.levels.slice(1).flatMap((a) =>
-      other.levels.slice(1).map((b) => {
-        const [noOne, noOther] = [{ [one.name]: one.levels[0] }, { [other.name]: other.levels[0] }]
-        const differences = observedAt(observations, { [one.name]: a, [other.name]: b }).map(({ block, cell }) => {
-          const logAt = (/** @type {Cell} */ changed) => logs(block, { ...cell, ...changed })
-          return logAt({}) - logAt(noOne) - logAt(noOther) + logAt({ ...noOne, ...noOther })
-        })
-        return { level: `${one.name}=${a} with ${other.name}=${b}`, ...estimated(differences, twice) }
-      }),
-    ),
-  )
+  const found = pairs.flatMap(([one, other]) => {
+    const [noOne, noOther] = [one, other].map(({ name, levels }) => ({ [name]: levels[0] }))
+    return factorial([one, other].map(({ name, levels }) => ({ name, levels: levels.slice(1) }))).map((both) => {
+      const differences = visited(both).map((cell) => {
+        return logAt(cell) - logAt(cell, noOne) - logAt(cell, noOther) + logAt(cell, { ...noOne, ...noOther })
+      })
+      const [a, b] = Object.entries(both).map((pair) => pair.join('='))
+      return { level: `${a} with ${b}`, ...estimated(differences, twice) }
+    })
+  })
   return found
     .filter((effect) => effect.pairs > 0)
     .sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio)))
@@ -110,29 +95,20 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
 /**
  * The ratio of two cells, block by block.
  *
- * @param {Named[]} observations
- * @param {Cell | string} cell
- * @param {Cell | string} reference
- * @param {Noise} [noise]
- * @returns {Effect} its level is the cell's name
+ * @param {Observation[]} observations @param {Cell} cell @param {Cell} reference @param {Noise} [noise]
+ * @returns {Effect} level: the cell's name
  */
 export function ratioOf(observations, cell, reference, noise = noiseOf(observations)) {
-  const [own, others] = [cell, reference].map((one) => {
-    return groupBy(
-      observations.filter((observation) => isSameCell(observation.cell, one)),
-      ({ block }) => String(block),
-    )
-  })
-  const differences = [...own].map(([block, visits]) => meanLog(visits) - meanLog(others.get(block)))
+  const { logAt } = logsOf(observations)
+  const blocks = [...new Set(observations.map(({ block }) => block))]
+  const differences = blocks.map((block) => logAt({ block, cell }) - logAt({ block, cell: reference }))
   return { level: cellName(cell), ...estimated(differences, noise) }
 }
 
 /**
- * The typical ratio of figures in each block that has both.
+ * The typical ratio of two series, block by block.
  *
- * @param {Map<number, number>} reference by block
- * @param {Map<number, number>} other
- * @param {number} confidence such as 0.95
+ * @param {Map<number, number>} reference by block @param {Map<number, number>} other @param {number} confidence such as 0.95
  */
 export function pairedRatio(reference, other, confidence) {
   const logs = [...reference].map(([block, figure]) => Math.log(Number(other.get(block)) / figure))
@@ -142,9 +118,7 @@ export function pairedRatio(reference, other, confidence) {
 /**
  * ratio: NaN without pairs; low and high: 0 and Infinity with too few; tied: the interval contains 1, or noise explains the ratio.
  *
- * @param {number[]} differences of logarithms; what is not finite lacks one of a pair
- * @param {Noise} noise
- * @param {number} [confidence]
+ * @param {number[]} differences of logarithms, not finite where one of a pair is missing @param {Noise} noise
  */
 function estimated(differences, noise, confidence = CONFIDENCE) {
   const { estimate, low, high, pairs } = typical(differences.filter(Number.isFinite), confidence)
@@ -153,37 +127,40 @@ function estimated(differences, noise, confidence = CONFIDENCE) {
   return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied }
 }
 
-/** Looks up the mean logarithm of a cell in a block; NaN: it was not visited. @param {Observation[]} observations */
+/**
+ * Each visited cell, once per block, and the mean logarithm of its figures; NaN where it was not visited.
+ *
+ * @param {Observation[]} observations
+ */
 function logsOf(observations) {
-  const groups = groupBy(observations, ({ block, cell }) => keyOf(block, cell))
+  const groups = groupBy(observations, keyOf)
   const logs = new Map([...groups].map(([key, own]) => [key, meanLog(own)]))
-  return (/** @type {number} */ block, /** @type {Cell} */ cell) => logs.get(keyOf(block, cell)) ?? Number.NaN
+  const cells = [...groups.values()].map(([first]) => first)
+  return {
+    /** Those with these levels. @param {Cell} levels */
+    visited: (levels) => cells.filter(({ cell }) => Object.keys(levels).every((name) => cell[name] === levels[name])),
+
+    /** @param {Place} place @param {Cell} [levels] that differ from the cell's */
+    logAt: ({ block, cell }, levels) => logs.get(keyOf({ block, cell: { ...cell, ...levels } })) ?? Number.NaN,
+  }
 }
 
-/** @param {Named[]} [observations] */
-function meanLog(observations = []) {
+/** @param {Observation[]} observations */
+function meanLog(observations) {
   return observations.reduce((sum, { value }) => sum + Math.log(value), 0) / observations.length
 }
 
-/** One visit in each block to each cell with these levels. @param {Observation[]} observations @param {Cell} levels */
-function observedAt(observations, levels) {
-  const own = observations.filter(({ cell }) => Object.entries(levels).every(([name, level]) => cell[name] === level))
-  return [...groupBy(own, ({ block, cell }) => keyOf(block, cell)).values()].map(([first]) => first)
-}
-
-/** @param {number} block @param {Cell | string} cell */
-function keyOf(block, cell) {
-  if (typeof cell === 'string') return `${block} ${cell}`
-  const sorted = Object.entries(cell).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `${block} ${sorted.map((pair) => pair.join('=')).join(' ')}`
+/** @param {Place} place @typedef {Pick<Observation, 'block' | 'cell'>} Place */
+function keyOf({ block, cell }) {
+  const levels = Object.entries(cell).map((level) => level.join('='))
+  return `${block} ${levels.sort().join(' ')}`
 }
 
 /**
  * What an effect says about a claim. Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of
  * interest; for `same`, the whole interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
  *
- * @param {Claim} claim
- * @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect
+ * @param {Claim} claim @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect
  * @returns {Verdict}
  *
  * @typedef {{ expect: 'more' | 'less' | 'same', least_ratio: number }} Claim least_ratio: the smallest effect of interest, above 1

@@ -24,12 +24,7 @@ const BLOCK = 'block'
  * @typedef {{ cell: Cell, at?: At }} Unit what each block visits: a cell, and what else tells its trials apart
  */
 
-/**
- * The visits of all blocks; see visitsOf.
- *
- * @param {{ units: Unit[], anchor?: Unit | null, blocks: number, seed: number }} design
- * @returns {Visit[]}
- */
+/** The visits of all blocks; see visitsOf. @param {{ units: Unit[], anchor?: Unit | null, blocks: number, seed: number }} design @returns {Visit[]} */
 export function matrixVisits({ units, anchor = null, blocks, seed }) {
   return visitsOf({ cells: units, anchor, blocks, seed }).map(({ block, position, cell: { cell, at } }) => {
     return { cell, at: { phase: BLOCK, ...at, block, position } }
@@ -39,20 +34,18 @@ export function matrixVisits({ units, anchor = null, blocks, seed }) {
 /**
  * The next trial of a matrix. Pure.
  *
- * @param {Matrix} matrix
- * @param {TrialRecord[]} records of this matrix, and of other phases
- * @param {NotAppliedCell[]} notApplied cells that are left out
+ * @param {Matrix} matrix @param {TrialRecord[]} records of this matrix, and of other phases @param {NotAppliedCell[]} notApplied are left out
  * @returns {Step | null} null: every place is settled
  */
 export function nextTrial(matrix, records, notApplied) {
   const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, counts, tries } = matrix
   const out = new Set(notApplied.map(({ cell }) => cellName(cell)))
   const trials = groupBy(
-    records.filter(({ at }) => at.phase === BLOCK),
+    trialsAt(records, {}, () => true),
     ({ at }) => placeOf(at),
   )
   for (const [i, visit] of visits.entries()) {
-    if (out.size > 0 && out.has(cellName(visit.cell))) continue
+    if (out.has(cellName(visit.cell))) continue
     const own = (/** @type {string | undefined} */ kind) => trials.get(placeOf({ ...visit.at, kind })) ?? []
     for (const kind of kinds) {
       if (isSettled(own(kind), counts, tries)) continue
@@ -71,10 +64,9 @@ export function trialsAt(records, where = {}, counts = isValid) {
   return records.filter((record) => fields.every(([name, value]) => record.at[name] === value) && counts(record))
 }
 
-/** What the closed loop before a matrix took; the matrix offers shares of it. @param {TrialRecord[]} records */
+/** Goodput of the closed loop before a matrix, which offers shares of it; null: no valid trial. @param {TrialRecord[]} records */
 export function peakOf(records) {
-  const [peak] = trialsAt(records, { phase: 'peak' })
-  return peak?.traffic.goodput_rps ?? null
+  return trialsAt(records, { phase: 'peak' }).at(0)?.traffic.goodput_rps ?? null
 }
 
 /** @param {At} at */

@@ -3,8 +3,7 @@
  * median of all means of two values), and the interval of Wilcoxon's signed-rank test (Hollander, Wolfe & Chicken, "Nonparametric
  * Statistical Methods", 3.2 and 3.3). It is infinite where there are too few values for this confidence: six for 0.95.
  *
- * @param {number[]} values
- * @param {number} confidence such as 0.95
+ * @param {number[]} values @param {number} confidence such as 0.95
  */
 export function typical(values, confidence) {
   const outside = criticalRank(values.length, (1 - confidence) / 2)
@@ -16,16 +15,14 @@ export function typical(values, confidence) {
  * of all differences), and the interval of the test of Wilcoxon, Mann and Whitney (the same book, 4.2 and 4.3). It is infinite
  * where there are too few values for this confidence: four of each for 0.95.
  *
- * @param {number[]} values
- * @param {number[]} others
- * @param {number} confidence such as 0.95
+ * @param {number[]} values @param {number[]} others @param {number} confidence such as 0.95
  */
 export function shift(values, others, confidence) {
   const differences = Float64Array.from(values.flatMap((a) => others.map((b) => a - b))).sort()
   return estimateOf(differences, criticalWins(values.length, others.length, (1 - confidence) / 2))
 }
 
-/** Of the values that are known and finite; NaN without any. @param {Iterable<number | null | undefined>} values */
+/** The median of the values that are known and finite; NaN without any. @param {Iterable<number | null | undefined>} values */
 export function median(values) {
   const known = Array.from(values, (value) => value ?? Number.NaN).filter(Number.isFinite)
   return middleOf(Float64Array.from(known).sort())
@@ -33,13 +30,10 @@ export function median(values) {
 
 /** The median, and the interval that leaves `outside` values out on each side. @param {Float64Array} sorted @param {number} outside */
 function estimateOf(sorted, outside) {
-  const isKnown = outside > 0
-  // What is not finite stands at the ends.
-  const areFinite = Number.isFinite(sorted[0]) && Number.isFinite(sorted.at(-1))
   return {
-    estimate: middleOf(areFinite ? sorted : sorted.filter(Number.isFinite)),
-    low: isKnown ? sorted[outside - 1] : Number.NEGATIVE_INFINITY,
-    high: isKnown ? Number(sorted.at(-outside)) : Number.POSITIVE_INFINITY,
+    estimate: middleOf(sorted.filter(Number.isFinite)),
+    low: outside > 0 ? sorted[outside - 1] : Number.NEGATIVE_INFINITY,
+    high: outside > 0 ? Number(sorted.at(-outside)) : Number.POSITIVE_INFINITY,
   }
 }
 
@@ -64,7 +58,9 @@ const criticalRanks = new Map()
 
 /**
  * How many of the means lie outside on each side, where W is the sum of those of the ranks 1 to n that belong to positive values,
- * each with probability 1/2. @param {number} size @param {number} tail
+ * each with probability 1/2.
+ *
+ * @param {number} size @param {number} tail
  */
 function criticalRank(size, tail) {
   const key = `${size} ${tail}`
@@ -82,24 +78,16 @@ function criticalRank(size, tail) {
   return critical
 }
 
-/** The largest number with P(less than it) <= the tail. @param {Float64Array} probabilities @param {number} tail */
-function criticalOf(probabilities, tail) {
-  let below = 0
-  let number = 0
-  for (; below + probabilities[number] <= tail; number++) below += probabilities[number]
-  return number
-}
-
-/** Above this many pairs the normal approximation is as good, and the exact distribution is slow to compute. */
+/** Above this many pairs the normal approximation is as good. */
 const MOST_EXACT_PAIRS = 900
 const NORMAL_QUANTILE = /** @type {Record<string, number>} */ ({ 0.025: 1.96, 0.005: 2.576 })
 
 /**
- * How many of the differences lie outside on each side, where U counts the pairs in which the first sample's value is the larger one.
+ * How many of the differences lie outside on each side, where U counts the pairs in which the first sample's value is the larger
+ * one. The number of orders of both samples with u such pairs is the coefficient of x^u in the product over i, from 1 to size, of
+ * (1 - x^(other + i)) / (1 - x^i), the Gaussian binomial coefficient (Andrews, "The Theory of Partitions", 1976, chapter 3).
  *
- * @param {number} size
- * @param {number} other
- * @param {number} tail
+ * @param {number} size @param {number} other @param {number} tail
  */
 function criticalWins(size, other, tail) {
   const pairs = size * other
@@ -107,18 +95,21 @@ function criticalWins(size, other, tail) {
   if (pairs > MOST_EXACT_PAIRS && quantile) {
     return Math.max(0, Math.floor(pairs / 2 - quantile * Math.sqrt((pairs * (size + other + 1)) / 12)))
   }
-  // ways[k][u]: to give the first sample k of the ranks so far, with u wins over the second's.
-  const ways = Array.from({ length: size + 1 }, () => new Float64Array(pairs + 1))
-  ways[0][0] = 1
-  for (let rank = 1; rank <= size + other; rank++) {
-    for (let k = Math.min(size, rank); k >= 1; k--) {
-      const wins = rank - k
-      for (let u = pairs; u >= wins; u--) ways[k][u] += ways[k - 1][u - wins]
-    }
+  const orders = new Float64Array(pairs + 1)
+  orders[0] = 1
+  for (let i = 1; i <= size; i++) {
+    for (let u = pairs; u >= other + i; u--) orders[u] -= orders[u - other - i]
+    for (let u = i; u <= pairs; u++) orders[u] += orders[u - i]
   }
-  const all = ways[size].reduce((sum, number) => sum + number, 0)
-  return criticalOf(
-    ways[size].map((number) => number / all),
-    tail,
-  )
+  const all = orders.reduce((sum, number) => sum + number, 0)
+  const probabilities = orders.map((number) => number / all)
+  return criticalOf(probabilities, tail)
+}
+
+/** The largest number with P(less than it) <= the tail. @param {Float64Array} probabilities @param {number} tail */
+function criticalOf(probabilities, tail) {
+  let below = 0
+  let number = 0
+  for (; below + probabilities[number] <= tail; number++) below += probabilities[number]
+  return number
 }

@@ -3,7 +3,10 @@ import { expandCores } from '../../load/system/machine.js'
 import { generatorCpu } from '../../load/verdict/detectors/generator.js'
 import { median } from './ranks.js'
 
-/** @import { TrialRecord } from '../../load/report/record.js' */
+/**
+ * @import { TrialRecord } from '../../load/report/record.js'
+ * @typedef {Pick<TrialRecord, 'probes' | 'outcome'>} Judged
+ */
 
 /**
  * Node's timers resolve 1 ms, so an open loop is up to half of one late in the median, and alike in all that is compared.
@@ -17,33 +20,27 @@ const FULL = 0.9
 /** Closed loops have no schedule against which a latency would be measured. */
 const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 
-/** Whether an open loop sent so late that it measured itself. @param {Pick<TrialRecord, 'probes'>} record */
-function isLate({ probes }) {
-  const { lateness_ms } = probes.generator
-  return lateness_ms ? lateness_ms.p50 > MAX_LATENESS_MS.p50 || lateness_ms.p95 > MAX_LATENESS_MS.p95 : false
+/** How late an open loop was, if so late that it measured itself; else an empty text. @param {Judged} record */
+function latenessText({ probes: { generator } }) {
+  const { p50 = 0, p95 = 0 } = generator.lateness_ms ?? {}
+  const isLate = p50 > MAX_LATENESS_MS.p50 || p95 > MAX_LATENESS_MS.p95
+  return isLate ? `the generator was ${p50} ms late at p50 and ${p95} ms at p95` : ''
 }
 
-/** Whether a trial need not be repeated. @param {Pick<TrialRecord, 'probes' | 'outcome'>} record */
+/** Whether a trial need not be repeated. @param {Judged} record */
 export function isTimely(record) {
-  return isValid(record) && !isLate(record)
+  return isValid(record) && latenessText(record) === ''
 }
 
-/**
- * Whether a trial tells what the work costs: no request failed, since a refusal costs next to nothing, and each was sent when due.
- *
- * @param {Pick<TrialRecord, 'probes' | 'outcome'>} record
- */
+/** Whether a trial tells the cost of the work: no request failed, since a refusal is cheap, and each was sent on time. @param {Judged} record */
 export function isSound(record) {
-  return record.outcome.verdict === 'pass' && !isLate(record)
+  return record.outcome.verdict === 'pass' && latenessText(record) === ''
 }
 
-/** Why a trial is not sound. @param {Pick<TrialRecord, 'probes' | 'outcome'>} record */
+/** Why a trial is not sound. @param {Judged} record */
 export function whyUnsound(record) {
-  const { outcome, probes } = record
-  const { lateness_ms } = probes.generator
-  if (outcome.verdict !== 'pass' || !lateness_ms || !isLate(record)) return outcome.because
-  const { p50, p95 } = lateness_ms
-  return `the generator was ${p50} ms late at p50 and ${p95} ms at p95`
+  const { verdict, because } = record.outcome
+  return (verdict === 'pass' && latenessText(record)) || because
 }
 
 /** Whether a closed loop's generator was full in the median trial: a faster target brings no more. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */
@@ -54,10 +51,10 @@ export function generatorWasLimit(records) {
 
 export const GENERATOR_LIMIT = 'the generator was the limit'
 
-/** A warning where trials were left out. @param {Pick<TrialRecord, 'probes' | 'outcome'>[]} records */
+/** A warning if trials were left out. @param {Judged[]} records */
 export function leftOut(records) {
   const failed = records.filter(({ outcome }) => outcome.verdict === 'fail').length
-  const late = records.filter((record) => record.outcome.verdict === 'pass' && isLate(record)).length
+  const late = records.filter((record) => record.outcome.verdict === 'pass' && !isSound(record)).length
   if (failed + late === 0) return []
   return [
     `Warning: ${failed + late} of ${records.length} trials were left out: requests failed in ${failed}, the generator was late in ${late}.`,
@@ -69,11 +66,7 @@ export function isFullShare(share) {
   return share >= FULL
 }
 
-/**
- * What the generator used or waited for, of the cores that it can use: no more than it has threads that send.
- *
- * @param {Pick<TrialRecord, 'traffic' | 'probes'>} record
- */
+/** Share of its cores that the generator used or waited for; it can use as many as it has threads. @param {Pick<TrialRecord, 'traffic' | 'probes'>} record */
 export function generatorShare({ traffic, probes }) {
   // The fullest of several load hosts: the others wait for nobody, but their shares of the load are about the same.
   const hosts = (traffic.hosts ?? []).map((host) => (host.cpu_core_ratio ?? Number.NaN) / (host.cores ?? 1))

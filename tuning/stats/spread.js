@@ -5,7 +5,7 @@ import { median } from './ranks.js'
 
 /** The median, and from the least to the most; null: nothing was measured. @param {number[]} values @returns {Value | null} */
 export function spreadOf(values) {
-  const known = values.filter((value) => Number.isFinite(value))
+  const known = values.filter(Number.isFinite)
   if (known.length === 0) return null
   const value = median(known)
   return known.length === 1 ? { value } : { value, low: Math.min(...known), high: Math.max(...known) }
@@ -19,12 +19,7 @@ export function spread(values, digits) {
   return found.low === undefined ? value : `${value} [${low}–${high}]`
 }
 
-/**
- * An estimate as a picture has it, without an interval where there is none; null: nothing was measured.
- *
- * @param {{ estimate?: number, ratio?: number, low: number, high: number }} figure
- * @returns {Value | null}
- */
+/** An estimate as a picture shows it, with its interval if known; null: nothing was measured. @param {{ estimate?: number, ratio?: number, low: number, high: number }} figure @returns {Value | null} */
 export function figureOf({ estimate, ratio, low, high }) {
   const value = Number(estimate ?? ratio)
   if (!Number.isFinite(value)) return null

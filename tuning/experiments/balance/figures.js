@@ -48,8 +48,10 @@ export function figuresOf(plan, records) {
  * @typedef {(record: Records[number]) => number} Value
  */
 export function measuredIn(part, plan, records) {
-  const sound = trialsAt(records, { part }, isSound).map((record) => ({ ...record, cell: record.cell.strategy }))
-  const trialsOf = (/** @type {string} */ strategy) => sound.filter(({ cell }) => cell === strategy)
+  const sound = trialsAt(records, { part }, isSound).map((record) => {
+    return { ...record, cell: { strategy: record.cell.strategy } }
+  })
+  const trialsOf = (/** @type {string} */ strategy) => sound.filter(({ cell }) => cell.strategy === strategy)
   const measured = strategiesOf(part, plan).map((strategy) => {
     const trials = trialsOf(strategy)
     return {
@@ -61,7 +63,7 @@ export function measuredIn(part, plan, records) {
       middle: (value) => median(trials.map(value)),
 
       /** @param {string} reference @param {Value} value */
-      ratioTo: (reference, value) => ratioOf(observationsOf(sound, value), strategy, reference),
+      ratioTo: (reference, value) => ratioOf(observationsOf(sound, value), { strategy }, { strategy: reference }),
 
       /** @param {string} reference @param {Value} value */
       differenceTo: (reference, value) => {
