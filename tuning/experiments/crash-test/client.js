@@ -7,15 +7,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 const WORKERS = 32
 const TIMEOUT_MS = 15_000
 
-/** A service that refuses at once is not to be asked in a tight loop. */
+/** Before the next request to a service that did not acknowledge, since it may refuse at once. */
 const PAUSE_MS = 20
 
 /**
- * Posts users, each worker one after the other, until it is told to stop, and writes down what became of each. Every other
- * worker sends an Idempotency-Key, and repeats a request with it until it is acknowledged: that must not store it twice.
+ * Posts users, each worker one after the other, until it is stopped, and records the outcome of each request. Every other worker
+ * sends an Idempotency-Key, and repeats a request with it until it is acknowledged: that must not store it twice.
  *
- * @param {string} url
- * @param {string} name makes the emails its own
+ * @param {string} url @param {string} name distinguishes the emails
  * @returns stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
  */
 export function startClient(url, name) {
@@ -29,30 +28,16 @@ export function startClient(url, name) {
   async function work(worker) {
     for (let i = 0; !stopping; i++) {
       const email = `${name}-${worker}-${i}@redline.test`
-      const entry = { email, ...(await (worker % 2 === 0 ? attempt(email) : repeated(email))) }
-      ledger.push(entry)
-      if (entry.outcome === 'acknowledged') acknowledged++
+      const key = worker % 2 === 0 ? null : randomUUID()
+      let result = await post(url, agent, email, key)
+      while (key && result.outcome !== 'acknowledged' && !stopping) {
+        const again = await post(url, agent, email, key)
+        // Refused now, the request may still have been stored before.
+        if (again.outcome !== 'refused') result = again
+      }
+      ledger.push({ email, ...result })
+      if (result.outcome === 'acknowledged') acknowledged++
     }
-  }
-
-  /** @param {string} email @param {string} [key] */
-  async function attempt(email, key) {
-    const result = await post(url, agent, email, key)
-    if (result.outcome !== 'acknowledged') await pause(PAUSE_MS)
-    return result
-  }
-
-  /** @param {string} email */
-  async function repeated(email) {
-    const key = randomUUID()
-    let result = await attempt(email, key)
-    while (result.outcome !== 'acknowledged' && !stopping) {
-      const { outcome } = result
-      result = await attempt(email, key)
-      // Refused now, the request may still have been stored before.
-      if (result.outcome === 'refused') result = { outcome }
-    }
-    return result
   }
 
   const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker))
@@ -68,10 +53,10 @@ export function startClient(url, name) {
   }
 }
 
-/** @param {string} url @param {http.Agent} agent @param {string} email @param {string} [key] */
-function post(url, agent, email, key) {
-  return new Promise((/** @type {(entry: Omit<Entry, 'email'>) => void} */ resolve) => {
-    const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) }
+/** @param {string} url @param {http.Agent} agent @param {string} email @param {string | null} key */
+async function post(url, agent, email, key) {
+  const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) }
+  const result = await new Promise((/** @type {(result: Omit<Entry, 'email'>) => void} */ resolve) => {
     const req = http.request(url, { method: 'POST', agent, headers, timeout: TIMEOUT_MS }, async (res) => {
       // The status is the answer, even if its body is cut off. Only 504 leaves open whether the row is stored.
       await res.toArray().catch(() => null)
@@ -86,4 +71,6 @@ function post(url, agent, email, key) {
     )
     req.end(JSON.stringify({ email, password: 'secret' }))
   })
+  if (result.outcome !== 'acknowledged') await pause(PAUSE_MS)
+  return result
 }

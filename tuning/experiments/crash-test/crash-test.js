@@ -26,19 +26,15 @@ export const crashTest = {
   async *measure({ rounds, seed }, { signal, progress, environment }) {
     let done = 0
     for await (const round of runRounds({ rounds, seed, env: environment.forApi, signal })) {
-      const wrong = WRONG.map((kind) => `${round[kind].length} ${kind}`).join(', ')
-      progress.note(
-        `${++done} of ${rounds * NAMES.length}: ${round.blow}: ${round.acknowledged} acknowledged, ${wrong}`,
-      )
+      const counts = `${round.acknowledged} acknowledged, ${wrongText(totalsOf([round]))}`
+      progress.note(`${++done} of ${rounds * NAMES.length}: ${round.blow}: ${counts}`)
       yield round
     }
   },
   analyse(_, /** @type {Round[]} */ rows) {
     const totals = totalsOf(rows)
     const isWrong = WRONG.some((kind) => totals[kind] > 0)
-    const problem = isWrong
-      ? `expected nothing lost, doubled or invented, got ${WRONG.map((kind) => `${totals[kind]} ${kind}`).join(', ')}`
-      : null
+    const problem = isWrong ? `expected nothing lost, doubled or invented, got ${wrongText(totals)}` : null
     const blows = NAMES.map((blow) => ({ blow, ...totalsOf(rows.filter((row) => row.blow === blow)) }))
     return { problem, totals, blows }
   },
@@ -57,11 +53,17 @@ export const crashTest = {
 /** @param {Round[]} rounds */
 function totalsOf(rounds) {
   const sum = (/** @type {(round: Round) => number} */ of) => rounds.reduce((total, round) => total + of(round), 0)
-  const wrong = WRONG.map((kind) => [kind, sum((round) => round[kind].length)])
   return {
     times: rounds.length,
     acknowledged: sum(({ acknowledged }) => acknowledged),
     unknown: sum(({ unknown }) => unknown),
-    .../** @type {Record<typeof WRONG[number], number>} */ (Object.fromEntries(wrong)),
+    lost: sum(({ lost }) => lost.length),
+    doubled: sum(({ doubled }) => doubled.length),
+    invented: sum(({ invented }) => invented.length),
   }
+}
+
+/** @param {ReturnType<typeof totalsOf>} totals */
+function wrongText(totals) {
+  return WRONG.map((kind) => `${totals[kind]} ${kind}`).join(', ')
 }

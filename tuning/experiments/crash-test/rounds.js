@@ -15,20 +15,18 @@ import { checkLedger } from './ledger.js'
  * @import { Embedded } from '../../../sql/embedded.js'
  */
 
-/** Acknowledged rows before the blow, so that it falls under load; then up to this long, at random. */
+/** Acknowledged rows before the blow, so that it falls under load; then a random delay. */
 const MIN_ACKNOWLEDGED = 200
 const MAX_DELAY_MS = 300
 
-/** For a service that does not come back. */
+/** Until a service is given up that does not come back. */
 const WAIT_TIMEOUT_MS = 60_000
 const POLL_MS = 5
 
 /**
- * What dies, by name. Each leaves the bench able to serve again; true: once the API has been started anew.
+ * The process that dies, by name; true: the API has to be started anew.
  *
- * @type {Record<string, (bench: Bench) => Promise<boolean>>}
- *
- * @typedef {{ embedded: Embedded, target: Target, random: () => number }} Bench
+ * @type {Record<string, (bench: { embedded: Embedded, target: Target, random: () => number }) => Promise<boolean>>}
  */
 export const BLOWS = {
   'kill -9 of the API': async ({ target }) => {
@@ -47,10 +45,11 @@ export const BLOWS = {
   'kill -9 of one backend': async ({ embedded, random }) => {
     const pids = await query(embedded.url, "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'")
     const { pid } = pids[Math.floor(random() * pids.length)]
-    // The backend may have ended by itself since; the postmaster then has nothing to recover from.
     try {
       process.kill(pid, 'SIGKILL')
-    } catch {}
+    } catch {
+      // It has ended by itself, and the postmaster has nothing to recover from.
+    }
     return false
   },
 }
@@ -69,22 +68,14 @@ export const BLOWS = {
  *
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
  */
-export async function* runRounds({
-  rounds,
-  seed = 1,
-  blows = Object.keys(BLOWS),
-  startPostgres = startEmbedded,
-  env,
-  signal,
-}) {
+export async function* runRounds(options) {
+  const { rounds, seed = 1, blows = Object.keys(BLOWS), startPostgres = startEmbedded, env, signal } = options
   const random = seededRandom(seed)
   const folder = makeScratch('crash')
   const embedded = await startPostgres()
   const place = { databaseUrl: embedded.url, cores: null, env, logFile: path.join(folder, 'api.log') }
-  /** @type {Target | undefined} */
-  let target
-  /** @type {ReturnType<typeof startClient> | undefined} */
-  let client
+  let target = /** @type {Target | undefined} */ (undefined)
+  let client = /** @type {ReturnType<typeof startClient> | undefined} */ (undefined)
   const stopLoad = () => void client?.stop()
   signal.addEventListener('abort', stopLoad)
   try {
@@ -101,8 +92,7 @@ export async function* runRounds({
         if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()
         if (restartApi) target = await openLocal(place)
-        const isUp = () => query(embedded.url, 'SELECT 1').catch(() => false)
-        await until('Postgres to answer', isUp, signal)
+        await until('Postgres to answer', () => query(embedded.url, 'SELECT 1').catch(() => false), signal)
         const rows = await query(embedded.url, 'SELECT id::text, email FROM users')
         yield { blow, ...checkLedger(ledger, rows) }
         signal.throwIfAborted()
@@ -119,7 +109,7 @@ export async function* runRounds({
   }
 }
 
-/** @param {Pick<ReturnType<typeof startClient>, 'acknowledged'>} client @param {AbortSignal} signal */
+/** @param {ReturnType<typeof startClient>} client @param {AbortSignal} signal */
 async function untilAcknowledged({ acknowledged }, signal) {
   const wanted = acknowledged() + MIN_ACKNOWLEDGED
   await until('the API to acknowledge', () => acknowledged() >= wanted, signal)

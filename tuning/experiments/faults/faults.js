@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
@@ -5,22 +6,29 @@ import { isSameCell } from '../../../load/report/format.js'
 import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { refuseUnnamed } from '../../../load/run/site.js'
+import { coresOf } from '../../../load/system/machine.js'
+import { isListening, onFreePorts } from '../../../load/system/ports.js'
+import { startService } from '../../../load/system/service.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
-import { relaxedCell } from '../../../load/verdict/relax.js'
+import { openApi } from '../../../load/targets/index.js'
+import { relaxed, relaxedCell } from '../../../load/verdict/relax.js'
 import { analyse, plantedTrial, report, trialsOf } from './findings.js'
-import { FAULTS } from './index.js'
+import { FAULTS, notchOf } from './index.js'
 import { runInside } from './namespace.js'
-import { openFaulty } from './target.js'
 
 /**
+ * @import { Place } from '../../../load/run/site.js'
+ * @import { Target } from '../../../load/targets/index.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { FaultsFindings } from './findings.js'
- * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Cell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** @type {Record<string, any>} */
 const DEFAULTS = { repeats: 1, duration: 3000, seed: 1 }
 const QUICK = { duration: 1000 }
+const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
+const STOP_GRACE_MS = 500
 const NAMES = Object.keys(FAULTS)
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 2
@@ -31,7 +39,7 @@ const LOAD = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps: 1
 export const faults = {
   name: 'faults',
   about: 'is the limit that is named the one that was planted?',
-  details: `Plants one fault after the other, for real, and tells which limit is named.\n\n${Object.entries(FAULTS)
+  details: `Plants one fault after another, for real, and reports which limit is named.\n\n${Object.entries(FAULTS)
     .map(([name, { resource, about }]) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`)
     .join('\n')}`,
   flags: {
@@ -40,10 +48,7 @@ export const faults = {
     quick: { value: '', about: 'trials of 1s' },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
-    inside: {
-      value: '',
-      about: 'all in this network namespace (the run starts itself like this where a fault needs one)',
-    },
+    inside: { value: '', about: 'all in this network namespace (set by a run that starts itself again in one)' },
     ...SSH_FLAGS,
   },
   examples: `  npm run faults                    about 4 minutes
@@ -102,8 +107,41 @@ function design({ repeats, faults: names, warmup_s, duration_s }, records) {
     if (!planted) return { ...step, cell: { fault } }
     const notch = relaxedCell(planted.limit.resource, planted.settings)
     const cell = { fault, ...notch }
-    const relaxed = own.filter((record) => isSameCell(record.cell, cell))
-    if (notch && !isSettled(relaxed, isValid, MAX_INVALID)) return { ...step, cell }
+    const again = own.filter((record) => isSameCell(record.cell, cell))
+    if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
   }
   return null
+}
+
+/** The API with a cell's fault around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */
+async function openFaulty(cell, place) {
+  const { settings, nodeFlags: own = [], preload, nofile = null, proxy, plant } = FAULTS[String(cell?.fault)]
+  const nodeFlags = preload ? [...own, `--import=${new URL(`preload.js?${preload}`, import.meta.url)}`] : own
+  const faulty = { ...place, env: { ...place.env, ...settings }, nodeFlags, nofile }
+  const target = await openApi(relaxed(faulty, notchOf(cell)))
+  const { pid, cores } = target
+  if (plant) {
+    const around = { databaseUrl: place.databaseUrl, api: { pid: Number(pid), cores } }
+    target.disturb = ({ pid }) => plant({ ...around, generator: { pid, cores: coresOf(pid) } })
+  }
+  if (!proxy) return target
+  const before = await startProxy(proxy, target.url, place.logFile).catch(async (error) => {
+    await target.stop()
+    throw error
+  })
+  const stop = async () => {
+    await before.stop()
+    await target.stop()
+  }
+  return { ...target, url: before.url, stop }
+}
+
+/** Starts a proxy as a process of its own on this machine. @param {string} kind @param {string} url of the API @param {string} logFile */
+async function startProxy(kind, url, logFile) {
+  const { service, ports } = await onFreePorts(1, ([port]) => {
+    const isReady = () => isListening(port)
+    const options = { cores: null, env: process.env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS }
+    return startService(`the proxy ${kind}`, [process.execPath, PROXY, kind, url, String(port)], options)
+  })
+  return { url: `http://127.0.0.1:${ports[0]}${new URL(url).pathname}`, stop: service.stop }
 }

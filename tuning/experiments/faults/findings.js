@@ -2,6 +2,7 @@ import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { cellName, NONE } from '../../../load/report/format.js'
 import { moved } from '../../../load/verdict/relax.js'
+import { groupBy } from '../../stats/design.js'
 import { FAULTS, notchOf } from './index.js'
 
 /**
@@ -9,9 +10,6 @@ import { FAULTS, notchOf } from './index.js'
  * @import { Picture } from '../../../load/report/picture.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
-
-/** How well a fault was named, for the colours of the picture: named, runner-up, not named. */
-const SCORES = [1, -0.4, -1]
 
 /** The trials of a fault in one block. @param {TrialRecord[]} records @param {number} block @param {string} name */
 export function trialsOf(records, block, name) {
@@ -28,11 +26,11 @@ export function plantedTrial(records) {
   return trials.find((trial) => isValid(trial) || makesInvalid) ?? trials[MAX_INVALID - 1]
 }
 
-/** @typedef {ReturnType<typeof analyse>} FaultsFindings */
-
 /**
  * Which limit was named for each fault in each block in which it was planted, and whether relaxing it helped.
+ *
  * @param {{ repeats: number, faults: string[], skipped: string | null }} plan @param {TrialRecord[]} records
+ * @typedef {ReturnType<typeof analyse>} FaultsFindings
  */
 export function analyse({ repeats, faults, skipped }, records) {
   const blocks = [...new Set(records.map(({ at }) => at.block))]
@@ -49,10 +47,7 @@ export function analyse({ repeats, faults, skipped }, records) {
   return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
 }
 
-/**
- * notch: by which the limit was relaxed; null: it is no knob of ours.
- * @param {string} resource @param {TrialRecord[]} records of one fault and block
- */
+/** notch: by which the limit was relaxed; null: it is no knob of ours. @param {string} resource @param {TrialRecord[]} records of one fault and block */
 function caseOf(resource, records) {
   const planted = plantedTrial(records)
   if (!planted) return []
@@ -78,7 +73,7 @@ export function report({ found, tried, right, skipped }) {
   ]
 }
 
-/** What was planted and what was named: a row per fault, each name with its frequency. @param {FaultsFindings['found']} found */
+/** A row per fault: what was planted, and what was named, with frequencies. @param {FaultsFindings['found']} found */
 function namedTable(found) {
   const head = ['fault', 'planted', 'named', 'runner-up', 'confirmed', 'right']
   const rows = found.map(({ fault, resource, cases }) => [
@@ -94,12 +89,12 @@ function namedTable(found) {
 
 /** "a 2x, b 1x", the most frequent first. @param {string[]} names */
 function tally(names) {
-  const counts = [...new Set(names)].map((name) => ({ name, times: names.filter((other) => other === name).length }))
-  return counts
-    .sort((a, b) => b.times - a.times)
-    .map(({ name, times }) => (names.length > 1 ? `${name} ${times}x` : name))
-    .join(', ')
+  const groups = [...groupBy(names, (name) => name).values()].sort((a, b) => b.length - a.length)
+  return groups.map(({ 0: name, length }) => (names.length > 1 ? `${name} ${length}x` : name)).join(', ')
 }
+
+/** Columns of the picture, and their colours. */
+const SCORES = { named: 1, 'runner-up': -0.4, 'not named': -1 }
 
 /** How often each fault was named right. @param {FaultsFindings['found']} found @returns {Picture} */
 function namedPicture(found) {
@@ -107,7 +102,7 @@ function namedPicture(found) {
     const right = cases.filter(({ isRight }) => isRight).length
     const second = cases.filter(({ isRight, limit }) => !isRight && limit.runner_up === resource).length
     const counts = [right, second, cases.length - right - second]
-    return counts.map((number, i) => (number === 0 ? null : { score: SCORES[i], text: String(number) }))
+    return counts.map((number, i) => (number === 0 ? null : { score: Object.values(SCORES)[i], text: String(number) }))
   })
   return {
     name: 'named',
@@ -117,7 +112,7 @@ function namedPicture(found) {
       kind: 'heat',
       corner: 'fault',
       rows: found.map(({ fault }) => fault),
-      columns: ['named', 'runner-up', 'not named'],
+      columns: Object.keys(SCORES),
       cells,
     },
   }

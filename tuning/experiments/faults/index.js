@@ -1,16 +1,16 @@
 import { namespaceProblem } from './namespace.js'
-import { crowdApi, squeezeGenerator } from './neighbours.js'
+import { crowd, squeezeGenerator } from './neighbours.js'
 import { holdLock, takeConnections, trigger } from './postgres.js'
 import { quotaProblem, throttleApi } from './quota.js'
 
 /** @import { Cell, StepLoad } from '../../../load/report/record.js' */
 
 /**
- * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. At the load
+ * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. Under the load
  * given with each, the service meets its SLO with ease while nothing is planted.
  *
  * @typedef {object} Fault
- * @property {string} resource what the diagnosis has to name
+ * @property {string} resource that the diagnosis has to name
  * @property {string} about one line
  * @property {Record<string, string>} [settings] environment of the API
  * @property {string[]} [nodeFlags] of the API, after its own
@@ -160,7 +160,7 @@ export const FAULTS = {
     resource: 'machine-noise',
     about: 'four others never rest on the core of the API',
     load: { rate_rps: 8000 },
-    plant: crowdApi,
+    plant: crowd(4),
     here: true,
   },
   none: {

@@ -7,19 +7,13 @@ import { collect, startChild } from '../../../load/system/processes.js'
 import { leashed } from '../../../sql/leash.js'
 import { makeScratch } from '../../../sql/scratch.js'
 
-/**
- * @import { Io } from '../../../load/run/runner.js'
- * @import { TrialRecord } from '../../../load/report/record.js'
- */
+/** @import { Io } from '../../../load/run/runner.js' */
 
 const CLI = fileURLToPath(new URL('../../cli.js', import.meta.url))
 const STOP_GRACE_MS = 3000
 
-/** Each connection to the same address takes one. */
-const PORTS = '40000 40063'
-
-/** Loopback alone, and few ports. */
-const SET_UP = `ip link set lo up && echo "${PORTS}" > /proc/sys/net/ipv4/ip_local_port_range && exec "$@"`
+/** Loopback alone, and few ports: each connection to the same address takes one. */
+const SET_UP = 'ip link set lo up && echo "40000 40063" > /proc/sys/net/ipv4/ip_local_port_range && exec "$@"'
 
 /** @returns {string | null} why this machine cannot make a network namespace; null: it can */
 export function namespaceProblem() {
@@ -28,11 +22,7 @@ export function namespaceProblem() {
   return status === 0 ? null : `no network namespace of its own: ${error?.message ?? stderr.trim()}`
 }
 
-/**
- * Puts a command into a network namespace of its own, with few ports. The namespace ends with its last process.
- * @param {string[]} command program and arguments
- * @returns {string[]} program and arguments; fails where this user may make no namespace
- */
+/** The command in a network namespace of its own, which ends with its last process. @param {string[]} command program and arguments */
 function withFewPorts(command) {
   const setUp = ['--net', '--', 'sh', '-c', SET_UP, 'sh']
   if (process.getuid?.() === 0) return ['unshare', ...setUp, ...command]
@@ -46,7 +36,6 @@ function withFewPorts(command) {
 /**
  * Runs faults in a network namespace with few ports, Postgres included, by starting this program once more.
  * @param {string[]} names @param {{ repeats: number, duration_s: number, mix: { seed: number } }} plan @param {Io} io
- * @returns {Promise<TrialRecord[]>}
  */
 export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {
   const folder = makeScratch('faults')
@@ -56,21 +45,16 @@ export async function runInside(names, { repeats, duration_s, mix }, { signal, p
   progress.note(`${names.join(', ')}: in a network namespace of its own …`)
   // Its Postgres has to be inside, too.
   const env = { ...environment.forApi, DATABASE_URL: '' }
-  const { child, exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const said = [child.stdout, child.stderr].map(collect)
+  const { child, exited, stop } = startChild(command, { cores: null, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const messages = collect(child.stderr)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   try {
     await exited
     signal.throwIfAborted()
     const records = new Results(out).readTrials()
-    if (records.length > 0) return records
-    throw new Error(
-      `nothing was measured inside: ${said
-        .map((text) => text())
-        .join('')
-        .trim()}`,
-    )
+    if (records.length === 0) throw new Error(`nothing was measured inside: ${messages().trim()}`)
+    return records
   } finally {
     signal.removeEventListener('abort', abort)
     await stop(STOP_GRACE_MS)

@@ -4,17 +4,10 @@ import { startChild } from '../../../load/system/processes.js'
 
 /** @import { Plant } from './index.js' */
 
-const BUSY = ['sh', '-c', 'while :; do :; done']
 const STOP_GRACE_MS = 100
 
 /** The scheduler's least weight: 15 where others have 1024 (sched_prio_to_weight, kernel/sched/core.c). */
 const LEAST_NICE = '19'
-
-/** They leave the API a fifth of its core. */
-const NEIGHBOURS = 4
-
-/** @type {Plant} */
-export const crowdApi = crowd(NEIGHBOURS)
 
 /**
  * Programs that compete for the API's core.
@@ -53,5 +46,5 @@ function renice(pid, nice) {
 
 /** @param {string | null} cores */
 function startBusy(cores) {
-  return startChild(BUSY, { cores, stdio: 'ignore' })
+  return startChild(['sh', '-c', 'while :; do :; done'], { cores, stdio: 'ignore' })
 }

@@ -7,37 +7,28 @@ import { openSession, plantTrigger } from '../../knobs/session.js'
  * @import { Client } from 'pg'
  */
 
-/**
- * A trigger on `users`.
- * @param {string} file under sql/: creates pg_temp.redline_fault() and the trigger that calls it @returns {Plant}
- */
+/** A trigger on `users`. @param {string} file in sql/: creates pg_temp.redline_fault() and the trigger @returns {Plant} */
 export function trigger(file) {
   const statements = readFileSync(new URL(`sql/${file}`, import.meta.url), 'utf8')
   return ({ databaseUrl }) => plantTrigger(databaseUrl, statements, 'redline_fault')
 }
 
-/** The table is locked for a share of the time; in between, whoever waits gets through, so that the lab can count the rows. */
-const HELD_S = 0.4
+/** The table is locked for a share of the time; in between, those that wait get through, so that the lab can count the rows. */
+const HOLD = 'BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.4); COMMIT'
 const FREE_MS = 100
-
-const HOLD = `BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(${HELD_S}); COMMIT`
 
 /** A session that locks the table most of the time. @type {Plant} */
 export async function holdLock({ databaseUrl }) {
   const session = await openSession(databaseUrl)
   let held = true
+  const hold = async () => {
+    for (; held; await pause(FREE_MS)) await session.query(HOLD)
+  }
   const holding = hold()
   holding.catch(() => {})
   return async () => {
     held = false
     await holding.finally(() => session.end())
-  }
-
-  async function hold() {
-    while (held) {
-      await session.query(HOLD)
-      await pause(FREE_MS)
-    }
   }
 }
 

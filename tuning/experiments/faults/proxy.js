@@ -1,26 +1,17 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { createLine } from '../../knobs/line.js'
 
-/**
- * A proxy in front of the API, in a process of its own: `proxy.js KIND URL`. Sends { url } when it listens.
- * @type {Record<string, (target: URL) => net.Server>}
- */
+/** A proxy in front of the API, as a process: `proxy.js KIND URL PORT`. @type {Record<string, (target: URL) => net.Server>} */
 const PROXIES = { limiter, far }
 
-const [kind, target] = process.argv.slice(2)
-const { pathname } = new URL(target)
-const server = PROXIES[kind](new URL(target)).listen(0, '127.0.0.1')
-await once(server, 'listening')
-const { port } = /** @type {net.AddressInfo} */ (server.address())
-process.send?.({ url: `http://127.0.0.1:${port}${pathname}` })
-process.on('disconnect', () => process.exit())
+const [kind, target, listenOn] = process.argv.slice(2)
+PROXIES[kind](new URL(target)).listen(Number(listenOn), '127.0.0.1')
 
-/** A bucket of tokens: what exceeds its rate is answered 429. @param {URL} url */
+/** Answers 429 to what exceeds its rate: a token bucket. @param {URL} url */
 function limiter(url) {
   const LIMIT_RPS = 400
-  // Let through at once after a pause.
+  // Passed at once after a pause.
   const BURST = 20
   const agent = new http.Agent({ keepAlive: true })
   let tokens = BURST
@@ -48,7 +39,7 @@ function limiter(url) {
   })
 }
 
-/** A long and bad line: what goes through arrives later, in order, or not at all. @param {URL} url */
+/** A long and bad line: each piece arrives late, in order, or not at all. @param {URL} url */
 function far({ hostname, port }) {
   const ONE_WAY_MS = 150
   // A lost piece arrives when TCP sends it again, and holds up those behind it.

@@ -1,59 +1,47 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
 /** @import { Plant } from './index.js' */
 
 /** Version 1 of control groups, where a group may have processes and groups below it (Linux' cgroup-v1/cgroups.rst). */
 const ROOT = '/sys/fs/cgroup/cpu'
-const PERIOD_US = 100_000
-const QUOTA_US = 5000
 
-/** Removes the group when its stdin ends, and we with it; a group goes once its last process has gone. */
-const REMOVE = 'cat; for i in $(seq 100); do rmdir "$1" && exit; sleep 0.1; done'
+/**
+ * Grants process $2 5 ms of CPU in every 100 ms, by a group $1, until stdin ends, as it does with us. The group can be removed once
+ * its last process has gone.
+ */
+const THROTTLE = `
+  mkdir "$1" && echo 100000 > "$1/cpu.cfs_period_us" && echo 5000 > "$1/cpu.cfs_quota_us" &&
+    echo "$2" > "$1/cgroup.procs" || { rmdir "$1"; exit 1; }
+  echo throttled
+  cat
+  echo "$2" > "$1/../cgroup.procs"
+  for i in $(seq 100); do rmdir "$1" && exit; sleep 0.1; done
+  exit 1`
 
 /** @returns {string | null} why no control group with a quota can be made here; null: it can */
 export function quotaProblem() {
-  try {
-    rmdirSync(makeGroup(`redline-probe-${process.pid}`))
-    return null
-  } catch (error) {
-    return `no control group with a CPU quota (version 1, as root): ${/** @type {Error} */ (error).message}`
-  }
+  // In a group's list, 0 is the process that writes it.
+  const { status, stderr } = spawnSync('sh', throttle(`probe-${process.pid}`, 0), { encoding: 'utf8', input: '' })
+  return status === 0 ? null : `no control group with a CPU quota (version 1, as root): ${stderr.trim()}`
 }
 
 /** The API may use 5 ms of CPU in every 100 ms. @type {Plant} */
 export async function throttleApi({ api: { pid } }) {
-  const group = makeGroup(`redline-${pid}`)
-  const remover = spawn('sh', ['-c', REMOVE, 'sh', group], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
-  const removed = once(remover, 'exit')
-  writeFileSync(`${group}/cgroup.procs`, String(pid))
+  const child = spawn('sh', throttle(String(pid), pid), { detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
+  const ended = once(child, 'exit')
+  const [answer] = await Promise.race([once(child.stdout, 'data'), ended])
+  if (String(answer).trim() !== 'throttled') throw new Error(`expected a CPU quota for process ${pid}, got none`)
   return async () => {
-    moveBack(pid)
-    remover.stdin?.end()
-    await removed
+    child.stdin.end()
+    await ended
   }
 }
 
-/** @param {string} name @returns {string} its folder */
-function makeGroup(name) {
-  const group = `${ownGroup()}/${name}`
-  mkdirSync(group, { recursive: true })
-  writeFileSync(`${group}/cpu.cfs_period_us`, String(PERIOD_US))
-  writeFileSync(`${group}/cpu.cfs_quota_us`, String(QUOTA_US))
-  return group
-}
-
-/** @param {number} pid of a process that may have ended */
-function moveBack(pid) {
-  try {
-    writeFileSync(`${ownGroup()}/cgroup.procs`, String(pid))
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
-  }
-}
-
-function ownGroup() {
+/** @param {string} name of the group @param {number} pid */
+function throttle(name, pid) {
   const [, own = '/'] = /^\d+:(?:cpu|cpu,cpuacct):(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8')) ?? []
-  return `${ROOT}${own}`.replace(/\/$/, '')
+  const group = `${ROOT}${own}`.replace(/\/$/, '')
+  return ['-c', THROTTLE, 'sh', `${group}/redline-${name}`, String(pid)]
 }
