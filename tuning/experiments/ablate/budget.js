@@ -60,7 +60,9 @@ export function budgetOf({ stages, slow_us }, records, { title, value_us }) {
     cost: figure((visits) => middle(visits(...stages.slice(0, i))) - middle(visits(...stages.slice(0, i + 1)))),
   }))
   const rest = figure((visits) => middle(visits(...stages)))
-  const wholes = rounds.flatMap((visits, block) => visits().map((value) => ({ block, cell: { variant: WHOLE }, value })))
+  const wholes = rounds.flatMap((visits, block) =>
+    visits().map((value) => ({ block, cell: { variant: WHOLE }, value })),
+  )
   const isPlanted = Object.keys(slow_us).length > 0
   return {
     title,
