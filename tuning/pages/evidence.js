@@ -1,14 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { Results } from '../../load/run/results.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { VERBS } from '../verbs.js'
-
-/** @import { Block } from '../../load/report/blocks.js' */
-
-const EVIDENCE = new URL('../evidence/', import.meta.url)
-
-/** @type {Record<string, any>} */
-const ALL = { sweep, ...VERBS }
+import { sourcesOf } from './report/report.js'
 
 /** @type {Map<string, Evidence>} since many parts of the pages quote the same run */
 const known = new Map()
@@ -24,11 +17,10 @@ export function evidence(folder) {
 
 /** @param {string} folder */
 function read(folder) {
-  const results = new Results(fileURLToPath(new URL(folder, EVIDENCE)))
-  const { older, analyse, report } = ALL[results.readRun().verb]
-  const [kept, records] = [results.readRun(older), results.readTrials(older)]
-  const findings = analyse?.(kept.plan, records, kept)
-  // What the trials say to this version of Redline.
-  const run = { ...kept, ...findings?.kept }
-  return { folder, run, records, findings, report: /** @type {Block[]} */ (findings ? report(findings) : []) }
+  const committed = fileURLToPath(new URL(`../evidence/${folder}`, import.meta.url))
+  const [{ experiment, run: kept, records }] = sourcesOf([committed], { sweep, ...VERBS })
+  const findings = experiment.analyse(kept.plan, records, kept)
+  // This version of Redline may conclude something else from the trials than the version that measured them.
+  const run = { ...kept, ...findings.kept }
+  return { folder, run, records, findings, report: experiment.report(findings) }
 }

@@ -9,7 +9,7 @@ import { evidence } from './evidence.js'
 
 /** @import { Evidence } from './evidence.js' */
 
-/** What README begins with: how much one core takes, and why; the same with a statement per request; the picture. */
+/** The beginning of README: how much one core takes, and why; the same with a statement per request; the picture. */
 export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
@@ -17,10 +17,13 @@ export function answerBlocks() {
     `A request costs ${costText(batched)} of its CPU.`,
     `With a statement per request the same API takes ${ratesText(single.run.capacity)}, and what stops it: ${isText(single)}.`,
   ].join(' ')
+  const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
+  const rows = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
+  const [{ title, about, name }] = sweepPictures({ ...batched.run, records: batched.records })
   return [
     paragraph(sentence),
-    figuresTable(batched, single),
-    paragraph(pictureText(batched)),
+    table(head, rows, { align: ['l', 'l', 'l'] }),
+    paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
     list(conditionsOf(batched.run)),
   ]
 }
@@ -28,26 +31,14 @@ export function answerBlocks() {
 /** @type {Record<string, (sweep: Evidence) => string>} */
 const ROWS = {
   'durable requests': ({ run }) => ratesText(run.capacity),
-  'p99 at the lower of these rates': (sweep) => milliseconds(p99AtLower_ms(sweep)),
+  'p99 at the lower of these rates': p99AtLower,
   'CPU of the API for each': costText,
   'what stops it': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   'seen in the trials that failed': ({ run }) => run.limit.evidence[0],
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
   'what to turn next': ({ run }) => RESOURCES[run.limit.resource].turn,
-  'how sure': ({ run }) => sureText(run.capacity),
+  'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)} of 1`,
   'every trial': ({ folder }) => `[report](tuning/evidence/${folder}/report.md)`,
-}
-
-/** @param {...Evidence} sweeps batched and single */
-function figuresTable(...sweeps) {
-  const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
-  const rows = Object.entries(ROWS).map(([name, of]) => [name, ...sweeps.map(of)])
-  return table(head, rows, { align: ['l', 'l', 'l'] })
-}
-
-/** @param {{ trials: number, confidence: number }} capacity */
-function sureText({ trials, confidence }) {
-  return `${trials} trials, confidence ${confidence.toFixed(2)} of 1`
 }
 
 /** @param {Evidence} sweep */
@@ -61,15 +52,9 @@ function costText({ run, records }) {
 }
 
 /** The median of the trials that passed at the lower end of the capacity. @param {Evidence} sweep */
-function p99AtLower_ms({ run, records }) {
+function p99AtLower({ run, records }) {
   const passed = nearCapacity(run.capacity, records).filter(({ outcome, load }) => {
     return outcome.verdict === 'pass' && load.rate_rps === run.capacity.low_rps
   })
-  return median(passed.map(({ traffic }) => Number(traffic.latency_ms?.p99)))
-}
-
-/** @param {Evidence} sweep */
-function pictureText({ folder, run, records }) {
-  const [{ title, about, name }] = sweepPictures({ ...run, records })
-  return `![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`
+  return milliseconds(median(passed.map(({ traffic }) => Number(traffic.latency_ms?.p99))))
 }

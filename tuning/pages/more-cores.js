@@ -8,7 +8,7 @@ import { ratioText } from '../stats/effects.js'
  * @import { NotAppliedCell } from '../../load/report/record.js'
  */
 
-/** How many processes of the API. */
+/** Numbers of API processes. */
 const STEPS = [1, 2, 4, 8]
 
 /** Connections that Postgres keeps for its superusers (superuser_reserved_connections), since version 7.3. */
@@ -49,7 +49,12 @@ export function pgbouncerBlocks({ findings: { cells, anchor }, run, records }) {
  * @param {Pick<Evidence, 'run' | 'records'>[]} sweeps
  */
 export function arithmeticBlocks(sweeps) {
-  return [...sweeps.flatMap(arithmetic), paragraph(poolsThatFit(sweeps[0]))]
+  const [first] = sweeps[0].records
+  const max = Number(first.probes.postgres.connections_max)
+  const { POOL_MAX } = first.settings
+  const most = Math.floor((max - RESERVED) / Number(POOL_MAX))
+  const fits = `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements and Postgres is near (BATCH_SLOTS).`
+  return [...sweeps.flatMap(arithmetic), paragraph(fits)]
 }
 
 /** @param {Pick<Evidence, 'run' | 'records'>} sweep */
@@ -70,11 +75,4 @@ function arithmetic({ run: { capacity }, records }) {
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
   const about = `Arithmetic, not a measurement: what one process took with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times a number.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
-}
-
-/** @param {Pick<Evidence, 'records'>} sweep */
-function poolsThatFit({ records: [first] }) {
-  const max = Number(first.probes.postgres.connections_max)
-  const most = Math.floor((max - RESERVED) / Number(first.settings.POOL_MAX))
-  return `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${first.settings.POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements and Postgres is near (BATCH_SLOTS).`
 }

@@ -51,9 +51,8 @@ function readStudent(folder) {
 
 /** @param {string} folder @returns {any} null: no run, or one that ended before its first trial */
 function readRun(folder) {
-  if (!Results.holdsRun(folder)) return null
   try {
-    return new Results(folder).readRun()
+    return Results.read(folder).readRun()
   } catch (error) {
     // One broken folder must not hide the others.
     if (error instanceof UsageError) return null
@@ -64,7 +63,6 @@ function readRun(folder) {
 /** Capacities and guesses in one table, and how the class did in each exercise in another. @param {Student[]} students */
 export function classBlocks(students) {
   const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
-  const number = `${students.length} ${students.length === 1 ? 'student' : 'students'}`
   const head = ['student', 'machine', 'capacity (sweep)', 'kept (exercise 1)', ...begun.map(({ id }) => id)]
   const rows = students.map(({ name, machine, capacities, kept, exercises }) => [
     plain(name),
@@ -73,11 +71,11 @@ export function classBlocks(students) {
     kept ? ratesText(kept) : NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),
   ])
-  const marks = '+ or - for the guess, + or - for the second guess, and the number of tries'
+  const who = `${students.length} ${students.length === 1 ? 'student' : 'students'}`
   return [
-    answer(`${number}. Rates of different machines are not compared; guesses and outcomes are.`),
+    answer(`${who}. Rates of different machines are not compared; guesses and outcomes are.`),
     table(head, rows),
-    paragraph(`For each exercise: ${marks}.`),
+    paragraph('For each exercise: + or - for the guess, + or - for the second guess, and the number of tries.'),
     ...(begun.length > 0 ? [exercisesTable(students, begun)] : []),
   ]
 }

@@ -6,7 +6,7 @@ import { planCores } from '../../load/system/machine.js'
 
 /** @import { Facts } from './exercise.js' */
 
-/** What this machine can and cannot, as far as an exercise depends on it. */
+/** What this machine can do, as far as an exercise depends on it. */
 export function factsOfMachine() {
   return {
     /** The service has a core for itself. */
@@ -18,7 +18,7 @@ export function factsOfMachine() {
   }
 }
 
-/** What has to be said before anything is measured. @param {Facts} facts @returns {string | null} */
+/** What a student has to know before anything is measured. @param {Facts} facts @returns {string | null} */
 export function remarkOf({ pinned, cores }) {
   if (pinned) return null
   const why = cores === 1 ? 'There is one core to use' : 'This system cannot pin a process to a core'

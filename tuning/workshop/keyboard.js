@@ -2,11 +2,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
- * Lines typed by a person or coming from a pipe.
+ * Reads lines from a terminal or a pipe.
  *
- * @param {NodeJS.ReadStream} input
- * @param {NodeJS.WriteStream} output shows the prompt
- * @param {AbortSignal} signal
+ * @param {NodeJS.ReadStream} input @param {NodeJS.WriteStream} output shows the prompt @param {AbortSignal} signal
  */
 export function createKeyboard(input, output, signal) {
   // Never in raw mode: the terminal itself edits the line, and Ctrl-C stays a signal while something is measured.
@@ -16,12 +14,9 @@ export function createKeyboard(input, output, signal) {
   const lines = []
   reader.on('line', (line) => lines.push(line))
   return {
-    /**
-     * @returns {Promise<string | null>} null: there will be no more
-     * @throws the signal's reason
-     */
+    /** @returns {Promise<string | null>} null: there will be no more @throws the signal's reason */
     async line() {
-      // What was typed while something was measured answers no question; a script cannot wait for one.
+      // Lines typed during a measurement answer no question; a script cannot wait for the prompt.
       if (input.isTTY) lines.length = 0
       output.write('> ')
       if (lines.length === 0) await Promise.race([once(reader, 'line'), closed])

@@ -5,7 +5,7 @@ import { EXERCISES } from './exercises/index.js'
 
 /** @import { Exercise, Question } from './exercise.js' */
 
-/** What a page lists is what a machine has that lacks nothing. */
+/** A page lists every choice, also those that some machines lack. */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
 /** A page for the student, in markdown. @param {Exercise} exercise */

@@ -69,16 +69,11 @@ const STAGES = {
   },
 
   async first(desk) {
-    const { exercise, say, head } = desk
-    say('Now it is measured.')
-    const measurements = exercise.first(foundOf(desk))
-    const { problem } = await measure(measurements, 0, desk)
+    const measurements = desk.exercise.first(foundOf(desk))
+    const { problem, found } = await measured('Evidence', measurements, 0, desk)
     if (problem !== null) throw new Unmeasured(problem)
-    head('Evidence')
-    const found = foundOf(desk)
-    say(evidenceOf(exercise, found))
     const spoiled = spoiledBy(measurements, found)
-    if (spoiled.length === measurements.length) say(`Your guess is not judged: ${spoiled[0]}.`)
+    if (spoiled.length === measurements.length) desk.say(`Your guess is not judged: ${spoiled[0]}.`)
     else judge('predict', found, desk)
     return 'turn'
   },
@@ -96,17 +91,13 @@ const STAGES = {
   },
 
   async again(desk) {
-    const { exercise, state, say, head } = desk
-    say('Now it is measured.')
+    const { exercise, state, say } = desk
     const measurements = exercise.again(foundOf(desk))
-    const { problem } = await measure(measurements, state.round, desk)
+    const { problem, found } = await measured('Result', measurements, state.round, desk)
     if (problem !== null) {
       say(`That could not be measured: ${problem}. Choose again.`)
       return 'turn'
     }
-    head('Result')
-    const found = foundOf(desk)
-    say(evidenceOf(exercise, found))
     const [spoiled] = spoiledBy(measurements, found)
     if (spoiled) {
       say(`Not judged: ${spoiled}. Answer the same to measure it again.`)
@@ -118,6 +109,16 @@ const STAGES = {
     say(`${outcome.solved ? 'Solved' : 'Not solved'}: ${outcome.because}.`)
     return outcome.solved ? 'done' : 'turn'
   },
+}
+
+/** Measures, and shows all evidence so far. @param {string} title @param {Measurement[]} measurements @param {number} round @param {Desk} desk */
+async function measured(title, measurements, round, desk) {
+  desk.say('Now it is measured.')
+  const { problem } = await measure(measurements, round, desk)
+  desk.head(title)
+  const found = foundOf(desk)
+  desk.say(evidenceOf(desk.exercise, found))
+  return { problem, found }
 }
 
 /** Why measurements that should describe the service do not. @param {Measurement[]} measurements @param {Found} found */

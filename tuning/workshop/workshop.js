@@ -115,8 +115,12 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
     await play(desk)
   } catch (error) {
     const command = commandOf(number, folder)
-    if (error instanceof Left && solution) return { said: KEPT, problem: 'the solution did not hold on this machine' }
-    if (error instanceof Left) return { said: `Kept. ${command} goes on here.` }
+    if (error instanceof Left) {
+      return {
+        said: `Kept. ${command} goes on here.`,
+        problem: solution ? 'the solution did not hold; on a machine that runs nothing else, it may' : null,
+      }
+    }
     if (error instanceof Unmeasured) return { said: `Kept. ${command} tries again.`, problem: error.message }
     if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${command}\n`)
     // Nobody typed a --resume.
@@ -128,8 +132,6 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
   const next = EXERCISES[number]
   return { said: next ? `Next, ${next.title}:\n${commandOf(next.number, folder)}` : 'That was the last one.' }
 }
-
-const KEPT = 'Kept. On a machine that runs nothing else, the result may be different.'
 
 /** A question is asked again if its solution did not hold; more attempts than these would not differ. */
 const MOST_SOLUTIONS = 3

@@ -2,30 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** @import { Source } from './report.js' */
 
-/** Parts of a plan that differ by chance, or are listed elsewhere: seeds, rates of a search, the SLO. */
+/** Parts of a plan that differ by chance or are listed elsewhere: seeds, rates of a search, the SLO. */
 const OWN = ['mix', 'rates_rps', 'slo']
 
 /** Longest value that is shown whole, in characters. */
 const LONGEST = 80
 
-/** How the first run's machine differs from that of another, as far as their descriptions go; null: it does not. @param {Source[]} sources */
-export function machineDifference([first, ...others]) {
-  for (const other of others) {
-    const fields = differing([machinesOf(first), machinesOf(other)])
-    if (fields.length > 0) {
-      const texts = fields.map(([name, one, two]) => `${name} ${one} against ${two}`)
-      return `${first.name} and ${other.name} are of different machines: ${texts.join(', ')}`
-    }
-  }
-  return null
+/** How the machines of the runs differ, as far as their descriptions go; null: they do not. @param {Source[]} sources */
+export function machineDifference(sources) {
+  const texts = differing(sources.map(machinesOf)).map(([name, ...values]) => `${name} ${values.join(' against ')}`)
+  const names = new Intl.ListFormat('en-GB').format(sources.map(({ name }) => name))
+  return texts.length > 0 ? `${names} are of different machines: ${texts.join(', ')}` : null
 }
 
-/**
- * What else was not the same: what was asked for, what was read back, and versions. The more of it, the less the ratios
- * are about one cause.
- *
- * @param {Source[]} sources
- */
+/** Other differences: the plan, settings read back, and versions. The more there are, the less a ratio is about one cause. @param {Source[]} sources */
 export function otherDifferences(sources) {
   const descriptions = sources.map(({ run, records }) => ({
     ...run.versions,
@@ -37,7 +27,7 @@ export function otherDifferences(sources) {
   return differing(descriptions)
 }
 
-/** Fields that are not the same in all: the name, then the value of each. @param {Record<string, unknown>[]} descriptions */
+/** Fields with different values: the name, then the value of each. @param {Record<string, unknown>[]} descriptions */
 function differing(descriptions) {
   const names = [...new Set(descriptions.flatMap(Object.keys))]
   return names.flatMap((name) => {
@@ -47,7 +37,7 @@ function differing(descriptions) {
   })
 }
 
-/** The lab's machine, and the service's where that is another. @param {Source} source */
+/** The lab's machine, and the service's if it ran on another. @param {Source} source */
 function machinesOf({ run: { machine = {}, target_machine } }) {
   return { ...described(machine), ...(target_machine && prefixed('target ', described(target_machine))) }
 }

@@ -17,7 +17,7 @@ import { besideBlocks } from './tables.js'
  * @import { Action, Ended, Verb } from '../../../load/run/experiment.js'
  */
 
-/** Each has its own mark and line in the pictures. */
+/** Each run has its own mark and line in the pictures. */
 const MOST_RUNS = 6
 
 const FLAGS = {
@@ -65,8 +65,8 @@ export function reportOn(verbs) {
 
 /** @typedef {ReturnType<typeof sourcesOf>[number]} Source a run that was read; name: A, B, …; experiment: by which it is shown */
 
-/** @param {string[]} folders @param {Record<string, Verb | Action>} verbs */
-function sourcesOf(folders, verbs) {
+/** The runs in some folders. @param {string[]} folders @param {Record<string, Verb | Action>} verbs whose runs there may be @throws {UsageError} */
+export function sourcesOf(folders, verbs) {
   if (folders.length === 0 || folders.length > MOST_RUNS) {
     throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
   }
