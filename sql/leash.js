@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * Puts a command on a leash: when this process ends in whatever way, kill -9 included, the kernel sends the command a
- * signal. Only Linux knows this (prctl PR_SET_PDEATHSIG, here by util-linux' setpriv); elsewhere the command goes as it
- * is, and outlives us if we are killed.
+ * Puts a command on a leash: when this process ends in whatever way, kill -9 included, the kernel sends the command a signal.
+ * Only Linux can (prctl PR_SET_PDEATHSIG, through util-linux' setpriv); elsewhere the command outlives us if we are killed.
  *
  * @param {string[]} command program and arguments
- * @param {{ signal: 'KILL' | 'INT', user?: { uid: number, gid: number } }} options signal: what it gets when we die; user: who
- *   runs it, for which the caller has to be root
- * @returns {string[]} program and arguments; the process keeps one id all through
+ * @param {{ signal: 'KILL' | 'INT', user?: { uid: number, gid: number } }} options signal: sent when we die; user: runs the
+ *   command, which only root can arrange
+ * @returns {string[]} program and arguments; the process keeps its id
  */
 export function leashed(command, { signal, user }) {
   if (!hasSetpriv()) {

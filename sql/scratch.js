@@ -12,7 +12,7 @@ const NAME = /^redline-[a-z]+-([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+
 const QUIT_TIMEOUT_MS = 5000
 const POLL_MS = 20
 
-/** A temporary folder whose name says from the start which process owns it. @param {string} what such as "vegeta" @param {string} [parent] */
+/** Makes a temporary folder whose name says which process owns it. @param {string} what such as "vegeta" @param {string} [parent] */
 export function makeScratch(what, parent = os.tmpdir()) {
   const { host, boot } = here()
   const owner = `${process.pid.toString(36)}-${startOf(process.pid) ?? '0'}`
@@ -20,10 +20,10 @@ export function makeScratch(what, parent = os.tmpdir()) {
 }
 
 /**
- * Removes the folders of labs that were killed. A folder is removed only when it is our user's, was made on this host and
- * in this process namespace, and the process that made it has ended; a Postgres that still runs in it is ended first.
+ * Removes the folders of killed labs. A folder is removed only if it is our user's, was made on this host and in this process
+ * namespace, and its owner has ended; a Postgres that still runs in it is ended first.
  *
- * @param {string[]} [parents] where temporary folders are made
+ * @param {string[]} [parents] of temporary folders
  */
 export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
   for (const parent of new Set(parents)) {
@@ -33,7 +33,7 @@ export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
       const found = fs.lstatSync(folder, { throwIfNoEntry: false })
       if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue
       await endPostgres(folder)
-      // Another lab may be at it, too.
+      // Another lab may be removing it too.
       await fs.promises.rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
     }
   }
@@ -49,7 +49,7 @@ function isOfDead(name) {
   return now === null || (now !== start && start !== '0')
 }
 
-/** The leash ends it too, but takes its time, and exists on Linux only. @param {string} folder */
+/** Ends a Postgres at once; the leash takes its time, and exists on Linux only. @param {string} folder */
 async function endPostgres(folder) {
   const pid = Number(textOf(path.join(folder, 'data', 'postmaster.pid')).split('\n')[0])
   const isOurs = () => pid > 0 && commandOf(pid).includes(folder)
@@ -62,7 +62,7 @@ async function endPostgres(folder) {
   }
 }
 
-/** Process ids mean something only within one host and one namespace of processes, until it boots again. */
+/** Process ids are unique only within a host's process namespace, until the host reboots. */
 function here() {
   const hash = (/** @type {string} */ text) => createHash('sha256').update(text).digest('hex').slice(0, 6)
   const namespace = attempt(() => fs.readlinkSync('/proc/self/ns/pid'), '')
@@ -71,9 +71,9 @@ function here() {
 
 /** @param {number} pid @returns {string | null} null: there is no such process; '0': its start is unknown */
 function startOf(pid) {
-  // Field 22 of proc(5), counted behind the name, which may hold anything.
+  // Field 22 of proc(5), counted from behind the name, which may hold anything.
   const fields = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
-  // A zombie has ended; only its parent has not noticed.
+  // A zombie has ended.
   if (fields.length > 19) return /[ZX]/.test(fields[0]) ? null : Number(fields[19]).toString(36)
   if (fs.existsSync('/proc/self/stat')) return null
   try {

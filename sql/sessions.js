@@ -6,15 +6,15 @@ import { DatabaseError } from './connection.js'
  * @import { Client } from 'pg'
  */
 
-/** Sessions of a run that was just killed need a moment to end. */
+/** Sessions of a killed run need a moment to end. */
 const SESSIONS_END_MS = 3000
 const APIS_END_MS = 1000
 const POLL_MS = 100
 
 /**
- * Sessions of other clients that use these tables, as far as Postgres shows: they hold a lock on one, their last statement
- * names one, or they are an API of ours that this run did not start. Without the role pg_read_all_stats other roles'
- * statements stay hidden; nobody sees another session's search path.
+ * Sessions of other clients that use these tables, as far as Postgres shows: they hold a lock on one, their last statement names
+ * one, or they are an API of ours that this run did not start. Without the role pg_read_all_stats, other roles' statements are
+ * hidden; another session's search path always is.
  */
 const USING = `
   SELECT pid, usename AS role, application_name AS application, host(client_addr) AS address
@@ -30,15 +30,10 @@ const APIS = `
   SELECT FROM pg_stat_activity
   WHERE application_name = 'redline-api' AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-/** Sessions of a run itself: the lab, the API, and what faults and crash tests plant. */
+/** Sessions of the run itself: the lab, the API, faults and crash tests. */
 const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redline-fault']
 
-/**
- * Waits for other sessions to end, in a schema that others may use, too.
- *
- * @param {Client} client @param {Table[]} tables
- * @throws {DatabaseError} when they do not end within a few seconds
- */
+/** Waits for other sessions on the tables to end. @param {Client} client @param {Table[]} tables @throws {DatabaseError} if they do not */
 export async function refuseOtherSessions(client, tables) {
   for (const until = Date.now() + SESSIONS_END_MS; ; await pause(POLL_MS)) {
     const sessions = await sessionsUsing(client, tables, { names: tables.map(({ name }) => name), countsApis: true })
@@ -52,8 +47,8 @@ export async function refuseOtherSessions(client, tables) {
 }
 
 /**
- * For a run whose rows cannot be told from those of others. Does not notice another API, which looks like the run's own, or a
- * client that has disconnected.
+ * Refuses other clients, for a run whose rows cannot be told from theirs. Notices neither another API, which looks like the run's
+ * own, nor a client that has disconnected.
  *
  * @param {Client} client @param {Table[]} tables @param {string[]} names that a statement on the tables must contain
  * @throws {DatabaseError}
@@ -67,14 +62,14 @@ export async function refuseStrangers(client, tables, names) {
   )
 }
 
-/** Postgres may still execute statements of a killed API, whose rows belong to the run. @param {Client} client */
+/** Waits while Postgres may still execute statements of a killed API, whose rows belong to the run. @param {Client} client */
 export async function untilApisEnded(client) {
   for (const until = Date.now() + APIS_END_MS; Date.now() < until; await pause(POLL_MS)) {
     if ((await client.query(APIS)).rows.length === 0) return
   }
 }
 
-/** Who holds locks on the tables. @param {Client} client @param {Table[]} tables */
+/** Lists the sessions that hold locks on the tables. @param {Client} client @param {Table[]} tables */
 export async function sessionsText(client, tables) {
   return listOf(await sessionsUsing(client, tables))
 }
