@@ -4,7 +4,8 @@ import { DatabaseError } from './connection.js'
 /** The lab's own schema in a user's database, clear of the user's tables. */
 export const LAB_SCHEMA = 'redline_lab'
 
-const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
+/** Parameters of a URL that name files. */
+export const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 const PARAMETERS = ['sslmode', ...TLS_FILES, 'host', 'port', 'options', 'application_name']
 
 /** Matches a search path among the options of a session (postgres(1)): `-c search_path=x`, `--search-path=x`. */

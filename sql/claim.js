@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { LAB_SCHEMA } from './address.js'
 import { DatabaseError, destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
-import { refuseOtherSessions, refuseStrangers, sessionsText, untilApisEnded } from './sessions.js'
+import { refuseOtherSessions, refuseStrangers, sessionsUsing, untilApisEnded } from './sessions.js'
 
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
@@ -143,8 +143,9 @@ async function explained(client, tables, error) {
     return new DatabaseError(`expected Postgres to carry out a statement within ${time}, got: ${error.message}`)
   }
   if (error.code !== LOCKED) return error
+  const sessions = (await sessionsUsing(client, tables)) || 'a session that is gone by now'
   const problem = tables[0]
-    ? `${tables[0].full_name} is in use by ${await sessionsText(client, tables)}: stop them, then try again`
+    ? `${tables[0].full_name} is in use by ${sessions}: stop them, then try again`
     : 'expected to make the tables, but another session is making them too: stop it, then try again'
   return new DatabaseError(problem)
 }

@@ -35,12 +35,13 @@ const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redl
 
 /** Waits for other sessions on the tables to end. @param {Client} client @param {Table[]} tables @throws {DatabaseError} if they do not */
 export async function refuseOtherSessions(client, tables) {
+  const by = { names: tables.map(({ name }) => name), countsApis: true }
   for (const until = Date.now() + SESSIONS_END_MS; ; await pause(POLL_MS)) {
-    const sessions = await sessionsUsing(client, tables, { names: tables.map(({ name }) => name), countsApis: true })
-    if (sessions.length === 0) return
+    const sessions = await sessionsUsing(client, tables, by)
+    if (!sessions) return
     if (Date.now() < until) continue
     throw new DatabaseError(
-      `${tables[0].full_name} is in use by ${listOf(sessions)}: expected a table for this run alone. Stop them, or leave out ` +
+      `${tables[0].full_name} is in use by ${sessions}: expected a table for this run alone. Stop them, or leave out ` +
         "search_path in the URL's options (or PGOPTIONS): the lab then works in a schema of its own",
     )
   }
@@ -55,9 +56,9 @@ export async function refuseOtherSessions(client, tables) {
  */
 export async function refuseStrangers(client, tables, names) {
   const sessions = await sessionsUsing(client, tables, { names, ignored: OF_THE_RUN })
-  if (sessions.length === 0) return
+  if (!sessions) return
   throw new DatabaseError(
-    `${tables[0].full_name} is in use by ${listOf(sessions)}, whose rows cannot be told from those of the run: ` +
+    `${tables[0].full_name} is in use by ${sessions}, whose rows cannot be told from those of the run: ` +
       'the run stops and keeps them. Stop whoever else uses the table',
   )
 }
@@ -69,27 +70,18 @@ export async function untilApisEnded(client) {
   }
 }
 
-/** Lists the sessions that hold locks on the tables. @param {Client} client @param {Table[]} tables */
-export async function sessionsText(client, tables) {
-  return listOf(await sessionsUsing(client, tables))
-}
-
 /**
+ * Lists the sessions that use the tables, by default those that hold locks on them.
+ *
  * @param {Client} client @param {Table[]} tables
  * @param {{ names?: string[], ignored?: string[], countsApis?: boolean }} [by] names: words of a statement that uses the tables
- *   (by default a pattern that never matches); ignored: application names; countsApis: any API of ours counts
- * @returns {Promise<Session[]>}
- *
- * @typedef {Record<'role' | 'application' | 'address', string | null> & { pid: number }} Session
+ *   (the default matches none); ignored: application names; countsApis: any API of ours counts
+ * @returns {Promise<string>} empty if there are none
  */
-async function sessionsUsing(client, tables, { names = ['(?!)'], ignored = [], countsApis = false } = {}) {
-  return (await client.query(USING, [tables.map(({ oid }) => oid), names, ignored, countsApis])).rows
-}
-
-/** @param {Session[]} sessions */
-function listOf(sessions) {
-  const texts = sessions.map(({ pid, role, application, address }) => {
+export async function sessionsUsing(client, tables, { names = ['(?!)'], ignored = [], countsApis = false } = {}) {
+  const { rows } = await client.query(USING, [tables.map(({ oid }) => oid), names, ignored, countsApis])
+  const texts = rows.map(({ pid, role, application, address }) => {
     return `session ${pid} (${[application || 'no application name', role, address].filter(Boolean).join(', ')})`
   })
-  return texts.join(', ') || 'a session that is gone by now'
+  return texts.join(', ')
 }

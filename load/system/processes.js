@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
 import { planCores } from './machine.js'
@@ -10,7 +10,7 @@ import { planCores } from './machine.js'
  * @import { Readable } from 'node:stream'
  */
 
-/** Starts a program that the kernel kills when we end. @param {string[]} command @param {SpawnOptions} options */
+/** Starts a program that the kernel kills when this process ends. @param {string[]} command @param {SpawnOptions} options */
 export function spawnLeashed(command, options) {
   const [program, ...args] = leashed(command, { signal: 'KILL' })
   return spawn(program, args, options)
@@ -21,7 +21,7 @@ export function versionOf(program, flag, pattern) {
   return spawnSync(program, [flag], { encoding: 'utf8' }).stdout?.match(pattern)?.[1] ?? 'unknown'
 }
 
-/** Reads a stream of text, and returns a function that tells what has come so far. @param {Readable | null} stream */
+/** Collects a stream of text; the function returns what has come so far. @param {Readable | null} stream */
 export function collect(stream) {
   let text = ''
   stream?.setEncoding('utf8').on('data', (chunk) => {
@@ -31,13 +31,14 @@ export function collect(stream) {
 }
 
 /**
- * Starts a program as a child that ends with us, on the cores it is given.
+ * Starts a program that ends with this process, in a process group of its own: Ctrl-C on the terminal is for the lab, which stops
+ * its children in order.
  *
  * @param {string[]} command program and arguments
  * @param {object} options
  * @param {string | null} options.cores list such as "0" or "1-3"; null: ours
- * @param {number | string | null} [options.nofile] limit of open files, soft and hard, since Node raises the soft one to the hard
- *   one; prlimit gets a text as it is
+ * @param {number | string | null} [options.nofile] limit of open files, soft and hard, since Node raises the soft limit to the hard
+ *   one; a string is passed to prlimit as it is
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {StdioOptions} options.stdio
  */
@@ -45,13 +46,12 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
   const limits = typeof nofile === 'number' ? `${nofile}:${nofile}` : nofile
   const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
-  // A process group of its own: Ctrl-C on the terminal is for the lab, which stops its children in order.
   const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, detached: true })
-  /** @type {Promise<{ code: number | null, signal: string | null }>} rejects when it could not be started */
+  /** @type {Promise<{ code: number | null, signal: string | null }>} rejects if the program cannot be started */
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})
   const isRunning = () => child.exitCode === null && child.signalCode === null
-  /** SIGKILL, at once and also to the processes that it started, unless they left its group. */
+  /** Sends SIGKILL to the whole process group. */
   const kill = () => {
     try {
       if (isRunning() && child.pid) process.kill(-child.pid, 'SIGKILL')
@@ -63,7 +63,7 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
     child,
     exited,
     kill,
-    /** SIGTERM, then `kill` if it still runs after the grace. @param {number} grace_ms */
+    /** Sends SIGTERM, then SIGKILL if it still runs after the grace period. @param {number} grace_ms */
     stop: async (grace_ms) => {
       if (!isRunning()) return
       child.kill('SIGTERM')
@@ -76,22 +76,22 @@ export function startChild(command, { cores, nofile = null, env, stdio }) {
 
 /** @typedef {ReturnType<typeof startChild>} Child */
 
-/** Pins this process, and every child it starts from now on. @param {string} cores */
-export function pinSelf(cores) {
-  return spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)]).status === 0
-}
-
-/** Moves this process, and with it all that it starts, off the API's core; null: nothing is pinned. */
+/** Moves this process, and all that it starts from now on, off the API's core; null: nothing is pinned. */
 export function pinToCores() {
   const cores = planCores()
   return cores !== null && pinSelf(cores.others) ? cores : null
 }
 
+/** Pins this process, and all that it starts from now on. @param {string} cores */
+export function pinSelf(cores) {
+  return spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)]).status === 0
+}
+
 /**
- * Programs that we built or fetched are run again later: if others may write to the file or its folder, we would run theirs.
+ * Checks a program that we built or fetched earlier: if others may write to the file or its folder, we would run theirs.
  *
  * @param {string} file
- * @returns {string | null} what is wrong, completing "got …"; null: it is ours or root's, and nobody else may write to it
+ * @returns {string | null} the problem, completing "got …"; null: it is ours or root's, and nobody else may write to it
  */
 export function foreignProgram(file) {
   const real = realpathSync(file)
@@ -101,9 +101,4 @@ export function foreignProgram(file) {
     if (!isOurs || (mode & 0o022) !== 0) return `${one} of uid ${uid}, mode ${(mode & 0o777).toString(8)}`
   }
   return null
-}
-
-/** Whether a program exists and nobody else may write to it. @param {string} file */
-export function isOwnProgram(file) {
-  return existsSync(file) && foreignProgram(file) === null
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { TLS_FILES } from '../../sql/address.js'
 import { UsageError } from '../command/errors.js'
 
 /**
@@ -11,20 +12,17 @@ import { UsageError } from '../command/errors.js'
 const ROOT = new URL('../../', import.meta.url)
 const POLL_TIMEOUT_MS = 5000
 
-/** Parameters of a database URL that name files, which have to go with it. */
-export const DATABASE_FILES = ['sslrootcert', 'sslcert', 'sslkey']
-
 /**
- * Starts the API on another host, by the agent there, and waits until it is ready there and answers here.
+ * Has the agent on another host start the API, and waits until the API is ready there and answers here.
  *
  * @param {Place} place @returns {Promise<Target>}
- * @throws {UsageError} when it refuses its configuration, or its port is closed to us
+ * @throws {UsageError} when the API refuses its configuration, or its port is closed to us
  */
 export async function openSsh(place) {
   const host = /** @type {Host} */ (place.host)
   const { databaseUrl, env, node, nofile, cores } = place
   const died = host.died()
-  // A file of this checkout is one of the copy there.
+  // Files of this checkout are in the host's copy.
   const nodeFlags = place.nodeFlags?.map((flag) => {
     return flag.replace(ROOT.href, `file://${host.root}`).replace(fileURLToPath(ROOT), host.root)
   })
@@ -40,11 +38,11 @@ export async function openSsh(place) {
     tunnel = await host.forwardPort(Number(new URL(started.adminUrl).port))
     const adminUrl = `http://127.0.0.1:${tunnel.port}`
     const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
-    const whatTunnel = '/readyz of the API through the connection'
-    await check(`${adminUrl}/readyz`, host, whatTunnel, 'sshd has to allow forwarding (AllowTcpForwarding)')
-    const whatPort = `the API on port ${host.port} of ${host.address}, which is ready there, to answer here`
+    const tunnelled = '/readyz of the API through the connection'
+    await check(`${adminUrl}/readyz`, host, tunnelled, 'sshd has to allow forwarding (AllowTcpForwarding)')
+    const answers = `the API on port ${host.port} of ${host.address}, which is ready there, to answer here`
     const open = `open TCP ${host.port} to this machine (security group, firewall)`
-    await check(`${origin}/openapi.json`, host, whatPort, `${open}, or tell another way: --ssh-port, --ssh-address`)
+    await check(`${origin}/openapi.json`, host, answers, `${open}, or choose another way: --ssh-port, --ssh-address`)
     const urls = { url: `${origin}/user`, adminUrl, metricsUrl: `${adminUrl}/metrics` }
     return { ...started, kind: 'ssh', host, ...urls, died, stop }
   } catch (error) {
@@ -53,15 +51,15 @@ export async function openSsh(place) {
   }
 }
 
-/** What the URL names lies here, and has to lie there. @param {string} databaseUrl @returns {Record<string, string>} */
+/** Files that the URL names, which the host needs too. @param {string} databaseUrl @returns {Record<string, string>} */
 function filesOf(databaseUrl) {
   const { searchParams } = new URL(databaseUrl)
-  const named = DATABASE_FILES.filter((name) => searchParams.has(name))
+  const named = TLS_FILES.filter((name) => searchParams.has(name))
   return Object.fromEntries(named.map((name) => [name, readFileSync(String(searchParams.get(name)), 'utf8')]))
 }
 
-/** Refuses a page that does not answer. @param {string} url @param {Host} host @param {string} what @param {string} mend */
-async function check(url, { name }, what, mend) {
+/** Refuses a page that does not answer. @param {string} url @param {Host} host @param {string} expected @param {string} advice */
+async function check(url, { name }, expected, advice) {
   let got
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
@@ -70,8 +68,8 @@ async function check(url, { name }, what, mend) {
     got = answer.status
   } catch (error) {
     const { cause, name, message } = /** @type {any} */ (error)
-    const isLate = name === 'TimeoutError'
-    got = isLate ? `no answer within ${POLL_TIMEOUT_MS / 1000} s` : (cause?.code ?? cause?.message ?? message)
+    const late = name === 'TimeoutError' && `no answer within ${POLL_TIMEOUT_MS / 1000} s`
+    got = late || (cause?.code ?? cause?.message ?? message)
   }
-  throw new UsageError(`--ssh ${name}: expected ${what}, got ${got}: ${mend}`)
+  throw new UsageError(`--ssh ${name}: expected ${expected}, got ${got}: ${advice}`)
 }

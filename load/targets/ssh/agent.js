@@ -3,6 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { TLS_FILES } from '../../../sql/address.js'
 import { makeScratch, removeLeftovers } from '../../../sql/scratch.js'
 import { bareEnvironment, sshAddress } from '../../command/environment.js'
 import { plainError } from '../../command/errors.js'
@@ -16,25 +17,23 @@ import { pinToCores } from '../../system/processes.js'
 import { limitFor } from '../../system/ssh/nofile.js'
 import { parsed } from '../../system/ssh/remote.js'
 import { openLocal } from '../local.js'
-import { DATABASE_FILES } from '../ssh.js'
 
 /** @import { Target } from '../index.js' */
 
 /**
- * Runs on the host of the API, at the other end of a connection: starts the API there by the lab's own code, watches its
- * process and the host's kernel, and stops it. Asked in lines of JSON, it answers in lines of JSON; intervals are measured
- * here by this host's clock alone.
- *
- * It ends, and the API with it, when nothing is heard of the lab: its input has ended, or no line has come for so long.
+ * The agent runs on the host of the API: it starts the API by the lab's own code, watches its process and the host's kernel, and
+ * stops it. Requests and answers are lines of JSON; intervals are measured by this host's clock alone. It ends, and the API with
+ * it, when its input ends or is silent for SILENCE_MS.
  */
+
 const SILENCE_MS = 10_000
 const ENDING_MS = 4000
 
-/** Of a log that the lab gets to see: a line per request would never end. */
+/** Bound of a log that the lab gets: it may hold a line per request. */
 const LOG_BYTES = 2 ** 20
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-// What agents that were killed could not remove may hold a key.
+// The folders of killed agents may hold keys.
 await removeLeftovers([os.tmpdir()])
 const folder = makeScratch('agent')
 const logFile = path.join(folder, 'api.log')
@@ -50,7 +49,7 @@ let watching = null
 let silence = setTimeout(end, SILENCE_MS)
 let ending = false
 
-/** What the lab asks for. @type {Record<string, (asked: any) => Promise<any>>} */
+/** Requests of the lab. @type {Record<string, (asked: any) => Promise<any>>} */
 const COMMANDS = {
   async start({ databaseUrl, files, env, port, address, ...asked }) {
     fs.rmSync(logFile, { force: true })
@@ -83,7 +82,7 @@ const COMMANDS = {
 
   end: async () => watching?.end(),
 
-  /** A file to start the API with. It goes with us. */
+  /** Keeps a file for the API until we end. */
   keep: async ({ name, text }) => fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 }),
 
   emptyLog: async () => fs.truncateSync(logFile),
@@ -96,7 +95,7 @@ const COMMANDS = {
 for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
 process.stdout.on('error', end)
 createInterface({ input: process.stdin }).on('line', hear).on('close', end)
-// What a shell printed before us may lack the end of its line.
+// A shell may have printed a line without an end.
 process.stdout.write('\n')
 say({ hello: { machine: { ...describeMachine(), node: process.version }, cores, address: sshAddress(), root, folder } })
 
@@ -122,7 +121,7 @@ async function end() {
   ending = true
   clearTimeout(silence)
   controller.abort()
-  // What is left of the API by then, the kernel kills when we are gone.
+  // The kernel kills what is left of the API when we end.
   setTimeout(leave, ENDING_MS)
   await (await opening?.catch(() => null))?.stop()
   if (opening) sendLog()
@@ -134,7 +133,7 @@ function leave() {
   process.exit()
 }
 
-/** Begins to look; samples are taken here, so that the line does not matter. @param {Target} target */
+/** Watches the API from here, so that the connection does not disturb the samples. @param {Target} target */
 function watch({ pid, url }) {
   const use = watchProcess(pid)
   const kernel = watchKernel({ url, ours: true })
@@ -152,7 +151,7 @@ function watch({ pid, url }) {
 /** @param {string} databaseUrl @param {Record<string, string>} files text by parameter */
 function withFiles(databaseUrl, files) {
   const url = new URL(databaseUrl)
-  for (const name of DATABASE_FILES.filter((one) => files[one] !== undefined)) {
+  for (const name of TLS_FILES.filter((one) => files[one] !== undefined)) {
     const file = path.join(folder, `${name}.pem`)
     fs.writeFileSync(file, files[name], { mode: 0o600 })
     url.searchParams.set(name, file)
@@ -160,7 +159,7 @@ function withFiles(databaseUrl, files) {
   return url.href
 }
 
-/** The last of what the API printed, once. */
+/** Sends the end of the API's log, once. */
 function sendLog() {
   try {
     const log = fs.openSync(logFile, 'r')
@@ -171,6 +170,6 @@ function sendLog() {
     fs.rmSync(logFile)
     say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
   } catch {
-    // It did not come so far as to print anything.
+    // The API has printed nothing.
   }
 }
