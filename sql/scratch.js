@@ -69,8 +69,8 @@ function here() {
   return { host: hash(`${os.hostname()} ${namespace}`), boot: hash(textOf('/proc/sys/kernel/random/boot_id')) }
 }
 
-/** @param {number} pid @returns {string | null} null: there is no such process; '0': its start is unknown */
-function startOf(pid) {
+/** When a process began, which tells it from a later one with the same id. @param {number} pid @returns {string | null} null: there is no such process; '0': its start is unknown */
+export function startOf(pid) {
   // Field 22 of proc(5), counted from behind the name, which may hold anything.
   const fields = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
   // A zombie has ended.

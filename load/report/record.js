@@ -8,29 +8,17 @@
 /**
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
  *
- * @typedef {object} TrialRecord one line of trials.ndjson
- * @property {string} run_id
- * @property {number} trial number within the run, from 1
- * @property {string} started_at
- * @property {string} experiment the verb
- * @property {At} at its place in the design
- * @property {any} cell settings by name; null where there is one target only
- * @property {Record<string, string | number | null>} settings read back from the running process
- * @property {{ kind: string, url: string, pid: number | null, cores: string | null }} target
- * @property {TrialLoad} load
- * @property {TrialTraffic} traffic
- * @property {Probes} probes
- * @property {Beside} [beside] what else was done to the target meanwhile
- * @property {Outcome} outcome
- * @property {Limit} limit
+ * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
+ *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside,
+ *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
+ *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
+ *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
+ *   done to the target meanwhile
  *
- * @typedef {object} Probes what was seen of each part while the load was on; a field is missing where it could not be seen
- * @property {ApiProbe} api
- * @property {PostgresProbe} postgres
- * @property {ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string }} generator
- * @property {KernelProbe} kernel of the machine on which the target runs
- * @property {KernelProbe} [here] of this machine, where that is another
- * @property {any} [target] what only this kind of target can tell
+ * @typedef {{ api: ApiProbe, postgres: PostgresProbe, kernel: KernelProbe, here?: KernelProbe, target?: any,
+ *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes what was
+ *   observed of each part during the load; a field is missing where it could not be observed; kernel: of the machine on which the
+ *   target runs; here: of this machine, where that is another; target: what only this kind of target can tell
  *
  * @typedef {Figures<'cpu_s' | 'cpu_core_ratio' | 'main_core_ratio' | 'run_delay_ratio' | 'cpu_us_per_request' | 'rss_bytes' | 'open_files' |
  *   'quota_cores' | 'throttled_ratio'>} ProcessProbe
@@ -63,8 +51,8 @@
  * @property {'open' | 'closed'} loop
  * @property {number | null} rate_rps null: a closed loop, as fast as it goes
  * @property {number} connections
- * @property {number} [connections_needed] so that their number is not why the trial fails (Little's law); with fewer, requests may wait
- *   in the generator
+ * @property {number} [connections_needed] for their number not to fail the trial (Little's law); with fewer, requests may wait in
+ *   the generator
  * @property {number} warmup_s
  * @property {number} duration_s
  * @property {boolean} [fresh_connections] a connection for each request

@@ -1,17 +1,16 @@
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { startOf } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
-import { textOf } from '../system/machine.js'
 
 const SHOWN = 3
 
 /**
- * A run puts a file into its results folder, so that no second one writes there: Node cannot lock files. The name says which
- * process it belongs to, and when that process began; one whose process has ended does not count, so that nothing has to be
- * tidied up after a kill -9. Only processes of this machine are seen.
+ * A run puts a file into its results folder, so that no second one writes there: Node cannot lock files. The name holds the id of
+ * the process and when that process began; the file of a process that has ended does not count, so that nothing has to be tidied
+ * up after a kill -9. Only processes of this machine are seen.
  */
-const LOCK = /^lock-(\d+)-(\d+)$/
+const LOCK = /^lock-(\d+)-([0-9a-z]+)$/
 const TRIES = 5
 const PAUSE_MS = 40
 
@@ -24,7 +23,7 @@ export function refuseForeign(folder) {
   throw new UsageError(`--out: expected a new or empty folder, got ${folder}, which holds ${shown}`)
 }
 
-/** What is appended to would follow a link to wherever it leads. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
+/** Appending would follow a link to wherever it leads. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
 export function refuseLinks(folder) {
   const link = fs.readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink())
   if (link)
@@ -38,8 +37,7 @@ const held = new Map()
  * Holds a folder until this process ends. A run first puts its own file there and then looks for others: of two that do so at
  * the same moment, each sees the other, and both withdraw and try again after a random time.
  *
- * @param {string} folder that exists
- * @param {string} flag for messages
+ * @param {string} folder that exists @param {string} flag for messages
  * @throws {UsageError} if another process holds it
  */
 export function holdFolder(folder, flag) {
@@ -80,17 +78,4 @@ function otherHolder(folder) {
     fs.rmSync(path.join(folder, name), { force: true })
   }
   return null
-}
-
-/** When a process began, in digits, which tells it from a later one with the same id; null: it has ended. @param {number} pid */
-function startOf(pid) {
-  if (process.platform === 'linux') {
-    // Behind the name, which may hold anything: the state, and as 20th field the start in clock ticks since boot (proc(5)).
-    const stat = textOf(`/proc/${pid}/stat`)
-    const fields = stat?.replace(/^.*\) /s, '').split(' ')
-    return !fields || /[ZX]/.test(fields[0]) ? null : fields[19]
-  }
-  const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/bin:/usr/bin' }
-  const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env })
-  return status === 0 ? String(Date.parse(`${stdout.trim()} UTC`)) : null
 }

@@ -17,15 +17,13 @@ import { sshPlanOf } from '../system/ssh/plan.js'
 
 /** connections: in a closed loop. */
 const DEFAULTS = { connections: 256, timeout_s: 10, slo_p99_ms: 100, slo_success_percent: 100 }
-/** Of a trial that was asked for, and of one of the many of a search. */
+/** Times of a trial that was asked for, and of one of the many of a search. */
 const LADDER = { warmup_s: 1, duration_s: 10 }
 const SEARCH = { warmup_s: 0.5, duration_s: 2 }
-/** The least length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
+/** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
 const SLO_TIMES = 3
-/** Some drivers, such as vegeta, give their results at the end, and they are read into memory. */
+/** Some drivers, such as vegeta, return their results at the end, and these are read into memory. */
 const MAX_REQUESTS = 100_000_000
-
-const ARRIVALS = ['even', 'poisson']
 
 /** The flags that say what load a run puts on what. @satisfies {Record<string, Flag>} */
 export const PLAN_FLAGS = {
@@ -42,7 +40,7 @@ export const PLAN_FLAGS = {
   arrivals: {
     value: 'HOW',
     about: 'of requests in an open loop: even (default), or poisson (at random times)',
-    ...oneOf(ARRIVALS),
+    ...oneOf(['even', 'poisson']),
   },
   connections: {
     value: 'N',
@@ -88,13 +86,15 @@ export function planOf(flags, settings = {}) {
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates
   const times = searches ? SEARCH : LADDER
-  const seconds = (/** @type {number | undefined} */ ms, /** @type {number} */ usual_s) =>
-    ms === undefined ? usual_s : ms / 1000
+  const seconds = (/** @type {number | undefined} */ ms, /** @type {number} */ usual_s) => {
+    return ms === undefined ? usual_s : ms / 1000
+  }
   const p99_ms = flags['slo-p99'] ?? DEFAULTS.slo_p99_ms
   const least_s = driver.loop === 'open' ? (SLO_TIMES * p99_ms) / 1000 : 0
   const duration_s = seconds(flags.duration, Math.max(times.duration_s, least_s))
   refuseMisfits(driver, flags, connections, duration_s)
   const urls = [url ?? ssh ?? null]
+  const target_connections_max = Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default)
   const origin = originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls })
   return {
     url,
@@ -104,8 +104,7 @@ export function planOf(flags, settings = {}) {
     rates_rps: flags.rates ?? null,
     connections,
     ...(!isBounded && { connections_max: mostConnections(origin) }),
-    ...(!isBounded &&
-      url === null && { target_connections_max: Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default) }),
+    ...(!isBounded && url === null && { target_connections_max }),
     fresh_connections: flags['no-keep-alive'] === true,
     unbounded: flags.unbounded === true,
     ...(flags.arrivals && { arrivals: flags.arrivals }),
@@ -113,10 +112,7 @@ export function planOf(flags, settings = {}) {
     confirms: searches && flags['no-confirm'] !== true,
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
     mix: mixOf(flags),
-    slo: {
-      p99_ms,
-      success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100,
-    },
+    slo: { p99_ms, success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100 },
     warmup_s: seconds(flags.warmup, times.warmup_s),
     duration_s,
     timeout_s: seconds(flags.timeout, DEFAULTS.timeout_s),
@@ -125,39 +121,38 @@ export function planOf(flags, settings = {}) {
 }
 
 /** @param {Driver} driver @param {Record<string, any>} flags @param {number[]} connections @param {number} duration_s */
-function refuseMisfits(driver, flags, connections, duration_s) {
-  if (driver.loop === 'closed' && flags.rates) {
-    throw new UsageError(
-      `--rates: expected an open-loop driver (paced or vegeta), got ${driver.name}, which takes --connections`,
-    )
-  }
-  if (driver.loop === 'open' && connections.length > 1) {
-    throw new UsageError(
-      `--connections: expected one number for the open-loop driver ${driver.name}, got ${connections}`,
-    )
-  }
-  if (flags.unbounded && driver.name !== 'vegeta') {
-    throw new UsageError(`--unbounded: expected --driver vegeta, got ${driver.name}, whose connections are a fixed set`)
-  }
-  if (flags.sustained && (flags.rates || driver.loop === 'closed')) {
-    throw new UsageError('--sustained: expected a search for the capacity, without --rates and in an open loop')
-  }
-  if (flags.arrivals === 'poisson' && driver.name !== 'paced') {
-    throw new UsageError(
-      `--arrivals: expected --driver paced, got ${driver.name}, which sends evenly or as answers come`,
-    )
-  }
-  if (flags['metrics-url'] && !flags.url) {
-    throw new UsageError("--metrics-url: requires --url; the local API's own page is always read")
-  }
+function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   const requests = (flags.rates ?? []).map((/** @type {number} */ rate_rps) => rate_rps * duration_s)
   const [least, most] = [Math.min(...requests), Math.max(...requests)]
-  if (least < 1) {
-    throw new UsageError(`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`)
-  }
-  if (most > MAX_REQUESTS) {
-    throw new UsageError(`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`)
-  }
+  const isClosed = loop === 'closed'
+  /** @type {[isWrong: unknown, message: string][]} */
+  const misfits = [
+    [
+      isClosed && flags.rates,
+      `--rates: expected an open-loop driver (paced or vegeta), got ${name}, which takes --connections`,
+    ],
+    [
+      !isClosed && connections.length > 1,
+      `--connections: expected one number for the open-loop driver ${name}, got ${connections}`,
+    ],
+    [
+      flags.unbounded && name !== 'vegeta',
+      `--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`,
+    ],
+    [
+      flags.sustained && (flags.rates || isClosed),
+      '--sustained: expected a search for the capacity, without --rates and in an open loop',
+    ],
+    [
+      flags.arrivals === 'poisson' && name !== 'paced',
+      `--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`,
+    ],
+    [flags['metrics-url'] && !flags.url, "--metrics-url: requires --url; the local API's own page is always read"],
+    [least < 1, `--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`],
+    [most > MAX_REQUESTS, `--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`],
+  ]
+  const misfit = misfits.find(([isWrong]) => isWrong)
+  if (misfit) throw new UsageError(misfit[1])
 }
 
 /** @param {string} text */
@@ -167,8 +162,7 @@ function percentage(text) {
 }
 
 /**
- * A plan that puts one load after another on services of our own and judges none by its latency: what becomes of it is
- * what is measured.
+ * A plan for loads on services of our own, none of which is judged by its latency.
  *
  * @param {{ seed: number, duration_s: number, timeout_s: number }} options
  * @returns {Plan}

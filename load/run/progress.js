@@ -7,15 +7,14 @@ import { cellName, count, milliseconds, offered } from '../report/format.js'
  * @import { Cell, TrialRecord } from '../report/record.js'
  */
 
-/** What passes between two trials: processes begin and end, and rows are counted. */
+/** Time between two trials: processes end and start, and rows are counted. */
 const BETWEEN_TRIALS_S = 0.5
-/** Beyond it, a line is hard to find again with the eye. */
+/** In a longer line, the eye loses its place. */
 const MAX_COLUMNS = 100
 const BAR_WIDTH = 24
 
 /**
- * Shows how far a run is: a view that lives on a terminal, a line per trial elsewhere or where NO_COLOR is set
- * (no-color.org).
+ * Shows the progress of a run: live on a terminal, or a line per trial where there is none or NO_COLOR is set (no-color.org).
  *
  * @param {Output} stream @param {NodeJS.ProcessEnv} env
  */
@@ -44,18 +43,12 @@ export function createProgress(stream, env) {
       show({})
     },
 
-    /**
-     * @param {TrialPlan} plan
-     * @param {number} expected_s time of this trial and all after it
-     * @param {Cell | string | null} cell
-     * @param {string} [about] what the trial is for
-     */
-    trialStarted({ trial, ...load }, expected_s, cell, about = '') {
-      const trial_s = load.warmup_s + load.duration_s + BETWEEN_TRIALS_S
-      const trials = trial - 1 + Math.max(1, Math.round(expected_s / trial_s))
+    /** @param {TrialPlan} plan @param {number} left_s of this trial and all after it @param {Cell | string | null} cell @param {string} [about] */
+    trialStarted({ trial, ...load }, left_s, cell, about = '') {
+      const trials = trial - 1 + Math.max(1, Math.round(left_s / lengthOf(load)))
       looked_ms = performance.now()
       completed = 0
-      shown = { trial, trials, about, before, offered: labelOf(cell, load), done_s, passed_s: 0, left_s: expected_s }
+      shown = { trial, trials, about, before, offered: labelOf(cell, load), done_s, passed_s: 0, left_s }
       show({})
     },
 
@@ -64,7 +57,7 @@ export function createProgress(stream, env) {
       if (!shown) return
       const now_ms = performance.now()
       const seconds = (now_ms - looked_ms) / 1000
-      // The count begins anew behind the warm-up, and the first look comes after a second of load.
+      // The count starts again after the warm-up, and the first look comes after a second of load.
       const isFirst = completed === 0 || looks.completed < completed
       const achieved_rps = isFirst ? looks.completed : Math.round((looks.completed - completed) / seconds)
       looked_ms = now_ms
@@ -74,7 +67,7 @@ export function createProgress(stream, env) {
 
     /** @param {TrialRecord} record */
     trialEnded({ trial, cell, load, traffic, outcome }) {
-      done_s += load.warmup_s + load.duration_s + BETWEEN_TRIALS_S
+      done_s += lengthOf(load)
       const achieved = `achieved ${count(Math.round(traffic.achieved_rps))}/s`
       before = `${labelOf(cell, load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}`
       if (!live) stream.write(`trial ${trial}: ${before}\n`)
@@ -89,21 +82,27 @@ export function createProgress(stream, env) {
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 
+/** Seconds that a trial takes. @param {{ warmup_s: number, duration_s: number }} load */
+function lengthOf({ warmup_s, duration_s }) {
+  return warmup_s + duration_s + BETWEEN_TRIALS_S
+}
+
 /** @param {Cell | string | null} cell @param {any} load */
 function labelOf(cell, load) {
   return `${cell ? `${cellName(cell)}, ` : ''}offered ${offered(load)}`
 }
 
 /**
- * The lines on a terminal while a run is on, none longer than the terminal is wide. Pure.
+ * The lines on a terminal during a run, none wider than the terminal. Pure.
  *
  * @param {Shown} shown @param {number} columns
  *
  * @typedef {{ trial: number, trials: number, about: string, before: string, offered: string, done_s: number, passed_s: number,
  *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: estimated total; about: what the trial is for;
- *   before: how the one before it ended; done_s: by those before it; passed_s: of this one; left_s: of it and all after it, as it began
+ *   before: how the previous one ended; done_s: time of the previous ones; passed_s: of this one so far; left_s: of this one and
+ *   all after it, when it began
  * @typedef {{ sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null, api_core_ratio?: number | null }} Looks
- *   at a load that is on; p99_ms: of the last second, about
+ *   at the current load; p99_ms: of the last second, about
  */
 export function screenOf(shown, columns) {
   const { trial, trials, about, before, done_s, passed_s, left_s } = shown

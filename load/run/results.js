@@ -15,10 +15,8 @@ const PLACEHOLDER = '{}\n'
 /**
  * A new run: its folder, and run.json as it begins.
  *
- * @template P
- * @param {string} verb
- * @param {{ argv: string[], out: string | undefined, plan: P }} options out: folder; by default results/<run_id>
- * @throws {UsageError} when the folder already holds a run
+ * @param {string} verb @param {{ argv: string[], out: string | undefined, plan: any }} options out: folder; by default results/<run_id>
+ * @throws {UsageError} when the folder holds anything
  */
 export function beginRun(verb, { argv, out, plan }) {
   const started_at = new Date().toISOString()
@@ -26,13 +24,7 @@ export function beginRun(verb, { argv, out, plan }) {
   return { results: Results.create(out, run_id), run: { run_id, verb, argv, started_at, plan } }
 }
 
-/**
- * A run that was cut off.
- *
- * @param {string} verb @param {string} folder
- * @param {Older} [older] how runs of older versions are read
- * @throws {UsageError} when there is none of this verb
- */
+/** A run that was cut off. @param {string} verb @param {string} folder @param {Older} [older] @throws {UsageError} when there is none of this verb */
 export function resumeRun(verb, folder, older) {
   const results = Results.resume(folder)
   const run = results.readRun(older)
@@ -40,40 +32,29 @@ export function resumeRun(verb, folder, older) {
   return { results, run }
 }
 
-/**
- * A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived
- * from them.
- */
+/** A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived from them. */
 export class Results {
   /** @param {string} folder */
   constructor(folder) {
     this.folder = folder
   }
 
-  /**
-   * @param {string | undefined} out folder; by default results/<run_id>
-   * @param {string} runId
-   * @throws {UsageError} when the folder holds anything, a run or other files
-   */
+  /** @param {string | undefined} out by default results/<run_id> @param {string} runId @throws {UsageError} when the folder holds anything */
   static create(out, runId) {
-    const refuseTaken = () => {
-      if (out === undefined || !Results.holdsRun(out)) return
+    if (out !== undefined && Results.holdsRun(out)) {
       throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
     }
-    refuseTaken()
     try {
       const folder = out ?? newFolder(runId)
       refuseForeign(folder)
       fs.mkdirSync(folder, { recursive: true })
       holdFolder(folder, '--out')
-      // Taken in one step: of two runs that want the same folder, one gets it.
+      // Another run may have come and gone since the folder was found empty.
       fs.writeFileSync(path.join(folder, 'run.json'), PLACEHOLDER, { flag: 'wx' })
       return new Results(folder)
     } catch (error) {
       if (error instanceof UsageError) throw error
-      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-      if (code === 'EEXIST') refuseTaken()
-      throw new UsageError(`--out: expected a folder that can be written, got ${message}`)
+      throw new UsageError(`--out: expected a folder that can be written, got ${/** @type {Error} */ (error).message}`)
     }
   }
 
@@ -92,12 +73,6 @@ export class Results {
     return results
   }
 
-  /** Of a run that is only looked at. @param {string} folder @throws {UsageError} when there is none */
-  static read(folder) {
-    if (!Results.holdsRun(folder)) throw new UsageError(`expected a results folder with a run.json, got ${folder}`)
-    return new Results(folder)
-  }
-
   /** @param {string} folder */
   static holdsRun(folder) {
     return fs.existsSync(path.join(folder, 'run.json'))
@@ -111,8 +86,11 @@ export class Results {
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }
 
-  /** @param {Older} [older] how runs of older versions are read @returns {any} */
+  /** @param {Older} [older] how runs of older versions are read @returns {any} @throws {UsageError} when there is none */
   readRun(older) {
+    if (!Results.holdsRun(this.folder)) {
+      throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
+    }
     const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
     if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
     if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
@@ -138,13 +116,7 @@ export class Results {
     fs.appendFileSync(this.file('trials.ndjson'), `${JSON.stringify(record)}\n`, { flush: true })
   }
 
-  /**
-   * In one step: no reader ever finds half a file, and where somebody has put a link, the link is replaced and not what it
-   * leads to.
-   *
-   * @param {string} name
-   * @param {string} text
-   */
+  /** In one step: no reader finds half a file, and a link is replaced instead of what it leads to. @param {string} name @param {string} text */
   writeText(name, text) {
     const temporary = this.file(`${name}.tmp`)
     fs.rmSync(temporary, { force: true })

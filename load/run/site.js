@@ -12,7 +12,6 @@ import { openHost } from '../system/ssh/host.js'
  * @import { Database } from '../../sql/database.js'
  * @import { Environment } from '../command/environment.js'
  * @import { Host } from '../system/ssh/host.js'
- * @import { SshPlan } from '../system/ssh/plan.js'
  * @import { Target, openLocal } from '../targets/index.js'
  * @import { Results } from './results.js'
  * @import { Io } from './runner.js'
@@ -20,7 +19,8 @@ import { openHost } from '../system/ssh/host.js'
  */
 
 /**
- * The database, and the machine and cores for the target.
+ * The database, and the machine and cores for the target. With the API on another host, the lab and its generator have all of
+ * this machine.
  *
  * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
  * @returns {Promise<Site>}
@@ -32,7 +32,7 @@ import { openHost } from '../system/ssh/host.js'
  * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place where a target is to run
  */
 export async function openSite(plan, results, io, takeCores = pinToCores) {
-  const { progress, environment, runId } = io
+  const { progress, environment, signal, runId } = io
   const logFile = results.file('api.log')
   if (plan.url) {
     const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
@@ -40,43 +40,31 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
   }
   refuseUnnamed(environment)
   const { url, pg } = environment.database
-  const open = () => openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
-  if (plan.ssh) return openThere(plan.ssh, logFile, open, io)
-  const cores = takeCores()
-  if (!url) progress.note('starting Postgres …')
-  const database = await open()
-  const place = { databaseUrl: database.url, ...coresOf(cores), env: environment.forApi, logFile }
-  return { database, cores, place, host: null, close: () => database.close() }
-}
-
-/**
- * With the API on another host, nothing of this machine has to be kept for it: the lab and its generator have all of it.
- *
- * @param {SshPlan} plan @param {string} logFile @param {() => ReturnType<typeof openDatabase>} open @param {Io} io
- */
-async function openThere(plan, logFile, open, { signal, progress, environment }) {
-  if (!environment.database.url) {
+  if (plan.ssh && !url) {
     throw new UsageError(
-      `--ssh ${plan.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
+      `--ssh ${plan.ssh.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
     )
   }
-  const host = await openHost(plan, { signal, note: progress.note, logFile })
+  const host = plan.ssh ? await openHost(plan.ssh, { signal, note: progress.note, logFile }) : null
   try {
-    const database = await open()
-    const env = settingsOf(environment.settings)
-    const place = { databaseUrl: database.url, ...coresOf(host.cores), env, logFile, host }
+    const cores = host ? host.cores : takeCores()
+    if (!url) progress.note('starting Postgres …')
+    const database = await openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
+    const pinned = { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
+    const env = host ? settingsOf(environment.settings) : environment.forApi
+    const place = { databaseUrl: database.url, ...pinned, env, logFile, ...(host && { host }) }
     const close = async () => {
-      await host.close()
+      await host?.close()
       await database.close()
     }
-    return { database, cores: null, place, host, close }
+    return { database, cores: host ? null : cores, place, host, close }
   } catch (error) {
-    await host.close()
+    await host?.close()
     throw error
   }
 }
 
-/** A URL in `.env` is there for the API, whose rows are of value; the lab would empty a table. @param {Environment} environment @throws {UsageError} */
+/** A URL in `.env` is for the API, whose rows are of value; the lab would empty a table. @param {Environment} environment @throws {UsageError} */
 export function refuseUnnamed({ database: { url, isNamed } }) {
   if (!url || isNamed) return
   throw new UsageError(
@@ -84,11 +72,6 @@ export function refuseUnnamed({ database: { url, isNamed } }) {
       'every trial. --database-url embedded measures with a Postgres that is started for it; --database-url URL (or ' +
       `DATABASE_URL in the environment) names yours, where the lab works in a schema of its own, ${LAB_SCHEMA}`,
   )
-}
-
-/** @param {Cores | null} cores */
-function coresOf(cores) {
-  return { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
 }
 
 /** What run.json says of the surroundings. @param {Plan} plan @param {Site} site */
@@ -112,7 +95,7 @@ export async function describeRun(plan, { database, cores, host }) {
 }
 
 /**
- * Which core did what: the same whichever of a service of ours and one behind a URL is opened first.
+ * Which core did what, in the report's words.
  *
  * @param {Pick<Plan, 'url'>} plan
  * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench

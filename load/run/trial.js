@@ -15,7 +15,7 @@ import { limitOf } from '../verdict/limit.js'
  * @import { At, MixPlan, Slo, StepLoad, TrialRecord } from '../report/record.js'
  */
 
-/** What refuses everything serves nothing that is left, and needs no time for it. */
+/** A target that refuses everything has no backlog to serve. */
 const MOST_LEFT_S = 3
 const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
@@ -36,12 +36,10 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   const { target, database, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
-  const { nofile } = plan
-  const startLoad = target.startLoad ?? start
   // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
-  const on_demand = target.kind === 'url'
-  const load = { ...plan, url: target.url, on_demand }
-  const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile })
+  const load = { ...plan, url: target.url, on_demand: target.kind === 'url' }
+  const startLoad = target.startLoad ?? start
+  const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {Calm} */ (async () => {})
@@ -64,7 +62,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       if (signal.aborted) started.stop()
       return started
     })
-    // Taken when the last answer has come: what the generator computes afterwards is no part of the load.
+    // The probes end with the last answer: what the generator computes afterwards is not part of the load.
     let findings
     const onEnd = () => {
       findings = probes?.end()
@@ -102,7 +100,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
 }
 
 /**
- * A CHECKPOINT beside the load, and how long it took. Who may not make one (pg_checkpoint) learns why there was none.
+ * Runs a CHECKPOINT during the load and times it. A role without pg_checkpoint gets the reason why there was none.
  *
  * @param {Database | null} database @param {number} delay_s @param {AbortSignal} signal
  * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem'>>}
@@ -126,18 +124,17 @@ function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
 }
 
 /**
- * A closed loop that stops amid requests leaves them with the target, which would serve them in the trial's own time: seconds
- * that it needs for them. What it refused took it none.
+ * Seconds that the target needs for the requests that a closed loop left in flight when its warm-up stopped: it would serve
+ * them in the trial's own time. Requests that it refused took none.
  *
- * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan
- * @param {{ sent: number, completed: number, goodput_rps: number }} warmup
+ * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan @param {{ sent: number, completed: number, goodput_rps: number }} warmup
  */
 export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
   const unanswered = sent - completed
   return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
 }
 
-/** What the target uses of its core, for somebody who watches. @param {Target} target @param {(counts: any) => void} onCounts */
+/** Adds the target's use of its core to the counts, for the progress view. @param {Target} target @param {(counts: any) => void} onCounts */
 function withCore({ kind, pid }, onCounts) {
   const own = kind === 'local' ? pid : null
   let use = watchProcess(own)
@@ -152,7 +149,7 @@ function orDied(target, work) {
   return Promise.race([work, target.died])
 }
 
-/** Ctrl-C does not wait for a query that waits for a lock in Postgres. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
+/** Without it, Ctrl-C would wait for a query that waits for a lock in Postgres. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
 async function orAborted(signal, work) {
   signal.throwIfAborted()
   const settled = new AbortController()

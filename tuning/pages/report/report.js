@@ -71,7 +71,7 @@ export function sourcesOf(folders, verbs) {
     throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
   }
   return folders.map((folder, i) => {
-    const results = Results.read(folder)
+    const results = new Results(folder)
     const { verb } = results.readRun()
     const known = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
     const experiment = known && 'run' in known ? known.experiment : known

@@ -12,7 +12,7 @@ const SLO = { p99_ms: 100, success_ratio: 1 }
 /** Records of real faults, kept from a run of `npm run faults`. */
 const KEPT = ['../../../../tuning/evidence/faults', '../../../fixtures/runs/faults-quota']
 const kept = KEPT.flatMap((folder) => {
-  return Results.read(fileURLToPath(new URL(folder, import.meta.url))).readTrials(faults.older)
+  return new Results(fileURLToPath(new URL(folder, import.meta.url))).readTrials(faults.older)
 })
 
 /** The last trial of a fault as it was planted. @param {string} name @returns {any} */
