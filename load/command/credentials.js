@@ -1,4 +1,4 @@
-/** Replaces a secret in everything that is written down. */
+/** Stands for a secret in everything that is written down. */
 export const WITHHELD = '(withheld)'
 
 /** Headers whose values are written down. Any other may carry a secret, whatever its name. */
@@ -19,11 +19,7 @@ export function keptHeader(text) {
   return name ? `${name}: ${keptValue(name, value)}` : WITHHELD
 }
 
-/**
- * A URL as it may be written down: without user, password and fragment, and with the names of its query alone.
- *
- * @param {string} text
- */
+/** A URL as it may be written down: without user, password, fragment and the values of its query. @param {string} text */
 export function keptUrl(text) {
   const [address] = text.split(/[?#]/)
   const query = /\?([^#]*)/s.exec(text)?.[1]

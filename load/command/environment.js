@@ -3,12 +3,12 @@ import { isIP } from 'node:net'
 import { parse } from 'dotenv'
 import { SETTINGS } from '../../api/settings.js'
 
-/** Of Node itself, they change what is measured. */
+/** Node's own variables that change what is measured. */
 const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
 
 /**
  * Variables that decide how a client connects: those of libpq (Postgres manual, "Environment Variables") and of pg itself.
- * PGPASSFILE is not among them, since it does not say which database is meant.
+ * PGPASSFILE is not among them, since it does not select a database.
  */
 const OF_PG = new Set(
   `PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGREQUIREAUTH PGCHANNELBINDING PGSERVICE PGSERVICEFILE PGOPTIONS
@@ -20,18 +20,17 @@ const OF_PG = new Set(
 )
 
 /**
- * The lab's one look at the environment and `.env`. The API reads its settings itself, from the same two places. Only the
- * database is resolved here: the PG* variables complete the one URL that everybody uses (sql/address.js), and are taken out of
- * this process, so that none of its connections can differ.
+ * Reads the environment and `.env`, once. The API reads its settings from the same two places itself; only the database is
+ * resolved here. The PG* variables complete the one URL that everybody uses (sql/address.js), and are removed from this process,
+ * so that none of its connections can differ.
  *
- * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile]
- * @returns {Environment}
+ * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile] @returns {Environment}
  *
  * @typedef {{ database: GivenDatabase, pg: GivenDatabase['pg'], forApi: NodeJS.ProcessEnv, settings: NodeJS.ProcessEnv }} Environment
  *   pg: variables of the environment alone; settings: as the API will find them
  * @typedef {{ url: string | undefined, isNamed: boolean, pg: Record<string, string | undefined> }} GivenDatabase
- *   url: undefined: the embedded Postgres; isNamed: for this run: a URL in `.env` is there for the API, and names nothing that may
- *   be emptied; pg: variables, for what the URL leaves out
+ *   url: undefined: the embedded Postgres; isNamed: for this run; a URL in `.env` is for the API, and the lab must not empty its
+ *   tables; pg: variables, for what the URL leaves out
  */
 export function readEnvironment(env = process.env, dotenvFile = '.env') {
   const file = existsSync(dotenvFile) ? parse(readFileSync(dotenvFile)) : {}
@@ -43,7 +42,7 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
 }
 
-/** With the database of the command line, which wins. @param {Environment} environment @param {string} [asked] URL, or "embedded" */
+/** Replaces the database by that of the command line, if any. @param {Environment} environment @param {string} [asked] URL, or "embedded" */
 export function withDatabase(environment, asked) {
   if (asked === undefined) return environment
   const url = asked === 'embedded' ? undefined : asked
@@ -56,7 +55,7 @@ function pgVariablesOf(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isOurs(name)))
 }
 
-/** Settings passed to the API on another host. Nothing else leaves this machine. @param {NodeJS.ProcessEnv} settings */
+/** The settings that are passed to the API on another host. Nothing else leaves this machine. @param {NodeJS.ProcessEnv} settings */
 export function settingsOf(settings) {
   const known = new Set([...Object.keys(SETTINGS), ...OF_NODE].filter((name) => name !== 'DATABASE_URL'))
   return Object.fromEntries(Object.entries(settings).filter(([name, value]) => known.has(name) && value !== undefined))
@@ -64,10 +63,10 @@ export function settingsOf(settings) {
 
 /** @type {Map<string, string>} */
 const taken = new Map()
-/** Programs that we start could not run without these. */
+/** Child processes could not run without these. */
 const NEEDED = ['PATH', 'HOME', 'TMPDIR']
 
-/** A variable that holds a secret, taken out of our environment, so that no process that we start inherits it. @param {string} name */
+/** Takes a variable that holds a secret out of our environment, so that no child process inherits it. @param {string} name */
 export function takeVariable(name) {
   const value = taken.get(name) ?? process.env[name]
   if (value === undefined) return undefined
@@ -76,17 +75,12 @@ export function takeVariable(name) {
   return value
 }
 
-/** What any program needs, and nothing that would change the API. @param {NodeJS.ProcessEnv} [env] */
+/** The variables that any program needs, and none that would change the API. @param {NodeJS.ProcessEnv} [env] */
 export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
   return { PATH, HOME, TMPDIR }
 }
 
-/**
- * The address of this machine that a connection by ssh came to (ssh(1)): the load will find the same way. Null: none came, or
- * it holds for one wire alone.
- *
- * @param {NodeJS.ProcessEnv} [env]
- */
+/** Our address that an ssh connection came to (ssh(1)), which load can reach too; null: none, or one of a single link. @param {NodeJS.ProcessEnv} [env] */
 export function sshAddress(env = process.env) {
   const address = env.SSH_CONNECTION?.split(' ')[2] ?? ''
   return isIP(address) && !address.includes('%') ? address : null

@@ -1,9 +1,9 @@
-/** The errors of the lab that callers tell apart. The message of each is one line: what was expected, what came, what to do. */
+/** The errors that callers distinguish. Each message is one line: what was expected, what was received, what to do. */
 
 /** The command line or the configuration is wrong. Exit code 2. */
 export class UsageError extends Error {}
 
-/** A run cannot be continued: what it was measured under has changed. */
+/** A run cannot be resumed: the conditions of its measurements have changed. */
 export class OtherConditions extends UsageError {
   /** @param {string} because */
   constructor(because) {
@@ -12,13 +12,13 @@ export class OtherConditions extends UsageError {
   }
 }
 
-/** A cell's settings could not be applied to a target. The run goes on without the cell, and says so. */
+/** A cell's settings could not be applied to a target. The run continues without the cell, and reports it. */
 export class NotApplied extends Error {}
 
-/** Something on another host, or the line to it, failed. */
+/** Another host, or the connection to it, failed. */
 export class RemoteError extends Error {}
 
-/** A server ended without being told to. */
+/** A server ended on its own. */
 export class ServiceEnded extends Error {
   /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last ones */
   constructor(name, code, signal, words) {
@@ -30,7 +30,7 @@ export class ServiceEnded extends Error {
   }
 }
 
-/** An error as plain data that can cross to another process. @param {any} error */
+/** An error as plain data, for another process. @param {any} error */
 export function plainError({ constructor: { name }, message, service, code, signal, words }) {
   return { name, message, service, code, signal, words }
 }

@@ -5,16 +5,16 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
 
 /**
  * @typedef {object} Flag
- * @property {string} value what stands for the value in the help, such as DURATION; empty for a switch
+ * @property {string} value placeholder in the help, such as DURATION; empty for a switch
  * @property {string} about one line for the help
- * @property {(raw: string) => any} [parse] gives undefined for a value that is not as expected
+ * @property {(raw: string) => any} [parse] returns undefined for an unexpected value
  * @property {string} [expected] completes "expected …"
  * @property {boolean} [multiple] may be given more than once
- * @property {(raw: string) => string} [shown] the value without its secrets, as messages and files may show it
+ * @property {(raw: string) => string} [shown] the value without its secrets, for messages and files
  */
 
 /**
- * The values of the flags that were given, the operands beside them, and the command line as it may be written down: without secrets.
+ * The values of the flags that were given, the operands, and the command line without secrets.
  *
  * @param {Record<string, Flag>} flags @param {string[]} argv without program and verb @param {boolean} [allowPositionals]
  * @throws {UsageError}
@@ -48,7 +48,7 @@ function parsedStrictly(flags, argv, allowPositionals) {
     return parseArgs({ args: argv, options, allowPositionals, tokens: true })
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-    // It may be a part of a secret that lacks its quotes.
+    // It is not repeated, since it may be part of a secret without quotes.
     if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
       throw new UsageError('expected only flags, got a positional argument: quote values that contain spaces')
     }

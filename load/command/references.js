@@ -5,20 +5,16 @@ import { UsageError } from './errors.js'
 
 /** @import { Flag } from './flags.js' */
 
-/**
- * References in the text of a flag to a secret that is kept elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`.
- * A run keeps the reference and never the secret.
- */
+/** Refers to a secret that is stored elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`. A run keeps only the reference. */
 const REFERENCE = /\{\{\s*(env|file)\s+([^{}]+)\}\}/g
 const MAX_BYTES = 64 * 1024
 /** For help texts. */
 export const REFERENCES = '{{env NAME}} or {{file PATH}}'
 
 /**
- * The text with its secrets in place.
+ * A text with its references replaced by the secrets.
  *
- * @param {string} flag for messages, without dashes
- * @param {string} text
+ * @param {string} flag for messages, without dashes @param {string} text
  * @throws {UsageError} if the variable or the file is missing, or holds more than one line; if there is another `{{`
  */
 export function resolveText(flag, text) {
@@ -26,10 +22,9 @@ export function resolveText(flag, text) {
 }
 
 /**
- * The same in a URL. A secret in the query is escaped there; one that stands for the address is a URL already.
+ * The same for a URL: secrets in its query are escaped; a secret in place of the address is already a URL.
  *
- * @param {string} flag @param {string} text
- * @throws {UsageError}
+ * @param {string} flag @param {string} text @throws {UsageError}
  */
 export function resolveUrl(flag, text) {
   const query = text.indexOf('?')
@@ -38,7 +33,7 @@ export function resolveUrl(flag, text) {
 
 /** @param {string} flag @param {string} text @param {(secret: string, at: number) => string} put */
 function resolved(flag, text, put) {
-  // A misspelt reference would be sent as it is.
+  // A misspelt reference would be sent literally.
   if (text.replace(REFERENCE, '').includes('{{')) {
     throw new UsageError(`--${flag}: expected {{ to begin ${REFERENCES}, got another {{`)
   }
@@ -50,11 +45,10 @@ function resolved(flag, text, put) {
 }
 
 /**
- * A flag for the URL of a service.
+ * A flag for the URL of a service, which is normalised unless it refers to a secret.
  *
  * @param {string} name @param {string} about
- * @returns {Flag & { parse: (text: string) => string | undefined }} the URL as the standard writes it, or as it is where it
- *   refers to a secret; parse throws UsageError if that is missing
+ * @returns {Flag & { parse: (text: string) => string | undefined }} parse throws UsageError if the secret is missing
  */
 export function urlFlag(name, about) {
   return {
@@ -72,7 +66,7 @@ export function urlFlag(name, about) {
   }
 }
 
-/** A warning for each file in a text that others than their owner may read. @param {string} text */
+/** Warns of each secret file in a text that users other than its owner may read. @param {string} text */
 export function exposedFiles(text) {
   return [...text.matchAll(REFERENCE)].flatMap(([, kind, name]) => {
     const mode = kind === 'file' ? statSync(name.trim()).mode & 0o777 : 0

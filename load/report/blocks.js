@@ -38,10 +38,8 @@ export const list = (items, options) => ({ kind: 'list', items, ...options })
 /**
  * By default, the first column is aligned to the left and the others to the right.
  *
- * @param {string[]} head
- * @param {string[][]} rows
- * @param {Partial<Pick<Table, 'name' | 'align' | 'detail' | 'brief'>>} [options]
- * @returns {Table}
+ * @param {string[]} head @param {string[][]} rows
+ * @param {Partial<Pick<Table, 'name' | 'align' | 'detail' | 'brief'>>} [options] @returns {Table}
  */
 export function table(head, rows, options) {
   return { kind: 'table', head, rows, align: head.map((_, i) => (i === 0 ? 'l' : 'r')), ...options }

@@ -5,7 +5,7 @@ import { xyOption } from './forms/xy.js'
 
 /** @import { Picture } from './picture.js' */
 
-/** On a telephone the same drawing, made smaller, would have letters too small to read. */
+/** Scaled down to a phone, the wide drawing would be too small to read. */
 const WIDTHS = { wide: 760, narrow: 350 }
 
 /**
@@ -24,7 +24,7 @@ export async function draw(pictures) {
       chart.setOption(/** @type {any} */ (option))
       return accessible(chart.renderToSVGString(), picture, width, height)
     } finally {
-      // Its clock would keep the process alive.
+      // Its timers would keep the process alive.
       chart.dispose()
     }
   }
@@ -33,13 +33,13 @@ export async function draw(pictures) {
   )
 }
 
-/** A picture as a file of its own, with its ground and its dark colours. @param {string} svg */
+/** A picture as a separate file, with its background and its dark colours. @param {string} svg */
 export function standalone(svg) {
   const ground = `<style>${darkStyle()}</style><rect width="100%" height="100%" fill="${COLOURS.paper.light}"/>`
   return `${svg.replace('</desc>', () => `</desc>${ground}`)}\n`
 }
 
-/** What ECharts draws, and how high it gets. @param {Picture['form']} form @param {number} width */
+/** The options for ECharts, and the height in px. @param {Picture['form']} form @param {number} width */
 function optionOf(form, width) {
   if (form.kind === 'xy') return xyOption(form, width)
   return form.kind === 'dots' ? dotsOption(form, width) : heatOption(form, width)

@@ -1,6 +1,6 @@
 /**
- * The colours of pictures and page, light and dark. Series have those of Okabe and Ito, which most kinds of colour-blindness keep
- * apart, darkened or lightened until each has a contrast of 3 to its ground; each also has its own mark, so that no colour is needed.
+ * The colours of pictures and page, light and dark. Series use the palette of Okabe and Ito, which stays distinct with most kinds of
+ * colour blindness, adjusted until each has a contrast of 3 to its background; each series also has its own mark.
  */
 export const COLOURS = {
   paper: { light: '#ffffff', dark: '#15181c' },
@@ -32,7 +32,7 @@ export const VERDICTS = {
   invalid: { name: 'invalid', style: 3 },
 }
 
-/** From worse than the reference to better. The same in light and dark, and so is the text on them. */
+/** From worse than the reference to better; the same in light and dark. */
 export const HEAT = [
   { fill: '#b2500a', text: '#fefefe' },
   { fill: '#e08a4a', text: '#101010' },

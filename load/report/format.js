@@ -2,7 +2,7 @@
 
 export const NONE = '–'
 
-/** What a load asks for: a rate, or connections that each send when they have their response. @param {any} load */
+/** The rate of an open loop, or the connections of a closed one. @param {any} load */
 export function offered({ rate_rps, connections }) {
   return rate_rps === null ? `${count(connections)} conn.` : `${count(rate_rps)}/s`
 }
@@ -17,7 +17,7 @@ export function figure(value) {
   return Number.isNaN(value) ? NONE : decimal(value, value < 100 ? 1 : 0, 0)
 }
 
-/** @type {Map<string, Intl.NumberFormat>} since making one takes far longer than using it */
+/** @type {Map<string, Intl.NumberFormat>} kept, since making one takes far longer than using it */
 const formats = new Map()
 
 /** 12345.67 -> 12,345.7 @param {number} value @param {number} most decimals @param {number} [least] kept where they are zeros */

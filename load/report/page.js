@@ -12,19 +12,16 @@ import { STYLE } from './style.js'
 
 /** @typedef {Awaited<ReturnType<typeof draw>>} Drawings */
 
-/** A cell with more letters is broken into lines. */
+/** Longer cells are wrapped. */
 const LONG = 40
 
-/** The file contains everything: not even a picture is fetched. */
+/** The file fetches nothing, not even a picture. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 /**
  * report.html: the report as one file that needs no network and no script.
  *
- * @param {string} title
- * @param {Block[]} blocks
- * @param {Drawings} drawings
- * @returns {string} HTML
+ * @param {string} title @param {Block[]} blocks @param {Drawings} drawings @returns {string} HTML
  */
 export function renderPage(title, blocks, drawings) {
   const answer = blocks.find((block) => block.kind === 'answer')
@@ -60,10 +57,9 @@ ${parts.join('\n')}
 }
 
 /**
- * Writes blocks as HTML. Text may have **bold** and `code`; HTML in it stays text, and so does a picture, which might be anywhere.
+ * Writes blocks as HTML. Text may have **bold** and `code`; HTML and image links in it stay text.
  *
- * @param {Drawings} drawings
- * @returns {(block: Block) => string}
+ * @param {Drawings} drawings @returns {(block: Block) => string}
  */
 function writer(drawings) {
   const markdown = markdownIt({ html: false, linkify: false })
@@ -115,13 +111,13 @@ function tableHtml({ head, rows, align }, inline) {
   const styles = align.map((side) => (side === 'r' ? ' style="text-align:right"' : ''))
   const cells = (/** @type {string[]} */ row) =>
     row.map((cell, i) => `<td${styles[i]}${cell.length > LONG ? ' class="long"' : ''}>${inline(cell)}</td>`).join('')
-  // A header without a word is none.
+  // An empty header cell is a plain cell.
   const heads = head.map((cell, i) => (cell === '' ? '<td></td>' : `<th scope="col"${styles[i]}>${inline(cell)}</th>`))
   const body = rows.map((row) => `<tr>${cells(row)}</tr>`)
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${body.join('\n')}</tbody></table>`
 }
 
-/** What is wider than the page scrolls by itself, and with keys. @param {string} label @param {string} html */
+/** A part that may be wider than the page scrolls on its own, also by keyboard. @param {string} label @param {string} html */
 function scrolled(label, html) {
   return `<div class="scroll" role="group" tabindex="0" aria-label="${escaped(label)}">${html}</div>`
 }

@@ -1,7 +1,7 @@
 import { count, NONE } from './format.js'
 
 /**
- * A picture as plain data: what it shows, and what is in it. chart.js draws it.
+ * A picture as plain data, which chart.js draws.
  *
  * @typedef {{ name: string, title: string, about: string, form: Xy | Dots | Heat, table?: Table }} Picture name: of its file, without
  *   .svg; about: what is to be seen, in a sentence; table: its figures, where nobody would read them point by point
@@ -27,6 +27,9 @@ import { count, NONE } from './format.js'
  *   corner: what the rows are; cells: by row; score: from -1, worse, to 1, better
  */
 
+/** @type {(name: string, title: string, about: string, form: Omit<Xy, 'kind'>) => Picture & { form: Xy }} */
+export const xyPicture = (name, title, about, form) => ({ name, title, about, form: { kind: 'xy', ...form } })
+
 /** @type {Record<Unit, (value: number) => string>} */
 const UNITS = {
   rate: (value) => `${short(value)}/s`,
@@ -44,7 +47,7 @@ export function valueText(value, unit) {
   return Number.isFinite(value) ? UNITS[unit](value) : NONE
 }
 
-/** What a picture shows, for those who cannot see it, or want the figures. @param {Picture} picture @returns {Table} */
+/** A picture's figures, for readers who cannot see it. @param {Picture} picture @returns {Table} */
 export function tableOf({ form, table }) {
   if (table) return table
   if (form.kind === 'heat') {

@@ -1,25 +1,25 @@
 import { VERDICTS } from './colours.js'
 import { cellName, offered } from './format.js'
-import { valueText } from './picture.js'
+import { valueText, xyPicture } from './picture.js'
 
 /**
  * @import { Picture, Series } from './picture.js'
  * @import { TrialRecord } from './record.js'
  */
 
-/** A shorter rest of a second has too few requests for a rate. */
+/** A shorter part of a second has too few requests for a rate. */
 const LEAST_S = 0.05
-
-/** With rates this far apart, the lower ones would all be zero on an even scale. */
+/** With rates this far apart, the lower ones would all look like zero on a linear scale. */
 const WIDE_RATIO = 100
 
 /**
- * Successes in each second, trial after trial, beside what was offered.
+ * Successes in each second, trial after trial, beside the offered rate.
  *
- * @param {TrialRecord[]} records
- * @returns {Picture | null} null: no trial has seconds
+ * @param {TrialRecord[]} records @returns {Picture | null} null: no trial has seconds
  */
 export function secondsPicture(records) {
+  /** @type {(name: string, style: number) => Series} */
+  const lineOf = (name, style) => ({ name, points: [], as: 'line', style })
   const asked = lineOf('offered', 5)
   const lines = Object.fromEntries(
     Object.entries(VERDICTS).map(([verdict, { name, style }]) => [verdict, lineOf(name, style)]),
@@ -39,24 +39,17 @@ export function secondsPicture(records) {
   if (series.length === 0) return null
   const rates = series.flatMap(({ points }) => points.map(([, rate_rps]) => rate_rps)).filter((rate) => rate > 0)
   const log = Math.max(...rates) > WIDE_RATIO * Math.min(...rates)
-  return {
-    name: 'seconds',
-    table: tableOf(records),
-    title: 'Throughput, second by second',
-    about:
-      'Successes in each second of each trial, one trial after the other, beside what was offered; pauses between trials are left out.',
-    form: {
-      kind: 'xy',
+  const picture = xyPicture(
+    'seconds',
+    'Throughput, second by second',
+    'Successes in each second of each trial, one trial after the other, beside what was offered; pauses between trials are left out.',
+    {
       x: { title: 'seconds of load', unit: 's', max: at_s },
       y: { title: 'per second', unit: 'rate', log },
       series: asked.points.length > 0 ? [asked, ...series] : series,
     },
-  }
-}
-
-/** @param {string} name @param {number} style @returns {Series} to which points are added */
-function lineOf(name, style) {
-  return { name, points: [], as: 'line', style }
+  )
+  return { ...picture, table: tableOf(records) }
 }
 
 /** Successes per second, without what was answered after the end of the load. @param {Pick<TrialRecord, 'load' | 'traffic'>} record */

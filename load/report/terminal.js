@@ -6,7 +6,7 @@ import { plainCells } from './markdown.js'
 
 export const TERMINAL_COLUMNS = 100
 
-/** What a table adds to each column, ` | `, and the width of its narrowest one, `:--`. */
+/** Width that a table adds to each column, ` | `, and that of its narrowest column, `:--`. */
 const BORDER = 3
 const LEAST = 3
 
@@ -14,10 +14,9 @@ const LEAST = 3
 const NO_BREAK = '\u00a0'
 
 /**
- * A report as a terminal shows it: without pictures and details, its lines wrapped, and the widest columns of a table, too.
+ * A report for a terminal: without pictures and details, with long lines and wide columns wrapped.
  *
- * @param {Block[]} blocks
- * @param {number} [columns]
+ * @param {Block[]} blocks @param {number} [columns]
  */
 export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
   return blocks
@@ -26,7 +25,7 @@ export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
     .replaceAll(NO_BREAK, ' ')
 }
 
-/** @param {Block} block @param {number} columns @returns {string | null} null: not shown on a terminal */
+/** @param {Block} block @param {number} columns @returns {string | null} null: not for a terminal */
 function blockText(block, columns) {
   if ('detail' in block && block.detail) return null
   if (block.kind === 'picture' || block.kind === 'method' || block.kind === 'code') return null
@@ -69,16 +68,16 @@ function tableText(rows, align, columns) {
 /** Columns for tables that are narrow enough, the first in each. @param {number[]} words the longest of each column @param {number} columns */
 function partsOf([first, ...others], columns) {
   const parts = [[0]]
-  let width = first + BORDER + 1
+  const firstWidth = first + BORDER + 1
+  let width = firstWidth
   for (const [i, word] of others.entries()) {
-    const last = parts[parts.length - 1]
-    if (width + word + BORDER > columns && last.length > 1) {
-      parts.push([0, i + 1])
-      width = first + BORDER + 1 + word + BORDER
-    } else {
-      last.push(i + 1)
-      width += word + BORDER
+    const isFull = width + word + BORDER > columns && width > firstWidth
+    if (isFull) {
+      parts.push([0])
+      width = firstWidth
     }
+    parts[parts.length - 1].push(i + 1)
+    width += word + BORDER
   }
   return parts
 }
@@ -90,7 +89,7 @@ function wrappedTable(rows, align, widths) {
     const height = Math.max(...parts.map(({ length }) => length))
     return Array.from({ length: height }, (_, line) => parts.map((part) => part[line] ?? ''))
   })
-  // The library puts its line of dashes below the first line; a head of several lines has it below the last.
+  // The library puts the line of dashes below the first line; it belongs below the last line of the head.
   const lines = markdownTable([...head, ...body.flat()], { align }).split('\n')
   const [dashes] = lines.splice(1, 1)
   lines.splice(head.length, 0, dashes)

@@ -5,7 +5,7 @@
 
 const SHOWN = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_MS', 'PASSWORD_STORAGE', 'NOFILE']
 
-/** The settings that matter most, as they were read back. @param {Pick<TrialRecord, 'settings'>[]} records */
+/** The most important settings, as read back. @param {Pick<TrialRecord, 'settings'>[]} records */
 export function settingsText(records) {
   const set = SHOWN.flatMap((name) => {
     const values = [...new Set(records.map(({ settings }) => settings[name]))].filter((value) => value !== undefined)
@@ -15,7 +15,7 @@ export function settingsText(records) {
 }
 
 /**
- * Machine, versions, database and date, a line each. Runs of older versions lack some.
+ * Machine, versions, database and date, a line each. Runs of older versions lack some of them.
  *
  * @param {Pick<Run, 'machine' | 'target_machine' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
  */
@@ -29,7 +29,7 @@ export function conditionsOf({ machine, target_machine: there, versions, databas
   ].flatMap((line) => line || [])
 }
 
-/** What did not take part is left out. @param {Run['versions']} versions */
+/** Leaves out what a run did not use. @param {Run['versions']} versions */
 function versionsText({ node, postgres, redline_commit, driver }) {
   return [
     `Node ${node}`,

@@ -32,12 +32,11 @@ import { runExperiment } from './runner.js'
  * @property {Record<string, Flag>} flags its own; the shell adds those that all verbs have
  * @property {(given: Record<string, any>, settings: NodeJS.ProcessEnv) => P} plan from the parsed flags, and from the API's
  *   settings: plain data, kept in run.json
- * @property {(plan: P) => void} [check] throws UsageError where this plan cannot be run here
  * @property {(plan: P) => string} [size] how much work it is, in a line
  * @property {(plan: P, begun: { results: Results, run: any }, io: Io) => Promise<object | void>} [prepare] before the first
- *   trial; run.json keeps what it returns, and `analyse` finds it in `run`
+ *   trial; throws UsageError where this plan cannot be run here; run.json keeps what it returns, and `analyse` finds it in `run`
  * @property {(plan: P, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
- *   done; a run that was cut off goes on by calling it again
+ *   done; a resumed run calls it again
  * @property {(cell: Cell | null, place: Place, plan: P) => Promise<Target>} [open] the target of a cell, which stays open while
  *   the steps ask for the same cell; by default the local API, or the plan's URL
  * @property {(place: Place) => Promise<void>} [close] ends what `open` keeps for further cells
@@ -73,22 +72,18 @@ import { runExperiment } from './runner.js'
  */
 
 /**
- * Runs what a command line asks for: a new run, or one that was cut off. The database URL must be given again, since its
- * password is not kept.
+ * Begins a run, or resumes one. A database URL must be given again then, since its password is not kept.
  *
- * @param {Verb} verb @param {Command} command @param {Io} given_io
- * @returns {Promise<Ended>}
- * @throws {UsageError}
+ * @param {Verb} verb @param {Command} command @param {Io} given_io @returns {Promise<Ended>} @throws {UsageError}
  */
 export async function runVerb(verb, command, given_io) {
   const { resume, out, 'database-url': databaseUrl, ...given } = command.given
-  const { name, check, size, prepare, older } = verb
+  const { name, size, prepare, older } = verb
   const io = { ...given_io, environment: withDatabase(given_io.environment, databaseUrl) }
   const planOf = (/** @type {Record<string, any>} */ options) => verb.plan(options, io.environment.settings)
   const before = resume && resumeRun(name, resume, older)
   const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
-  check?.(plan)
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const prepared = await prepare?.(plan, { results, run }, io).catch((error) => {
@@ -102,8 +97,8 @@ export async function runVerb(verb, command, given_io) {
 }
 
 /**
- * The plan to go on with. Flags that are given with --resume must match the run; they are needed only for secrets on its
- * command line, which are not kept.
+ * The plan of a resumed run. Flags beside --resume must match the run; they are needed only for secrets on its command line,
+ * which are not kept.
  *
  * @param {any} run @param {string} folder @param {Record<string, any>} given @param {boolean} hasSeed
  * @param {(given: Record<string, any>) => any} planOf

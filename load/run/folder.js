@@ -6,9 +6,9 @@ import { UsageError } from '../command/errors.js'
 const SHOWN = 3
 
 /**
- * A run puts a file into its results folder, so that no second one writes there: Node cannot lock files. The name holds the id of
- * the process and when that process began; the file of a process that has ended does not count, so that nothing has to be tidied
- * up after a kill -9. Only processes of this machine are seen.
+ * A run puts a lock file into its results folder, since Node cannot lock files. Its name holds the process id and when the process
+ * began; the lock of a process that has ended does not count, so a kill -9 leaves nothing to tidy up. Only processes of this
+ * machine are seen.
  */
 const LOCK = /^lock-(\d+)-([0-9a-z]+)$/
 const TRIES = 5
@@ -23,7 +23,7 @@ export function refuseForeign(folder) {
   throw new UsageError(`--out: expected a new or empty folder, got ${folder}, which holds ${shown}`)
 }
 
-/** Appending would follow a link to wherever it leads. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
+/** Appending would follow a link to wherever it points. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
 export function refuseLinks(folder) {
   const link = fs.readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink())
   if (link)
@@ -34,11 +34,10 @@ export function refuseLinks(folder) {
 const held = new Map()
 
 /**
- * Holds a folder until this process ends. A run first puts its own file there and then looks for others: of two that do so at
- * the same moment, each sees the other, and both withdraw and try again after a random time.
+ * Holds a folder until this process ends. A run writes its lock first and then looks for others: two runs that do so at the same
+ * moment see each other, and both withdraw and try again after a random time.
  *
- * @param {string} folder that exists @param {string} flag for messages
- * @throws {UsageError} if another process holds it
+ * @param {string} folder that exists @param {string} flag for messages @throws {UsageError} if another process holds it
  */
 export function holdFolder(folder, flag) {
   const key = fs.realpathSync(folder)

@@ -12,12 +12,11 @@ import { conditionsOf, settingsText } from './conditions.js'
  */
 
 /**
- * Every report: what the verb found, preceded by the problem, all warnings and what could not be applied, and followed by
+ * The report of a run: what the verb found, preceded by the problem, all warnings and what could not be applied, and followed by
  * every trial, the method, the command and the machine.
  *
  * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: of npm, by default the verb
- * @param {Findings} findings @param {Run} run
- * @param {TrialRecord[] | null} records null: the verb measures without trials
+ * @param {Findings} findings @param {Run} run @param {TrialRecord[] | null} records null: the verb measures without trials
  */
 export function framed(experiment, findings, run, records) {
   const own = experiment.report(findings)
@@ -56,7 +55,7 @@ function trialBlocks(records) {
   ]
 }
 
-/** What a reader has to know first. @param {Run} run @param {boolean} isResumable */
+/** The notes that a reader needs first. @param {Run} run @param {boolean} isResumable */
 function notesOf({ interrupted, warnings = [], not_applied = [] }, isResumable) {
   const rest = isResumable ? '`--resume` with its folder continues it' : 'this is what it had measured by then'
   const notes = not_applied.map(({ cell, because }) => `${cellName(cell)} could not be applied: ${because}.`)
@@ -72,7 +71,7 @@ function methodOf(run, records) {
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
-  // Versions that did not record the backlog kept every sample.
+  // Versions before the backlog was recorded kept every sample.
   const isExact = !records.some(({ traffic }) => traffic.backlog && traffic.planned > EXACT_SAMPLES)
   return [
     `Trials of ${times} s${warmup}.${rowsText(records)}`,

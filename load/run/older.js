@@ -1,8 +1,7 @@
 /**
- * Records of older versions as today's have them. In runs without `at`, a trial's place in the design was one string, and so
- * was its cell. Pure.
+ * Converts records of older versions. In runs without `at`, a trial's place in the design was one string, and so was its cell.
  *
- * @typedef {object} Older how a verb's are read
+ * @typedef {object} Older how those of a verb are read
  * @property {string} verb
  * @property {(experiment: string, record: any) => At} at
  * @property {(cell: string) => Cell | null} [cell] by default, settings as `cellOf` reads them

@@ -53,7 +53,7 @@ export function livePlan(plan) {
 }
 
 /**
- * A plan with everything changed that may hold a secret.
+ * Changes every part of a plan that may hold a secret.
  *
  * @param {any} plan
  * @param {{ url: (flag: string, url: string) => { url: string, shown_url?: string }, header: (name: string, value: string) => string,

@@ -25,7 +25,7 @@ const SLO_TIMES = 3
 /** Some drivers, such as vegeta, return their results at the end, and these are read into memory. */
 const MAX_REQUESTS = 100_000_000
 
-/** The flags that say what load a run puts on what. @satisfies {Record<string, Flag>} */
+/** Flags for the load, its target and the SLO. @satisfies {Record<string, Flag>} */
 export const PLAN_FLAGS = {
   rates: {
     value: 'A,B,C',
@@ -73,9 +73,7 @@ export const PLAN_FLAGS = {
 }
 
 /**
- * @param {Record<string, any>} flags parsed by PLAN_FLAGS
- * @param {NodeJS.ProcessEnv} [settings] of the API
- * @returns {Plan}
+ * @param {Record<string, any>} flags parsed by PLAN_FLAGS @param {NodeJS.ProcessEnv} [settings] of the API @returns {Plan}
  * @throws {UsageError} where flags do not go together
  */
 export function planOf(flags, settings = {}) {
@@ -164,8 +162,7 @@ function percentage(text) {
 /**
  * A plan for loads on services of our own, none of which is judged by its latency.
  *
- * @param {{ seed: number, duration_s: number, timeout_s: number }} options
- * @returns {Plan}
+ * @param {{ seed: number, duration_s: number, timeout_s: number }} options @returns {Plan}
  */
 export function localPlan({ seed, duration_s, timeout_s }) {
   const asked = { fresh_connections: false, unbounded: false, searches: false, confirms: false }

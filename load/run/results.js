@@ -9,7 +9,7 @@ import { currentRecord, currentRun } from './older.js'
  * @import { TrialRecord } from '../report/record.js'
  */
 
-/** Says that a folder is taken, until the run has something to say. */
+/** Marks a folder as taken until the run writes its run.json. */
 const PLACEHOLDER = '{}\n'
 
 /**
@@ -68,7 +68,7 @@ export class Results {
     refuseLinks(folder)
     holdFolder(folder, '--resume')
     const trials = results.file('trials.ndjson')
-    // A line without its end was being written when the machine or the process died: that trial is measured again.
+    // A line without its newline was being written when the process died: that trial is measured again.
     if (fs.existsSync(trials)) fs.truncateSync(trials, fs.readFileSync(trials).lastIndexOf('\n') + 1)
     return results
   }
@@ -78,7 +78,7 @@ export class Results {
     return fs.existsSync(path.join(folder, 'run.json'))
   }
 
-  /** Leaves nothing of a run that never began, so that the same folder can be asked for again. */
+  /** Removes a run that never began, so that its folder can be used again. */
   releaseUnused() {
     if (fs.readFileSync(this.file('run.json'), 'utf8') !== PLACEHOLDER) return
     for (const name of ['run.json', 'run.json.tmp', 'api.log']) fs.rmSync(this.file(name), { force: true })
@@ -105,7 +105,7 @@ export class Results {
   /** @param {Older} [older] how records of older versions are read @returns {TrialRecord[]} */
   readTrials(older) {
     if (!fs.existsSync(this.file('trials.ndjson'))) return []
-    // What follows the last end of a line is being written, or was when its writer died.
+    // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
     const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
     return older ? records.map((record) => currentRecord(record, older)) : records
@@ -130,7 +130,7 @@ export class Results {
   }
 }
 
-/** results/<run_id>, or with a number behind it where two runs start in the same second. @param {string} runId */
+/** results/<run_id>, with a number appended where two runs start in the same second. @param {string} runId */
 function newFolder(runId) {
   fs.mkdirSync('results', { recursive: true })
   for (let i = 1; ; i++) {

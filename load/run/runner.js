@@ -22,7 +22,7 @@ import { runTrial } from './trial.js'
  * @import { Cell, Plan, Run, TrialRecord } from '../report/record.js'
  */
 
-/** What a run is done with, for real. A simulation stands in for any of it. @typedef {typeof LAB} Lab */
+/** The real lab. A simulation may replace any part of it. @typedef {typeof LAB} Lab */
 const LAB = {
   openOrigin,
   openSite,
@@ -41,7 +41,7 @@ const LAB = {
 const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
 
 /**
- * Measures until the design is done, writes each trial down as it ends, and the report at the end: also when it was interrupted
+ * Measures until the design is done, keeping each trial as it ends, and then writes the report, also of a run that was interrupted
  * (run.interrupted) or broke off (run.problem).
  *
  * @param {Begun} begun @param {Io} io
@@ -93,10 +93,8 @@ async function takeRows(measuring, state, rows) {
 }
 
 /**
- * @param {Begun & { experiment: Experiment }} begun
- * @param {any} state run.json, kept up to date
- * @param {TrialRecord[]} records those that there are; each new one is added
- * @param {Io} io @param {Lab} lab
+ * @param {Begun & { experiment: Experiment }} begun @param {any} state run.json, kept up to date
+ * @param {TrialRecord[]} records those that there are; each new one is added @param {Io} io @param {Lab} lab
  */
 async function runTrials({ experiment, run, plan, results }, state, records, io, lab) {
   const { signal, progress } = io
@@ -164,7 +162,7 @@ export function titleOf({ verb, run_id }) {
   return `Redline ${verb}: ${run_id}`
 }
 
-/** Once: the page is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
+/** Warns once, since the page is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
 function warnOfMetrics({ warnings }, { probes }) {
   const problem = probes.api?.metrics_problem
   const text = `the service's metrics page could not be read, so its own figures are missing: ${problem}`
@@ -172,8 +170,7 @@ function warnOfMetrics({ warnings }, { probes }) {
 }
 
 /**
- * What a verb loads that opens nothing itself: the plan's URL, or the local API. A cell is a limit relaxed, which may be more than
- * the host allows.
+ * The default target: the plan's URL, or the local API. A cell relaxes a limit, which may be more than the host allows.
  *
  * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
  */
@@ -186,11 +183,9 @@ export async function openPlanned(cell, place, { url, metrics_url, shown_url }) 
 }
 
 /**
- * A run that goes on has to go on under the same conditions: trials of two machines or settings make no ladder.
+ * Trials under different conditions, such as another machine, cannot be compared.
  *
- * @param {any} before run.json as it was
- * @param {TrialRecord} first of the cell
- * @param {any} now @param {Target} target
+ * @param {any} before run.json as it was @param {TrialRecord} first of the cell @param {any} now @param {Target} target
  */
 function refuseOtherConditions(before, first, now, target) {
   const was = { ...machinesOf(before), ...first.settings }

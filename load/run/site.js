@@ -23,8 +23,7 @@ import { openHost } from '../system/ssh/host.js'
  * this machine.
  *
  * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
- * @returns {Promise<Site>}
- * @throws {UsageError} the database is not named as one that may be emptied
+ * @returns {Promise<Site>} @throws {UsageError} the database is not named as one that may be emptied
  *
  * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, close: () => Promise<void> }} Site
  *   cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here

@@ -20,14 +20,12 @@ const MOST_LEFT_S = 3
 const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**
- * One trial: empty the table, warm up, drive, count the stored rows, judge. Gives exactly one record.
+ * One trial: empty the table, warm up, drive, count the stored rows, judge.
  *
  * @param {{ target: Target, database: Database | null, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
  *   database: null when the target's rows are not ours to count
- * @param {TrialPlan} plan @param {AbortSignal} signal
- * @param {(counts: any) => void} onCounts while the load is on
- * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start]
- * @returns {Promise<TrialRecord>}
+ * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
+ * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start] @returns {Promise<TrialRecord>}
  *
  * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, mix: MixPlan, timeout_s: number }} TrialPlan
  *   trial: number within the run, from 1

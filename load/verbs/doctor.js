@@ -14,15 +14,10 @@ import { runPreflight } from '../verdict/spoilers.js'
 
 const DEFAULTS = { connections: 256, timeout_s: 10 }
 
-/** What happened, in the order in which it is listed. */
+/** Levels of findings, in the order in which they are listed. */
 const LEVELS = /** @type {const} */ (['bad', 'warn', 'unseen', 'ok'])
 
-/**
- * `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing, and changes nothing in a
- * database that is given.
- *
- * @type {Action}
- */
+/** `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing, and changes nothing in a given database. @type {Action} */
 export const doctor = {
   about: 'what on this machine would spoil a measurement?',
   flags: {
@@ -66,7 +61,7 @@ function planned({ connections = DEFAULTS.connections, rate = null }, env) {
   return { connections, rate_rps: rate, ...ofApi, fresh_connections: false, timeout_s: DEFAULTS.timeout_s }
 }
 
-/** A Postgres of ours that does not start is a finding; one that was given and does not answer is a wrong configuration. @param {GivenDatabase} given */
+/** An embedded Postgres that does not start is a finding; a given one that does not answer is a wrong configuration. @param {GivenDatabase} given */
 async function open({ url, pg }) {
   try {
     return { database: await lookAtDatabase(url, { pg }), problem: null }

@@ -12,7 +12,7 @@ export const LINE_PX = 14
 const LEGEND_ROW_PX = 20
 const LEGEND_BESIDE_PX = 58
 
-/** A narrower picture has room for few labels. */
+/** Narrower pictures have room for few labels. */
 export const NARROW_PX = 500
 
 export const STILL = {
@@ -22,7 +22,7 @@ export const STILL = {
 }
 
 /**
- * The ends of a logarithmic axis and its labels: 1, 2 and 5 of each decade where there are few, else 1 alone.
+ * The ends of a logarithmic axis and its labels: 1, 2 and 5 per decade, or 1 alone where there are many decades.
  * @param {number[]} values @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
  */
 function logScale(values) {
@@ -62,7 +62,7 @@ export function axisOf({ title, unit, log, min, max }, values) {
   }
 }
 
-/** 1.7999999999999998 is no end of an axis: the library refuses one that its own 1.8 lies beyond. @param {number} value */
+/** Rounds the end of an axis: the library rejects 1.7999999999999998 where it computes 1.8 itself. @param {number} value */
 function exact(value) {
   return Number(value.toPrecision(12))
 }
@@ -87,9 +87,7 @@ export function rowAxis(names, width) {
 /**
  * The names of the series, in as many rows as it takes.
  *
- * @param {string[]} names
- * @param {number} width
- * @param {string[]} [marks] of each where they stand alone, without a line
+ * @param {string[]} names @param {number} width @param {string[]} [marks] of each where they stand alone, without a line
  */
 export function legendOf(names, width, marks) {
   if (names.length < 2) return { height: 0, option: [{ show: false }] }
@@ -115,7 +113,7 @@ export function legendOf(names, width, marks) {
   return { height: rows.length * LEGEND_ROW_PX, option }
 }
 
-/** How wide a text gets in the widest of the usual fonts: without a browser it cannot be measured. @param {string} text */
+/** Estimated width in the widest of the usual fonts: only a browser could measure it. @param {string} text */
 function widthOf(text) {
   return Math.max(...text.split('\n').map((line) => [...line].reduce((sum, letter) => sum + letterWidth(letter), 0)))
 }

@@ -58,7 +58,7 @@ function endsOf({ series, reference }) {
 function dotsSeries({ series, bars = false }, index) {
   const { name, values } = series[index]
   const { colour, mark } = SERIES[index % SERIES.length]
-  // A row's only value stands in the middle, whichever series it belongs to.
+  // The only value of a row is centred, whichever series it belongs to.
   const offset_px = sideBySide(series) === 1 ? 0 : (index - (series.length - 1) / 2) * BESIDE_PX
   const data = values.flatMap((one, row) =>
     one && Number.isFinite(one.value) ? [[one.value, row, one.low ?? one.value, one.high ?? one.value]] : [],

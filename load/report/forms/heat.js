@@ -3,7 +3,7 @@ import { cut, INK, PAPER, rowAxis, STILL, TEXT_PX } from './common.js'
 
 /** @import { Heat } from '../picture.js' */
 
-/** High enough for a name in two lines. */
+/** Enough for a name in two lines. */
 const ROW_PX = 32
 
 /** @param {Heat} form @param {number} width */
@@ -15,7 +15,7 @@ export function heatOption({ rows, columns, cells }, width) {
       if (!cell) return []
       const score = Math.max(-1, Math.min(1, cell.score))
       const { fill, text } = HEAT[Math.round(((score + 1) / 2) * (HEAT.length - 1))]
-      // What does not fit is in the table below.
+      // The full text is in the table below.
       const formatter = cut(cell.text, column_px - 4)
       const itemStyle = { color: fill, borderColor: PAPER, borderWidth: 2 }
       const label = { show: true, color: text, fontSize: TEXT_PX, formatter }

@@ -49,7 +49,7 @@ export function xyOption({ x, y, series, marks = [] }, width) {
 /** @param {Mark[]} marks @param {Series[]} series */
 function marksOf(marks, series) {
   const values = series.flatMap(({ points }) => points.map(([, value]) => value)).filter(Number.isFinite)
-  // The name of a level above most of what is drawn stands below it, and those of areas at the bottom, so that they do not meet.
+  // The label of a level above most values goes below it, and those of areas to the bottom, so that they do not overlap.
   const namesBelow = marks.some((mark) => {
     return mark.axis === 'y' && 2 * values.filter((value) => value < mark.at).length > values.length
   })
@@ -58,7 +58,7 @@ function marksOf(marks, series) {
   const uprights = marks.filter((mark) => 'at' in mark && mark.axis === 'x')
   const lines = marks.flatMap((mark) => {
     if (!('at' in mark)) return []
-    // Names of uprights stand one above the other, however near these are.
+    // Labels of vertical lines are stacked, since the lines may be close together.
     const upright = { position: 'end', rotate: 0, distance: 5 + LINE_PX * uprights.indexOf(mark) }
     const where = mark.axis === 'x' ? { xAxis: mark.at } : { yAxis: mark.at }
     return [{ ...where, label: { ...label, ...(mark.axis === 'x' ? upright : level), formatter: mark.label } }]
@@ -73,7 +73,7 @@ function marksOf(marks, series) {
       markLine: { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'dashed', width: 1.2 }, data: lines },
     }),
     ...(areas.length > 0 && {
-      // Above the lines, so that they do not cross out its name.
+      // Drawn above the lines, which would cross out its label.
       markArea: { z: 6, silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
     }),
   }

@@ -10,9 +10,9 @@ import { RESOURCES } from '../../verdict/resources.js'
  * @import { TrialRecord } from '../../report/record.js'
  */
 
-/** Trials at rates within this share of the capacity cost about the same per request. */
+/** Within this share of the capacity, requests cost about the same at all rates. */
 const NEAR = 0.15
-/** The highest of those costs by the lowest: within this, the machine was the same. */
+/** Ratio of the highest cost to the lowest that shows a constant machine speed. */
 const COST_VARIES = 1.25
 
 /** The answer in a sentence or two. @param {SweepFindings} findings */
@@ -49,8 +49,8 @@ function unjudged(records) {
 }
 
 /**
- * What a request cost the service near its capacity: where its core is the limit, two runs whose rates differ as their
- * costs differ have measured the same service, on a machine that was not the same. Null: too few trials know it.
+ * The CPU cost of a request near the capacity. Where the service's core is the limit and the rates of two runs differ as these costs
+ * do, the machine's speed differed, not the service. Null: too few trials have the figure.
  *
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
  */
@@ -73,13 +73,13 @@ function costText(findings) {
   return varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`
 }
 
-/** Above this utilization, whatever one process takes of a shared core is missing for another. */
+/** Above this utilization, the processes on a shared core slow each other down. */
 const SHARED_FULL = 0.9
-/** A smaller share makes no measurable difference. */
+/** Smaller shares make no measurable difference. */
 const GENERATOR_SHARE = 0.1
 
 /**
- * The cost of running the generator on Postgres' core; null if they share none, or the core has time to spare.
+ * The cost of running the generator on Postgres' core; null if they share none, or the core is not saturated.
  *
  * @param {SweepFindings} findings
  */
@@ -101,7 +101,7 @@ function generatorShare({ postgres = {}, generator = {}, kernel = {}, here = ker
 }
 
 /**
- * The valid trials at rates about the capacity, with nothing relaxed.
+ * The valid trials at rates near the capacity, with nothing relaxed.
  *
  * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity @param {TrialRecord[]} records
  */

@@ -1,6 +1,7 @@
 import { median } from '../../capacity/levels.js'
 import { VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
+import { xyPicture } from '../../report/picture.js'
 
 /**
  * @import { Axis, Mark, Picture, Series } from '../../report/picture.js'
@@ -13,7 +14,7 @@ import { ratesText } from '../../report/format.js'
 /** Below the knee, the median trial of a rate achieves at least this share of what is offered. */
 const KNEE_RATIO = 0.95
 
-/** What a sweep looks like: achieved against offered, latency against rate, and what was used meanwhile. @param {SweepFindings} findings @returns {Picture[]} */
+/** The pictures of a sweep: achieved against offered, latency and resources against load. @param {SweepFindings} findings @returns {Picture[]} */
 export function sweepPictures(findings) {
   const own = findings.records.filter(({ cell }) => cell === null)
   const valid = own.filter(({ outcome }) => outcome.verdict !== 'invalid')
@@ -27,19 +28,12 @@ export function sweepPictures(findings) {
   const connections = (/** @type {TrialRecord} */ { load }) => load.connections
   const x = /** @type {Axis} */ ({ title: 'connections', unit: 'number', log: true })
   const points = medians(valid, connections, ({ traffic }) => traffic.goodput_rps)
-  /** @type {Picture} */
-  const goodput = {
-    name: 'goodput',
-    title: 'Successes per second against connections',
-    about:
-      'A closed loop: each connection sends when its answer has come, so that more of them ask for more until nothing is left.',
-    form: {
-      kind: 'xy',
-      x,
-      y: { title: 'successes per second', unit: 'rate' },
-      series: [{ name: 'successes', points, as: 'both' }],
-    },
-  }
+  const goodput = xyPicture(
+    'goodput',
+    'Successes per second against connections',
+    'A closed loop: each connection sends when its answer has come, so that more of them ask for more until nothing is left.',
+    { x, y: { title: 'successes per second', unit: 'rate' }, series: [{ name: 'successes', points, as: 'both' }] },
+  )
   return [goodput, ...ofLoads(findings, valid, connections, x, [])]
 }
 
@@ -48,7 +42,7 @@ function rateOf({ load }) {
   return Number(load.rate_rps)
 }
 
-/** @param {SweepFindings} findings @param {Records} all @param {Records} open @param {Mark[]} marks @returns {Picture} */
+/** @param {SweepFindings} findings @param {Records} all @param {Records} open @param {Mark[]} marks */
 function capacityPicture({ capacity }, all, open, marks) {
   const most_rps = Math.max(...open.map(rateOf))
   const verdicts = Object.entries(VERDICTS).map(([verdict, { name, style }]) => {
@@ -60,24 +54,20 @@ function capacityPicture({ capacity }, all, open, marks) {
   const knee_rps = kneeOf(open)
   const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
   const kneeText = knee_rps === null ? '' : ' Beyond the knee less than 95 % of what was offered got through.'
-  return {
-    name: 'capacity',
-    title: 'Achieved against offered',
-    about: `${about}On the line, everything that was offered succeeded.${kneeText}`,
-    form: {
-      kind: 'xy',
+  return xyPicture(
+    'capacity',
+    'Achieved against offered',
+    `${about}On the line, everything that was offered succeeded.${kneeText}`,
+    {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },
       series: [{ name: 'all of it', points: line, as: 'line', style: 5 }, ...known(verdicts)],
-      marks: [
-        ...marks,
-        ...(knee_rps === null ? [] : [/** @type {Mark} */ ({ axis: 'x', at: knee_rps, label: 'knee' })]),
-      ],
+      marks: knee_rps === null ? marks : [...marks, { axis: 'x', at: knee_rps, label: 'knee' }],
     },
-  }
+  )
 }
 
-/** An axis of rates with what stands clear of the frame. @param {string} title @param {number[]} values @returns {Axis} */
+/** An axis of rates that leaves room between the values and its ends. @param {string} title @param {number[]} values @returns {Axis} */
 function roomFor(title, values) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   return { title, unit: 'rate', min: least < most / 2 ? 0 : rounded(least, -1), max: rounded(most, 1) }
@@ -90,7 +80,7 @@ function rounded(value, direction) {
   return (direction > 0 ? Math.ceil(near) : Math.floor(near)) * unit
 }
 
-/** What is used of what there is, as shares. @type {Record<string, Value>} */
+/** Resources in use, as shares of what there is. @type {Record<string, Value>} */
 const RESOURCES = {
   "the service's core": ({ probes }) => probes.api?.cpu_core_ratio,
   'its event loop': ({ probes }) => probes.api?.elu_ratio,
@@ -111,27 +101,23 @@ function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
   const seriesOf = (/** @type {Record<string, Value>} */ values) =>
     known(Object.entries(values).map(([name, yOf]) => ({ name, points: medians(records, xOf, yOf), as: 'both' })))
   const bound = /** @type {Mark} */ ({ axis: 'y', at: slo?.p99_ms, label: `SLO: p99 <= ${slo?.p99_ms} ms` })
-  /** @type {Picture & { form: { series: Series[] } }} */
-  const latency = {
-    name: 'latency',
-    title: 'Latency against load',
-    about: 'Percentiles, each the median of the trials of its load, on a logarithmic scale.',
-    form: {
-      kind: 'xy',
+  const latency = xyPicture(
+    'latency',
+    'Latency against load',
+    'Percentiles, each the median of the trials of its load, on a logarithmic scale.',
+    {
       x,
       y: { title: 'latency', unit: 'ms', log: true },
       series: seriesOf(LATENCIES),
-      marks: [...marks, ...(Number.isFinite(slo?.p99_ms) ? [bound] : [])],
+      marks: Number.isFinite(slo?.p99_ms) ? [...marks, bound] : marks,
     },
-  }
-  /** @type {typeof latency} */
-  const resources = {
-    name: 'resources',
-    title: 'Where the time went',
-    about:
-      'CPU as shares of one core, the event loop as a share of the time, connections of the pool as a share of all; medians of the trials of a load.',
-    form: { kind: 'xy', x, y: { title: 'in use', unit: 'share' }, series: seriesOf(RESOURCES), marks },
-  }
+  )
+  const resources = xyPicture(
+    'resources',
+    'Where the time went',
+    'CPU as shares of one core, the event loop as a share of the time, connections of the pool as a share of all; medians of the trials of a load.',
+    { x, y: { title: 'in use', unit: 'share' }, series: seriesOf(RESOURCES), marks },
+  )
   return [latency, resources].filter(({ form }) => form.series.length > 0)
 }
 
@@ -155,7 +141,7 @@ export function kneeOf(open) {
   return first <= 0 ? null : kept[first - 1][0]
 }
 
-/** The median over the trials of each x, rising. @param {Records} records @param {Value} xOf @param {Value} yOf @returns {Series['points']} */
+/** The median over the trials of each x, by rising x. @param {Records} records @param {Value} xOf @param {Value} yOf @returns {Series['points']} */
 function medians(records, xOf, yOf) {
   const seen = records.filter((record) => Number.isFinite(yOf(record)))
   const loads = [...new Set(seen.map((record) => Number(xOf(record))))].sort((a, b) => a - b)

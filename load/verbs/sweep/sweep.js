@@ -16,8 +16,7 @@ import { sweepPictures } from './pictures.js'
  */
 
 /**
- * How much can this take, and what stops it from taking more? Without rates, a search; with rates, or in a closed loop, the
- * ladder that was asked for.
+ * The capacity and the bottleneck. Without rates, a search; with rates, or in a closed loop, the ladder that was asked for.
  *
  * @type {Experiment<Plan>}
  */
@@ -34,7 +33,7 @@ export const sweep = {
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
   npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`,
   plan: planOf,
-  check: checkDrivers,
+  prepare: async (plan) => checkDrivers(plan),
   design: (plan, records, notApplied) => {
     return plan.searches ? nextSearchStep(plan, records, notApplied) : ladderStep(plan, records)
   },
@@ -68,17 +67,8 @@ function ladderStep(plan, records) {
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { warmup_s, duration_s, fresh_connections, unbounded, arrivals } = plan
   const left_s = Math.max(1, unanswered(rungs, records).length) * (warmup_s + duration_s)
-  const load = {
-    driver,
-    loop,
-    warmup_s,
-    duration_s,
-    fresh_connections,
-    unbounded,
-    ...(arrivals && { arrivals }),
-    ...rung,
-  }
-  return { at: { phase: 'ladder' }, cell: null, left_s, load }
+  const how = { fresh_connections, unbounded, ...(arrivals && { arrivals }) }
+  return { at: { phase: 'ladder' }, cell: null, left_s, load: { driver, loop, warmup_s, duration_s, ...how, ...rung } }
 }
 
 /** @param {Plan} plan */
