@@ -52,7 +52,7 @@ function readStudent(folder) {
 /** @param {string} folder @returns {any} null: no run, or one that ended before its first trial */
 function readRun(folder) {
   try {
-    return Results.read(folder).readRun()
+    return new Results(folder).readRun()
   } catch (error) {
     // One broken folder must not hide the others.
     if (error instanceof UsageError) return null
