@@ -12,7 +12,7 @@ const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 export function exercisePage({ number, title, minutes, needs, symptoms, predict, turn, expect, discussion }) {
   const parts = [
     `# ${number}. ${title}`,
-    `\`npm run workshop -- --exercise ${number}\`, about ${minutes} minutes. This page is written from the exercise by \`npm run docs\`; a figure that has to be measured stands as "…".`,
+    `\`npm run workshop -- --exercise ${number}\`, about ${minutes} minutes. \`npm run docs\` writes this page from the exercise; "…" stands for a figure that you will measure.`,
     ...(needs ? [`**You need**: ${needs}`] : []),
     '## Symptoms',
     ...symptoms,
@@ -20,11 +20,11 @@ export function exercisePage({ number, title, minutes, needs, symptoms, predict,
     ...questionParts(predict),
     'Write your guess down before you measure: ______________',
     '## Measure, and read the evidence',
-    'Which figure surprised you? What was full, and what was idle?',
+    'Which figure surprised you? Which resource was saturated, and which was idle?',
     '## Turn a knob',
     ...questionParts(turn),
     ...(expect ? questionParts(expect) : []),
-    'It is measured again. It is solved when the measurement says so.',
+    'Then it is measured again. The measurement decides whether the exercise is solved.',
     '## When it is solved',
     folded('Discussion', discussion),
   ]
