@@ -27,8 +27,8 @@ import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
  *
  * @typedef {object} Quote
  * @property {string} [run] folder of the run; by default the name of the block
- * @property {(string | Part)[]} of the report: `answer`, or the name of a table; or made from the run
- * @property {'conditions' | 'settings' | 'id' | 'nothing'} [below] by default the conditions of the run; settings: they too
+ * @property {(string | Part)[]} of blocks of its report, by kind or name of table, or blocks that are made from the run
+ * @property {'conditions' | 'settings' | 'id' | 'nothing'} [below] by default the conditions of the run; settings: also its settings
  *
  * @typedef {(evidence: Evidence) => Block[]} Part
  */
@@ -36,7 +36,7 @@ import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
 /** @type {Part} */
 const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
 
-/** All of a report but its answer, pictures and method. @type {Part} */
+/** A report without its answer, pictures and method. @type {Part} */
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
 
 /** @type {Quote} */
@@ -45,7 +45,7 @@ const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL
 /** @type {Quote} */
 const LOADS = { of: ['loads'], below: 'settings' }
 
-/** Each page, and what stands in it between `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
+/** Each page, and its generated blocks, by the name in `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
   'README.md': { answer: answerBlocks, settings: () => [settingsTable()] },
   'tuning/README.md': {
@@ -85,8 +85,8 @@ const PAGES = {
 }
 
 /**
- * What `npm run docs` writes, by file: pages with what they quote from the committed evidence, so that no figure in them is typed by
- * hand; the API's settings; and the pages of the workshop, whose text is in its exercises.
+ * What `npm run docs` writes, by file: pages that quote the committed evidence, so that no figure in them is typed by hand; the API's
+ * settings; and the pages of the workshop.
  */
 export function pages() {
   const quoting = Object.entries(PAGES).map(([name, blocks]) => {

@@ -12,14 +12,11 @@ import { isShown, readProgress } from './progress.js'
 /** @import { State } from './progress.js' */
 
 /**
- * The results of a class: each folder in `folder` is a student's results folder, with `workshop/` and runs in it, or the
- * workshop's own.
+ * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs, or only
+ * the folder of the workshop.
  *
+ * @param {string} folder @throws {UsageError} if there are none
  * @typedef {NonNullable<ReturnType<typeof readStudent>>} Student
- *
- * @param {string} folder
- * @returns {Student[]} by name
- * @throws {UsageError} if there are none
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
@@ -29,7 +26,7 @@ export function readClass(folder) {
   throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
 }
 
-/** A student's results; null: the folder contains none. @param {string} folder */
+/** The results of a student; null: the folder contains none. @param {string} folder */
 function readStudent(folder) {
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
   const exercises = own ? readProgress(own).exercises : {}

@@ -65,7 +65,7 @@ export const exerciseExperiment = {
 }
 
 /**
- * Takes the measurements that the folder of an exercise does not have yet. A run that was cut off goes on.
+ * Takes the measurements that the folder of an exercise does not have yet; an interrupted run continues.
  *
  * @param {Measurement[]} asked @param {number} round
  * @param {{ exercise: { id: string }, state: { facts: Facts }, folder: string, seed: number, io: Io }} desk
@@ -121,7 +121,7 @@ export function countsFor({ countsAlways }, { outcome }) {
   return isValid({ outcome }) || (countsAlways && (outcome.blame === 'noise' || outcome.blame === 'generator'))
 }
 
-/** By measurement: of the last round, the first trial that is valid, else the last. @param {TrialRecord[]} records */
+/** The trial of each measurement: in its last round the first valid one, or else the last one. @param {TrialRecord[]} records */
 export function trialsByName(records) {
   /** @type {Record<string, TrialRecord>} */
   const found = {}

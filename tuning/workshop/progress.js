@@ -29,7 +29,7 @@ const NEXT = {
   done: 'nothing',
 }
 
-/** Older versions looked at what they had measured in a stage of its own. @type {Record<string, Stage>} */
+/** Older versions showed what they had measured in a separate stage. @type {Record<string, Stage>} */
 const OLDER = { read: 'first', outcome: 'again' }
 
 /** @param {string} folder @returns {Progress} @throws {UsageError} if something else is kept there */
@@ -64,11 +64,9 @@ export function writeProgress(folder, progress) {
 }
 
 /**
- * Forgets exercises, and what was measured for them. Nothing else in the folder is touched.
+ * Forgets exercises and their measurements, and returns the ids of those that were begun. Nothing else in the folder is touched.
  *
- * @param {string} folder
- * @param {Pick<Exercise, 'id' | 'name'>[]} exercises
- * @returns {string[]} the ids of those that had been begun
+ * @param {string} folder @param {Pick<Exercise, 'id' | 'name'>[]} exercises
  */
 export function forget(folder, exercises) {
   const progress = readProgress(folder)
@@ -97,7 +95,7 @@ export function newState(facts) {
   }
 }
 
-/** How far somebody is with an exercise, in words. @param {State | undefined} state */
+/** The progress with an exercise, in words. @param {State | undefined} state */
 export function stateText(state) {
   if (!state) return 'not begun'
   if (state.stage !== 'done') return `begun: ${NEXT[state.stage]} is next`

@@ -23,10 +23,10 @@ import { forget, newState, readProgress, stateText, writeProgress } from './prog
 const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
 
 const FLAGS = {
-  list: { value: '', about: 'the exercises, and how far you are' },
-  exercise: numberFlag('this one (default: the first that is not solved)', 1, EXERCISES.length),
-  solution: { value: '', about: 'plays the solution from where you are: says what it answers, and measures it' },
-  reset: { value: '', about: 'forgets what was answered and measured, of --exercise N or of all' },
+  list: { value: '', about: 'shows the exercises and your progress' },
+  exercise: numberFlag('plays this one (default: the first that is not solved)', 1, EXERCISES.length),
+  solution: { value: '', about: 'plays the solution from where you are: shows its answers, and measures them' },
+  reset: { value: '', about: 'forgets the answers and measurements of --exercise N, or of all exercises' },
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
   ...DATABASE_FLAG,
   seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
@@ -38,7 +38,7 @@ export const workshop = {
   about: 'exercises on a slow service: predict its limit, measure, change a setting, measure again',
   experiment: exerciseExperiment,
   flags: FLAGS,
-  examples: `  npm run workshop                          goes on where you left; an exercise takes 5 to 10 minutes
+  examples: `  npm run workshop                          continues where you left off; an exercise takes 5 to 10 minutes
   npm run workshop -- --exercise 4
   npm run workshop -- --exercise 4 --solution`,
 
@@ -77,7 +77,7 @@ function withoutPlaying({ list, reset, exercise, out: folder }) {
   }
   if (!reset) return null
   const begun = forget(folder, exercise === undefined ? EXERCISES : [EXERCISES[exercise - 1]])
-  return { said: begun.length === 0 ? 'Nothing was begun.' : `Forgotten: ${begun.join(', ')}.` }
+  return { said: begun.length === 0 ? 'No exercise was begun.' : `Forgotten: ${begun.join(', ')}.` }
 }
 
 /** @param {Flags} flags @param {Io} io @returns {Promise<Said>} */
@@ -117,15 +117,15 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
     const command = commandOf(number, folder)
     if (error instanceof Left) {
       return {
-        said: `Kept. ${command} goes on here.`,
+        said: `Kept. ${command} continues here.`,
         problem: solution ? 'the solution did not hold; on a machine that runs nothing else, it may' : null,
       }
     }
     if (error instanceof Unmeasured) return { said: `Kept. ${command} tries again.`, problem: error.message }
-    if (io.signal.aborted) process.stderr.write(`\nkept; go on with: ${command}\n`)
-    // Nobody typed a --resume.
+    if (io.signal.aborted) process.stderr.write(`\nkept; continue with: ${command}\n`)
+    // The message of the error names --resume, which nobody typed.
     if (!(error instanceof OtherConditions)) throw error
-    throw new UsageError(`${error.because}; ${command} --reset forgets it, so that it can begin anew`)
+    throw new UsageError(`${error.because}; ${command} --reset forgets the exercise, so that it can start again`)
   } finally {
     keyboard?.close()
   }

@@ -30,7 +30,7 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   const closed = begin()
   closed.stdin.end()
   const [said] = await Promise.all([closed.stdout.toArray(), once(closed, 'exit')])
-  t.match(Buffer.concat(said).toString(), /Kept\. npm run workshop -- --exercise 6 --out \S+ goes on here/)
+  t.match(Buffer.concat(said).toString(), /Kept\. npm run workshop -- --exercise 6 --out \S+ continues here/)
   t.equal(closed.exitCode, 0, 'nobody is there')
   t.equal(stage(), 'predict')
 

@@ -11,7 +11,7 @@ import { median, shift } from '../../stats/ranks.js'
  */
 
 /**
- * Figures that are compared between trials that were alike.
+ * Figures that are compared between trials with the same cell and load.
  *
  * @type {Record<string, { title: string, better: 'more' | 'less', value: (record: TrialRecord) => number | undefined }>}
  */
@@ -24,17 +24,16 @@ export const MEASURES = {
 
 const NEAR = 'near its capacity'
 
-/** Fields of a place that tell its repetitions apart. */
+/** Fields of a place that number its repetitions. */
 const REPETITION = ['block', 'position']
 
 /**
- * Capacities and figures of runs, each with its ratios to the first run. No capacities: the verb measures none.
- *
- * @typedef {ReturnType<typeof besideEachOther>} Compared
- * @typedef {{ ratio: number, low: number, high: number, verdict: 'better' | 'worse' | 'tied' | 'too few trials' }} Ratio NaN and
- *   Infinity are ends that are not known
+ * Capacities and figures of runs, each with its ratios to the first run; capacities are null if the verb measures none.
  *
  * @param {Source[]} sources
+ * @typedef {ReturnType<typeof besideEachOther>} Compared
+ * @typedef {{ ratio: number, low: number, high: number, verdict: 'better' | 'worse' | 'tied' | 'too few trials' }} Ratio NaN and
+ *   Infinity are unknown ends
  */
 export function besideEachOther(sources) {
   const [first, ...others] = sources.map(({ run }) => run)
@@ -43,12 +42,9 @@ export function besideEachOther(sources) {
 }
 
 /**
- * The ratio of two capacities, from the ends of their intervals: tied where these overlap.
+ * The ratio of two capacities, from the ends of their intervals: tied if these overlap.
  *
- * @param {Bounds | null} reference
- * @param {Bounds | null} other
- * @returns {Ratio | null}
- *
+ * @param {Bounds | null} reference @param {Bounds | null} other @returns {Ratio | null}
  * @typedef {{ low_rps: number | null, high_rps: number | null }} Bounds
  */
 export function capacityRatio(reference, other) {
@@ -62,7 +58,7 @@ export function capacityRatio(reference, other) {
   return { ratio: b.middle / a.middle, low, high, verdict }
 }
 
-/** What every run has; medians, trials: of each run; ratios: of all but the first. @param {Source[]} sources */
+/** The figures that every run has; medians, trials: one per run; ratios: one per run but the first. @param {Source[]} sources */
 function figuresOf(sources) {
   const grouped = sources.map(({ run, records }) => {
     const groups = groupBy(records.filter(isAlike), (record) => groupOf(run.verb, record))
@@ -85,7 +81,7 @@ function figuresOf(sources) {
   )
 }
 
-/** Whether other runs may have the same load: the rates of a search differ in each. @param {TrialRecord} record */
+/** Whether other runs may have the same load; the rates of a search differ in each run. @param {TrialRecord} record */
 function isAlike(record) {
   return isValid(record) && record.at.of === undefined
 }

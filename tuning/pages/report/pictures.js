@@ -7,7 +7,7 @@ import { MEASURES } from './figures.js'
  * @import { Source } from './report.js'
  */
 
-/** A table alone shows more rows than these. */
+/** More rows than these are shown by a table alone. */
 const MOST_ROWS = 30
 
 /** The capacities of runs side by side, and what was achieved at each rate. @param {Source[]} sources @returns {Picture[]} */

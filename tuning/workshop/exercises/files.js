@@ -10,7 +10,7 @@ import { closed, limitText, offered, ofPeak } from '../kit.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 200
 
-/** Too many connections are too many from the first moment on. */
+/** A short load is enough: the limit is exceeded from the first moment on. */
 const LOAD = { connections: CLIENTS, warmup_s: 0.5, duration_s: 2 }
 
 /** Share of the peak: the service has almost nothing to do. */
@@ -36,7 +36,7 @@ export const files = {
   notes: {
     'as it is': (trial) => {
       const errors = Object.entries(trial.traffic.errors).map(([key, number]) => `${count(number)} x ${key}`)
-      return [`Without an answer: ${errors.join(', ') || 'none'}.`, limitText(trial)]
+      return [`Without a response: ${errors.join(', ') || 'none'}.`, limitText(trial)]
     },
   },
   turn: { kind: number('files', 32, 1_000_000), solution: () => '1024', wrong: '150' },

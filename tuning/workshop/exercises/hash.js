@@ -61,10 +61,16 @@ export const hash = {
     const { facts, answers } = found
     const gain = (/** @type {string} */ name) => times(found, name, 'many')
     if (answers.turn !== 'none') {
-      return { solved: gain(answers.turn) >= GAIN, because: `it brought ${gain(answers.turn).toFixed(2)} x` }
+      return {
+        solved: gain(answers.turn) >= GAIN,
+        because: `goodput is ${gain(answers.turn).toFixed(2)} x what it was`,
+      }
     }
     const best = knobsOf(facts).reduce((a, b) => (gain(a) >= gain(b) ? a : b))
-    return { solved: gain(best) < GAIN, because: `the best of them, ${best}, brought ${gain(best).toFixed(2)} x` }
+    return {
+      solved: gain(best) < GAIN,
+      because: `with the best of them, ${best}, goodput is ${gain(best).toFixed(2)} x what it was`,
+    }
   },
 }
 

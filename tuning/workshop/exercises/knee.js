@@ -45,10 +45,13 @@ export const knee = {
   outcome: (found) => {
     const promised = found.answers.turn
     const broken = PROMISES.find((name) => found.trials[name].outcome.verdict !== 'pass')
-    if (broken) return { solved: false, because: `it was not kept: ${found.trials[broken].outcome.because}` }
+    if (broken) return { solved: false, because: `the promise was broken: ${found.trials[broken].outcome.because}` }
     const held = Number(boundsOf(found).low_rps)
     if (promised < TIMID * held) {
-      return { solved: false, because: `kept, but ${count(held)}/s held as well: less than half of it is promised` }
+      return {
+        solved: false,
+        because: `kept, but the service also held ${count(held)}/s, and less than half of that was promised`,
+      }
     }
     return { solved: true, because: `${count(promised)}/s was kept twice` }
   },

@@ -28,12 +28,10 @@ const STAND_IN = {
   truth: ROOMY,
 }
 
-/** From this share on, the rate counts as kept. */
+/** A rate is kept from this share of it on, or from this multiple of the goodput before. */
 const KEPT = 0.8
-const LEAST_SUCCESS = 0.99
-
-/** Or from this multiple of the goodput before. */
 const BETTER = 1.5
+const LEAST_SUCCESS = 0.99
 
 /** @type {Rules} */
 export const liar = {
@@ -46,13 +44,13 @@ export const liar = {
     compare: ({ trials, answers }) => {
       const { limit, outcome, probes } = trials['as told']
       if (keptOf(trials['as told']) >= KEPT && outcome.verdict === 'pass') {
-        const text = 'This time the rate was kept, and nothing was at its limit: it does not lie every time.'
+        const text = 'This time the rate was kept and nothing was at its limit: the generator does not lie every time.'
         return { right: false, text }
       }
       const core = probes.api.cpu_core_ratio ?? 0
       const isGenerators = outcome.blame === 'generator' || limit.resource.startsWith('generator')
       const happened = isGenerators || core < CORE_FULL_RATIO ? 'generator' : limit.resource
-      const text = `It was: ${happened}. The core of the service was ${wholePercent(core)} full.`
+      const text = `It was: ${happened}. The utilization of the service's core was ${wholePercent(core)}.`
       return { right: answers.predict === happened, text }
     },
   },

@@ -10,13 +10,13 @@ import { closed, guessedLeft, times } from '../kit.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
 
-/** From this share of the rate alone on, the neighbour no longer matters. */
+/** From this share of the rate without a neighbour on, the neighbour no longer matters. */
 const BACK = 0.8
 
 /** A smaller gain over the rate beside the neighbour may be chance. */
 const GAIN = 1.2
 
-/** The same where the generator and Postgres share the cores as well: not everything comes back. */
+/** The gain that is enough where the generator and Postgres share the cores as well, so that less comes back. */
 const SHARED_GAIN = 1.15
 
 /** The knob of each answer. @type {Record<string, Cell>} */

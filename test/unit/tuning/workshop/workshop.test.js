@@ -144,7 +144,7 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
   const run = (/** @type {string[]} */ ...args) => said(VERBS, ['workshop', ...args, '--out', folder])
   t.match(await run('--list'), { status: 0, stdout: /1\. Where does it bend\? .* not begun/ })
   t.equal(JSON.parse((await run('--list', '--json')).stdout).exercises.length, EXERCISES.length)
-  t.match(await run('--reset'), { status: 0, stdout: /Nothing was begun/ })
+  t.match(await run('--reset'), { status: 0, stdout: /No exercise was begun/ })
   t.notOk(fs.existsSync(folder), 'a look leaves nothing behind')
   writeProgress(folder, { format: 'redline-workshop-1', exercises: { files: { ...newState(LINUX), stage: 'turn' } } })
   t.match(await run('--list'), { stdout: /Files and sockets .* begun: a knob is next/ })
