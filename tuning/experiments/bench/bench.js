@@ -1,13 +1,14 @@
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
-import { COLUMNS, CROWD_LOW_RATE_RPS, HIGH_RATE_RPS, LOW_RATE_RPS } from './columns.js'
 import { CONTENDERS, contenderOf, openContender } from './contenders.js'
 import { benchReport } from './report.js'
+import { CROWD_LOW_RATE_RPS, HIGH_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Column } from './columns.js'
+ * @import { Matrix } from '../../stats/matrix.js'
+ * @import { Column } from './tables.js'
  * @import { Contender } from './contenders.js'
  * @import { Plan, Run, StepLoad, TrialRecord } from '../../../load/report/record.js'
  */
@@ -74,22 +75,16 @@ export function design({ repeats, contenders, mix, duration_s }, records, notApp
   const units = contenders.map((contender) => ({ cell: { contender } }))
   const visits = matrixVisits({ units, blocks: repeats, seed: mix.seed })
   const visit_s = KINDS.length * (1 + WARMUP_SHARE) * duration_s
-  return nextTrial(
-    {
-      ...{ visits, kinds: KINDS, visit_s, tries: TRIES },
-      loadOf: ({ cell }, kind, own) => {
-        const contender = contenderOf(cell.contender)
-        if (kind === 'saturation') return closedLoop(contender, duration_s)
-        const rate_rps = rateOf(contender, kind, own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
-        const warmup_s = WARMUP_SHARE * duration_s
-        return rate_rps
-          ? { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
-          : null
-      },
-    },
-    records,
-    notApplied,
-  )
+  /** @type {Matrix['loadOf']} */
+  const loadOf = ({ cell }, kind, own) => {
+    const contender = contenderOf(cell.contender)
+    if (kind === 'saturation') return closedLoop(contender, duration_s)
+    const rate_rps = rateOf(contender, String(kind), own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
+    if (!rate_rps) return null
+    const warmup_s = WARMUP_SHARE * duration_s
+    return { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
+  }
+  return nextTrial({ visits, kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
 }
 
 /** @param {Contender} contender @param {number} length_s @returns {StepLoad} */
@@ -101,7 +96,7 @@ function closedLoop({ name, kind, connections }, length_s) {
   return { driver, loop: 'closed', rate_rps: null, connections, warmup_s: duration_s, duration_s }
 }
 
-/** Of an open loop; null: not for this contender. @param {Contender} contender @param {string | undefined} kind @param {number} took_rps in the closed loop of the same visit */
+/** The rate of an open loop; null: none for this contender. @param {Contender} contender @param {string} kind @param {number} took_rps by the closed loop of the same visit */
 function rateOf(contender, kind, took_rps) {
   if (contender.kind === 'direct') return null
   if (contender.kind === 'far') return kind === 'low' ? CROWD_LOW_RATE_RPS : null
@@ -111,7 +106,7 @@ function rateOf(contender, kind, took_rps) {
 }
 
 /**
- * Values of all blocks, by contender and column. What cannot run here and is no service is left out.
+ * Values of all blocks, by contender, table and head of the column. What cannot run here and is no service is left out.
  *
  * @param {BenchPlan} plan @param {TrialRecord[]} records @param {Pick<Run, 'not_applied'>} run
  *
@@ -121,6 +116,10 @@ function rateOf(contender, kind, took_rps) {
 export function analyse({ repeats, contenders }, records, { not_applied = [] }) {
   const trialsOf = (/** @type {string} */ contender, where = {}) => {
     return trialsAt(records, where).filter(({ cell }) => cell?.contender === contender)
+  }
+  const valuesOf = (/** @type {string} */ contender, /** @type {Column} */ { kind, by, value }) => {
+    const own = trialsOf(contender, { kind })
+    return by ? ratios(own, trialsOf(by, { kind }), value) : own.map(value)
   }
   const refused = not_applied.map(({ cell }) => cell.contender)
   const expected = contenders.filter((name) => contenderOf(name).kind !== 'direct' || !refused.includes(name))
@@ -134,10 +133,11 @@ export function analyse({ repeats, contenders }, records, { not_applied = [] }) 
       is_generator_full: trialsOf(name, { kind: 'saturation' }).some(({ probes }) => {
         return Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO
       }),
-      values: COLUMNS.map(({ kind, by, value }) => {
-        const own = trialsOf(name, { kind })
-        return by ? ratios(own, trialsOf(by, { kind }), value) : own.map(value)
-      }),
+      values: Object.fromEntries(
+        Object.entries(TABLES).map(([table, { columns }]) => {
+          return [table, Object.fromEntries(columns.map((column) => [column.head, valuesOf(name, column)]))]
+        }),
+      ),
     })),
   }
 }

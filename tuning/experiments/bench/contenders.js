@@ -5,8 +5,8 @@ import { isListening, onFreePorts } from '../../../load/system/ports.js'
 import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS } from '../../../load/targets/index.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { CROWD_CONNECTIONS, SATURATION_CONNECTIONS } from './columns.js'
 import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
+import { CROWD_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
 
 /**
  * @import { NotApplied } from '../../../load/command/errors.js'

@@ -1,38 +1,13 @@
 import { answer, drawn, list, method, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, decimal } from '../../../load/report/format.js'
 import { spreadOf } from '../../stats/spread.js'
-import {
-  COLUMNS,
-  CROWD_CONNECTIONS,
-  CROWD_LOW_RATE_RPS,
-  HIGH_RATE_RPS,
-  LOW_RATE_RPS,
-  SATURATION_CONNECTIONS,
-} from './columns.js'
+import { TABLES } from './tables.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
  * @import { BenchFindings, Server } from './bench.js'
  */
-
-/** Columns of the closed loop that the answer and the pictures show. */
-const [INSERTS, CPU] = ['inserts/s', 'CPU us each'].map((head) => COLUMNS.findIndex((column) => column.head === head))
-const DIRECT_RATIO = COLUMNS.findIndex(({ table, by }) => table === 'direct' && by)
-
-/** What each table shows. @type {Record<string, string>} */
-const TABLES = {
-  closed: `**As fast as possible**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
-  rates: `**At the same rates for all**: open loop; p50 and CPU at ${count(LOW_RATE_RPS)}/s, CPU at ${count(HIGH_RATE_RPS)}/s for servers that reach it.`,
-  half: '**At half of what each server takes**: open loop.',
-  far:
-    `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
-    `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
-    'each latency. A closed loop cannot take more than its connections divided by the latency.',
-  direct:
-    '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
-    "last column is the CPU of all of Postgres' processes, as a share of one core.",
-}
 
 const DIRECT_METHOD =
   'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a separate run measured before each trial.'
@@ -62,21 +37,19 @@ export function benchReport({ servers: all, repeats }) {
 
 /** @param {string} name @param {Server[]} servers */
 function tableOf(name, servers) {
-  const columns = COLUMNS.flatMap((column, i) => (column.table === name ? [{ ...column, i }] : []))
+  const { about, columns } = TABLES[name]
   const rows = servers.map((server) => {
-    const cells = columns.map(({ i, text }) => {
-      return `${i === INSERTS && server.is_generator_full ? '≥ ' : ''}${text(server.values[i])}`
-    })
+    const cells = columns.map(({ head, text }) => text(server.values[name][head]))
+    if (name === 'closed' && server.is_generator_full) cells[0] = `≥ ${cells[0]}`
     return [server.name, ...cells]
   })
-  const head = [name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)]
-  return titled(TABLES[name], head, rows, { name })
+  return titled(about, [name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)], rows, { name })
 }
 
 /** @param {Server[]} direct */
 function headroom(direct) {
   const ratios = direct.flatMap(({ name, values }) => {
-    const ratio = spreadOf(values[DIRECT_RATIO])
+    const ratio = spreadOf(values.direct['of batched'])
     return ratio ? [`${name} ${decimal(ratio.value, 2)}`] : []
   })
   if (ratios.length === 0) return []
@@ -90,7 +63,7 @@ function headroom(direct) {
 /** @param {Server[]} servers */
 function sentence(servers) {
   const stored = servers.flatMap(({ name, about, kind, values }) => {
-    const rate_rps = spreadOf(values[INSERTS])?.value
+    const rate_rps = spreadOf(values.closed['inserts/s'])?.value
     return kind !== 'floor' && rate_rps !== undefined ? [{ name, about, rate_rps }] : []
   })
   const sorted = stored.sort((a, b) => b.rate_rps - a.rate_rps)
@@ -100,26 +73,26 @@ function sentence(servers) {
 
 /** The closed loops side by side. @param {Server[]} servers @returns {Picture[]} */
 function pictures(servers) {
-  const known = servers.filter(({ values }) => spreadOf(values[INSERTS]) !== null)
+  const known = servers.filter(({ values }) => spreadOf(values.closed['inserts/s']) !== null)
   if (known.length === 0) return []
-  const bars = (/** @type {number} */ column) => ({
+  const bars = (/** @type {string} */ head) => ({
     kind: /** @type {const} */ ('dots'),
     bars: true,
     labels: known.map(({ name }) => name),
-    series: [{ name: 'median', values: known.map(({ values }) => spreadOf(values[column])) }],
+    series: [{ name: 'median', values: known.map(({ values }) => spreadOf(values.closed[head])) }],
   })
   return [
     {
       name: 'inserts',
       title: 'Inserts per second, as fast as possible',
       about: 'Closed loop; medians of the blocks, from the least to the most. no-op and json store nothing.',
-      form: { ...bars(INSERTS), x: { title: 'inserts per second', unit: 'rate', min: 0 } },
+      form: { ...bars('inserts/s'), x: { title: 'inserts per second', unit: 'rate', min: 0 } },
     },
     {
       name: 'cpu',
       title: 'CPU per insert',
       about: "CPU of the service's process in the same loops: less is better.",
-      form: { ...bars(CPU), x: { title: 'us per insert', unit: 'us', min: 0 } },
+      form: { ...bars('CPU us each'), x: { title: 'us per insert', unit: 'us', min: 0 } },
     },
   ]
 }

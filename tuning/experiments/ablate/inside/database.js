@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { burn, isAway, onChange } from './orders.js'
+import { burn, hooked, isAway, onChange } from './orders.js'
 
 const Pool = /** @type {any} */ (pg.Pool)
 const Client = /** @type {any} */ (pg.Client)
@@ -16,11 +16,7 @@ const used = new Set()
 /** Offset of the number of elements in Postgres' binary format of text[]. */
 const COUNT_AT_BYTE = 12
 
-Pool.prototype.connect = function (/** @type {any[]} */ ...args) {
-  if (isAway('pool')) return idle.get(this)?.pop() ?? open(this)
-  burn('pool')
-  return connect.apply(this, args)
-}
+Pool.prototype.connect = hooked('pool', connect, bypass)
 
 Client.prototype.query = function (/** @type {any} */ statement, /** @type {any[]} */ ...rest) {
   // Only the insert has values; the health check has none.
@@ -36,6 +32,11 @@ Client.prototype.query = function (/** @type {any} */ statement, /** @type {any[
   if (waits) burn('commit')
   burn('database')
   return query.call(this, statement, ...rest)
+}
+
+/** An idle connection that bypasses the pool, or a new one. @this {any} the pool */
+function bypass() {
+  return idle.get(this)?.pop() ?? open(this)
 }
 
 /** Opens a connection that bypasses the pool and is reused when it is released. @param {any} pool */

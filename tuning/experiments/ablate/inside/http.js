@@ -1,26 +1,19 @@
-import { burn, isAway, requestEnded } from './orders.js'
+import { burn, hooked, isAway, requestEnded } from './orders.js'
 import { original } from './redirect.js'
 
-/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { ServerResponse } from 'node:http' */
 
 const http = await original('http.js')
-
-const READ = 'read-and-parse'
 
 /** As long as the users that the lab sends, and recognisably the lab's own (load/generators/mix.js). */
 const USER = Object.freeze({ email: 'user-lab-10-10000@redline.test', password: 'secret-10000' })
 
 export const { ClientGone, problem, rawProblem } = http
 
-/** @param {IncomingMessage} req @param {number} limitBytes @returns {any} */
-export function readJson(req, limitBytes) {
-  if (isAway(READ)) {
-    req.resume()
-    return USER
-  }
-  burn(READ)
-  return http.readJson(req, limitBytes)
-}
+export const readJson = hooked('read-and-parse', http.readJson, (req) => {
+  req.resume()
+  return USER
+})
 
 /** @param {number} status @param {string} body @param {string[]} headers */
 export function json(status, body, headers) {

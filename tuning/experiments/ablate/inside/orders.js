@@ -63,12 +63,26 @@ export function requestEnded(res) {
   res[END] = undefined
 }
 
-/** Whether a stage is removed; its hook asks for each call. @param {string} stage */
+/** Whether a stage is removed; its hook asks once per call. @param {string} stage */
 export function isAway(stage) {
   calls[stage] ??= { skipped: 0, passed: 0 }
   const is = away.has(stage)
   calls[stage][is ? 'skipped' : 'passed']++
   return is
+}
+
+/**
+ * A function of the API that does something else while its stage is removed.
+ *
+ * @param {string} stage @param {(...args: any[]) => any} original @param {(...args: any[]) => any} instead
+ */
+export function hooked(stage, original, instead) {
+  /** @this {any} @param {any[]} args */
+  return function (...args) {
+    if (isAway(stage)) return instead.apply(this, args)
+    burn(stage)
+    return original.apply(this, args)
+  }
 }
 
 /** Burns the CPU time planted in a stage, if any. @param {string} stage */

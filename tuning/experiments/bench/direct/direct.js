@@ -1,6 +1,6 @@
 import { keptDatabaseUrl } from '../../../../load/command/credentials.js'
 import { startGenerator } from '../../../../load/generators/drive.js'
-import { SATURATION_CONNECTIONS } from '../columns.js'
+import { SATURATION_CONNECTIONS } from '../tables.js'
 import { copyIn } from './copy.js'
 import { pgbench, pgbenchVersion } from './pgbench.js'
 

@@ -1,0 +1,107 @@
+import { count, milliseconds, NONE, wholePercent } from '../../../load/report/format.js'
+import { median } from '../../stats/ranks.js'
+import { spread } from '../../stats/spread.js'
+
+/** @import { TrialRecord } from '../../../load/report/record.js' */
+
+export const SATURATION_CONNECTIONS = 128
+export const LOW_RATE_RPS = 2000
+export const HIGH_RATE_RPS = 20_000
+export const CROWD_CONNECTIONS = 1024
+export const CROWD_LOW_RATE_RPS = 200
+
+/**
+ * kind: of the trials; by: the values are ratios to this contender, within a block.
+ *
+ * @typedef {{ kind: string, head: string, value: (record: TrialRecord) => number, by?: string, text: (values: number[]) => string }} Column
+ */
+
+/** @satisfies {Record<string, Column['value']>} */
+const VALUE = {
+  inserts: ({ traffic }) => traffic.goodput_rps,
+  cpu: ({ probes }) => Number(probes.api.cpu_us_per_request),
+  core: ({ probes }) => Number(probes.api.cpu_core_ratio),
+  p50: ({ traffic }) => Number(traffic.latency_ms?.p50),
+  p99: ({ traffic }) => Number(traffic.latency_ms?.p99),
+  offered: ({ load }) => Number(load.rate_rps),
+  clientCpu: (record) => Number(onServiceCore(record).cpu_us_per_request),
+  clientCore: (record) => Number(onServiceCore(record).cpu_core_ratio),
+  postgresCore: ({ probes }) => Number(probes.postgres.cpu_core_ratio),
+}
+
+/** The process on the service's core: the service or, without one, the client. @param {TrialRecord} record */
+function onServiceCore({ target, probes }) {
+  return target.pid === null ? probes.generator : probes.api
+}
+
+/** @satisfies {Record<string, Column['text']>} */
+const TEXT = {
+  whole: (values) => spread(values, 0),
+  tenths: (values) => spread(values, 1),
+  hundredths: (values) => spread(values, 2),
+  latency: (values) => milliseconds(median(values)),
+  rate: (values) => (values.length === 0 ? NONE : `${count(Math.round(median(values)))}/s`),
+  share: (values) => wholePercent(median(values)),
+}
+
+const AT_HIGH = `at ${count(HIGH_RATE_RPS)}/s`
+
+/** What each table shows, and its columns after the first, which is the server. @type {Record<string, { about: string, columns: Column[] }>} */
+export const TABLES = {
+  closed: {
+    about: `**As fast as possible**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
+    columns: [
+      { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
+      { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
+      { kind: 'saturation', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
+      { kind: 'saturation', head: 'x no-op', value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
+      { kind: 'saturation', head: 'CPU of batched', value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
+      { kind: 'saturation', head: 'core', value: VALUE.core, text: TEXT.share },
+    ],
+  },
+  rates: {
+    about: `**At the same rates for all**: open loop; p50 and CPU at ${count(LOW_RATE_RPS)}/s, CPU at ${count(HIGH_RATE_RPS)}/s for servers that reach it.`,
+    columns: [
+      { kind: 'low', head: 'p50', value: VALUE.p50, text: TEXT.latency },
+      { kind: 'low', head: 'CPU us each', value: VALUE.cpu, text: TEXT.whole },
+      { kind: 'low', head: 'x no-op', value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
+      { kind: 'low', head: 'of batched', value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
+      { kind: 'high', head: `${AT_HIGH}: CPU us each`, value: VALUE.cpu, text: TEXT.tenths },
+      { kind: 'high', head: `${AT_HIGH}: x no-op`, value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
+    ],
+  },
+  half: {
+    about: '**At half of what each server takes**: open loop.',
+    columns: [
+      { kind: 'half', head: 'offered', value: VALUE.offered, text: TEXT.rate },
+      { kind: 'half', head: 'p50', value: VALUE.p50, text: TEXT.latency },
+      { kind: 'half', head: 'p99', value: VALUE.p99, text: TEXT.latency },
+    ],
+  },
+  far: {
+    about:
+      `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
+      `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
+      'each latency. A closed loop cannot take more than its connections divided by the latency.',
+    columns: [
+      { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
+      { kind: 'saturation', head: 'of rtt-0', value: VALUE.inserts, by: 'rtt-0', text: TEXT.hundredths },
+      { kind: 'saturation', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
+      { kind: 'saturation', head: 'core', value: VALUE.core, text: TEXT.share },
+      { kind: 'low', head: `p50 at ${CROWD_LOW_RATE_RPS}/s`, value: VALUE.p50, text: TEXT.latency },
+      { kind: 'low', head: `p99 at ${CROWD_LOW_RATE_RPS}/s`, value: VALUE.p99, text: TEXT.latency },
+    ],
+  },
+  direct: {
+    about:
+      '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
+      "last column is the CPU of all of Postgres' processes, as a share of one core.",
+    columns: [
+      { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
+      { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
+      { kind: 'saturation', head: 'CPU us per row', value: VALUE.clientCpu, text: TEXT.tenths },
+      { kind: 'saturation', head: 'core', value: VALUE.clientCore, text: TEXT.share },
+      { kind: 'saturation', head: 'Postgres', value: VALUE.postgresCore, text: TEXT.share },
+    ],
+  },
+}
