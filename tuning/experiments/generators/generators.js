@@ -24,9 +24,8 @@ const REFERENCE = 'wrk'
 const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url))
 
 /**
- * What does an open-loop generator itself cost, and how late is it? Each offers the same rate, in turns, to a server that
- * does nothing and has a core of its own. wrk, a closed loop written in C, runs flat
- * out for reference: it shows how little a generator can cost.
+ * What does an open-loop generator cost, and how late is it? Each in turn offers the same rate to a server that does nothing and has
+ * a core of its own. wrk, a closed loop written in C, runs flat out for reference: it shows how little a generator can cost.
  *
  * @type {Measurement}
  */
@@ -59,7 +58,7 @@ export const generators = {
       for (let round = 1; round <= plan.rounds; round++) {
         for (const driver of drivers) {
           progress.note(`round ${round} of ${plan.rounds}: ${driver}`)
-          yield { driver, round, ...(await offer({ ...plan, driver, port }, signal)) }
+          yield { driver, round, ...(await offer(plan, driver, port, signal)) }
         }
       }
     } finally {
@@ -69,16 +68,12 @@ export const generators = {
   analyse: (plan, rows) => ({ problem: null, plan, costs: costsOf(rows) }),
   report: ({ plan: { rate_rps, duration_s, rounds, connections }, costs }) => [
     answer(
-      `CPU per request, relative to paced: ${costs.map((/** @type {Cost} */ { driver, ratio }) => `${driver} ${ratio}`).join(', ')}.`,
+      `CPU per request, relative to paced: ${costs.map((/** @type {string[]} */ [driver, , , , ratio]) => `${driver} ${ratio}`).join(', ')}.`,
     ),
     paragraph(
       `${count(rate_rps)}/s for ${duration_s} s over ${connections} connections, ${rounds} interleaved rounds: median [least–most]; ${REFERENCE} as fast as it goes`,
     ),
-    table(
-      ['generator', 'achieved/s', 'late at p99, ms', 'CPU per request, us', 'ratio'],
-      costs.map((/** @type {Cost} */ cost) => Object.values(cost)),
-      { name: 'generators' },
-    ),
+    table(HEAD, costs, { name: 'generators' }),
   ],
 }
 
@@ -98,46 +93,49 @@ function openDrivers(note) {
 
 /**
  * late_ms and cpu_us: null where they are not known.
- * @param {{ driver: string, port: number, rate_rps: number, duration_s: number, connections: number, seed: number }} trial
- * @param {AbortSignal} signal
+ *
+ * @param {Record<'rate_rps' | 'duration_s' | 'connections' | 'seed', number>} plan
+ * @param {string} driver @param {number} port @param {AbortSignal} signal
  */
-async function offer({ driver, port, rate_rps, duration_s, connections, seed }, signal) {
+async function offer({ rate_rps, duration_s, connections, seed }, driver, port, signal) {
   const url = `http://127.0.0.1:${port}/user`
-  const mix = createUserMix(seed)
   const rate = driver === REFERENCE ? null : rate_rps
-  const load = { driver, url, mix, trial: 1, rate_rps: rate, connections, timeout_s: TIMEOUT_S }
+  const load = { driver, url, mix: createUserMix(seed), trial: 1, rate_rps: rate, connections, timeout_s: TIMEOUT_S }
   const generator = await startGenerator(load, signal, () => {})
   try {
     await generator.run(WARMUP_S)
     const use = watchProcess(generator.pid)
-    /** @type {number | null} */
-    let cpu_s = null
+    let cpu_s = /** @type {number | undefined} */ (undefined)
     const onEnd = () => {
-      cpu_s = use()?.cpu_s ?? null
+      cpu_s = use()?.cpu_s
     }
     const { lateness_ms, achieved_rps, sent } = await generator.run(duration_s, onEnd)
-    return { late_ms: lateness_ms?.p99 ?? null, achieved_rps, cpu_us: cpu_s === null ? null : (cpu_s * 1e6) / sent }
+    return {
+      late_ms: lateness_ms?.p99 ?? null,
+      achieved_rps,
+      cpu_us: cpu_s === undefined ? null : (cpu_s * 1e6) / sent,
+    }
   } finally {
     await generator.close()
   }
 }
 
-/** @typedef {ReturnType<typeof costsOf>[number]} Cost a row of the table */
+const HEAD = ['generator', 'achieved/s', 'late at p99, ms', 'CPU per request, us', 'ratio']
 
-/** What each generator costs, also relative to paced. @param {({ driver: string } & Awaited<ReturnType<typeof offer>>)[]} rows */
+/** A row per generator, with its CPU time relative to that of paced. @param {({ driver: string } & Awaited<ReturnType<typeof offer>>)[]} rows */
 function costsOf(rows) {
-  const known = (/** @type {string} */ driver, /** @type {'achieved_rps' | 'late_ms' | 'cpu_us'} */ name) =>
-    rows.filter((row) => row.driver === driver).flatMap((row) => row[name] ?? [])
-  const reference_us = median(known('paced', 'cpu_us'))
+  const known = (/** @type {string} */ driver, /** @type {'achieved_rps' | 'late_ms' | 'cpu_us'} */ name) => {
+    return rows.filter((row) => row.driver === driver).flatMap((row) => row[name] ?? [])
+  }
   return [...new Set(rows.map(({ driver }) => driver))].map((driver) => {
-    const cpu_us = known(driver, 'cpu_us')
-    const ratio = median(cpu_us) / reference_us
-    return {
+    const [cpu_us, reference_us] = [driver, 'paced'].map((name) => known(name, 'cpu_us'))
+    const ratio = median(cpu_us) / median(reference_us)
+    return [
       driver,
-      achieved: spread(known(driver, 'achieved_rps'), 0),
-      late: spread(known(driver, 'late_ms'), 2),
-      cpu: spread(cpu_us, 1),
-      ratio: Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE,
-    }
+      spread(known(driver, 'achieved_rps'), 0),
+      spread(known(driver, 'late_ms'), 2),
+      spread(cpu_us, 1),
+      Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NONE,
+    ]
   })
 }

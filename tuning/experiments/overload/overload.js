@@ -1,11 +1,13 @@
-import { nextRung } from '../../../load/capacity/ladder.js'
+import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, drawn, method, table } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { peakOf } from '../../stats/matrix.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Picture } from '../../../load/report/picture.js'
  * @import { At, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
@@ -13,18 +15,13 @@ const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
 const QUICK = { duration: 10_000 }
 const TIMEOUT_S = 5
 
-/** What is offered, in this order: the peak in a closed loop, then shares of it in an open one. */
-const PEAK = {
-  driver: 'autocannon',
-  loop: /** @type {const} */ ('closed'),
-  connections: 500,
-  warmup_s: 3,
-  duration_s: 5,
-}
+/** The loads, in this order: a closed loop for the peak, then shares of the peak in an open loop. */
+const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 500 }
+const PEAK = { ...CLOSED, warmup_s: 3, duration_s: 5 }
 const SHARES = [0.5, 2, 0.5, 3, 0.5]
 const HALF = { warmup_s: 2, duration_s: 5 }
 
-/** What is left of the peak when two or three times as much is offered, and how soon is it normal again? @type {Experiment<Plan & { open: number }>} */
+/** How much of the peak is left in an overload, and how soon does the service recover? @type {Experiment<Plan & { open: number }>} */
 export const overload = {
   name: 'overload',
   about: 'what is left of the peak when two and three times as much is offered?',
@@ -43,16 +40,18 @@ export const overload = {
   },
   design,
   analyse(_, records) {
-    const valid = records.filter(({ outcome }) => outcome.verdict !== 'invalid')
+    const valid = records.filter(isValid)
     const wanted = SHARES.length + 1
     const problem = valid.length === wanted ? null : `${valid.length} of ${wanted} loads had a valid trial`
-    return { problem, peak_rps: peakOf(records), records, valid }
+    const open = valid.filter(({ at }) => at.share !== undefined)
+    return { problem, peak_rps: peakOf(records) ?? 0, records, open }
   },
-  report: ({ peak_rps, records, valid }) => {
-    const open = valid.filter((/** @type {TrialRecord} */ { at }) => at.share !== undefined)
-    const how = method(isSplit(records) ? [METHOD, SPLIT] : [METHOD])
-    return [answer(sentence(peak_rps, open)), ...pictures(peak_rps, open).map(drawn), loads(peak_rps, records), how]
-  },
+  report: ({ peak_rps, records, open }) => [
+    answer(sentence(peak_rps, open)),
+    ...(open.length > 0 ? [drawn(picture(peak_rps, open))] : []),
+    loads(peak_rps, records),
+    method(isSplit(records) ? [METHOD, SPLIT] : [METHOD]),
+  ],
   older: {
     verb: 'overload',
     at: (experiment) => {
@@ -70,29 +69,21 @@ const SPLIT =
 
 /** @param {Plan & { open: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
 export function design({ duration_s, open }, records) {
-  const peak_rps = peakOf(records)
-  const steps = [
-    { at: /** @type {At} */ ({ phase: 'peak' }), load: { ...PEAK, rate_rps: null } },
-    ...SHARES.map((share, i) => {
-      const rate_rps = Math.max(1, Math.round(peak_rps * share))
-      const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
-      const load = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps, connections: open, ...times }
-      return { at: { phase: 'load', share, position: i + 1 }, load }
-    }),
-  ]
-  for (const [i, { at, load }] of steps.entries()) {
-    const trials = records.filter((record) => record.at.position === steps[i].at.position)
-    const left_s = steps.slice(i).reduce((sum, step) => sum + step.load.warmup_s + step.load.duration_s, 0)
-    if (nextRung([load], trials)) return { at, cell: null, left_s, load }
-    if (i === 0 && peak_rps === 0) return null
-  }
-  return null
-}
-
-/** @param {TrialRecord[]} records */
-function peakOf(records) {
-  const peak = records.find(({ at, outcome }) => at.phase === 'peak' && outcome.verdict !== 'invalid')
-  return peak?.traffic.goodput_rps ?? 0
+  const peak_rps = peakOf(records) ?? 0
+  const shares = SHARES.map((share, i) => {
+    const rate_rps = Math.max(1, Math.round(peak_rps * share))
+    const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
+    const load = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps, connections: open, ...times }
+    return { at: { phase: 'load', share, position: i + 1 }, load }
+  })
+  const steps = [{ at: /** @type {At} */ ({ phase: 'peak' }), load: PEAK }, ...shares]
+  const next = steps.findIndex(({ at: { position } }) => {
+    const own = records.filter(({ at }) => at.position === position)
+    return !isSettled(own, isValid, MAX_INVALID)
+  })
+  if (next === -1 || (next > 0 && peak_rps === 0)) return null
+  const left_s = steps.slice(next).reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0)
+  return { ...steps[next], cell: null, left_s }
 }
 
 /** @param {number} peak_rps @param {TrialRecord[]} open */
@@ -103,7 +94,7 @@ function sentence(peak_rps, open) {
   return `In a closed loop ${count(Math.round(peak_rps))}/s; what is left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
-/** Earlier versions did not take the time from the sending. @param {TrialRecord[]} records */
+/** Whether the time since the sending is known; earlier versions did not record it. @param {TrialRecord[]} records */
 const isSplit = (records) => records.some(({ traffic }) => traffic.ok_service_ms)
 
 /** @param {number} peak_rps @param {TrialRecord[]} records */
@@ -128,26 +119,23 @@ function loads(peak_rps, records) {
   return table(head, rows, { name: 'loads' })
 }
 
-/** @param {number} peak_rps @param {TrialRecord[]} open @returns {import('../../../load/report/picture.js').Picture[]} */
-function pictures(peak_rps, open) {
-  if (open.length === 0) return []
+/** @param {number} peak_rps @param {TrialRecord[]} open @returns {Picture} */
+function picture(peak_rps, open) {
   const rates = (/** @type {(record: TrialRecord) => number} */ of) => open.map((record) => ({ value: of(record) }))
-  return [
-    {
-      name: 'goodput',
-      title: 'What is left in an overload',
-      about:
-        'What was offered and what succeeded, load by load, in the order in which they came; the upright line is the peak of the closed loop.',
-      form: {
-        kind: 'dots',
-        x: { title: 'per second', unit: 'rate', min: 0 },
-        labels: open.map(({ at }, i) => `${i + 1}: ${at.share}x of the peak`),
-        series: [
-          { name: 'offered', values: rates(({ load }) => Number(load.rate_rps)) },
-          { name: 'succeeded', values: rates(({ traffic }) => traffic.goodput_rps) },
-        ],
-        reference: peak_rps,
-      },
+  return {
+    name: 'goodput',
+    title: 'What is left in an overload',
+    about:
+      'What was offered and what succeeded, load by load, in the order in which they came; the upright line is the peak of the closed loop.',
+    form: {
+      kind: 'dots',
+      x: { title: 'per second', unit: 'rate', min: 0 },
+      labels: open.map(({ at }, i) => `${i + 1}: ${at.share}x of the peak`),
+      series: [
+        { name: 'offered', values: rates(({ load }) => Number(load.rate_rps)) },
+        { name: 'succeeded', values: rates(({ traffic }) => traffic.goodput_rps) },
+      ],
+      reference: peak_rps,
     },
-  ]
+  }
 }

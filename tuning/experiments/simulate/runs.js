@@ -1,10 +1,4 @@
-import {
-  intervalOf,
-  intervalProblem,
-  nextTrial,
-  SEARCH_DEFAULTS,
-  searchProblem,
-} from '../../../load/capacity/search.js'
+import * as search from '../../../load/capacity/search.js'
 import { seededRandom } from '../../../load/system/random.js'
 import { CURVES } from './curves.js'
 
@@ -13,7 +7,7 @@ import { CURVES } from './curves.js'
  * @import { Service } from './curves.js'
  */
 
-/** What a trial costs beside its load: a generator that starts, a warm-up, a table that is emptied and counted. */
+/** The time of a trial in addition to its load: the generator starts, warms up, and the table is emptied and counted. */
 const OVERHEAD_S = 1.2
 
 /** Outside of the interval by no more than this share counts as near. */
@@ -28,17 +22,15 @@ export function simulate(name, { runs, seed }) {
   })
 }
 
-/** What many runs say about the search. A run without an upper bound is right when its lower one is. @param {Found[]} runs */
+/** Figures of many runs. One without an upper bound is right if its lower bound is. @param {Found[]} runs */
 export function summarize(runs) {
   const answered = runs.filter(({ problem, interval }) => problem === null && interval !== null)
   const ratios = answered.map(({ middle_rps, aim_rps }) => middle_rps / aim_rps)
-  const share = (/** @type {(run: Found) => boolean} */ holds) => {
-    return answered.filter(holds).length / answered.length
-  }
+  const share = (/** @type {number} */ margin) => mean(answered.map(({ isInside }) => Number(isInside(margin))))
   const trials = runs.map((run) => run.trials.length)
   return {
-    inside: share(({ isInside }) => isInside(0)),
-    near: share(({ isInside }) => isInside(NEAR_RATIO)),
+    inside: share(0),
+    near: share(NEAR_RATIO),
     confidence: mean(answered.map(({ interval }) => Number(interval?.confidence))),
     bias: quantile(ratios, 0.5) - 1,
     p5: quantile(ratios, 0.05),
@@ -54,16 +46,16 @@ export function summarize(runs) {
 
 /** @param {Service} service */
 function searchOnce(service) {
-  const plan = { ...SEARCH_DEFAULTS, plateau_rps: service.plateau_rps }
+  const plan = { ...search.SEARCH_DEFAULTS, plateau_rps: service.plateau_rps }
   /** @type {SearchTrial[]} */
   const trials = []
   let time_s = 0
-  for (let next = nextTrial(trials, plan); next; next = nextTrial(trials, plan)) {
+  for (let next = search.nextTrial(trials, plan); next; next = search.nextTrial(trials, plan)) {
     const { rate_rps, duration_s } = next
-    trials.push({ rate_rps, duration_s, ...service.trial({ rate_rps, duration_s }) })
+    trials.push({ rate_rps, duration_s, ...service.trial(next) })
     time_s += duration_s + OVERHEAD_S
   }
-  const interval = intervalOf(trials, plan)
+  const interval = search.intervalOf(trials, plan)
   const { low_rps = null, high_rps = null } = interval ?? {}
   const capacity_rps = service.capacity_rps()
   return {
@@ -71,7 +63,7 @@ function searchOnce(service) {
     trials,
     time_s,
     interval,
-    problem: searchProblem(trials, plan) ?? intervalProblem(interval),
+    problem: search.searchProblem(trials, plan) ?? search.intervalProblem(interval),
     middle_rps: (Number(low_rps ?? high_rps ?? Number.NaN) + Number(high_rps ?? low_rps)) / 2,
     aim_rps: high_rps === null ? (service.reach_rps ?? capacity_rps) : capacity_rps,
     isInside: (/** @type {number} */ margin) => {

@@ -52,9 +52,9 @@ export const simulate = {
 const HEAD = ['service', 'inside', '± 5 %', 'stated', 'bias', 'p5–p95', 'trials', 'p95', 'time', 'no answer']
 
 const NOTES = [
-  'inside: the capacity lies in the interval; ± 5 %: or no more than that beside it; stated: mean confidence',
+  'inside: the capacity lies in the interval; ± 5 %: or at most that far outside; stated: mean confidence',
   'bias, p5–p95: middle of the interval / capacity; where there is only a lower bound, that / what the generator can do',
-  'trials, p95: until the search ends; time: mean, with 1.2 s beside each trial',
+  'trials, p95: until the search ends; time: mean, with 1.2 s in addition to each trial',
 ]
 
 /** @typedef {{ service: string } & ReturnType<typeof summarize>} Summary */

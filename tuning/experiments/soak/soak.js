@@ -13,14 +13,13 @@ const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
 const QUICK = { duration: 90_000 }
 const TIMEOUT_S = 10
 
-/** The load is cut into trials, each a sample. Those of the first fifth are the start, and do not count for the slope. */
+/** The load is divided into trials, each a sample. The first fifth of them is the start, which does not count for the slope. */
 const SAMPLE_S = { usual: 30, quick: 10 }
 const MIN_SAMPLES = 3
 const START_SHARE = 0.2
 
 /** A line through fewer says nothing. */
 const MIN_STEADY_SAMPLES = 4
-const SECONDS_PER_HOUR = 3600
 
 /** Does anything grow that should not? Memory and open files under a steady load, and their slope. @type {Experiment<SoakPlan>} */
 export const soak = {
@@ -79,7 +78,7 @@ function problemOf({ samples }, records) {
   return taken < samples ? `${taken} of ${samples} samples were taken` : null
 }
 
-/** What may grow. */
+/** The resources that may grow. */
 const SHOWN = /** @type {const} */ ([
   {
     what: 'memory',
@@ -101,38 +100,35 @@ const SHOWN = /** @type {const} */ ([
   },
 ])
 
-/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null where there are too few samples for a slope; points: by seconds since the start */
+/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null: too few samples for a slope; points: by seconds since the start */
 
 /** @param {SHOWN[number]} shown @param {TrialRecord[]} records at least one */
 function growthOf({ value, ...shown }, records) {
   const start_ms = Date.parse(records[0].started_at)
-  const samples = records.map((record) => ({
-    pid: record.target.pid,
-    at_s: (Date.parse(record.started_at) - start_ms) / 1000,
-    value: value(record),
-  }))
-  // A run that was resumed has a new process, whose memory starts from below.
-  const own = samples.filter(({ pid }) => pid === samples.at(-1)?.pid)
-  const per_s = slopeOf(own)
-  const values = own.map((sample) => sample.value)
+  const pointOf = (/** @type {TrialRecord} */ record) => {
+    return /** @type {[number, number]} */ ([(Date.parse(record.started_at) - start_ms) / 1000, value(record)])
+  }
+  // A resumed run has a new process, whose memory starts low again.
+  const own = records.filter(({ target }) => target.pid === records.at(-1)?.target.pid)
+  const values = own.map(value)
+  const per_s = slopeOf(own.map(pointOf))
   return {
     ...shown,
     least: Math.min(...values),
     most: Math.max(...values),
-    per_hour: per_s === null ? null : per_s * SECONDS_PER_HOUR,
-    points: samples.map((sample) => /** @type {[number, number]} */ ([sample.at_s, sample.value])),
+    per_hour: per_s && per_s * 3600,
+    points: records.map(pointOf),
   }
 }
 
-/** Least squares through the samples that follow the start: per second; null: too few. @param {{ at_s: number, value: number }[]} samples */
-export function slopeOf(samples) {
-  const steady = samples.slice(Math.floor(samples.length * START_SHARE))
+/** Least squares through the points that follow the start: per unit of x; null: too few. @param {[x: number, y: number][]} points */
+export function slopeOf(points) {
+  const steady = points.slice(Math.floor(points.length * START_SHARE))
   if (steady.length < MIN_STEADY_SAMPLES) return null
-  const mean = (/** @type {'at_s' | 'value'} */ of) => steady.reduce((sum, one) => sum + one[of], 0) / steady.length
-  const [at_s, value] = [mean('at_s'), mean('value')]
-  const above = steady.reduce((sum, sample) => sum + (sample.at_s - at_s) * (sample.value - value), 0)
-  const below = steady.reduce((sum, sample) => sum + (sample.at_s - at_s) ** 2, 0)
-  return below === 0 ? null : above / below
+  const meanOf = (/** @type {0 | 1} */ axis) => steady.reduce((sum, point) => sum + point[axis], 0) / steady.length
+  const [mean_x, mean_y] = [meanOf(0), meanOf(1)]
+  const above = steady.reduce((sum, [x, y]) => sum + (x - mean_x) * (y - mean_y), 0)
+  return above / steady.reduce((sum, [x]) => sum + (x - mean_x) ** 2, 0)
 }
 
 /** @param {Growth} growth */
