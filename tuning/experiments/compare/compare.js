@@ -34,15 +34,15 @@ export const compare = {
       ...wholeNumbers(1, 1000),
     },
     'per-worker-rps': numberFlag(
-      `cap of each worker while the maximum is looked for (default ${DEFAULTS['per-worker-rps']})`,
+      `cap on each worker's rate in the search for the maximum (default ${DEFAULTS['per-worker-rps']})`,
       1,
       100_000,
     ),
     blocks: numberFlag(`passes over both sides (default ${USUAL.blocks})`, 1, 1000),
-    duration: durationFlag(`of each closed loop (default ${USUAL.duration / 1000}s)`),
+    duration: durationFlag(`duration of each closed loop (default ${USUAL.duration / 1000}s)`),
     quick: { value: '', about: 'shorter loops, and the maximum once: under two minutes' },
     ...MIX_FLAGS,
-    seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run compare -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user
   echo INSERT_MODE=single > a.env; echo INSERT_MODE=batched > b.env

@@ -12,6 +12,7 @@ export const WORKERS = [10, 20, 40, 80, 160, 320, 640]
 const GAIN = 1.05
 
 const WARMUP_S = 0.5
+const CLOSED = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
 
 /** Only for the estimate of the time left: the start of a generator, and the rungs of a usual ladder. */
 const START_S = 1
@@ -25,8 +26,8 @@ export const SIDES = ['a', 'b']
 
 /**
  * @typedef {TrialRecord[]} Records
- * @typedef {{ sides: Record<string, Side>, concurrency: number[], per_worker_rps: number, blocks: number }} Comparison
- * @typedef {Plan & Comparison & { ladders: number, rung_s: number }} ComparePlan ladders: blocks that also look for the maximum
+ * @typedef {Plan & { sides: Record<string, Side>, concurrency: number[], per_worker_rps: number, blocks: number, ladders: number,
+ *   rung_s: number }} ComparePlan ladders: blocks that also look for the maximum
  */
 
 /**
@@ -41,16 +42,9 @@ export function design(plan, records) {
     const own = records.filter(({ at }) => at.block === block && at.position === position)
     const next = nextOf(plan, block, own)
     if (!next) continue
-    const { phase, ...asked } = next
+    const { phase, ...load } = next
     const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
-    const load = {
-      driver: 'client',
-      loop: /** @type {const} */ ('closed'),
-      rate_rps: null,
-      warmup_s: WARMUP_S,
-      ...asked,
-    }
-    return { at: { phase, block, position }, cell: { side }, left_s, load }
+    return { at: { phase, block, position }, cell: { side }, left_s, load: { ...CLOSED, ...load } }
   }
   if (plan.mix.entries) return null
   for (const side of SIDES) {
@@ -62,10 +56,10 @@ export function design(plan, records) {
 
 /** The next trial of a visit; null: the visit is over. @param {ComparePlan} plan @param {number} block @param {Records} own of the visit */
 function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, block, own) {
-  const loops = own.filter(({ at }) => at.phase === 'latency')
-  const connections = concurrency.find(
-    (workers) => !isSettled(loops.filter(({ load }) => load.connections === workers)),
-  )
+  const isMissing = (/** @type {number} */ workers) => {
+    return !isSettled(own.filter(({ at, load }) => at.phase === 'latency' && load.connections === workers))
+  }
+  const connections = concurrency.find(isMissing)
   if (connections !== undefined) return { phase: 'latency', connections, duration_s, per_worker_rps: 0 }
   if (block >= ladders) return null
   const { next } = ladderOf(own.filter(({ at }) => at.phase === 'maximum'))

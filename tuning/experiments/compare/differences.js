@@ -19,14 +19,10 @@ export function differencesOf(levels, sides) {
   const confidence = 1 - ERROR_RATE / (levels.length + 1)
   const rates = sides.map(({ maxima, bound }) => new Map(bound ? [] : maxima.map(({ block, rps }) => [block, rps])))
   const bounded = sides.flatMap(({ name, bound }) => (bound ? [`${name}: ${bound.because}`] : []))
+  const maximum = pairedRatio(rates[0], rates[1], confidence)
   return [
     ...levels.map((both) => latencyDifference(both, confidence)),
-    judged(pairedRatio(rates[0], rates[1], confidence), {
-      about: 'maximum rate',
-      better: 'more',
-      refused: [],
-      bounded,
-    }),
+    judged(maximum, { about: 'maximum rate', better: 'more', refused: [], bounded }),
   ]
 }
 

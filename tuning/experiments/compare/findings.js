@@ -98,16 +98,16 @@ function maximaOf(climbs) {
     if (next !== null || valid.length < rungs.length) return []
     const best = valid.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
     const { at, traffic, load } = best
-    const generator_share = generatorShare(best)
-    return [{ block: at.block, rps: traffic.goodput_rps, workers: load.connections, generator_share, rising }]
+    const found = { block: at.block, rps: traffic.goodput_rps, workers: load.connections, rising }
+    return [{ ...found, generator_share: generatorShare(best) }]
   })
 }
 
 /** If a side's maximum is only a lower bound, the rate and the reason. @param {ReturnType<typeof maximaOf>} maxima */
 function boundOf(maxima) {
   const rps = median(maxima.map((maximum) => maximum.rps))
-  if (isFullShare(median(maxima.map(({ generator_share }) => generator_share))))
-    return { rps, because: GENERATOR_LIMIT }
+  const isFull = isFullShare(median(maxima.map(({ generator_share }) => generator_share)))
+  if (isFull) return { rps, because: GENERATOR_LIMIT }
   const rising = maxima.filter((maximum) => maximum.rising)
   if (2 * rising.length <= maxima.length) return null
   return { rps, because: `the last rung, ${rising[0].workers} workers, still brought more` }

@@ -28,6 +28,8 @@ export function compareReport(findings) {
   const phases = levels
     .flat()
     .map(({ name, workers, phases_ms }) => [`${name}, ${workers}`, ...phases_ms.map(milliseconds)])
+  const statuses = [...new Set(sides.flatMap((side) => Object.keys(side.answers)))].sort()
+  const answers = statuses.map((key) => [key, ...sides.map((side) => count(side.answers[key] ?? 0))])
   const limits = sides.flatMap(limitSentences)
   return [
     answer(kept.answer),
@@ -45,7 +47,7 @@ export function compareReport(findings) {
     heading('Histograms', DETAIL),
     ...levels.map(histogramBlock),
     heading('Answers', DETAIL),
-    answersTable(sides),
+    table(['answer', 'A', 'B'], answers, DETAIL),
     ...publishedBlocks(),
     method(methodOf(plan)),
   ]
@@ -54,9 +56,9 @@ export function compareReport(findings) {
 /** @param {ComparePlan} plan */
 function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) {
   return [
-    `${blocks} blocks, each with both sides in random order: closed loop at ${concurrency.join(', ')} workers, ${duration_s} s each. Ratios are taken within a block; their intervals go by ranks, and one run in twenty has an interval that misses.`,
-    `In ${ladders} of them, more and more workers that send at most ${per_worker_rps}/s each, until that brings no more. A refusal (429, 503) is no throughput. What the generator (90 % of its cores) or the longest ladder limited is no maximum.`,
-    'Latencies are those of the successes; where a side refuses requests, the remaining ones are faster for it, and are not compared. The first connection of each worker is no part of a latency; each phase of setting it up is shown apart. A percentile is shown where ten samples lie beyond it. Samples of several blocks are merged in buckets 2.3 % wide.',
+    `${blocks} blocks, each with both sides in random order: closed loop at ${concurrency.join(', ')} workers, ${duration_s} s each. Ratios are taken within a block; their intervals are based on ranks, and in one run of twenty at least one interval misses the true ratio.`,
+    `In ${ladders} of them, workers that send at most ${per_worker_rps}/s each are added until the rate no longer rises. A refusal (429, 503) is no throughput. A rate that the generator (90 % of its cores) or the end of the ladder limited does not count as a maximum.`,
+    'Latencies are those of the successes; where a side refuses requests, the remaining ones are faster for it and are not compared. Latencies exclude the first connection of each worker; the phases of setting it up are shown apart. A percentile is shown if ten samples lie beyond it. Samples of several blocks are merged in buckets 2.3 % wide.',
   ]
 }
 
@@ -113,13 +115,6 @@ function histogramBlock(both) {
     ...shares.map((own) => `${'#'.repeat(Math.round(own[i] * 40))} ${tenthPercent(own[i])}`),
   ])
   return table([`${workers} workers, from`, 'A', 'B'], rows, DETAIL)
-}
-
-/** @param {SideFindings[]} sides */
-function answersTable(sides) {
-  const keys = [...new Set(sides.flatMap(({ answers }) => Object.keys(answers)))].sort()
-  const rows = keys.map((key) => [key, ...sides.map(({ answers }) => count(answers[key] ?? 0))])
-  return table(['answer', 'A', 'B'], rows, DETAIL)
 }
 
 /** @returns {Block[]} */

@@ -1,4 +1,4 @@
-/** As the providers count: 365 days x 24 / 12. */
+/** Hours of a month, as the providers count them: 365 x 24 / 12. */
 export const HOURS_PER_MONTH = 730
 
 /** Hours that a million requests take at one per second. */

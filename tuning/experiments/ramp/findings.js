@@ -31,6 +31,9 @@ export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
   const work = b && bounded.length === 0 ? ratioTo(a, b) : null
   const interval = work && work.pairs > 0 ? { ...work, estimate: work.ratio } : null
   const b_to_a = interval && prices.a && prices.b ? costRatio(prices.a, prices.b, interval) : null
+  // A ratio of two rates, one of which is the generator's, is no answer.
+  const full = mains.filter(({ blocks, isFull }) => blocks > 0 && isFull).map(({ side }) => side.toUpperCase())
+  const fullProblem = `${a.driver} was at its own limit on ${full.join(' and ')}, so that how many of A do the work of one B is not known`
   const beside = records.flatMap((record) => (isValid(record) && record.beside) || [])
   const found = {
     work,
@@ -40,11 +43,12 @@ export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
     agreements: agreementsOf(plan, series),
   }
   return {
-    problem: silentSide(records, Object.keys(plan.sides)) ?? fullProblem(plan, mains),
+    problem: silentSide(records, Object.keys(plan.sides)) ?? (b && full.length > 0 ? fullProblem : null),
     kept: { capacity: null, limit: null, ramp: { series: series.map(({ kept }) => kept), ...found } },
     plan,
     ...found,
     series,
+    mains,
     screens: screensOf(plan).map(({ side, entry: { name } }) => {
       return { side, entry: name, trial: trialsAt(records, side, { phase: 'screen', entry: name }).find(isValid) }
     }),
@@ -127,12 +131,4 @@ function tableRungs(plan, trials) {
     over: 2 * rungsOf(plan, own).filter(({ over }) => over).length > own.length,
   }))
   return rungs.sort((a, b) => a.workers - b.workers)
-}
-
-/** Of a ratio of two rates, one of which is the generator's. @param {RampPlan} plan @param {Climbed[]} mains */
-function fullProblem({ sides, drivers }, mains) {
-  const full = mains.filter(({ blocks, isFull }) => blocks > 0 && isFull)
-  if (!sides.b || full.length === 0) return null
-  const names = full.map(({ side }) => side.toUpperCase()).join(' and ')
-  return `${drivers[0]} was at its own limit on ${names}, so that how many of A do the work of one B is not known`
 }

@@ -1,47 +1,42 @@
 /**
- * @import { Picture, Series } from '../../../load/report/picture.js'
+ * @import { Axis, Picture, Xy } from '../../../load/report/picture.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
-const X = /** @type {const} */ ({ title: 'workers', unit: 'number', log: true })
-
 /** Latency and rate against workers, with the ceiling. @param {RampFindings} findings @returns {Picture[]} */
 export function rampPictures({ plan, series }) {
-  /** @param {(rung: Climbed['rungs'][number]) => number} value @returns {Series[]} */
-  const lines = (value) =>
-    series.flatMap(({ name, rungs }) => {
+  /** @param {Axis} y @param {(rung: Climbed['rungs'][number]) => number} value @returns {Xy} */
+  const against = (y, value) => {
+    const lines = series.map(({ name, rungs }) => {
       const points = rungs.map((rung) => /** @type {[number, number]} */ ([rung.workers, value(rung)]))
-      const known = points.filter(([, y]) => Number.isFinite(y))
-      return known.length > 0 ? [{ name, points: known, as: 'both' }] : []
+      return { name, points: points.filter(([, known]) => Number.isFinite(known)), as: /** @type {const} */ ('both') }
     })
-  const latency = lines(({ mean_ms }) => mean_ms)
-  if (latency.length === 0) return []
+    const x = /** @type {const} */ ({ title: 'workers', unit: 'number', log: true })
+    return { kind: 'xy', x, y, series: lines.filter(({ points }) => points.length > 0) }
+  }
+  const latency = against({ title: 'mean latency', unit: 'ms', log: true }, ({ mean_ms }) => mean_ms)
+  if (latency.series.length === 0) return []
   const met = series.filter(({ workers }) => Number.isFinite(workers)).slice(0, 2)
+  const uprights = met.map(({ workers, side }) => {
+    return { axis: /** @type {const} */ ('x'), at: Math.round(workers), label: side.toUpperCase() }
+  })
   return [
     {
       name: 'latency',
       title: 'Latency against workers',
       about:
-        'Mean latency of each rung, medians of the blocks. Where it meets the ceiling, the upright line tells how many workers that is.',
+        'Mean latency of each rung, medians of the blocks. The upright line shows the number of workers at which it meets the ceiling.',
       form: {
-        kind: 'xy',
-        x: X,
-        y: { title: 'mean latency', unit: 'ms', log: true },
-        series: latency,
-        marks: [
-          { axis: 'y', at: plan.ceiling_ms, label: `ceiling: ${plan.ceiling_ms} ms` },
-          ...met.map(({ workers, side }) => {
-            return { axis: /** @type {const} */ ('x'), at: Math.round(workers), label: side.toUpperCase() }
-          }),
-        ],
+        ...latency,
+        marks: [{ axis: 'y', at: plan.ceiling_ms, label: `ceiling: ${plan.ceiling_ms} ms` }, ...uprights],
       },
     },
     {
       name: 'rate',
       title: 'Rate against workers',
       about:
-        'Successes per second of each rung, medians of the blocks: where the line is flat, more workers only wait.',
-      form: { kind: 'xy', x: X, y: { title: 'successes per second', unit: 'rate' }, series: lines(({ rps }) => rps) },
+        'Successes per second of each rung, medians of the blocks. Where the line is flat, additional workers only wait.',
+      form: against({ title: 'successes per second', unit: 'rate' }, ({ rps }) => rps),
     },
   ]
 }

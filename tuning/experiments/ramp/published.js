@@ -11,9 +11,8 @@ export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ramp.j
 const DETAIL = { detail: true }
 
 /** The published figures and ours: rates are those of other machines, but ratios can be compared. @param {RampFindings} findings */
-export function publishedBlocks({ plan, series, work }) {
+export function publishedBlocks({ plan, mains: [a, b], work }) {
   const { workers, b_to_a, ceiling_ms } = PUBLISHED
-  const [a, b] = series.filter(({ isMain }) => isMain)
   const number = (value = Number.NaN) => (Number.isNaN(value) ? NONE : count(Math.round(value)))
   const ratio = work && work.pairs > 0 ? `${intervalText({ ...work, estimate: work.ratio }, 2)}x` : NONE
   const rows = [

@@ -40,18 +40,22 @@ export const ramp = {
   about: 'how many clients until latency passes a ceiling, at what cost?',
   flags: {
     a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
-    b: { value: 'URL|FILE', about: 'another one: how many of A do its work?', ...sideFlag('b') },
-    'latency-ceiling': durationFlag(`of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
-    'max-workers': numberFlag(`no more than these (default ${DEFAULTS['max-workers']})`, 1, 20_000),
-    driver: { value: 'A,B', about: `closed loops: ${CLOSED.join(', ')}; the first one answers`, ...someOf(CLOSED) },
-    'cross-check': { value: '', about: 'a second driver, and how far the two agree' },
-    'price-a': { value: 'N/h', about: 'of one A, in any currency', ...PRICE },
-    'price-b': { value: 'N/h', about: 'of one B', ...PRICE },
-    'storage-a': { value: 'GBxPRICE', about: 'of one A: gigabytes x price of one for a month', ...STORAGE },
-    'storage-b': { value: 'GBxPRICE', about: 'of one B', ...STORAGE },
+    b: { value: 'URL|FILE', about: 'another one, to see how many of A do its work', ...sideFlag('b') },
+    'latency-ceiling': durationFlag(`ceiling of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
+    'max-workers': numberFlag(`maximum number of workers (default ${DEFAULTS['max-workers']})`, 1, 20_000),
+    driver: {
+      value: 'A,B',
+      about: `closed loops: ${CLOSED.join(', ')}; the first one answers, the others check it`,
+      ...someOf(CLOSED),
+    },
+    'cross-check': { value: '', about: 'add a second driver, and report whether the two agree' },
+    'price-a': { value: 'N/h', about: 'price of one A per hour, in any currency', ...PRICE },
+    'price-b': { value: 'N/h', about: 'price of one B', ...PRICE },
+    'storage-a': { value: 'GBxPRICE', about: 'storage of one A: gigabytes x the monthly price of one', ...STORAGE },
+    'storage-b': { value: 'GBxPRICE', about: 'storage of one B', ...STORAGE },
     background: { ...numberFlag('background writes per second (default none)', 1, 100_000), value: 'RATE' },
-    blocks: numberFlag(`passes over all (default ${USUAL.blocks})`, 1, 1000),
-    duration: durationFlag(`of each rung (default ${USUAL.ceilings} ceilings, ${USUAL.least_s}s at least)`),
+    blocks: numberFlag(`passes over all series (default ${USUAL.blocks})`, 1, 1000),
+    duration: durationFlag(`duration of each rung (default ${USUAL.ceilings} ceilings, at least ${USUAL.least_s}s)`),
     'load-hosts': {
       ...HOSTS_FLAGS['load-hosts'],
       about: 'load from these, by ssh: workers of locust (--driver locust)',
@@ -59,7 +63,7 @@ export const ramp = {
     'ssh-config': HOSTS_FLAGS['ssh-config'],
     quick: { value: '', about: 'steeper climbs and shorter rungs: under two minutes' },
     ...MIX_FLAGS,
-    seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the order and the requests (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run ramp -- --quick
   npm run ramp -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user --latency-ceiling 1000ms
@@ -69,7 +73,7 @@ export const ramp = {
   plan: planOf,
   async prepare(plan, { run }, { progress }) {
     const present = await presentDrivers(plan)
-    for (const text of present.missing) progress.note(`goes on without one of its drivers: ${text}`)
+    for (const text of present.missing) progress.note(`going on without one of the drivers: ${text}`)
     const drivers = Object.keys(present.drivers)
     for (const one of [plan, run.plan]) Object.assign(one, { drivers, driver: drivers[0] })
     return present

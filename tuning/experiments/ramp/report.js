@@ -36,30 +36,24 @@ function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s }, drivers 
   // In a queue that fills, the first answer of a worker takes half as long on average.
   const tooLow = `${((50 * ceiling_s) / (duration_s + ceiling_s)).toFixed(1)} %`
   return [
-    `Closed loop, ${names.join(', ')}: each worker sends when its answer has come. More workers until the mean latency is above ${milliseconds(ceiling_ms)}, then between the last below it and the first above it; the rate at the ceiling lies between those two, on logarithmic scales.`,
-    `${blocks} blocks, each with every series in random order, ${duration_s} s a rung after ${warmup_s} s of warm-up; after the first block a climb begins just below the ceiling. Ratios are taken within a block; intervals go by ranks, and need six blocks.`,
-    `All workers begin at once, so that their first answers come sooner than later ones: the mean of a rung at the ceiling is up to ${tooLow} too low, and the workers as many too high; the rate is not affected.`,
-    'Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); the rest is the generator’s own. Disks (of a local API): all of this machine together; busy: the busiest.',
+    `Closed loop, ${names.join(', ')}: each worker sends its next request when its answer has arrived. Workers are added until the mean latency is above ${milliseconds(ceiling_ms)}, and then tried between the last rung below it and the first above it; the rate at the ceiling is interpolated between those two, on logarithmic scales.`,
+    `${blocks} blocks, each with every series in random order; a rung lasts ${duration_s} s after ${warmup_s} s of warm-up. After the first block, a climb begins just below the ceiling. Ratios are taken within a block; intervals are based on ranks and need six blocks.`,
+    `All workers begin at once, so their first answers arrive sooner than later ones: the mean latency of a rung at the ceiling is up to ${tooLow} too low, and the number of workers as much too high; the rate is not affected.`,
+    'Rungs: medians of the blocks. Waiting: share of the time in which workers waited for an answer (workers = rate x latency); the generator itself took the rest. Disks (of a local API): the sum of all disks of this machine; busy: the busiest one.',
   ]
 }
 
 /** @param {RampFindings} findings */
-function costTable({ plan, series }) {
-  const mains = series.filter(({ isMain }) => isMain)
+function costTable({ plan, mains }) {
   const rows = mains.flatMap(({ side, blocks, rps, label, per_million }) => {
     const price = plan.prices[side]
     if (!price) return []
     // Three digits that count.
     const digits = per_million ? Math.max(0, 2 - Math.floor(Math.log10(per_million.estimate))) : 0
-    const row = [
-      `${side.toUpperCase()}: ${label}`,
-      String(price.per_hour),
-      price.storage_gb > 0 ? `${count(price.storage_gb)} GB x ${price.per_gb_month}` : NONE,
-      perHour(price).toFixed(4),
-      blocks > 0 ? intervalText(rps) : NONE,
-      per_million ? intervalText(per_million, digits) : NONE,
-    ]
-    return [row]
+    const storage = price.storage_gb > 0 ? `${count(price.storage_gb)} GB x ${price.per_gb_month}` : NONE
+    const costs = [String(price.per_hour), storage, perHour(price).toFixed(4)]
+    const rate = blocks > 0 ? intervalText(rps) : NONE
+    return [[`${side.toUpperCase()}: ${label}`, ...costs, rate, per_million ? intervalText(per_million, digits) : NONE]]
   })
   const head = ['cost', 'per hour', 'storage per month', 'in all per hour', 'requests/s at the ceiling']
   return table([...head, 'per million requests'], rows)
@@ -70,13 +64,12 @@ function costTable({ plan, series }) {
  * and without them.
  * @param {RampFindings} findings
  */
-function withoutBlock({ plan: { left_out, mix, drivers }, series }) {
+function withoutBlock({ plan: { left_out, mix, drivers }, series, mains }) {
   const own = series.filter(({ driver }) => driver === drivers[0])
-  const rows = own.flatMap((all) => {
+  const rows = mains.flatMap((all) => {
     const rest = own.find(({ side, variant }) => side === all.side && variant === 'without')
-    if (!rest || !all.isMain) return []
     const shared = all.rungs.flatMap((rung) => {
-      const other = rest.rungs.find(({ workers }) => workers === rung.workers)
+      const other = rest?.rungs.find(({ workers }) => workers === rung.workers)
       return other ? [{ ...rung, both: [rung.trials, other.trials] }] : []
     })
     const rung = shared.findLast(({ over }) => !over) ?? shared.at(-1)
@@ -90,16 +83,15 @@ function withoutBlock({ plan: { left_out, mix, drivers }, series }) {
     })
   })
   const left = `without ${left_out}`
-  if (rows.length > 0) {
-    return table(['side, workers, request', 'requests/s', left, 'ratio', 'mean', left, 'ratio'], rows)
-  }
+  const head = ['side, workers, request', 'requests/s', left, 'ratio', 'mean', left, 'ratio']
+  if (rows.length > 0) return table(head, rows)
   const trials = own.flatMap((one) => one.trials)
   // Not every driver tells requests apart.
   const isToldApart = trials.length === 0 || trials.some(({ traffic }) => traffic.by_entry)
   return paragraph(
     isToldApart
       ? `What leaving out ${left_out} did to the others is not known: no number of workers has a valid trial both with it and without it.`
-      : `${drivers[0]} does not tell requests apart: what it did to each, autocannon tells.`,
+      : `${drivers[0]} does not tell requests apart; autocannon does.`,
   )
 }
 

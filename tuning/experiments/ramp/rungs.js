@@ -15,9 +15,6 @@ const marked = (/** @type {number} */ ms, /** @type {boolean} */ over) => {
   return over ? `**${milliseconds(ms)}**` : milliseconds(ms)
 }
 
-/** @type {Column} */
-const WORKERS = { head: 'workers', value: ({ load }) => load.connections, text: count }
-
 /** @type {Column[]} */
 const FIGURES = [
   { head: 'requests/s', value: ({ traffic }) => traffic.goodput_rps, text: figure },
@@ -54,11 +51,12 @@ export function rungTable(series) {
 
 /** @param {RampFindings['screens']} screens */
 export function screenTable(screens) {
-  const columns = [WORKERS, ...FIGURES.filter(({ head }) => head !== 'waiting')]
+  const columns = FIGURES.filter(({ head }) => head !== 'waiting')
   const rows = screens.map(({ side, entry, trial }) => {
-    return [`${side.toUpperCase()}: ${entry}`, ...cellsOf(columns, trial ? [trial] : [])]
+    const workers = trial ? count(trial.load.connections) : NONE
+    return [`${side.toUpperCase()}: ${entry}`, workers, ...cellsOf(columns, trial ? [trial] : [])]
   })
-  return table(['each request alone', ...columns.map(({ head }) => head)], rows)
+  return table(['each request alone', 'workers', ...columns.map(({ head }) => head)], rows)
 }
 
 /** @param {Column[]} columns @param {Records} trials @param {boolean} [over] whether their latency is above the ceiling */

@@ -13,8 +13,7 @@ const KEPT_RATIO = 0.95
 const FEW = ' (too few blocks for an interval)'
 
 /** What was found with the first driver. @param {RampFindings} findings */
-export function answerSentences({ plan, series, work, bounded }) {
-  const mains = series.filter(({ isMain }) => isMain)
+export function answerSentences({ plan, mains, work, bounded }) {
   return [
     ...mains.map((one) => foundSentence(plan, one)),
     ...(mains.length > 1 ? [workSentence(mains, work, bounded)] : []),
@@ -36,7 +35,7 @@ export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, a
       }),
     ...(plan.background_rps > 0 && kept_ratio !== null ? [background] : []),
     ...agreements.map(agreementSentence),
-    ...missing.map((text) => `Went on without one of its drivers: ${text}.`),
+    ...missing.map((text) => `Went on without one of the drivers: ${text}.`),
   ]
 }
 
