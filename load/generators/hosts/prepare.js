@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import { UsageError } from '../../command/errors.js'
-import { startRemote } from '../../system/ssh/remote.js'
+import { refusalOf, startRemote } from '../../system/ssh/remote.js'
 import { DRIVERS } from '../drivers/index.js'
 import { binary } from '../drivers/vegeta/program.js'
 
@@ -128,13 +128,12 @@ function prepareVegeta(host, version, note) {
   const part = `${name}.${randomUUID()}`
   return {
     setup: `
-folder="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 program=$(command -v vegeta)
 if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say found there "$program"
-elif [ -e "$folder" ] && ! ours "$folder"; then say found foreign "$folder"
+elif [ "$foreign" ]; then say found foreign $foreign
 else
-  mkdir -p "$folder" && cd "$folder" || exit 1
-  program="$folder/${name}"
+  mkdir -p "$cache" && cd "$cache" || exit 1
+  program="$cache/${name}"
   if [ -x "$program" ] && ours "$program"; then say found there "$program"; else say found missing "$program"; fi
 fi
 `,
@@ -142,16 +141,12 @@ fi
 keep) [ "$(wc -c <${part})" -eq ${bytes.length} ] && chmod 755 ${part} && mv ${part} ${name} && say keep ;;
 try) say try $("$program" -version 2>&1 </dev/null | head -n 1) ;;
 `,
-    cleanup: `rm -f "$folder/${part}"`,
+    cleanup: `rm -f "$cache/${part}"`,
 
     async finish(remote, system) {
       const [found, ...words] = await remote.heard('found')
+      if (found === 'foreign') throw refusal(host, refusalOf(words))
       const program = words.join(' ')
-      if (found === 'foreign') {
-        const whose = 'belong to the user that ssh logs in as, and to be writable by nobody else'
-        const mend = 'chmod go-w it, or set XDG_CACHE_HOME there'
-        throw refusal(host, `${program} there to ${whose}: ${mend}`)
-      }
       if (found === 'missing') {
         const here = `${os.type()} ${os.machine()}`
         if (system !== here) {

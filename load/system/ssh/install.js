@@ -17,15 +17,14 @@ const NPM_TIMEOUT_MS = 300_000
 const BROKEN = /TAR_ENTRY_ERROR/
 const OURS = /^(code|modules|vegeta)-/
 
-/** What nobody has used for so long goes. */
+/** Copies that nobody has used for this long are removed. */
 const KEPT_MS = 7 * 24 * 3_600_000
 
-/** @param {Bundle & { cache: string }} bundle cache: folder @returns {Promise<{ failed?: string }>} completes "expected …" */
-export async function install({ cache, code, modules, files, packages }) {
+/** Installs a bundle. On failure, exits with 1 and prints what completes "expected …". @param {string} cache folder @param {Bundle} bundle */
+export async function install(cache, { code, modules, files, packages }) {
   let what = 'Redline to be copied there'
   try {
     fs.mkdirSync(cache, { recursive: true, mode: 0o700 })
-    refuseForeign(cache)
     removeOld(cache, [code, modules])
     await complete(path.join(cache, modules), async (folder) => {
       write(folder, packages)
@@ -37,12 +36,12 @@ export async function install({ cache, code, modules, files, packages }) {
       write(folder, files)
       fs.symlinkSync(path.join('..', modules, 'node_modules'), path.join(folder, 'node_modules'))
     })
-    return {}
   } catch (error) {
     const { code: reason, message } = /** @type {NodeJS.ErrnoException} */ (error)
     const isFull = /ENOSPC|EDQUOT|no space left/i.test(`${reason} ${message}`)
     const full = `; the disk is full: make room in ${cache}, or set XDG_CACHE_HOME there`
-    return { failed: `${what}, got: ${message}${isFull ? full : ''}` }
+    console.error(`${what}, got: ${message}${isFull ? full : ''}`)
+    process.exitCode = 1
   }
 }
 
@@ -57,7 +56,7 @@ async function complete(target, fill) {
     }
     fs.utimesSync(target, new Date(), new Date())
   } catch (error) {
-    // Unless another lab was faster.
+    // Another lab may have been faster.
     if (!fs.existsSync(target)) throw error
   } finally {
     fs.rmSync(folder, { recursive: true, force: true })
@@ -67,11 +66,11 @@ async function complete(target, fill) {
 /** @param {string} folder */
 async function bring(folder) {
   const npm = spawn('npm', NPM, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: NPM_TIMEOUT_MS })
-  // Its end then ends us in order.
+  // Its end then makes us clean up and exit.
   process.once('SIGTERM', () => npm.kill('SIGKILL'))
   const closed = once(npm, 'close')
   const [stdout, stderr] = await Promise.all([text(npm.stdout), text(npm.stderr), closed])
-  // With a full disk npm says so, leaves packages in halves, and ends with 0.
+  // On a full disk, npm says so, leaves incomplete packages, and ends with 0.
   if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
 }
 
@@ -84,25 +83,17 @@ function write(folder, files) {
   }
 }
 
-/** Whoever may write there has his programs run by us. @param {string} cache */
-function refuseForeign(cache) {
-  const { uid, mode } = fs.statSync(cache)
-  if (uid === process.getuid?.() && (mode & 0o022) === 0) return
-  const found = `uid ${uid}, mode ${(mode & 0o777).toString(8)}`
-  throw new Error(`${cache} has to be writable by its user alone (${found}): chmod go-w, or set XDG_CACHE_HOME there`)
-}
-
 /** @param {string} cache @param {string[]} needed */
 function removeOld(cache, needed) {
   for (const name of fs.readdirSync(cache).filter((entry) => OURS.test(entry) && !needed.includes(entry))) {
     const folder = path.join(cache, name)
-    // Another lab may be at it, too.
+    // Another lab may be removing it too.
     const used_ms = fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
     if (Date.now() - used_ms > KEPT_MS) fs.rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Of npm's many lines, those that say what was wrong. @param {string} output */
+/** The lines of npm's output that tell what was wrong. @param {string} output */
 function wordsOf(output) {
   const lines = output.trim().split('\n')
   const errors = lines.flatMap((line) => /^npm (?:error|ERR!) (.*)/.exec(line)?.[1] ?? [])

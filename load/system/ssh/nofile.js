@@ -3,22 +3,21 @@ import os from 'node:os'
 import { UsageError } from '../../command/errors.js'
 import { nofileOf } from '../machine.js'
 
-/** What this process was given; once it is raised, the API still gets this unless told otherwise. */
+/** The limit that this process was given, which the API inherits by default even after we raised ours. */
 const own = nofileOf('self')
 
 /**
- * The limit of open files for a child, for which this process may have to be raised first: a child has what its parent has,
- * and only root raises a hard limit.
+ * The limit of open files for a child. Raises our own limit if necessary: a child inherits it, and only root can raise a hard limit.
  *
- * @param {number | string | null} wanted as startChild takes it; null: as it is
+ * @param {number | string | null} wanted as startChild takes it; null: unchanged
  * @returns {number | string | null}
- * @throws {UsageError} when it is beyond what this user may have
+ * @throws {UsageError} when this user may not have that many
  */
 export function limitFor(wanted) {
   const now = nofileOf('self')
   if (own === null || now === null) return wanted
   if (wanted === null) return now > own ? own : null
-  // The soft one alone: the hard one is that of the user, and not what this process was raised to.
+  // Sets the soft limit only: the hard limit stays the user's, not the one that this process was raised to.
   if (String(wanted).endsWith(':')) return now > own ? `${wanted}${own}` : wanted
   const hard = Number(String(wanted).split(':').at(-1) || own)
   if (hard <= now || process.getuid?.() === 0) return wanted

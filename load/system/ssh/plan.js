@@ -4,15 +4,15 @@ import { wholeNumber } from '../../command/flags.js'
 
 /** @import { Flag } from '../../command/flags.js' */
 
-/** Port of the API on the host: one that a security group can open, since it does not change. */
+/** Port of the API on the host; fixed, so that a security group can open it. */
 const PORT = 3000
 
-/** Where the API is to run. @satisfies {Record<string, Flag>} */
+/** Flags for the API's host. @satisfies {Record<string, Flag>} */
 export const SSH_FLAGS = {
   ssh: {
     value: 'USER@HOST',
-    about: 'run the API there, by the system’s ssh, and load it from here; wants --database-url',
-    // What begins with a dash would be an option of ssh.
+    about: 'run the API there, by the system’s ssh, and load it from here; requires --database-url',
+    // A leading dash would make it an option of ssh.
     parse: (/** @type {string} */ text) => (/^[^-\s][^\s]*$/.test(text) ? text : undefined),
     expected: 'what ssh takes: user@host, a Host of its configuration, or ssh://user@host:port',
   },

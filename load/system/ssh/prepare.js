@@ -3,16 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../command/errors.js'
+import { refusalOf } from './remote.js'
 
 /** @import { Remote } from './remote.js' */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** What runs on a host: programs alone. Results, .env, .npmrc and .git are nobody's business there. */
+/** Programs that a host gets, and nothing else: no results, .env, .npmrc or .git. */
 const FOLDERS = ['api', 'load', 'sql', 'tuning']
 const PROGRAM = /\.(js|sql)$/
 
-/** What npm needs to bring the packages. */
+/** Files that npm needs to install the packages. */
 const PACKAGES = ['package.json', 'package-lock.json']
 
 /** engines in package.json. */
@@ -20,16 +21,15 @@ const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
 
 /**
- * The script of a connection to the API's host, for startRemote. What is there is used if nobody else may write it, and is not
- * old then. A version manager's Node is on PATH only in a login or an interactive shell; these do what their user had them do,
- * and are asked last. The agent notices by itself when it hears nothing; where there is no `timeout`, an installation does not.
+ * The script of a connection to the API's host, for startRemote. A version manager's Node is on PATH only in a login or an
+ * interactive shell; these run the user's own commands, so they come last. `touch` marks a copy as used. Without `timeout`, an
+ * installation does not notice a silent network; the agent does so by itself.
  *
  * @param {Bundle} bundle
  */
 export const scriptFor = ({ code, modules }) => ({
   setup: `
 command -v timeout >/dev/null || timeout() { shift; "$@"; }
-cache="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
 node= first=
 for how in "" -lc -lic; do
   if [ -z "$how" ]; then found=$(command -v node); else found=$("\${SHELL:-sh}" $how 'command -v node' </dev/null 2>/dev/null | tail -n 1); fi
@@ -41,11 +41,12 @@ for how in "" -lc -lic; do
 done
 [ -z "$node" ] || PATH="$(dirname "$node"):$PATH"
 say npm $(command -v npm)
-if [ -d "$cache/${code}" ] && ours "$cache" && touch -c "$cache/${code}" "$cache/${modules}"; then say code there; else say code missing; fi
+say foreign $foreign
+if [ -d "$cache/${code}" ] && touch -c "$cache/${code}" "$cache/${modules}"; then say code there; else say code missing; fi
 say first "\${first:-found no node on PATH, nor in a login shell}"
 say node "$node"
 program=$(mktemp) && exec 4>"$program" 5<"$program" && rm "$program" || exit 1
-# The installer has to clear up when the group is told to end, and this shell has to wait for it.
+# When the group is told to end, the installer cleans up, and this shell waits for it.
 trap '' TERM
 `,
   words: `
@@ -68,24 +69,22 @@ export async function prepare(remote, bundle, { name, note }) {
     throw new UsageError(`--ssh ${name}: expected ${expected}`)
   }
   const node = (await remote.heard('node')).join(' ')
-  const [npm, code, first] = await Promise.all(['npm', 'code', 'first'].map(remote.heard))
+  const [npm, foreign, code, first] = await Promise.all(['npm', 'foreign', 'code', 'first'].map(remote.heard))
   if (node === '') refuse(`Node ${LEAST_NODE.join('.')} or newer there, ${first.join(' ')}`)
+  if (foreign.length > 0) refuse(refusalOf(foreign))
   if (code[0] === 'there') return
   note(`copying Redline to ${name}, and its packages by npm …`)
   if (npm.length === 0) refuse(`npm beside ${node}, found none: install npm there`)
-  // The program and what it writes go as one text: only Node is needed there, and nothing is quoted.
-  const call = `await install({ cache: process.argv[2], ...${JSON.stringify(bundle)} })`
-  const program = `${readFileSync(INSTALL, 'utf8')}
-const { failed } = ${call}
-if (failed) console.error(failed)
-process.exitCode = failed ? 1 : 0
-`
-  await remote.give('/dev/fd/4', [program])
+  // The program and the files that it writes are one text, so that the host needs only Node, and nothing is quoted.
+  await remote.give('/dev/fd/4', [
+    readFileSync(INSTALL, 'utf8'),
+    `\nawait install(process.argv[2], ${JSON.stringify(bundle)})\n`,
+  ])
   const [exit_code] = await remote.ask('install')
   if (exit_code !== '0') refuse(remote.words().trim().split('\n').at(-1) ?? '')
 }
 
-/** The part of this checkout that a host needs, and names for it that change with it. @typedef {ReturnType<typeof bundleOf>} Bundle */
+/** The part of this checkout that a host needs, under names that change with it. @typedef {ReturnType<typeof bundleOf>} Bundle */
 export function bundleOf() {
   const names = FOLDERS.flatMap((folder) => {
     const entries = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })

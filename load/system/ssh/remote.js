@@ -6,14 +6,14 @@ import { explain } from './failures.js'
 
 /** @import { Readable, Writable } from 'node:stream' */
 
-/** Options of every ssh: no question is asked, nothing of ours is lent to the host, and a dead line is noticed within 15 s. */
+/** Options of every ssh: it asks no questions, lends nothing of ours to the host, and notices a dead connection within 15 s. */
 const OPTIONS = [
   ...['BatchMode=yes', 'ConnectTimeout=10', 'ServerAliveInterval=5', 'ServerAliveCountMax=2'],
   ...['RequestTTY=no', 'RemoteCommand=none', 'ForwardAgent=no', 'ForwardX11=no'],
 ]
 
 /**
- * The system's ssh, so that the user's keys, agents, jump hosts and configuration hold.
+ * Command line of the system's ssh, so that the user's keys, agents, jump hosts and configuration apply.
  *
  * @param {string | null} config for `ssh -F`
  * @param {string[]} options such as Name=value
@@ -22,7 +22,7 @@ export function sshWith(config, options) {
   return ['ssh', ...(config ? ['-F', config] : []), ...[...OPTIONS, ...options].flatMap((option) => ['-o', option])]
 }
 
-/** For a POSIX shell. @param {string} text */
+/** Quotes for a POSIX shell. @param {string} text */
 export function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -33,21 +33,21 @@ const SINGLE = ['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
 /** A connection whose control socket takes orders, forwards nothing else, and ends with us. */
 const MASTER = ['ControlMaster=yes', 'ControlPersist=no', 'ClearAllForwardings=yes', 'LogLevel=INFO']
 
-/** A host that has heard nothing for so long has lost us, and ends what runs for us there. */
+/** A host that hears nothing for this long has lost us, and ends what runs for us. */
 const SILENCE_S = 10
 const BEAT_INTERVAL_MS = 2000
 
 /** Time for a script to end and say so; then the connection is cut, which ends it. */
 const CLOSE_GRACE_MS = 300
 
-/** Sent as one, and has to arrive within the silence. */
+/** Sent at once, and has to arrive within the silence. */
 const CHUNK_BYTES = 256 * 1024
 
-/** What a script there says to us, amid what else comes on stderr. */
+/** Begins the script's own lines on stderr. */
 const SAYS = 'redline: '
 const GREETING = 'in'
 
-/** Of what else comes there, lines that are no reason for anything. */
+/** Other lines on stderr that explain no failure. */
 const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
 
 /**
@@ -127,23 +127,23 @@ export function startRemote(host, options) {
     lost,
     /** ssh's exit code. @type {Promise<number | null>} */
     gone,
-    /** What came on stderr so far and was not for us. */
+    /** Other output on stderr so far. */
     words: () => others.join('\n'),
     tell: (/** @type {string} */ word) => void stdin.write(`${word}\n`),
-    /** The script's `say WORD …`, once it has come: what follows the word. @param {string} word */
+    /** Waits for the script's `say WORD …`; returns what follows the word. @param {string} word */
     heard: (word) => until(() => spoken.get(word)),
-    /** Tells it a word, which it answers by the same. @param {string} word */
+    /** Tells the script a word, which it answers with the same word. @param {string} word */
     ask: (word) => {
       remote.tell(word)
       return remote.heard(word)
     },
-    /** A line of somebody else on stderr. @param {RegExp} pattern */
+    /** Waits for a line of another program on stderr. @param {RegExp} pattern */
     line: (pattern) => until(() => others.map((line) => pattern.exec(line)).find(Boolean)),
     /** Appends to a file there, piece by piece. @param {string} name @param {Iterable<string | Buffer>} pieces */
     give: async (name, pieces) => {
       for (const bytes of chunksOf(pieces)) {
         const isFull = !stdin.write(Buffer.concat([Buffer.from(`receive ${bytes.length} ${name}\n`), bytes]))
-        // Why it cannot be written to, the end of ssh will tell.
+        // The end of ssh explains a failed write.
         if (isFull) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
@@ -155,11 +155,19 @@ export function startRemote(host, options) {
 
 /** @typedef {ReturnType<typeof startRemote>} Remote */
 
-/** Each word, and each piece of a file, has to come within the silence: a network that is gone does not end a connection. */
+/** Refuses a cache in which others could have put programs for us. @param {string[]} found the script's $foreign, completes "expected …" */
+export function refusalOf(found) {
+  const expected = "Redline's cache there to belong to the user that ssh logs in as, and to be writable by nobody else"
+  return `${expected}, got ${found.join(' ')}: chmod go-w it, or set XDG_CACHE_HOME there`
+}
+
+/** Each word and each piece of a file has to arrive within the silence: a lost network does not end a connection. */
 const scriptOf = (setup = '', words = '', cleanup = '') => `
 say() { echo "${SAYS}$*" >&2; }
 receive() { timeout ${SILENCE_S} head -c "$1" >>"$2"; }
 ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }
+cache="\${XDG_CACHE_HOME:-$HOME/.cache}/redline"
+if [ -e "$cache" ] && ! ours "$cache"; then foreign=$(ls -ld "$cache"); else foreign=; fi
 say ${GREETING}
 umask 077
 PATH="$PATH:/usr/local/bin:$HOME/.local/bin"

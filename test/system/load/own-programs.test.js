@@ -125,7 +125,7 @@ t.test(
     fs.chmodSync(cache, 0o777)
     await t.rejects(ready(), {
       message:
-        /^--load-hosts there: expected .*redline there to belong to the user that ssh logs in as, .*: chmod go-w it/,
+        /^--load-hosts there: expected .* there to belong to the user that ssh logs in as, .*redline: chmod go-w it/,
     })
   },
 )

@@ -8,7 +8,6 @@ import { NotApplied } from '../../../load/command/errors.js'
 import { watchHost } from '../../../load/probes/host.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { bindOf } from '../../../load/system/ssh/host.js'
-import { install } from '../../../load/system/ssh/install.js'
 import { bundleOf, prepare, scriptFor } from '../../../load/system/ssh/prepare.js'
 import { startRemote } from '../../../load/system/ssh/remote.js'
 import { makeScratch } from '../../../sql/scratch.js'
@@ -58,42 +57,33 @@ t.test('where the load comes in by a way of its own, the API listens on any addr
 })
 
 t.test('of several Nodes the first that is new enough is taken', async (t) => {
-  const NEW = process.execPath
-  const program = (/** @type {string} */ text) => ({ text: `#!/bin/sh\n${text}\n`, mode: 0o755 })
   const folder = t.testdir()
-  const files = {
-    ssh: program('for last; do :; done; exec sh -c "$last"'),
-    node: program('echo v12.22.9'),
-    'knows-new': program(`echo 'Welcome to the box'; echo ${NEW}`),
-    'knows-none': program('exit 127'),
-  }
-  for (const [name, { text, mode }] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text, { mode })
-  const { PATH, SHELL } = process.env
-  t.teardown(() => Object.assign(process.env, { PATH, SHELL }))
-  process.env.PATH = `${folder}:${PATH}`
-  const look = (/** @type {string} */ shell) => {
-    process.env.SHELL = path.join(folder, shell)
-    const { signal } = new AbortController()
-    const remote = startRemote('box', { flag: '--ssh', config: null, signal, ...scriptFor(bundleOf()) })
-    t.teardown(() => remote.close())
-    return remote
-  }
+  const NEW = process.execPath
+  addProgram(folder, 'node', 'echo v12.22.9')
+  addProgram(folder, 'knows-new', `echo 'Welcome to the box'; echo ${NEW}`)
+  addProgram(folder, 'knows-none', 'exit 127')
+  const look = (/** @type {string} */ shell) => startHere(t, folder, bundleOf(), { SHELL: path.join(folder, shell) })
   t.strictSame(await look('knows-new').heard('node'), [NEW])
   const refused = prepare(look('knows-none'), bundleOf(), { name: 'box', note: () => {} })
   await t.rejects(refused, /^--ssh box: expected Node 20\.19 or newer there, got v12\.22\.9 \(/)
 })
 
 t.test('a cache that others may write is not used, and what is not ours in it stays', async (t) => {
-  const cache = t.testdir({ 'code-old': {}, 'somebody-else': {} })
+  const folder = t.testdir({ redline: { 'code-old': {}, 'somebody-else': {} } })
+  const cache = path.join(folder, 'redline')
   for (const name of fs.readdirSync(cache)) fs.utimesSync(path.join(cache, name), 0, 0)
-  const bundle = { cache, code: 'code-new', modules: 'modules-new', files: {}, packages: {} }
+  const bundle = { code: 'code-new', modules: 'modules-new', files: {}, packages: {} }
+  const bring = () =>
+    prepare(startHere(t, folder, bundle, { XDG_CACHE_HOME: folder }), bundle, { name: 'box', note: () => {} })
   fs.mkdirSync(path.join(cache, 'modules-new'))
   fs.chmodSync(cache, 0o777)
-  const expected = /^Redline to be copied there, got: .* has to be writable by its user alone .*mode 777/
-  t.match(await install(bundle), { failed: expected })
+  await t.rejects(
+    bring(),
+    /^--ssh box: expected .* to be writable by nobody else, got drwxrwxrwx .*redline: chmod go-w it/,
+  )
   t.ok(fs.existsSync(path.join(cache, 'code-old')), 'and nothing is done in it')
   fs.chmodSync(cache, 0o755)
-  t.strictSame(await install(bundle), {})
+  await bring()
   t.strictSame(fs.readdirSync(cache).sort(), ['code-new', 'modules-new', 'somebody-else'])
 })
 
@@ -112,3 +102,27 @@ t.test('a limit that cannot be relaxed leaves its cell out; the run as it is has
   const error = await openPlanned(null, impossible, plan).catch((reason) => reason)
   t.notOk(error instanceof NotApplied, error.message)
 })
+
+/** @param {string} folder @param {string} name @param {string} script */
+function addProgram(folder, name, script) {
+  fs.writeFileSync(path.join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+}
+
+/**
+ * The connection to a host that is this machine: `ssh` runs the command.
+ *
+ * @param {any} t @param {string} folder comes first on PATH @param {Parameters<typeof scriptFor>[0]} bundle
+ * @param {Record<string, string>} env
+ */
+function startHere(t, folder, bundle, env) {
+  addProgram(folder, 'ssh', 'for last; do :; done; exec sh -c "$last"')
+  const changed = { ...env, PATH: `${folder}:${process.env.PATH}` }
+  const before = Object.keys(changed).map((name) => [name, process.env[name]])
+  Object.assign(process.env, changed)
+  const { signal } = new AbortController()
+  const remote = startRemote('box', { flag: '--ssh', config: null, signal, ...scriptFor(bundle) })
+  for (const [name] of before) delete process.env[String(name)]
+  Object.assign(process.env, Object.fromEntries(before.filter(([, value]) => value !== undefined)))
+  t.teardown(() => remote.close())
+  return remote
+}
