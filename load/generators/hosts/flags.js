@@ -1,22 +1,22 @@
 import net from 'node:net'
 import { UsageError } from '../../command/errors.js'
+import { isSshHost, SSH_FLAGS } from '../../system/ssh/plan.js'
 import { DRIVERS } from '../drivers/index.js'
 
 /** @import { Flag } from '../../command/flags.js' */
 
-/** Where the load comes from. @satisfies {Record<string, Flag>} */
+/** Flags for the origin of the load. @satisfies {Record<string, Flag>} */
 export const HOSTS_FLAGS = {
   'load-hosts': {
     value: 'U@A,U@B',
     about: 'load from these, by ssh: vegeta on each (open loop) or workers of locust (closed)',
-    // What begins with a dash would be an option of ssh.
-    parse: listOf((host) => /^[^-\s][^\s]*$/.test(host)),
+    parse: listOf(isSshHost),
     expected: 'hosts as ssh takes them, each once, such as user@a,user@b',
   },
-  'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
+  'ssh-config': SSH_FLAGS['ssh-config'],
   'local-addresses': {
     value: 'A,B',
-    about: 'of this machine, that connections come from in turn, where ports are the limit (paced, vegeta)',
+    about: 'source addresses of this machine, used in turn, where ports are the limit (paced, vegeta)',
     parse: listOf((address) => net.isIP(address) > 0),
     expected: 'IP addresses, each once, such as 10.0.0.5,10.0.0.6',
   },
@@ -26,9 +26,9 @@ export const HOSTS_FLAGS = {
  * @param {Record<string, any>} flags parsed by HOSTS_FLAGS
  * @param {object} load
  * @param {string[]} load.drivers
- * @param {number} load.connections the least of a trial
- * @param {(string | null)[]} load.urls what is loaded; null: the local API
- * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: drivers of it that can share a load; target: its flag for a URL
+ * @param {number} load.connections smallest number of any trial
+ * @param {(string | null)[]} load.urls of targets; null: the local API
+ * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: its drivers that can share a load; target: its flag for a URL
  * @returns {AskedOrigin} empty for this machine
  * @throws {UsageError} where flags do not go together
  *
@@ -64,7 +64,7 @@ function refuseMisfits(flag, places, { drivers, connections }, known) {
   throw new UsageError(`${flag}: expected a connection for each of the ${places.length}, got ${connections}`)
 }
 
-/** A list of different values, of which each is fine. @param {(part: string) => boolean} isFine */
+/** Parses a list of different values. @param {(part: string) => boolean} isFine */
 function listOf(isFine) {
   return (/** @type {string} */ text) => {
     const parts = text.split(',')

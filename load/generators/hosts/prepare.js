@@ -16,12 +16,12 @@ import { binary } from '../drivers/vegeta/program.js'
  */
 
 /**
- * Makes ready what the load of a run comes from.
+ * Prepares the origin of a run's load.
  *
  * @param {{ driver: string } & AskedOrigin} plan
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<OpenOrigin>}
- * @throws {UsageError} where it cannot come from there
+ * @throws {UsageError} where it cannot be used
  *
  * @typedef {{ hosts: LoadHost[], of: (driver: string) => Origin }} OpenOrigin hosts: none for this machine
  */
@@ -30,7 +30,7 @@ export async function openOrigin(plan, { signal, progress }) {
   for (const address of local_addresses ?? []) await checkAddress(address)
   const load_hosts = hosts && (await prepareHosts({ driver, hosts, config: ssh_config, signal, note: progress.note }))
   const origin = { ...(load_hosts && { load_hosts, ssh_config }), ...(local_addresses && { local_addresses }) }
-  // The closed loop before a search is a first guess, and sent from here.
+  // The closed loop before a search is only a first guess, and is sent from here.
   return { hosts: load_hosts ?? [], of: (name) => (name === driver ? origin : {}) }
 }
 
@@ -45,11 +45,11 @@ async function checkAddress(address) {
 }
 
 /**
- * Makes the load hosts ready for a run: each can be reached and has the program that loads.
+ * Connects to the load hosts and makes sure that each has the driver's program.
  *
  * @param {{ driver: string, hosts: string[], config: string | null, signal: AbortSignal, note: (text: string) => void }} run
  * @returns {Promise<LoadHost[]>}
- * @throws {UsageError} in one line, what has to be changed on which host
+ * @throws {UsageError} with what has to be changed on which host, in one line
  */
 export async function prepareHosts({ driver, hosts, config, signal, note }) {
   note(`making ${hosts.join(' and ')} ready …`)
@@ -63,7 +63,7 @@ export async function prepareHosts({ driver, hosts, config, signal, note }) {
   })
 }
 
-/** What a host is like, as far as it matters to a generator there. */
+/** Reports the facts of a host that matter to a generator. */
 const LOOK = `
 command -v timeout >/dev/null || { echo 'expected timeout (coreutils) on PATH, found none' >&2; exit 1; }
 say system $(uname -s) $(uname -m)
@@ -81,7 +81,7 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
  * @typedef {Awaited<ReturnType<typeof onHost>>} LoadHost
  * @typedef {Parameters<typeof startRemote>[1]} Script
  * @typedef {Pick<Script, 'setup' | 'words' | 'cleanup'> & { finish: (remote: Remote, system: string) => Promise<string> }} Preparation
- *   finish gives the program that loads, there
+ *   finish: returns the path of the program there
  */
 async function onHost(host, config, signal, { setup, words, cleanup, finish }) {
   const remote = startRemote(host, { flag: '--load-hosts', config, signal, setup: LOOK + setup, words, cleanup })
@@ -115,10 +115,9 @@ function refusal(host, expected) {
 }
 
 /**
- * The host's own vegeta, if it is the same; else ours, which is kept there under a name that changes with it.
+ * Uses the host's own vegeta if it is the same version; else copies ours, under a name that changes with it.
  *
- * @param {string} host @param {string} version @param {(text: string) => void} note
- * @returns {Preparation}
+ * @param {string} host @param {string} version @param {(text: string) => void} note @returns {Preparation}
  */
 function prepareVegeta(host, version, note) {
   const file = binary()

@@ -7,13 +7,17 @@ import { wholeNumber } from '../../command/flags.js'
 /** Port of the API on the host; fixed, so that a security group can open it. */
 const PORT = 3000
 
+/** A leading dash would make it an option of ssh. @param {string} text */
+export function isSshHost(text) {
+  return /^[^-\s][^\s]*$/.test(text)
+}
+
 /** Flags for the API's host. @satisfies {Record<string, Flag>} */
 export const SSH_FLAGS = {
   ssh: {
     value: 'USER@HOST',
     about: 'run the API there, by the system’s ssh, and load it from here; requires --database-url',
-    // A leading dash would make it an option of ssh.
-    parse: (/** @type {string} */ text) => (/^[^-\s][^\s]*$/.test(text) ? text : undefined),
+    parse: (/** @type {string} */ text) => (isSshHost(text) ? text : undefined),
     expected: 'what ssh takes: user@host, a Host of its configuration, or ssh://user@host:port',
   },
   'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
