@@ -14,8 +14,8 @@ const SHAPE =
   '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
 
 /**
- * The entries of a weighted mix, from a JSON file: a list of objects with name, path, and optional method (POST where
- * there is a body, else GET), body (a text, or JSON) and weight (1).
+ * Reads a weighted mix from a JSON file: a list of objects with name, path, and optional method (default POST with a body, else
+ * GET), body (text, or JSON) and weight (default 1).
  *
  * @param {string} file
  * @param {string[]} without names of entries to leave out
@@ -43,7 +43,7 @@ export function readMixFile(file, without = []) {
   return left
 }
 
-/** What a flag's file holds. @template T @param {string} flag @param {() => T} read @throws {UsageError} */
+/** Reads a flag's file. @template T @param {string} flag @param {() => T} read @throws {UsageError} */
 export function readable(flag, read) {
   try {
     return read()

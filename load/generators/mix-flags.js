@@ -14,7 +14,7 @@ import { readable, readMixFile } from './mix-file.js'
 
 export const MAX_SEED = 2 ** 32 - 1
 
-/** What each request is. @satisfies {Record<string, Flag>} */
+/** Flags for the requests. @satisfies {Record<string, Flag>} */
 export const MIX_FLAGS = {
   method: {
     value: 'NAME',
@@ -59,11 +59,9 @@ export function mixOf(flags) {
 }
 
 /**
- * Tells whether a file is the one that a run began with, without keeping anything of what is in it: even a digest would
- * let a short secret be guessed.
+ * Identifies a file, to check on --resume. Keeps nothing of its content: even a digest would let a short secret be guessed.
  *
- * @param {'body' | 'mix'} flag @param {string} file
- * @returns {Source}
+ * @param {'body' | 'mix'} flag @param {string} file @returns {Source}
  */
 export function sourceOf(flag, file) {
   const { size, mtime } = readable(flag, () => statSync(file))
@@ -75,24 +73,19 @@ export function bodyOf(file) {
   return readable('body', () => readFileSync(file))
 }
 
-/** With a type for the bodies, JSON's unless another is given. @param {[string, string][]} headers */
+/** Adds a content type, JSON's unless another is given. @param {[string, string][]} headers */
 function typed(headers) {
   const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
   return has ? headers : [JSON_TYPE, ...headers]
 }
 
-/**
- * A header whose value may refer to secrets: these are looked for at once, so that a run does not begin without them.
- *
- * @param {string} text
- * @returns {[string, string] | undefined} with its references
- */
+/** Parses a header whose references to secrets can be resolved now, so that no run begins without them. @param {string} text */
 function referringHeader(text) {
   const given = header(text)
   return given && header(`${given[0]}: ${resolveText('header', given[1])}`) ? given : undefined
 }
 
-/** These are the drivers' own, or would be sent differently by each. @param {[string, string][]} headers */
+/** Refuses headers that are the drivers' own, or that drivers would send differently. @param {[string, string][]} headers */
 function refuseHeaders(headers) {
   const names = headers.map(([name]) => name.toLowerCase())
   const framing = names.find((name) => ['host', 'content-length', 'transfer-encoding', 'connection'].includes(name))

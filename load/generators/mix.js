@@ -8,24 +8,23 @@ import { drawsOf, fillTemplate, parseTemplate } from './template.js'
 
 export const JSON_TYPE = /** @type {Header} */ (['Content-Type', 'application/json'])
 
-/** A new user with each request: what the API is for. @param {number} seed @returns {MixPlan} */
+/** The default mix: each request creates a user. @param {number} seed @returns {MixPlan} */
 export function createUserMix(seed) {
   return { name: 'create-user', method: 'POST', headers: [JSON_TYPE], body_base64: null, seed }
 }
 
-/** More requests than a trial may have, so that no two trials of a run share a number. */
+/** More requests than a trial can have, so that no two trials of a run share a number. */
 const SEQS_PER_TRIAL = 1e9
 
 /**
- * The requests of a trial: request `i` is the same bytes whenever plan and trial are the same.
+ * The requests of a trial: the same plan and trial give the same bytes for request `i`.
  *
- * @param {MixPlan} plan
- * @param {number} trial its number is part of every email, so that a run never sends one twice
+ * @param {MixPlan} plan @param {number} trial part of every email, so that a run never sends one twice
  * @returns {Mix}
  *
  * @typedef {(i: number) => Request} Mix
  * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer }} Request
- *   path: null for that of the target's URL; headers: without Host and Content-Length; body: a string is one byte a character
+ *   path: null for that of the target's URL; headers: without Host and Content-Length; body: a string has one byte per character
  */
 export function createMix(plan, trial) {
   if (plan.entries) return followed(programOf(plan, trial, ''))
@@ -39,24 +38,18 @@ export function createMix(plan, trial) {
   return (i) => ({ name, method, path: null, headers, body: fixed ?? bodyAt(i) })
 }
 
-/**
- * The users that a trial stores.
- *
- * @param {Pick<MixPlan, 'seed'>} plan @param {number} trial
- * @returns {(i: number | string) => { email: string, password: string }} of request i
- */
+/** The user that request i of a trial stores. @param {Pick<MixPlan, 'seed'>} plan @param {number} trial */
 export function usersOf(plan, trial) {
   const prefix = prefixOf(plan, trial)
-  return (i) => ({ email: `user-${prefix}-${i}@redline.test`, password: `secret-${i}` })
+  return (/** @type {number | string} */ i) => ({ email: `user-${prefix}-${i}@redline.test`, password: `secret-${i}` })
 }
 
 /**
- * A mix as plain data that a generator in another language can follow: for request i it takes the `draws` random numbers
- * from number i * draws on (random.js). The first chooses the entry: the first one whose `up_to` is above it. The others
- * fill the blanks of its path and then of its body.
+ * A mix as plain data that a generator in another language can follow. Request i takes `draws` random numbers, beginning with
+ * number i * draws (random.js). The first chooses the entry: the first one whose `up_to` is above it. The others fill the blanks
+ * of its path and then of its body.
  *
- * @param {MixPlan} plan @param {number} trial
- * @param {string} url whose path a mix without entries has
+ * @param {MixPlan} plan @param {number} trial @param {string} url gives the path of a mix without entries
  * @returns {Program}
  *
  * @typedef {{ seed: number, draws: number, first_seq: number, entries: ProgramEntry[] }} Program
@@ -65,7 +58,7 @@ export function usersOf(plan, trial) {
 export function programOf(plan, trial, url) {
   const entries = plan.entries ? weighted(plan) : [onlyEntry(plan, trial, new URL(url))]
   const draws = 1 + Math.max(...entries.map(({ path, body }) => drawsOf(path) + drawsOf(body)))
-  // Seeds that follow each other start in places that have nothing to do with each other.
+  // Consecutive seeds and trials start at unrelated places.
   const seed = Math.floor(randomAt(plan.seed, trial) * 2 ** 32)
   return { seed, draws, first_seq: trial * SEQS_PER_TRIAL, entries }
 }
@@ -73,7 +66,7 @@ export function programOf(plan, trial, url) {
 /** @param {MixPlan} plan */
 function weighted({ entries = [], headers }) {
   const total = entries.reduce((sum, { weight }) => sum + weight, 0)
-  // Some services refuse a type without a body.
+  // Some services refuse a content type without a body.
   const typeless = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
   let sum = 0
   return entries.map(({ name, method, path, body, weight }, i) => {
@@ -106,14 +99,13 @@ function followed({ seed, draws, first_seq, entries }) {
   }
 }
 
-/** Begins the emails of users that the lab stores on its own account, and not as part of a load. */
+/** Begins the emails of users that the lab itself stores, outside any load. */
 export const LAB_USER = 'user-lab'
 
 /**
- * LIKE patterns that match the rows of a run and no others: the emails of its plan, of background load, and of the lab.
+ * LIKE patterns that match only the rows of a run: the emails of its plan, of background load and of the lab.
  *
- * @param {MixPlan} plan
- * @returns {string[] | null} null: it does not send users of ours
+ * @param {MixPlan} plan @returns {string[] | null} null: the load has bodies of the user's own
  */
 export function emailPatterns({ seed, entries, body_base64 }) {
   if (entries || body_base64 !== null) return null
@@ -121,7 +113,7 @@ export function emailPatterns({ seed, entries, body_base64 }) {
   return prefixes.map((prefix) => `${prefix}-%@redline.test`)
 }
 
-/** Seed of a load that runs beside another one. @param {number} seed */
+/** Seed of a background load. @param {number} seed */
 export function seedBeside(seed) {
   return (seed + 1) % 2 ** 32
 }

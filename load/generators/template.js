@@ -1,9 +1,9 @@
 /**
- * Texts with blanks that each request fills anew: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
+ * Templates whose blanks each request fills anew: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
  *
- * @typedef {string | Blank} Part a string is one byte a character
+ * @typedef {string | Blank} Part a string has one byte per character
  * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number }} Blank
- *   seq: a number that no other request of the run has; index: the number of the request within its trial
+ *   seq: a number unique within the run; index: the number of the request within its trial
  */
 
 export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
@@ -11,10 +11,10 @@ export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
 
-/** @param {string} text @returns {Part[]} @throws {RangeError} that names the blank which nobody knows */
+/** @param {string} text @returns {Part[]} @throws {RangeError} with an unknown blank */
 export function parseTemplate(text) {
   const pieces = text.split(/\{\{(.*?)\}\}/s)
-  // UTF-8, with one character for each byte.
+  // UTF-8, with one character per byte.
   const parts = pieces.map((piece, i) => (i % 2 ? blankOf(piece.trim()) : Buffer.from(piece).toString('latin1')))
   return parts.filter((part) => part !== '')
 }
@@ -28,10 +28,8 @@ function blankOf(text) {
 }
 
 /**
- * @param {Part[]} parts
- * @param {number} index of the request
- * @param {number} firstSeq the seq of the request with index 0
- * @param {() => number} random one number is taken for each word and int
+ * @param {Part[]} parts @param {number} index of the request @param {number} firstSeq seq of request 0
+ * @param {() => number} random called once for each word and int
  */
 export function fillTemplate(parts, index, firstSeq, random) {
   let text = ''
@@ -45,7 +43,7 @@ export function fillTemplate(parts, index, firstSeq, random) {
   return text
 }
 
-/** How many random numbers a text takes. @param {Part[]} parts */
+/** Number of random numbers that a template takes. @param {Part[]} parts */
 export function drawsOf(parts) {
   return parts.filter((part) => typeof part !== 'string' && (part.fill === 'word' || part.fill === 'int')).length
 }

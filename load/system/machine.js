@@ -4,7 +4,7 @@ import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** What run.json says of this machine. */
+/** This machine, for run.json. */
 export function describeMachine() {
   return {
     cpu_model: os.cpus()[0]?.model.trim() || 'unknown',
@@ -14,14 +14,14 @@ export function describeMachine() {
   }
 }
 
-/** The commit of this checkout, with a + when files differ from it; null: not a checkout. */
+/** Commit of this checkout, with a + if files differ from it; null: not a checkout. */
 export async function redlineCommit() {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
   const described = promisify(execFile)('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
   return described.then(({ stdout }) => stdout.trim()).catch(() => null)
 }
 
-/** One core for the API and the others for everything else, as taskset takes them; null: there is one core, or no taskset. */
+/** One core for the API and the others for everything else, as taskset takes them; null: only one core, or no taskset. */
 export function planCores() {
   const cores = expandCores(coresOf('self') ?? '')
   if (cores.length < 2 || !hasTaskset()) return null
@@ -32,7 +32,7 @@ export function hasTaskset() {
   return spawnSync('taskset', ['--version']).status === 0
 }
 
-/** The cores that a process may run on, as the kernel lists them. @param {number | 'self'} pid */
+/** Cores that a process may run on, as the kernel lists them. @param {number | 'self'} pid */
 export function coresOf(pid) {
   return foundIn(`/proc/${pid}/status`, /^Cpus_allowed_list:\s*(\S+)$/m)
 }
@@ -47,7 +47,7 @@ export function softNofileOf(pid) {
   return numberIn(`/proc/${pid}/limits`, /^Max open files\s+(\d+)/m)
 }
 
-/** A list as the kernel writes it: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
+/** Expands a list of the kernel: "0-2,5" -> [0, 1, 2, 5]. @param {string} list */
 export function expandCores(list) {
   return [...list.matchAll(/(\d+)(?:-(\d+))?/g)].flatMap(([, first, last = first]) => {
     return Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i)
@@ -65,7 +65,7 @@ function foundIn(file, pattern) {
   return pattern.exec(textOf(file) ?? '')?.[1] ?? null
 }
 
-/** The text of a file; null: there is none, or it is not ours to read. @param {string} file */
+/** Text of a file; null: it cannot be read. @param {string} file */
 export function textOf(file) {
   try {
     return readFileSync(file, 'utf8')

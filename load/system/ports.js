@@ -3,12 +3,12 @@ import net from 'node:net'
 import getPort from 'get-port'
 import { ServiceEnded } from '../command/errors.js'
 
-/** Below the range from which systems take ports for connections: under load those do not stay free for long. */
+/** Below the ephemeral ports, which under load do not stay free for long. */
 const RANGE = { from: 12_000, to: 32_000 }
 const DRAWS = 20
 const START_TRIES = 3
 
-/** Different ports of loopback on which nobody listens. @param {number} count */
+/** Returns different ports of loopback on which nobody listens. @param {number} count */
 export async function freePorts(count) {
   /** @type {number[]} */
   const ports = []
@@ -20,11 +20,9 @@ export async function freePorts(count) {
 }
 
 /**
- * Starts a service on free ports. If another process takes one in the meantime, the service ends, and is started on others.
+ * Starts a service on free ports. If it ends because another process has taken one meanwhile, it is started on others.
  *
- * @template Service
- * @param {number} count
- * @param {(ports: number[]) => Promise<Service>} startOn
+ * @template Service @param {number} count @param {(ports: number[]) => Promise<Service>} startOn
  */
 export async function onFreePorts(count, startOn) {
   for (let left = START_TRIES; ; left--) {

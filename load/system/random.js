@@ -1,6 +1,6 @@
 const STEP = 0x6d2b79f5
 
-/** Returns mulberry32, Tommy Ettinger's generator of 32 bits: the next number in [0, 1), the same for the same seed. @param {number} seed */
+/** mulberry32, Tommy Ettinger's 32-bit generator of numbers in [0, 1). @param {number} seed */
 export function seededRandom(seed) {
   let state = seed
   return () => {
@@ -9,7 +9,7 @@ export function seededRandom(seed) {
   }
 }
 
-/** Number `n`, from 0, of seededRandom, without those before it. @param {number} seed @param {number} n */
+/** Number `n`, from 0, of seededRandom, computed directly. @param {number} seed @param {number} n */
 export function randomAt(seed, n) {
   return scrambled((seed + Math.imul(n + 1, STEP)) | 0)
 }

@@ -12,11 +12,11 @@ const POLL_MS = 20
  * @param {string} name for messages
  * @param {string[]} command
  * @param {object} options
- * @param {string | null} options.cores for it alone; null: not pinned
+ * @param {string | null} options.cores for this service only; null: not pinned
  * @param {number | string | null} [options.nofile] limit of open files, soft and hard
  * @param {NodeJS.ProcessEnv} options.env
- * @param {string} options.logFile takes what it prints
- * @param {() => Promise<boolean>} options.isReady asked again and again
+ * @param {string} options.logFile takes its output
+ * @param {() => Promise<boolean>} options.isReady polled
  * @param {number} options.stopGrace_ms from SIGTERM to SIGKILL
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
@@ -26,7 +26,7 @@ export async function startService(name, command, { cores, nofile, env, logFile,
   const { child, exited, stop } = startChild(command, { cores, nofile, env, stdio: ['ignore', log, log] })
   closeSync(log)
   let stopping = false
-  /** Rejects when it ends by itself. */
+  /** Rejects when the service ends by itself. */
   const died = exited.then(({ code, signal }) => {
     if (stopping) return /** @type {Promise<never>} */ (new Promise(() => {}))
     throw new ServiceEnded(name, code, signal, lastWords(logFile))

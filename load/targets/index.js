@@ -10,36 +10,36 @@ import { openSsh } from './ssh.js'
  */
 
 /**
- * The service under test, all kinds of one shape.
+ * The service under test.
  *
  * @typedef {object} Target
  * @property {'local' | 'url' | 'ssh'} kind
- * @property {boolean} countsRows whether what it stores is in the run's database
- * @property {string} url of the endpoint that is loaded
- * @property {string} [shownUrl] the same as it may be written down, where it may hold secrets
+ * @property {boolean} countsRows whether its rows are in the run's database
+ * @property {string} url of the loaded endpoint
+ * @property {string} [shownUrl] url without secrets
  * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
  * @property {string | null} metricsUrl page in Prometheus' text format
  * @property {number | null} pid
- * @property {string | null} cores it may run on; this, its soft limit of open files and its command line as the kernel has them
+ * @property {string | null} cores it may run on, as the kernel lists them
  * @property {number | null} [softNofile]
- * @property {string[]} [words]
- * @property {Host} [host] where it runs, if not here
+ * @property {string[]} [words] its command line
+ * @property {Host} [host] on which it runs, if not this one
  * @property {Record<string, string | number | null>} settings read back from the running process
- * @property {Promise<never>} died rejects when it ends without being told to
+ * @property {Promise<never>} died rejects when it ends by itself
  * @property {() => Promise<void>} stop
  * @property {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} [disturb] begins a
- *   disturbance that lasts for one trial; at: the trial's place in the design; trial: its number
- * @property {boolean} [writesBeside] the disturbance stores rows, too: how many are a trial's own cannot be told
- * @property {typeof startGenerator} [startLoad] starts what loads it, where that is not one of the lab's generators
- * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
+ *   disturbance for one trial; at: the trial's place in the design; trial: its number
+ * @property {boolean} [writesBeside] the disturbance stores rows too, so that the trial's own cannot be counted
+ * @property {typeof startGenerator} [startLoad] starts the load, if it is not one of the lab's generators
+ * @property {() => Promise<Probe>} [watch] starts a probe of its own after the warm-up
  *
- * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and tells what it did
+ * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and returns what it did
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'
 
 /**
- * Opens the API on the host of the place, by default this one.
+ * Starts the API on the given host, by default this one.
  *
  * @param {Place} place
  *
@@ -50,10 +50,9 @@ export function openApi(place) {
 }
 
 /**
- * A service that already runs. Nothing of it is started, set, emptied or counted.
+ * A service that already runs: the lab does not start, set, empty or count anything of it.
  *
- * @param {string} url
- * @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: as it may be written down
+ * @param {string} url @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: without secrets
  * @returns {Target}
  */
 export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {

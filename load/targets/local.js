@@ -20,29 +20,29 @@ const POLL_TIMEOUT_MS = 2000
 const READ_BACK_TIMEOUT_MS = 10_000
 const STOP_GRACE_MS = 12_000
 
-/** Those that the API accepts from a `.env` (api/config.js). */
+/** Variables that the API would accept from a `.env` (api/config.js). */
 const EMPTY_PG_VARIABLES = Object.fromEntries(
   ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'SSLMODE', 'OPTIONS', 'APPNAME'].map((name) => [`PG${name}`, '']),
 )
 
-/** Exit code of the API for "the configuration is wrong". */
+/** Exit code of the API for a wrong configuration. */
 const CONFIG_EXIT_CODE = 2
 
 /**
- * Starts the API as a process of its own, on its core, and waits until it says that it is ready. It gets our environment
- * but for what a run decides: database, ports, addresses.
+ * Starts the API as a process on its core, and waits until it reports that it is ready. It gets the given environment, except for
+ * what a run decides: database, ports and addresses.
  *
  * @param {object} options
  * @param {string} options.databaseUrl
  * @param {string | null} options.cores for the API alone; null: not pinned
  * @param {NodeJS.ProcessEnv} options.env
- * @param {string} options.logFile takes what it prints
+ * @param {string} options.logFile takes its output
  * @param {string} [options.node] program that runs it; by default ours
- * @param {string[]} [options.nodeFlags] beside those of `npm start`
+ * @param {string[]} [options.nodeFlags] in addition to those of `npm start`
  * @param {number | string | null} [options.nofile] its limit of open files; null: ours
- * @param {{ host: string, port: number } | null} [options.listen] where clients reach it; by default a free port of loopback
+ * @param {{ host: string, port: number } | null} [options.listen] for clients; by default a free port of loopback
  * @returns {Promise<Target>}
- * @throws {UsageError} when it refuses its configuration, or finds no database
+ * @throws {UsageError} when it refuses its configuration, or cannot reach its database
  */
 export async function openLocal(options) {
   const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null, listen } = options
@@ -89,7 +89,7 @@ export async function openLocal(options) {
   }
 }
 
-/** Why the API is not ready, empty where it does not say; null: it is. @param {string} adminUrl @returns {Promise<string | null>} */
+/** Why the API is not ready, empty if it does not say; null: it is ready. @param {string} adminUrl @returns {Promise<string | null>} */
 async function unreadiness(adminUrl) {
   try {
     const answer = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
@@ -100,7 +100,7 @@ async function unreadiness(adminUrl) {
   }
 }
 
-/** What is set, from the process itself: its own metrics, and the kernel for the limits. @param {string} adminUrl @param {number} pid */
+/** Reads the settings from the process itself: from its metrics, and the limits from the kernel. @param {string} adminUrl @param {number} pid */
 async function readBack(adminUrl, pid) {
   const names = ['redline_config_info', 'nodejs_version_info']
   const metrics = await readMetrics(`${adminUrl}/metrics`, names, READ_BACK_TIMEOUT_MS)
@@ -111,7 +111,7 @@ async function readBack(adminUrl, pid) {
   return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid), NODE: version }
 }
 
-/** The URL alone names the run's database. pg ignores empty variables, and they hide those of a `.env`. @param {NodeJS.ProcessEnv} env */
+/** Lets the URL alone name the database. pg ignores empty variables, but they hide those of a `.env`. @param {NodeJS.ProcessEnv} env */
 function withoutPgVariables(env) {
   const others = Object.entries(env).filter(([name]) => !name.startsWith('PG') || name === 'PGPASSFILE')
   return { ...Object.fromEntries(others), ...EMPTY_PG_VARIABLES }
