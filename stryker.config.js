@@ -29,7 +29,7 @@ export default {
       'test/unit/load/generators/drivers/{recorder,pacing}.test.js',
       'test/unit/api/{admission,gate,insert,statements}.test.js',
       'test/unit/tuning/stats/{ranks,effects,design,matrix,usl}.test.js',
-      'test/unit/tuning/experiments/{ablate/costs,balance/digest}.test.js',
+      'test/unit/tuning/experiments/{ablate/costs,balance/{adaptive,digest}}.test.js',
     ],
     forceBail: true,
   },

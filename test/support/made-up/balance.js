@@ -1,6 +1,6 @@
 import { markdownOf } from '../../../load/report/markdown.js'
 import { seededRandom } from '../../../load/system/random.js'
-import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/adaptive.js'
+import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/balancers.js'
 import { analyse, report } from '../../../tuning/experiments/balance/report.js'
 import { nextStep } from '../../../tuning/experiments/balance/steps.js'
 import { recordsOf } from '../simulated/records.js'

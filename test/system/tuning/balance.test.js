@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import t from 'tap'
 import { freePorts } from '../../../load/system/ports.js'
-import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/adaptive.js'
+import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/balancers.js'
 import { httpServer, refusingUrl } from '../../support/servers.js'
 
 const P = PUBLISHED_PARAMETERS

@@ -1,37 +1,35 @@
 import { milliseconds, tenthPercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { median } from '../../stats/ranks.js'
-import { cpu_us, errorRatio, leaving, measuredIn, okLatency_ms, p50_ms } from './figures.js'
+import { cpu_us, errorRatio, measuredIn, okLatency_ms, p50_ms } from './figures.js'
 import { HAPROXY } from './haproxy.js'
+import { leavingOf } from './shares.js'
 
 /**
  * @import { Value } from './figures.js'
  * @import { BalancePlan } from './plan.js'
  * @import { MeasuredPart, Records } from './steps.js'
+ *
+ * @typedef {{ longest_s: number, beyond: string }} Time the longest that can be seen, and what the endpoint does beyond it
+ * @typedef {{ part: MeasuredPart, about: string, value: Value, text?: (value: number) => string } & Partial<Time>} Measure
  */
 
-/**
- * Where HAProxy is the better choice, and where it is not: each figure against adaptive's of the same block. There is no
- * difference where the interval contains the value of two equals.
- *
- * @param {BalancePlan} plan @param {Records} records
- */
+/** Where HAProxy is better than adaptive, and where it is not, block by block. @param {BalancePlan} plan @param {Records} records */
 export function haproxyAgainstAdaptive(plan, records) {
   const lines = measuresOf(plan).flatMap((measure) => linesOf(measure, plan, records))
   const of = (/** @type {string} */ verdict) => lines.filter((line) => line.verdict === verdict).map(({ text }) => text)
   return { better: of('better'), worse: of('worse'), even: of('even') }
 }
 
-/**
- * Figures of which less is better; those without a text of their own are compared by their ratio.
- *
- * @param {BalancePlan} plan
- * @returns {Measure[]}
- *
- * @typedef {{ part: MeasuredPart, about: string, value: Value, text?: (value: number) => string } & Partial<Time>} Measure
- */
+/** Figures of which less is better; those without `text` are compared by their ratio. @param {BalancePlan} plan @returns {Measure[]} */
 function measuresOf(plan) {
   const { leave, back } = timesOf(plan)
+  const leave_s = (/** @type {Records[number]} */ one) => leavingOf(one.probes.target).leave_s ?? leave.longest_s
+  const back_s = (/** @type {Records[number]} */ one) => {
+    const found = leavingOf(one.probes.target)
+    // An endpoint that was never left cannot be come back to.
+    return found.leave_s === null ? Number.NaN : (found.back_s ?? back.longest_s)
+  }
   const [p95_ms, errors] = [okLatency_ms('p95'), (/** @type {Records[number]} */ one) => errorRatio([one])]
   const seconds = (/** @type {number} */ s) => `${s.toFixed(1)} s`
   const microseconds = (/** @type {number} */ us) => `${us.toFixed(0)} us`
@@ -43,15 +41,8 @@ function measuresOf(plan) {
     { part: 'strategies', about: 'errors met by clients, uneven endpoints', value: errors, text: tenthPercent },
     { part: 'crowded', about: 'errors met by clients, crowded', value: errors, text: tenthPercent },
     { part: 'failing', about: 'errors met by clients, one fails', value: errors, text: tenthPercent },
-    {
-      ...{ part: 'failing', about: 'time to leave the one that fails', text: seconds, ...leave },
-      value: (one) => leaving(one).leave_s ?? leave.longest_s,
-    },
-    {
-      ...{ part: 'failing', about: 'time to come back', text: seconds, ...back },
-      // An endpoint that was never left cannot be come back to.
-      value: (one) => (leaving(one).leave_s === null ? Number.NaN : (leaving(one).back_s ?? back.longest_s)),
-    },
+    { part: 'failing', about: 'time to leave the one that fails', value: leave_s, text: seconds, ...leave },
+    { part: 'failing', about: 'time to come back', value: back_s, text: seconds, ...back },
     { part: 'overhead', about: 'added to the median', value: p50_ms, text: milliseconds },
     { part: 'overhead', about: 'CPU of the balancer per request', value: cpu_us, text: microseconds },
   ]
@@ -82,13 +73,7 @@ function verdictOf({ low, high }, equal) {
   return low > equal ? 'worse' : 'even'
 }
 
-/**
- * The longest times that can be seen, and what the endpoint does beyond them.
- *
- * @param {BalancePlan} plan
- *
- * @typedef {{ longest_s: number, beyond: string }} Time
- */
+/** Of the times to leave and to come back. @param {BalancePlan} plan */
 export function timesOf({ fails: { failing }, sizes }) {
   return {
     leave: { longest_s: failing.to_s - failing.from_s, beyond: 'stays' },
@@ -98,7 +83,6 @@ export function timesOf({ fails: { failing }, sizes }) {
 
 /**
  * Times of trials in words. Those that were not seen to the end are given as the longest that can be seen.
- *
  * @param {number[]} times_s @param {string} text of all of them @param {Partial<Time>} time
  */
 export function timesText(times_s, text, { longest_s = Number.POSITIVE_INFINITY, beyond }) {

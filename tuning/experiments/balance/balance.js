@@ -24,7 +24,7 @@ export const balance = {
   size: (plan) => `${plan.parts.join(', ')}: about ${Math.ceil(durationOf(plan) / 60)} min`,
   prepare,
   design: nextStep,
-  open: (cell, place, plan) => openStrategy(/** @type {any} */ (cell), place, plan),
+  open: openStrategy,
   pinning: (plan) => pinningText(coresFor(plan), plan.parts.includes('processes')),
   analyse,
   report,

@@ -1,17 +1,17 @@
 import tdigest from 'tdigest'
-import { choose, createState, observe } from './adaptive.js'
-
-/** @import { Parameters } from './adaptive.js' */
 
 /**
- * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation.
+ * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation; state: what one has
+ * learned.
  *
  * @type {Record<Strategy, (endpoints: number, parameters: Parameters) => Balancer>}
  *
  * @typedef {'round-robin' | 'adaptive'} Strategy
  * @typedef {{ endpoint: number, latency_ms: number, status: number }} Answer
  * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void, state: () => object }} Balancer
- *   state: what it has learned
+ * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
+ * @typedef {ReturnType<typeof createState>} State
+ * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: values so far, which its types leave out
  */
 export const BALANCERS = {
   'round-robin': (endpoints) => {
@@ -41,13 +41,72 @@ export const BALANCERS = {
 /**
  * Adds a latency to a T-Digest (Dunning & Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"), which gives quantiles
  * of any number of samples in little memory.
- *
  * @param {Digest} digest @param {number} latency_ms
- *
- * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: values so far, which its types leave out
  */
 export function seenWith(digest, latency_ms) {
   digest.push(latency_ms)
   const [median_ms, p95_ms] = digest.percentile([0.5, 0.95])
   return { samples: digest.n, median_ms, p95_ms }
+}
+
+/**
+ * The published adaptive algorithm (the Zeus RPC load balancer). Every endpoint begins with score 1, and the lowest score is
+ * chosen. An answer multiplies the score of its endpoint: by little if it was faster than the median of all, by more if it
+ * was slower, by much if it was an error. With each request one score above 1 decays, so that an endpoint that has been
+ * left is tried again. Pure.
+ *
+ * factor is added to the rank of a success, error_factor to that of an error; nothing is scored before min_samples.
+ */
+export const PUBLISHED_PARAMETERS = { factor: 0.52, error_factor: 3, decay: 0.95, min_samples: 20 }
+
+const RANKS = { fast: 0.5, middling: 0.75, slow: 1 }
+
+/** Large scores decay faster. */
+const FASTER = [
+  { above: 10_000, decay: 0.8 },
+  { above: 1_000, decay: 0.9 },
+  { above: 100, decay: 0.92 },
+]
+
+/** turn: the endpoint that decays next; first: the one that is preferred among equal scores. @param {number} size */
+export function createState(size) {
+  return { scores: /** @type {number[]} */ (Array(size).fill(1)), turn: 0, first: 0 }
+}
+
+/** The endpoint of the next request, and the state after it. @param {State} state @param {Parameters} parameters */
+export function choose(state, parameters) {
+  const decayed = decay(state, parameters)
+  const { scores, first } = decayed
+  let endpoint = first
+  for (let i = 1; i < scores.length; i++) {
+    const other = (first + i) % scores.length
+    if (scores[other] < scores[endpoint]) endpoint = other
+  }
+  return { endpoint, state: { ...decayed, first: (first + 1) % scores.length } }
+}
+
+/** One score above 1 decays, in turn. @param {State} state @param {Parameters} parameters @returns {State} */
+export function decay(state, { decay }) {
+  const { scores, turn } = state
+  for (let i = 0; i < scores.length; i++) {
+    const endpoint = (turn + i) % scores.length
+    const score = scores[endpoint]
+    if (score <= 1) continue
+    const faster = FASTER.find(({ above }) => score > above)?.decay ?? 1
+    const decayed = scores.with(endpoint, score * Math.min(decay, faster))
+    return { ...state, scores: decayed, turn: (endpoint + 1) % scores.length }
+  }
+  return state
+}
+
+/**
+ * The state after an answer; seen: latencies of the same method so far, with this one.
+ * @param {State} state @param {Answer} answer @param {ReturnType<typeof seenWith>} seen @param {Parameters} parameters @returns {State}
+ */
+export function observe(state, { endpoint, latency_ms, status }, seen, { factor, error_factor, min_samples }) {
+  if (seen.samples < min_samples) return state
+  const slowness = latency_ms > seen.p95_ms ? RANKS.slow : RANKS.middling
+  const rank = latency_ms < seen.median_ms ? RANKS.fast : slowness
+  const score = state.scores[endpoint] * (rank + (status >= 400 ? error_factor : factor))
+  return { ...state, scores: state.scores.with(endpoint, score) }
 }

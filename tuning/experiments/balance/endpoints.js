@@ -29,7 +29,6 @@ const USUAL = [
 /**
  * Uneven by design: mostly cached, cold and half-cached ones in turn; then slow ones, one that errs now and then, and one that
  * fails and recovers.
- *
  * @param {number} count @param {Slow} slow @returns {Endpoint[]}
  */
 export function unevenEndpoints(count, slow) {

@@ -9,6 +9,10 @@ import { REFERENCE, strategiesOf } from './steps.js'
  * @import { BalancePlan } from './plan.js'
  * @import { Counts } from './shares.js'
  * @import { MeasuredPart, Records } from './steps.js'
+ *
+ * @typedef {ReturnType<typeof figuresOf>} Figures
+ * @typedef {ReturnType<typeof measuredIn>[number]} Measured
+ * @typedef {(record: Records[number]) => number} Value
  */
 
 export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
@@ -16,14 +20,7 @@ export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
 /** Parts with several endpoints. */
 export const SHARED = /** @type {const} */ (['strategies', 'crowded', 'failing'])
 
-/**
- * What each strategy did in each part.
- *
- * @param {BalancePlan} plan @param {Records} records
- *
- * @typedef {ReturnType<typeof figuresOf>} Figures
- * @typedef {Figures['strategies'][number]} StrategyFigures
- */
+/** What each strategy did in each part. @param {BalancePlan} plan @param {Records} records */
 export function figuresOf(plan, records) {
   /** @template T @param {MeasuredPart} part @param {(measured: Measured) => T} compute */
   const each = (part, compute) => {
@@ -41,11 +38,7 @@ export function figuresOf(plan, records) {
 
 /**
  * The sound trials of each strategy of a part, and how it compares with others within a block.
- *
  * @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records
- *
- * @typedef {ReturnType<typeof measuredIn>[number]} Measured
- * @typedef {(record: Records[number]) => number} Value
  */
 export function measuredIn(part, plan, records) {
   const sound = trialsAt(records, { part }, isSound).map((record) => {
@@ -58,15 +51,11 @@ export function measuredIn(part, plan, records) {
       strategy,
       trials,
       trialsOf,
-
-      /** @param {Value} value */
-      middle: (value) => median(trials.map(value)),
-
-      /** @param {string} reference @param {Value} value */
-      ratioTo: (reference, value) => ratioOf(observationsOf(sound, value), { strategy }, { strategy: reference }),
-
-      /** @param {string} reference @param {Value} value */
-      differenceTo: (reference, value) => {
+      middle: (/** @type {Value} */ value) => median(trials.map(value)),
+      ratioTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
+        return ratioOf(observationsOf(sound, value), { strategy }, { strategy: reference })
+      },
+      differenceTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
         const others = new Map(trialsOf(reference).map((record) => [record.at.block, value(record)]))
         const differences = trials.map((record) => value(record) - Number(others.get(record.at.block)))
         return typical(differences.filter(Number.isFinite), CONFIDENCE)
@@ -94,12 +83,9 @@ function unevenFigures({ strategy, trials, middle, ratioTo, differenceTo }) {
 
 /** @template T @param {(value: Value) => T} compute */
 function byPercentile(compute) {
-  return /** @type {ByPercentile<T>} */ (
-    Object.fromEntries(PERCENTILES.map((name) => [name, compute(okLatency_ms(name))]))
-  )
+  const found = PERCENTILES.map((name) => [name, compute(okLatency_ms(name))])
+  return /** @type {Record<typeof PERCENTILES[number], T>} */ (Object.fromEntries(found))
 }
-
-/** @template T @typedef {Record<typeof PERCENTILES[number], T>} ByPercentile */
 
 /** What the balancer adds, in front of an endpoint that answers at once. @param {Measured} measured */
 function overheadFigures({ strategy, middle, differenceTo }) {
@@ -113,7 +99,7 @@ function overheadFigures({ strategy, middle, differenceTo }) {
 
 /** Times to leave an endpoint that failed, and to come back. @param {Measured} measured */
 function failingFigures({ trials, middle }) {
-  const found = trials.map(leaving)
+  const found = countsOf(trials).map(leavingOf)
   return {
     leave_s: found.map(({ leave_s }) => leave_s),
     back_s: found.map(({ back_s }) => back_s),
@@ -139,11 +125,6 @@ function processFigures({ strategy, trials, trialsOf, middle, ratioTo }) {
 /** As the endpoints counted. @param {Records} trials @returns {Counts[]} */
 function countsOf(trials) {
   return trials.map(({ probes }) => probes.target)
-}
-
-/** @param {Records[number]} record of the part failing */
-export function leaving({ probes }) {
-  return leavingOf(probes.target)
 }
 
 /** Of the successes. @param {'mean' | typeof PERCENTILES[number]} name @returns {Value} */

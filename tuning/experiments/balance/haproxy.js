@@ -30,10 +30,8 @@ const HEALTH = ['option httpchk', 'http-check send meth GET uri /health', 'http-
 const RETRIES = ['option redispatch 1', 'retries 2', 'retry-on conn-failure empty-response 500 502 503 504']
 
 /**
- * A configuration on loopback, with one thread like the proxies that it is compared with.
- *
+ * A configuration on loopback, with one thread like the proxies that it is compared with; watched: /health says how a server is.
  * @param {{ port: number, balance: string, servers: { name: string, port: number }[], watched: boolean, retries: boolean }} options
- *   balance: such as leastconn; watched: /health says how a server is
  */
 export function haproxyConfig({ port, balance, servers, watched, retries }) {
   const backend = [

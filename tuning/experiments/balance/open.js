@@ -14,7 +14,11 @@ import { HAPROXY, haproxyConfig } from './haproxy.js'
  * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { BalancePlan } from './plan.js'
- * @import { BalanceCell } from './steps.js'
+ * @import { MeasuredPart } from './steps.js'
+ *
+ * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
+ * @typedef {{ name: string, port: number }} Server
+ * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: those that were started
  */
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
@@ -41,12 +45,7 @@ export function pinningText(cores, hasProcesses) {
 
 /**
  * The target of a cell: endpoints with a balancer in front of them, or API processes.
- *
- * @param {BalanceCell} cell @param {Place} place @param {BalancePlan} plan
- * @returns {Promise<Target>}
- *
- * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
- * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: those that were started
+ * @param {any} cell @param {Place} place @param {BalancePlan} plan @returns {Promise<Target>}
  */
 export async function openStrategy({ part, strategy }, place, plan) {
   const own = { ...place, cores: place.cores ?? coresFor(plan)?.api ?? null }
@@ -71,10 +70,12 @@ export async function openStrategy({ part, strategy }, place, plan) {
   }
 }
 
-/** @param {Exclude<BalanceCell['part'], 'processes'>} part @param {Opening} opening */
+/** @param {Exclude<MeasuredPart, 'processes'>} part @param {Opening} opening */
 async function openEndpoints(part, opening) {
-  const { mix, slots, fails } = opening.plan
-  const endpoints = endpointsOf(part, opening.plan)
+  const { mix, slots, fails, endpoints: count, slow } = opening.plan
+  const uneven = unevenEndpoints(count, slow)
+  const kinds = { overhead: INSTANT, strategies: uneven, crowded: uneven, failing: evenEndpoints(count) }
+  const endpoints = kinds[part]
   const names = endpoints.map(({ name }) => name)
   const [adminPort, ...ports] = await start('the endpoints', unpinned(opening), names.length + 1, (ports) => {
     return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, slots })]
@@ -100,19 +101,9 @@ async function openEndpoints(part, opening) {
   }
 }
 
-/** @param {string} part @param {BalancePlan} plan */
-function endpointsOf(part, { endpoints, slow }) {
-  if (part === 'overhead') return INSTANT
-  return part === 'failing' ? evenEndpoints(endpoints) : unevenEndpoints(endpoints, slow)
-}
-
 /**
- * What clients reach: the endpoint itself, HAProxy, or our proxy.
- *
- * @param {Server[]} servers @param {Opening} opening
- * @returns {Promise<{ port: number, reset?: string }>} reset: URL at which it forgets what it has learned
- *
- * @typedef {{ name: string, port: number }} Server
+ * What clients reach: the endpoint itself, HAProxy, or our proxy, which forgets what it has learned at the URL `reset`.
+ * @param {Server[]} servers @param {Opening} opening @returns {Promise<{ port: number, reset?: string }>}
  */
 async function openFront(servers, opening) {
   const { strategy, plan } = opening
@@ -159,7 +150,6 @@ function unpinned(opening) {
 
 /**
  * Starts a program, which is ready when it listens on all of its ports.
- *
  * @param {string} name @param {Opening} opening @param {number} count of ports @param {(ports: number[]) => string[]} commandOn
  */
 async function start(name, { place: { cores, env, logFile }, services }, count, commandOn) {

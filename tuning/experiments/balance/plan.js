@@ -2,7 +2,7 @@ import { UsageError } from '../../../load/command/errors.js'
 import { duration, durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
-import { PUBLISHED_PARAMETERS } from './adaptive.js'
+import { PUBLISHED_PARAMETERS } from './balancers.js'
 import { COLD_MS, MIN_ENDPOINTS, meanLatency_ms, unevenEndpoints } from './endpoints.js'
 import { findHaproxy } from './haproxy.js'
 import { PUBLISHED } from './published.js'
@@ -11,6 +11,9 @@ import { MEASURED, OPEN_CONNECTIONS } from './steps.js'
 /**
  * @import { Slow } from './endpoints.js'
  * @import { MeasuredPart } from './steps.js'
+ *
+ * @typedef {ReturnType<typeof planOf>} BalancePlan
+ * @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size
  */
 
 /** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
@@ -77,10 +80,7 @@ function factorFlag(about, above, most) {
 
 /**
  * fails: when the endpoint that fails does so; haproxy: the program, or null; processes: of the API behind HAProxy.
- *
  * @param {Record<string, any>} flags
- *
- * @typedef {ReturnType<typeof planOf>} BalancePlan
  */
 export function planOf(flags) {
   /** @type {typeof DEFAULTS} */
@@ -111,7 +111,6 @@ export function planOf(flags) {
 
 /**
  * Refuses what would measure timeouts, or the wait for a connection.
- *
  * @param {string[]} parts @param {ReturnType<typeof sizesOf>} sizes @param {number} endpoints @param {Slow} slow
  */
 function refuseOverload(parts, sizes, endpoints, slow) {
@@ -146,8 +145,6 @@ function sizesOf(mode, flags, rate) {
   })
   return /** @type {Record<MeasuredPart, Size>} */ (Object.fromEntries(sizes))
 }
-
-/** @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size */
 
 /** @param {Size} size */
 function failsIn({ duration_s }) {

@@ -2,10 +2,7 @@ import http from 'node:http'
 import { pipeline } from 'node:stream'
 import { BALANCERS } from './balancers.js'
 
-/**
- * @import { Parameters } from './adaptive.js'
- * @import { Strategy } from './balancers.js'
- */
+/** @import { Parameters, Strategy } from './balancers.js' */
 
 /**
  * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies are streamed in both directions, and

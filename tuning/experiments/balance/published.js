@@ -3,13 +3,12 @@ import { seededRandom } from '../../../load/system/random.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/balance.json', import.meta.url), 'utf8'))
 
+/** @typedef {Record<typeof QUANTILES[number], number>} Quantiles */
 export const QUANTILES = /** @type {const} */ (['p25_ms', 'p50_ms', 'p75_ms', 'p95_ms'])
 
 /** Round robins of as few samples as the published one. */
 const DRAWS = 2000
 const LEAST_GAIN = 0.001
-
-/** @typedef {Record<typeof QUANTILES[number], number>} Quantiles */
 
 /** @param {Iterable<number>} latencies_ms */
 export function quantilesOf(latencies_ms) {
@@ -34,7 +33,6 @@ export function allLower(gains) {
  * The role of chance in a round robin of 20 samples: samples of that size are drawn repeatedly from a distribution through the
  * published quantiles and compared with it. How often do they look slower at all four quantiles, and how often by as much as
  * was published?
- *
  * @param {number} seed
  */
 export function fewSamples(seed) {

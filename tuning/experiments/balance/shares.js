@@ -14,9 +14,7 @@ const BACK_RATIO = 0.5
 
 /**
  * The share of the requests per endpoint, per slice of the trials; NaN where a slice has no requests at all.
- *
- * @param {Counts[]} trials of the same endpoints
- * @param {{ slices: number, duration_s: number }} options
+ * @param {Counts[]} trials of the same endpoints @param {{ slices: number, duration_s: number }} options
  */
 export function sharesOf(trials, { slices, duration_s }) {
   const sums = trials[0].names.map(() => Array(slices).fill(0))
@@ -46,7 +44,6 @@ export function queuedRatio(trials) {
  * How long the failing endpoint keeps getting requests, and how long it gets none after it has recovered; null: longer than
  * can be seen. It has been left at the first bin from which, as long as it fails, it gets less than a fifth of an even share in
  * any half second; it is back when a half second begins in which it gets half of one.
- *
  * @param {Counts} counts
  */
 export function leavingOf({ bin_ms, names, endpoints, from_s, to_s }) {

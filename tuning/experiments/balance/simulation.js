@@ -5,10 +5,12 @@ import { answerOf, PLAIN, unevenEndpoints } from './endpoints.js'
 import { fewSamples, gainsOf, quantilesOf } from './published.js'
 
 /**
- * @import { Parameters } from './adaptive.js'
- * @import { Strategy } from './balancers.js'
+ * @import { Parameters, Strategy } from './balancers.js'
  * @import { Endpoint, Slow } from './endpoints.js'
  * @import { BalancePlan } from './plan.js'
+ *
+ * @typedef {Awaited<ReturnType<typeof simulateAll>>} Simulation
+ * @typedef {(seed: number) => ((now_ms: number) => Endpoint)[]} Create makes endpoints that may change with time
  */
 
 export const NO_MEMORY = 'equal, no memory'
@@ -24,14 +26,7 @@ const CHILLED_RATIO = 0.1
 /** Answers between two looks at the signal. */
 const ANSWERS = 5000
 
-/**
- * Both strategies in every made-up world.
- *
- * @param {Pick<BalancePlan, 'endpoints' | 'slow' | 'samples' | 'workers' | 'parameters' | 'mix'>} plan
- * @param {AbortSignal} signal
- *
- * @typedef {Awaited<ReturnType<typeof simulateAll>>} Simulation
- */
+/** Both strategies in every made-up world. @param {BalancePlan} plan @param {AbortSignal} signal */
 export async function simulateAll({ endpoints, slow, samples, workers, parameters, mix: { seed } }, signal) {
   const found = []
   for (const count of workers) {
@@ -46,14 +41,7 @@ export async function simulateAll({ endpoints, slow, samples, workers, parameter
   return { worlds: found, few: fewSamples(seed) }
 }
 
-/**
- * Made-up endpoints.
- *
- * @param {number} count @param {Slow} slow
- * @returns {{ name: string, about: string, create: Create }[]}
- *
- * @typedef {(seed: number) => ((now_ms: number) => Endpoint)[]} Create makes endpoints that may change with time
- */
+/** Made-up endpoints. @param {number} count @param {Slow} slow @returns {{ name: string, about: string, create: Create }[]} */
 export function worlds(count, slow) {
   const uneven = unevenEndpoints(count, slow)
   return [
@@ -89,7 +77,6 @@ function spells(random) {
 /**
  * A balancer in front of simulated endpoints, on a virtual clock: each worker sends its next request when it has its answer.
  * Quantiles are those of the successes.
- *
  * @param {{ strategy: Strategy, create: Create, samples: number, workers: number, parameters: Parameters, seed: number }} options
  * @param {AbortSignal} [signal] ends it
  */

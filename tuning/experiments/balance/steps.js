@@ -5,6 +5,9 @@ import { HAPROXY } from './haproxy.js'
 /**
  * @import { Step, TrialRecord } from '../../../load/report/record.js'
  * @import { BalancePlan } from './plan.js'
+ *
+ * @typedef {keyof typeof MEASURED} MeasuredPart
+ * @typedef {TrialRecord[]} Records
  */
 
 /** From the end of a trial to the load of the next one, in the estimate of the time left. */
@@ -29,12 +32,6 @@ export const MEASURED = {
 export const REFERENCE = 'round-robin'
 const OURS = [REFERENCE, 'adaptive']
 
-/**
- * @typedef {keyof typeof MEASURED} MeasuredPart
- * @typedef {TrialRecord[]} Records
- * @typedef {{ part: MeasuredPart, strategy: string }} BalanceCell
- */
-
 /** What is compared in a part. @param {MeasuredPart} part @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan */
 export function strategiesOf(part, { haproxy, processes }) {
   const found = haproxy === null ? [] : Object.keys(HAPROXY)
@@ -45,7 +42,6 @@ export function strategiesOf(part, { haproxy, processes }) {
 
 /**
  * The next trial: part by part, in blocks, each strategy once in a random order. Pure.
- *
  * @param {BalancePlan} plan @param {Records} records @returns {Step | null}
  */
 export function nextStep(plan, records) {

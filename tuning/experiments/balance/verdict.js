@@ -8,19 +8,16 @@ import { NO_MEMORY } from './simulation.js'
 import { cellsOf, REFERENCE } from './steps.js'
 
 /**
- * @import { Effect } from '../../stats/effects.js'
- * @import { ByPercentile, StrategyFigures } from './figures.js'
+ * @import { Figures } from './figures.js'
  * @import { BalancePlan } from './plan.js'
  * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
+ *
+ * @typedef {Figures['strategies']} Uneven figures over uneven endpoints
+ * @typedef {NonNullable<Uneven[number]['to_reference']>} Ratios by percentile
  */
 
-/**
- * Whether adaptive beats round robin, in sentences.
- *
- * @param {StrategyFigures[]} strategies @param {StrategyFigures[]} crowded the same at a higher rate
- * @param {Simulation | null} simulation
- */
+/** Whether adaptive beats round robin. @param {Uneven} strategies @param {Uneven} crowded @param {Simulation | null} simulation */
 export function answerSentences(strategies, crowded, simulation) {
   const [uneven, dense] = [strategies, crowded].map((figures) => figureOf('adaptive', figures)?.to_reference)
   const sentences = [
@@ -31,17 +28,17 @@ export function answerSentences(strategies, crowded, simulation) {
   return sentences.filter((sentence) => typeof sentence === 'string')
 }
 
-/** @param {string} name @param {StrategyFigures[]} figures */
+/** @param {string} name @param {Uneven} figures */
 function figureOf(name, figures) {
   return figures.find(({ strategy }) => strategy === name)
 }
 
-/** @param {ByPercentile<Effect>} ratios */
+/** @param {Ratios} ratios */
 function ratiosText(ratios) {
   return PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
 }
 
-/** Why adaptive is slower in a crowd, if it surely is. @param {StrategyFigures[]} crowded @param {ByPercentile<Effect>} ratios */
+/** Why adaptive is slower in a crowd, if it surely is. @param {Uneven} crowded @param {Ratios} ratios */
 function herdText(crowded, { p95 }) {
   if (p95.low <= 1 || !Number.isFinite(p95.high)) return ''
   const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, crowded)?.queued_ratio ?? Number.NaN)
@@ -51,9 +48,10 @@ function herdText(crowded, { p95 }) {
 
 const UNLIKE = 'The published endpoints were of equal quality; ours are uneven by design.'
 
-/** Whether all four are surely lower, as published, or one of them surely not. @param {ByPercentile<Effect>} ratios */
+/** Whether all four are surely lower, as published, or one of them surely not. @param {Ratios} ratios */
 export function shapeText(ratios) {
-  const those = (/** @type {(effect: Effect) => boolean} */ are) => PERCENTILES.filter((name) => are(ratios[name]))
+  const those = (/** @type {(effect: Ratios['p50']) => boolean} */ are) =>
+    PERCENTILES.filter((name) => are(ratios[name]))
   const lower = those(({ high, tied }) => high < 1 && !tied)
   const higher = those(({ low, high }) => low >= 1 && Number.isFinite(high))
   if (those(({ high }) => Number.isFinite(high)).length === 0) return 'Too few blocks to tell any of it from chance.'

@@ -6,7 +6,7 @@ import {
   decay,
   observe,
   PUBLISHED_PARAMETERS,
-} from '../../../../../tuning/experiments/balance/adaptive.js'
+} from '../../../../../tuning/experiments/balance/balancers.js'
 import { FLAGS } from '../../../../../tuning/experiments/balance/plan.js'
 
 const P = PUBLISHED_PARAMETERS

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { PUBLISHED_PARAMETERS } from '../../../../../tuning/experiments/balance/adaptive.js'
+import { PUBLISHED_PARAMETERS } from '../../../../../tuning/experiments/balance/balancers.js'
 import {
   allLower,
   fewSamples,
