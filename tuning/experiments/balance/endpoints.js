@@ -19,12 +19,7 @@ const ERROR_MS = { from: 2, to: 5 }
 /** One that is slow, one that errs, one that recovers, and one that does none of it. */
 export const MIN_ENDPOINTS = 4
 
-/** @type {[name: string, peculiarity: Partial<Endpoint>][]} */
-const USUAL = [
-  ['cached', { cached_ratio: 0.9 }],
-  ['cold', { cached_ratio: 0 }],
-  ['half-cached', {}],
-]
+const USUAL = [{ name: 'cached', cached_ratio: 0.9 }, { name: 'cold', cached_ratio: 0 }, { name: 'half-cached' }]
 
 /**
  * Uneven by design: mostly cached, cold and half-cached ones in turn; then slow ones, one that errs now and then, and one that
@@ -32,16 +27,16 @@ const USUAL = [
  * @param {number} count @param {Slow} slow @returns {Endpoint[]}
  */
 export function unevenEndpoints(count, slow) {
-  const usual = Array.from({ length: count - slow.count - 2 }, (_, i) => {
-    const [name, peculiarity] = USUAL[i % USUAL.length]
-    return { ...PLAIN, ...peculiarity, name: numbered(name, Math.floor(i / USUAL.length)) }
-  })
-  return [
-    ...usual,
-    ...Array.from({ length: slow.count }, (_, i) => ({ ...PLAIN, name: numbered('slow', i), extra_ms: slow.extra_ms })),
-    { ...PLAIN, name: 'erring', error_ratio: 0.2 },
-    { ...PLAIN, name: 'recovering', fails: true },
+  const endpoints = [
+    ...Array.from({ length: count - slow.count - 2 }, (_, i) => USUAL[i % USUAL.length]),
+    ...Array.from({ length: slow.count }, () => ({ name: 'slow', extra_ms: slow.extra_ms })),
+    { name: 'erring', error_ratio: 0.2 },
+    { name: 'recovering', fails: true },
   ]
+  return endpoints.map((endpoint, i) => {
+    const number = endpoints.slice(0, i + 1).filter(({ name }) => name === endpoint.name).length
+    return { ...PLAIN, ...endpoint, name: number === 1 ? endpoint.name : `${endpoint.name}-${number}` }
+  })
 }
 
 /** All alike, with everything cached; the last one fails for a while. @param {number} count @returns {Endpoint[]} */
@@ -76,9 +71,4 @@ export function meanLatency_ms(endpoints) {
 /** @param {{ from: number, to: number }} range @param {number} place in [0, 1) */
 function within({ from, to }, place) {
   return from + place * (to - from)
-}
-
-/** @param {string} name @param {number} i */
-function numbered(name, i) {
-  return i === 0 ? name : `${name}-${i + 1}`
 }

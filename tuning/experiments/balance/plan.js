@@ -19,11 +19,18 @@ import { MEASURED, OPEN_CONNECTIONS } from './steps.js'
 /** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
 const TIMEOUT_S = 10
 
-const { error_factor, min_samples, ...P } = PUBLISHED_PARAMETERS
+const P = PUBLISHED_PARAMETERS
 const DEFAULTS = {
-  ...{ endpoints: 6, slow: { count: 1, extra_ms: 250 }, rate: 40, slots: 16, seed: 1 },
+  endpoints: 6,
+  slow: { count: 1, extra_ms: 250 },
+  rate: 40,
+  slots: 16,
   samples: Number(PUBLISHED.samples),
-  ...{ ...P, 'error-factor': error_factor, 'min-samples': min_samples },
+  seed: 1,
+  factor: P.factor,
+  'error-factor': P.error_factor,
+  decay: P.decay,
+  'min-samples': P.min_samples,
 }
 
 /** Requests in flight in the simulation. */

@@ -47,10 +47,9 @@ export function report(findings) {
     ...overheadBlocks(findings),
     ...haproxyBlocks(findings),
     ...processBlocks(findings),
-    ...(simulation ? simulationBlocks(simulation) : []),
+    ...simulationBlocks(simulation),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     ...overTimeBlocks(plan, shares),
-    ...(simulation ? worldBlocks(simulation) : []),
     heading('Published', { detail: true }),
     paragraph(publishedText(), { detail: true }),
     ...(plan.haproxy ? configBlocks(plan) : []),
@@ -123,9 +122,9 @@ export function overheadBlocks({ plan, overhead }) {
 }
 
 /** @param {BalanceFindings} findings @returns {Block[]} */
-function haproxyBlocks({ plan, haproxy: { better, worse, even } }) {
+function haproxyBlocks({ haproxy: { better, worse, even } }) {
   const compared = better.length + worse.length + even.length
-  if (!plan.haproxy || compared === 0) return []
+  if (compared === 0) return []
   const lists = { 'Better than adaptive': better, Worse: worse, 'No significant difference': even }
   return [
     paragraph('**Where HAProxy is the better choice**'),
@@ -155,8 +154,10 @@ export function processBlocks({ processes }) {
   return titled(about, ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy'], rows)
 }
 
-/** What the simulation gained, and what was published. @param {Simulation} simulation */
-function simulationBlocks({ worlds, few }) {
+/** What the simulation gained, and what was published. @param {Simulation | null} simulation @returns {Block[]} */
+function simulationBlocks(simulation) {
+  if (!simulation) return []
+  const { worlds, few } = simulation
   const rows = worlds.map(({ world, workers, round_robin, adaptive }) => [
     `${world}, ${workers} in flight`,
     ...pairTexts(round_robin, adaptive),
@@ -171,16 +172,11 @@ function simulationBlocks({ worlds, few }) {
   return [
     paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
     table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
+    list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))], { detail: true }),
     paragraph(
       `The published round robin rests on ${few.samples} samples. Of ${count(few.draws)} samples of that size, drawn from a distribution through the published quantiles and compared with it, half have ratios of ${half.join(', ')}.`,
     ),
   ]
-}
-
-/** @param {Simulation} simulation */
-function worldBlocks({ worlds }) {
-  const lines = new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))
-  return [heading('Endpoints of the simulation', { detail: true }), list([...lines], { detail: true })]
 }
 
 /** By percentile. @param {Quantiles} round_robin_ms @param {Quantiles} adaptive_ms */
