@@ -49,10 +49,9 @@ export async function openVariant({ variant }, place, { stages, slow_us, mix, in
   const variants = turnsOf({ stages, slow_us })
   const isByTurns = variant === BY_TURNS
   const cells = Object.fromEntries(variants.map((without) => [nameOf(without), without]))
+  const tried = isByTurns ? stages.map((stage) => [stage]) : [cells[variant]]
   const removed = []
-  for (const without of isByTurns ? stages.map((stage) => [stage]) : [cells[variant]]) {
-    removed.push(...(await removedBy(target.url, socket, { without, slow_us })))
-  }
+  for (const without of tried) removed.push(...(await removedBy(target.url, socket, { without, slow_us })))
   if (isByTurns) {
     await order(socket, { without: [], slow_us, turns: { variants, requests: REQUESTS_PER_TURN, seed: mix.seed } })
   }

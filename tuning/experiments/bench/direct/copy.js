@@ -5,11 +5,7 @@ import { usersOf } from '../../../../load/generators/mix.js'
 
 /** @import { Driver } from '../../../../load/generators/drivers/index.js' */
 
-/**
- * COPY over one connection, one commit after the other. A row that is committed counts as a 201, and has no latency of its own.
- *
- * @param {number} commit_rows @returns {Pick<Driver, 'open'>}
- */
+/** COPY over one connection, one commit after another. A committed row counts as a 201, without a latency. @param {number} commit_rows @returns {Pick<Driver, 'open'>} */
 export function copyIn(commit_rows) {
   return {
     async open({ url, mix, trial }) {
@@ -51,7 +47,7 @@ export function textOf(userAt, first, rows) {
 /** @param {pg.Client} client @param {string} text @returns {Promise<number>} rows that Postgres says it has stored */
 async function copy(client, text) {
   const query = new pg.Query('COPY users (email, password) FROM STDIN')
-  // pg leaves the data to the query.
+  // pg leaves it to the query to send the data.
   const handleCopyInResponse = (/** @type {any} */ connection) => {
     connection.sendCopyFromChunk(Buffer.from(text))
     connection.endCopyFrom()

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import pg from 'pg'
 
-/** The published design: raw node:http and a pg pool, one unnamed statement per request, and no more. */
+/** The published design: raw node:http and a pg pool, one unnamed statement per request, nothing else. */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
 
 http

@@ -4,7 +4,7 @@ import { insertUser } from './statement.js'
 
 /** @import { FastifyRequest } from 'fastify' */
 
-/** Fastify as its manual has it: schemas for body and answer, which it compiles into a validator and a serialiser. */
+/** Fastify as its manual recommends: it compiles the schemas of body and response into a validator and a serialiser. */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
 const text = { type: 'string', minLength: 1, maxLength: 255 }
 const schema = {

@@ -1,6 +1,6 @@
 import http from 'node:http'
 
-/** The second floor: the body is collected, decoded and parsed, and that is all. */
+/** The second floor: collects, decodes and parses the body, and does nothing else. */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]
 

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import postgres from 'postgres'
 
-/** Raw node:http on the other driver. postgres.js prepares by itself, and puts a statement behind another on a busy connection. */
+/** Raw node:http on the other driver. postgres.js prepares statements by itself, and pipelines them on a busy connection. */
 const sql = postgres(/** @type {string} */ (process.env.DATABASE_URL), { max: Number(process.env.POOL_MAX) })
 const BODY = '{"message":"User created"}'
 

@@ -1,4 +1,4 @@
-/** What the peers on pg send: a prepared statement, named so that Postgres parses and plans it once per connection. */
+/** The statement of the peers on pg, named so that Postgres parses and plans it once per connection. */
 const TEXT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id'
 
 /** @param {unknown} value */
