@@ -12,13 +12,13 @@ import { semiSpaceOf } from './means.js'
 
 /**
  * @typedef {object} Knob
- * @property {By} by how it is applied, and read back from what runs
+ * @property {By} by
  * @property {string} about one line
  * @property {Level[]} levels the first is the default
  * @property {string} expected completes "expected …"
  * @property {(text: string) => Level | undefined} parse undefined: not as expected
  * @property {(text: string) => string | null} [refusal] why a level that looks right is refused
- * @property {boolean} advised a level may be recommended: it costs nothing but what is measured
+ * @property {boolean} advised whether a level may be recommended: it costs nothing but what is measured
  *
  * @typedef {string | number} Level
  */
@@ -27,6 +27,9 @@ import { semiSpaceOf } from './means.js'
 const OWN_NOFILE = nofileOf('self') ?? 1024
 const OWN_MAJOR = Number(process.versions.node.split('.')[0])
 const SOFT_ALONE = 'Node raises its soft limit to the hard one at start, so a lower soft one alone would change nothing'
+
+/** What others decide, or what costs durability, is not chosen by speed. @type {By[]} */
+const ADVISED = ['environment', 'flag', 'node']
 
 /** @type {Readonly<Record<string, Knob>>} */
 export const KNOBS = Object.freeze({
@@ -94,26 +97,22 @@ export const KNOBS = Object.freeze({
 /** `POOL_MAX=5,10` -> { name: 'POOL_MAX', levels: [5, 10] }. @param {string} text @throws {UsageError} */
 export function parseKnob(text) {
   const [name, list] = text.split(/=(.*)/s)
-  const knob = KNOBS[name]
-  if (!knob || !list) {
+  if (!KNOBS[name] || !list) {
     const names = Object.keys(KNOBS).join(', ')
     throw new UsageError(`--knob: expected NAME=LEVEL,LEVEL with one of ${names}, got "${text}"`)
   }
-  const levels = list.split(',').map((level) => levelOf(name, knob, level))
-  if (new Set(levels).size < levels.length)
-    throw new UsageError(`--knob: expected each level of ${name} once, got ${list}`)
-  return { name, levels }
+  const { parse, refusal, expected } = KNOBS[name]
+  const levels = list.split(',').map((one) => {
+    const level = parse(one)
+    const because = refusal?.(one)
+    if (level !== undefined && !because) return level
+    throw new UsageError(`--knob: expected ${name} to be ${expected}, got "${one}"${because ? `: ${because}` : ''}`)
+  })
+  if (new Set(levels).size === levels.length) return { name, levels }
+  throw new UsageError(`--knob: expected each level of ${name} once, got ${list}`)
 }
 
-/** @param {string} name @param {Knob} knob @param {string} text */
-function levelOf(name, { parse, refusal, expected }, text) {
-  const level = parse(text)
-  const because = refusal?.(text)
-  if (level !== undefined && !because) return level
-  throw new UsageError(`--knob: expected ${name} to be ${expected}, got "${text}"${because ? `: ${because}` : ''}`)
-}
-
-/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels beside the default */
+/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels beside the default @returns {Knob} */
 function setting(name, others) {
   /** @type {Setting} */
   const { default: byDefault, min, max, about } = SETTINGS[name]
@@ -124,16 +123,11 @@ function setting(name, others) {
 }
 
 /** @param {By} by @param {number[]} levels @param {[number, number]} range @param {string} about */
-function whole(by, levels, [min, max], about) {
-  return { by, about, levels: [...new Set(levels)], ...wholeNumber(min, max), advised: isAdvised(by) }
+function whole(by, levels, range, about) {
+  return { by, about, levels: [...new Set(levels)], ...wholeNumber(...range), advised: ADVISED.includes(by) }
 }
 
 /** @param {By} by @param {string[]} levels @param {string} about */
 function choice(by, levels, about) {
-  return { by, about, levels, ...oneOf(levels), advised: isAdvised(by) }
-}
-
-/** What others decide, or what costs durability, is not chosen by speed. @param {By} by */
-function isAdvised(by) {
-  return by === 'environment' || by === 'flag' || by === 'node'
+  return { by, about, levels, ...oneOf(levels), advised: ADVISED.includes(by) }
 }

@@ -6,9 +6,10 @@ import { MEANS } from './means.js'
 /**
  * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
- * @import { GeneratorPart } from './means.js'
  * @import { Cell } from '../../load/report/record.js'
  */
+
+const ORDER = Object.keys(MEANS)
 
 /**
  * The API with its knobs turned, each read back.
@@ -19,9 +20,7 @@ import { MEANS } from './means.js'
  * @throws {NotApplied} when a level could not be set, or is not what was read back
  */
 export async function openCell(cell, place) {
-  const turned = Object.entries(cell).map(([name, level]) => ({ name, level, means: MEANS[KNOBS[name].by] }))
-  let where = place
-  for (const { name, level, means } of turned) where = (await means.apply?.(where, name, level)) ?? where
+  const knobs = Object.entries(cell).map(([name, level]) => ({ name, level, by: KNOBS[name].by }))
   /** @type {(() => Promise<void>)[]} */
   const ends = []
   const stop = async () => {
@@ -32,36 +31,27 @@ export async function openCell(cell, place) {
     if (failed.length > 0) throw failed[0]
   }
   try {
-    for (const { level, means } of turned) if (means.plant) ends.push(await means.plant(where, level))
-    /** @type {Record<string, string>} */
-    const own = {}
-    for (const { level, means } of turned) {
-      if (!means.between) continue
-      const { place: next, settings, end } = await means.between(where, level)
-      ends.push(end)
-      Object.assign(own, settings)
-      where = next
+    let where = place
+    /** @type {Target['settings']} */
+    const added = {}
+    for (const { name, level, by } of knobs.toSorted((a, b) => ORDER.indexOf(a.by) - ORDER.indexOf(b.by))) {
+      const { end, settings, ...changed } = await MEANS[by].turn(where, level, name)
+      if (end) ends.push(end)
+      Object.assign(added, settings)
+      where = { ...where, ...changed }
     }
-    const target = await openApi(where).catch((error) => {
-      const isRefused = error instanceof ServiceEnded || error instanceof UsageError
-      throw isRefused ? new NotApplied(error.message) : error
-    })
+    const target = await openApi(where)
     ends.push(target.stop)
-    const settings = { ...target.settings, ...own }
-    for (const { name, level, means } of turned) {
-      const found = await means.readBack(target, where, name, level)
-      if (found !== String(level))
+    for (const { name, level, by } of knobs) {
+      const found = await MEANS[by].readBack(target, where, level, name)
+      if (String(found) !== String(level)) {
         throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)
-      settings[name] = /^\d+$/.test(found) ? Number(found) : found
+      }
+      added[name] = level
     }
-    return { ...target, settings, stop }
+    return { ...target, settings: { ...target.settings, ...added }, stop }
   } catch (error) {
     await stop()
-    throw error
+    throw error instanceof ServiceEnded || error instanceof UsageError ? new NotApplied(error.message) : error
   }
-}
-
-/** What the generator does differently for this cell. @param {Cell} cell @returns {GeneratorPart} */
-export function loadOf(cell) {
-  return Object.assign({}, ...Object.entries(cell).map(([name, level]) => MEANS[KNOBS[name].by].load?.(name, level)))
 }

@@ -3,21 +3,16 @@ import { chmodSync, chownSync, copyFileSync, rmSync, writeFileSync } from 'node:
 import path from 'node:path'
 import pg from 'pg'
 import { NotApplied } from '../../load/command/errors.js'
-import { isListening, onFreePorts } from '../../load/system/ports.js'
-import { startService } from '../../load/system/service.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
-import { ask, atPort } from './session.js'
+import { asksForTls, startBetween } from './between.js'
+import { ask } from './session.js'
 
-/**
- * @import { Place } from '../../load/run/site.js'
- * @import { Between } from './means.js'
- */
+/** @import { Place } from '../../load/run/site.js' */
 
 /** Debian puts it where the PATH of an ordinary user does not look. */
 const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
-const STOP_GRACE_MS = 2000
 
 /** Since this version, named statements follow a client from one connection to another. */
 const PREPARES_SINCE = '1.21'
@@ -34,14 +29,9 @@ const MAX_CLIENTS = 2000
  *
  * @param {Place} place
  * @param {number} pool_size connections to Postgres
- * @returns {Promise<Between>}
- * @throws {NotApplied} if there is no PgBouncer
+ * @throws {NotApplied} if there is no PgBouncer, or the API is on another host
  */
 export async function putPgbouncer(place, pool_size) {
-  const { databaseUrl, env, logFile, host } = place
-  if (host) {
-    throw new NotApplied('PgBouncer is started beside the lab, on loopback: expected the API there, too, got --ssh')
-  }
   const { program, version } = findPgbouncer()
   const folder = makeScratch('pgbouncer')
   let stop = async () => {}
@@ -52,27 +42,23 @@ export async function putPgbouncer(place, pool_size) {
   try {
     // It refuses to run as root, as Postgres does.
     const user = await postgresUser()
-    const hasOptions = new URL(databaseUrl).searchParams.has('options')
-    const [session] = hasOptions ? await ask(databaseUrl, SEARCH_PATH) : []
-    const { service, ports } = await onFreePorts(1, async ([port]) => {
-      const files = writeFiles(folder, { databaseUrl, env, port, pool_size, version, session })
+    const hasOptions = new URL(place.databaseUrl).searchParams.has('options')
+    const [session] = hasOptions ? await ask(place.databaseUrl, SEARCH_PATH) : []
+    const started = await startBetween('PgBouncer', place, (port) => {
+      const files = writeFiles(place, { folder, port, pool_size, version, session })
       // The folder stays ours, so that the next run may remove it if we are killed; its user may pass through.
       if (user) chmodSync(folder, 0o711)
       if (user) for (const file of files) chownSync(file, user.uid, user.gid)
-      return startService('PgBouncer', leashed([program, files[0]], { signal: 'KILL', user }), {
-        cores: null,
-        env,
-        logFile,
-        isReady: () => isListening(port),
-        stopGrace_ms: STOP_GRACE_MS,
-      })
+      return leashed([program, files[0]], { signal: 'KILL', user })
     })
-    stop = service.stop
-    const throughIt = through(databaseUrl, ports[0])
-    await ask(throughIt, 'SELECT').catch((error) => {
-      throw new Error(`expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${logFile}`)
+    stop = started.end
+    const databaseUrl = withoutTls(started.databaseUrl)
+    await ask(databaseUrl, 'SELECT').catch((error) => {
+      throw new Error(
+        `expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${place.logFile}`,
+      )
     })
-    return { place: { ...place, databaseUrl: throughIt }, settings: { PGBOUNCER: version }, end }
+    return { databaseUrl, settings: { PGBOUNCER: version }, end }
   } catch (error) {
     await end()
     throw error
@@ -101,16 +87,14 @@ export function findPgbouncer(places = PLACES) {
 /**
  * Writes its files and returns their paths, the configuration first.
  *
- * @param {string} folder
- * @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'folder' | 'server'> & { databaseUrl: string, env: NodeJS.ProcessEnv }} options
+ * @param {Place} place @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'server'>} options
  */
-function writeFiles(folder, { databaseUrl, env, ...options }) {
-  const { host, port, user, password } = new pg.Client({ connectionString: databaseUrl })
-  const caFile = new URL(databaseUrl).searchParams.get('sslrootcert')
-  const isVerified = asksForTls(databaseUrl, env)
-  const server = { host, port, user: String(user), isVerified, hasCa: caFile !== null }
-  const [config, users, ca] = ['pgbouncer.ini', 'users.txt', 'ca.pem'].map((name) => path.join(folder, name))
-  writeFileSync(config, pgbouncerConfig({ ...options, server, folder }), { mode: 0o600 })
+function writeFiles(place, options) {
+  const { host, port, user, password } = new pg.Client({ connectionString: place.databaseUrl })
+  const caFile = new URL(place.databaseUrl).searchParams.get('sslrootcert')
+  const server = { host, port, user: String(user), isVerified: asksForTls(place), hasCa: caFile !== null }
+  const [config, users, ca] = ['pgbouncer.ini', 'users.txt', 'ca.pem'].map((name) => path.join(options.folder, name))
+  writeFileSync(config, pgbouncerConfig({ ...options, server }), { mode: 0o600 })
   const quoted = [user, password].map((text) => `"${String(text).replaceAll('"', '""')}"`)
   writeFileSync(users, `${quoted.join(' ')}\n`, { mode: 0o600 })
   if (caFile) copyFileSync(caFile, ca)
@@ -146,14 +130,9 @@ server_tls_sslmode = ${server.isVerified ? 'verify-full' : 'disable'}
 ${server.hasCa ? `server_tls_ca_file = ${folder}/ca.pem\n` : ''}${prepares ? 'max_prepared_statements = 200\n' : ''}`
 }
 
-/** Whether pg would use TLS, for which it also looks into the environment. @param {string} databaseUrl @param {NodeJS.ProcessEnv} env */
-export function asksForTls(databaseUrl, env) {
-  return (new URL(databaseUrl).searchParams.get('sslmode') ?? env.PGSSLMODE) === 'verify-full'
-}
-
-/** @param {string} databaseUrl @param {number} port */
-function through(databaseUrl, port) {
-  const url = new URL(atPort(databaseUrl, port))
+/** @param {string} databaseUrl of PgBouncer, which speaks TLS to Postgres alone */
+function withoutTls(databaseUrl) {
+  const url = new URL(databaseUrl)
   url.searchParams.set('sslmode', 'disable')
   url.searchParams.delete('sslrootcert')
   return url.href

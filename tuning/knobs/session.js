@@ -36,16 +36,6 @@ export async function plantTrigger(databaseUrl, statements, name) {
   }
 }
 
-/** The same database behind a port of loopback. @param {string} databaseUrl @param {number} port */
-export function atPort(databaseUrl, port) {
-  const url = new URL(databaseUrl)
-  // A parameter would win over the host of the URL; and without a host, a URL takes no port.
-  url.searchParams.delete('host')
-  url.hostname = '127.0.0.1'
-  url.port = String(port)
-  return url.href
-}
-
 const ANSWER_TIMEOUT_MS = 5000
 
 /** The rows of one question. @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */

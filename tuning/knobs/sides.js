@@ -8,7 +8,7 @@ import { KNOBS } from './knobs.js'
 import { openCell } from './open-cell.js'
 
 /**
- * @import { TrialRecord } from '../../load/report/record.js'
+ * @import { Cell, TrialRecord } from '../../load/report/record.js'
  * @import { Place } from '../../load/run/site.js'
  * @import { Target } from '../../load/targets/index.js'
  */
@@ -17,7 +17,7 @@ import { openCell } from './open-cell.js'
 const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 /**
- * One of two targets: a service that runs already, or the local API with the settings of a file, or with its defaults.
+ * One of two targets: a service that already runs, or the local API with the settings of a file, or with its defaults.
  * @typedef {{ url: string, shown_url?: string, file: null } | { url: null, shown_url?: undefined, file: string | null }} Side
  *   shown_url: the URL without its secrets; a kept plan has only this one, as its url
  */
@@ -50,12 +50,8 @@ export function labelOf({ url, shown_url, file }) {
 }
 
 /**
- * Why there is no answer that can be trusted: a side answered nothing with success in a valid trial.
- *
- * @param {TrialRecord[]} records
- * @param {string[]} sides
- * @param {(side: string) => boolean} [isExcused]
- * @returns {string | null} null: each side did, or is excused
+ * Why there is no trustworthy answer: no request to a side succeeded in any valid trial; null: each side is fine, or excused.
+ * @param {TrialRecord[]} records @param {string[]} sides @param {(side: string) => boolean} [isExcused]
  */
 export function silentSide(records, sides, isExcused = () => false) {
   const answered = records.filter((record) => isValid(record) && record.traffic.ok > 0)
@@ -74,9 +70,7 @@ export function silentSide(records, sides, isExcused = () => false) {
 export async function openSide(side, place) {
   const { url, shown_url: shownUrl, file } = side
   if (url) return openUrl(url, { shownUrl })
-  const settings = file === null ? {} : settingsOf(file)
-  const levels = Object.fromEntries(Object.entries(settings).filter(([name]) => name in KNOBS))
-  const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in KNOBS)))
+  const { levels, others } = file === null ? { levels: {}, others: {} } : settingsOf(file)
   const target = await openCell(levels, { ...place, env: { ...place.env, ...others } }).catch((error) => {
     throw error instanceof NotApplied ? new UsageError(`${labelOf(side)}: ${error.message}`) : error
   })
@@ -95,18 +89,24 @@ export function ignoredSetting(asked, found) {
   return null
 }
 
-/** @param {string} file @returns {Record<string, string>} */
+/** The settings of a file, those that are knobs apart. @param {string} file @throws {UsageError} */
 function settingsOf(file) {
-  const settings = parse(readFileSync(file))
-  for (const [name, level] of Object.entries(settings)) {
+  /** @type {Cell} */
+  const levels = {}
+  /** @type {Record<string, string>} */
+  const others = {}
+  for (const [name, text] of Object.entries(parse(readFileSync(file)))) {
     if (OF_THE_RUN.test(name)) throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
-    if (!(name in KNOBS)) continue
-    if (KNOBS[name].by === 'generator') {
+    const knob = KNOBS[name]
+    if (knob?.by === 'generator') {
       throw new UsageError(`${file}: expected settings of the API, got ${name}, which is one of the generator`)
     }
-    if (KNOBS[name].parse(level) === undefined) {
-      throw new UsageError(`${file}: expected ${name} to be ${KNOBS[name].expected}, got "${level}"`)
+    const level = knob?.parse(text)
+    if (knob && level === undefined) {
+      throw new UsageError(`${file}: expected ${name} to be ${knob.expected}, got "${text}"`)
     }
+    if (level === undefined) others[name] = text
+    else levels[name] = level
   }
-  return settings
+  return { levels, others }
 }

@@ -1,6 +1,6 @@
 import { isSettled } from '../../../load/capacity/ladder.js'
 import { isSameCell } from '../../../load/report/format.js'
-import { loadOf as partOf } from '../../knobs/open-cell.js'
+import { loadOf as partOf } from '../../knobs/means.js'
 import { matrixVisits, nextTrial, peakOf } from '../../stats/matrix.js'
 import { cellsOf, countsIn, loadOf } from './experiments.js'
 

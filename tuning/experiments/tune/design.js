@@ -1,5 +1,5 @@
 import { isSameCell } from '../../../load/report/format.js'
-import { loadOf } from '../../knobs/open-cell.js'
+import { loadOf } from '../../knobs/means.js'
 import { capacityStep } from '../../stats/capacity-of.js'
 import { oncePerPlan } from '../../stats/design.js'
 import { matrixVisits, nextTrial } from '../../stats/matrix.js'

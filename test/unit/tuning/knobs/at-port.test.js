@@ -1,5 +1,5 @@
 import t from 'tap'
-import { atPort } from '../../../../tuning/knobs/session.js'
+import { atPort } from '../../../../tuning/knobs/between.js'
 
 t.test('the same database behind a port of loopback, wherever the URL has its host', (t) => {
   const rows = [

@@ -4,8 +4,9 @@ import { cellName } from '../../../../load/report/format.js'
 import { markdownOf } from '../../../../load/report/markdown.js'
 import { analyseMatrix } from '../../../../tuning/experiments/tune/findings.js'
 import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
+import { asksForTls } from '../../../../tuning/knobs/between.js'
 import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
-import { asksForTls, pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
+import { pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
 import { arithmeticBlocks, pgbouncerBlocks } from '../../../../tuning/pages/more-cores.js'
 
 /** @import { Cell } from '../../../../load/report/record.js' */
@@ -56,10 +57,14 @@ t.test('statements with a name are followed since 1.21', async (t) => {
 
 t.test('TLS that the environment asks for is not left out behind it', async (t) => {
   const env = { PGSSLMODE: 'verify-full' }
-  t.equal(asksForTls('postgres://u:p@10.0.0.1/db', env), true)
-  t.equal(asksForTls('postgres://u:p@10.0.0.1/db?sslmode=disable', env), false, 'the URL counts first, as with pg')
-  t.equal(asksForTls('postgres://u:p@10.0.0.1/db', {}), false)
-  t.equal(asksForTls('postgres://u:p@10.0.0.1/db?sslmode=verify-full', {}), true)
+  t.equal(asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db', env }), true)
+  t.equal(
+    asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db?sslmode=disable', env }),
+    false,
+    'the URL counts first, as with pg',
+  )
+  t.equal(asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db', env: {} }), false)
+  t.equal(asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db?sslmode=verify-full', env: {} }), true)
 })
 
 t.test('the preset: pools against each other, and every mode where PgBouncer has the fewer connections', async (t) => {

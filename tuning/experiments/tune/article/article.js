@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isSettled, isValid } from '../../../../load/capacity/ladder.js'
 import { count, isSameCell, milliseconds, NONE, percent } from '../../../../load/report/format.js'
-import { loadOf } from '../../../knobs/open-cell.js'
+import { loadOf } from '../../../knobs/means.js'
 import { oncePerPlan } from '../../../stats/design.js'
 import { matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
 import { median } from '../../../stats/ranks.js'
