@@ -4,8 +4,9 @@ import { groupBy, visitsOf } from './design.js'
 
 /** @import { At, Cell, NotAppliedCell, Step, StepLoad, TrialRecord } from '../../load/report/record.js' */
 
-/** `at.phase` of a matrix's trials. */
+/** `at.phase` of a matrix's trials, and of the load before them. */
 const BLOCK = 'block'
+const PEAK = 'peak'
 
 /**
  * Blocks of visits to cells, with a trial of each kind per visit.
@@ -17,6 +18,7 @@ const BLOCK = 'block'
  *   this cell; own: the trials so far of the same visit
  * @property {number} visit_s expected
  * @property {number} [later_s] expected, of what follows the matrix
+ * @property {{ cell: Cell, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of what it took
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
  *
@@ -35,11 +37,15 @@ export function matrixVisits({ units, anchor = null, blocks, seed }) {
  * The next trial of a matrix. Pure.
  *
  * @param {Matrix} matrix @param {TrialRecord[]} records of this matrix, and of other phases @param {NotAppliedCell[]} notApplied are left out
- * @returns {Step | null} null: every place is settled
+ * @returns {Step | null} null: every place is settled, or there is no peak
  */
 export function nextTrial(matrix, records, notApplied) {
-  const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, counts, tries } = matrix
+  const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, peak, counts, tries } = matrix
   const out = new Set(notApplied.map(({ cell }) => cellName(cell)))
+  if (peak && peakOf(records) === null) {
+    if (out.has(cellName(peak.cell)) || isSettled(records)) return null
+    return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
+  }
   const trials = groupBy(
     trialsAt(records, {}, () => true),
     ({ at }) => placeOf(at),
@@ -58,6 +64,12 @@ export function nextTrial(matrix, records, notApplied) {
   return null
 }
 
+/** Seconds, and those of what follows. @param {Pick<Matrix, 'visits' | 'visit_s' | 'later_s' | 'peak'>} matrix */
+export function durationOf({ visits, visit_s, later_s = 0, peak }) {
+  const peak_s = peak ? peak.load.warmup_s + peak.load.duration_s : 0
+  return peak_s + visits.length * visit_s + later_s
+}
+
 /** The trials that count, at the places with these fields. @param {TrialRecord[]} records @param {At} [where] @param {(record: TrialRecord) => boolean} [counts] */
 export function trialsAt(records, where = {}, counts = isValid) {
   const fields = Object.entries({ phase: BLOCK, ...where })
@@ -66,7 +78,7 @@ export function trialsAt(records, where = {}, counts = isValid) {
 
 /** Goodput of the closed loop before a matrix, which offers shares of it; null: no valid trial. @param {TrialRecord[]} records */
 export function peakOf(records) {
-  return trialsAt(records, { phase: 'peak' }).at(0)?.traffic.goodput_rps ?? null
+  return trialsAt(records, { phase: PEAK }).at(0)?.traffic.goodput_rps ?? null
 }
 
 /** @param {At} at */

@@ -6,8 +6,8 @@ import { NO_NOISE, observationsOf, ratioOf, verdictOf } from '../../stats/effect
 import { trialsAt } from '../../stats/matrix.js'
 import { median } from '../../stats/ranks.js'
 import { CLAIMS, MEASURES } from './claims.js'
-import { design, durationOf } from './design.js'
-import { cellsOf, countsIn } from './experiments.js'
+import { design, playbookDuration } from './design.js'
+import { countsIn, EXPERIMENTS } from './experiments.js'
 import { playbookReport } from './report.js'
 
 /**
@@ -56,9 +56,9 @@ export const playbook = {
       blocks,
     }
   },
-  size: ({ claims, experiments, blocks }) => {
-    const minutes = Math.ceil(durationOf(experiments, blocks) / 60)
-    return `${claims.length} claims in ${experiments.length} experiments: about ${minutes} min`
+  size: (plan) => {
+    const minutes = Math.ceil(playbookDuration(plan) / 60)
+    return `${plan.claims.length} claims in ${plan.experiments.length} experiments: about ${minutes} min`
   },
   design,
   open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
@@ -93,13 +93,13 @@ function analyse(plan, records) {
     kept: { claims },
     blocks: plan.blocks,
     results,
-    pools: POOLS.flatMap((name) => cellsOf(name).flatMap((cell) => poolOf(name, cell, records))),
+    pools: POOLS.flatMap((name) => EXPERIMENTS[name].cells.flatMap((cell) => poolOf(name, cell, records))),
   }
 }
 
 /** @param {Claim} claim @param {TrialRecord[]} records */
 export function resultOf({ experiment, measure, expect, least_ratio, ...claim }, records) {
-  const cells = cellsOf(experiment)
+  const { cells } = EXPERIMENTS[experiment]
   const [reference, other] = cells
   const trials = trialsAt(records, { experiment }, (record) => countsIn(experiment, record))
   const observations = observationsOf(trials, MEASURES[measure].value)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { cellName } from '../../../../../load/report/format.js'
 import { CLAIMS } from '../../../../../tuning/experiments/playbook/claims.js'
 import { design } from '../../../../../tuning/experiments/playbook/design.js'
-import { cellsOf, EXPERIMENTS } from '../../../../../tuning/experiments/playbook/experiments.js'
+import { EXPERIMENTS } from '../../../../../tuning/experiments/playbook/experiments.js'
 import { resultOf } from '../../../../../tuning/experiments/playbook/playbook.js'
 import { KNOBS } from '../../../../../tuning/knobs/knobs.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
@@ -19,12 +19,12 @@ t.test('claims are whole: an experiment, an effect of interest, a chapter of the
     t.ok(experiment in EXPERIMENTS, id)
     t.ok(least_ratio > 1, id)
   }
-  for (const name of Object.keys(EXPERIMENTS)) {
+  for (const [name, { cells }] of Object.entries(EXPERIMENTS)) {
     t.ok(
       CLAIMS.some(({ experiment }) => experiment === name),
       `${name} is claimed about`,
     )
-    const levels = cellsOf(name).flatMap((cell) => Object.entries(cell))
+    const levels = cells.flatMap((cell) => Object.entries(cell))
     t.strictSame(
       levels.filter(([knob, level]) => KNOBS[knob].parse(String(level)) !== level),
       [],
@@ -60,7 +60,7 @@ t.test(
     t.equal(records.length, 24 + 2)
     const claim = CLAIMS.find(({ id }) => id === 'batched-takes-more')
     t.match(resultOf(/** @type {any} */ (claim), records), { verdict: 'not measured' })
-    const [reference] = cellsOf('batched')
+    const [reference] = EXPERIMENTS.batched.cells
     const step = design(plan, [], [{ cell: reference, because: 'no' }])
     t.match(step, { at: { phase: 'peak', experiment: 'shedding' } })
   },
