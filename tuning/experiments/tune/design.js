@@ -1,8 +1,7 @@
 import { isSameCell } from '../../../load/report/format.js'
 import { loadOf } from '../../knobs/means.js'
 import { capacityStep } from '../../stats/capacity-of.js'
-import { oncePerPlan } from '../../stats/design.js'
-import { matrixVisits, nextTrial } from '../../stats/matrix.js'
+import { durationOf, matrixVisits, nextTrial } from '../../stats/matrix.js'
 import { anchorCapacity, finalistsOf } from './findings.js'
 
 /**
@@ -38,7 +37,7 @@ export function designMatrix(plan, records, notApplied) {
   const isOut = (/** @type {Cell} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
   if (isOut(plan.anchor)) return null
   const first = plan.capacity_rps === null ? searchStep('anchor', plan.anchor, plan, records) : null
-  if (first) return { ...first, left_s: first.left_s + durationOf(plan) }
+  if (first) return { ...first, left_s: first.left_s + durationOf(matrixOf(plan, 0)) }
   const capacity_rps = anchorCapacity(plan, records)
   if (capacity_rps === null) return null
   const step = nextTrial(matrixOf(plan, capacity_rps), records, notApplied)
@@ -52,42 +51,33 @@ export function designMatrix(plan, records, notApplied) {
   return null
 }
 
-/** Seconds of the blocks, and of the searches of the finalists. @param {TunePlan} plan */
-export function durationOf(plan) {
-  return visitsTo(plan).length * visitDuration(plan) + 2 * SEARCH_S
+/** Seconds. @param {TunePlan} plan */
+export function matrixDuration(plan) {
+  return SEARCH_S + durationOf(matrixOf(plan, 0))
 }
 
 /** @param {TunePlan} plan @param {number} capacity_rps @returns {Matrix} */
-function matrixOf(plan, capacity_rps) {
+function matrixOf({ cells, blocks, mix, connections, duration_s }, capacity_rps) {
+  const units = cells.map((cell) => ({ cell }))
   return {
-    visits: visitsTo(plan),
+    visits: matrixVisits({ units, anchor: units[0], blocks, seed: mix.seed }),
     kinds: [...ORDER],
-    visit_s: visitDuration(plan),
+    visit_s: START_S + FIRST_WARMUP_S + 2 * WARMUP_S + 3 * (duration_s + BETWEEN_TRIALS_S),
     later_s: 2 * SEARCH_S,
     loadOf: ({ cell }, kind) => ({
       driver: 'paced',
       loop: 'open',
       rate_rps: Math.max(1, Math.round(OFFERED[/** @type {'at'} */ (kind)] * capacity_rps)),
-      connections: plan.connections[0],
+      connections: connections[0],
       warmup_s: kind === ORDER[0] ? FIRST_WARMUP_S : WARMUP_S,
-      duration_s: plan.duration_s,
+      duration_s,
       ...loadOf(cell),
     }),
   }
 }
 
-const visitsTo = oncePerPlan((/** @type {TunePlan} */ { cells, blocks, mix }) => {
-  const units = cells.map((cell) => ({ cell }))
-  return matrixVisits({ units, anchor: units[0], blocks, seed: mix.seed })
-})
-
 /** @param {string} of @param {Cell} cell @param {TunePlan} plan @param {TrialRecord[]} records */
 function searchStep(of, cell, plan, records) {
   const step = capacityStep(of, cell, plan, records)
   return step?.load.loop === 'open' ? { ...step, load: { ...step.load, ...loadOf(cell) } } : step
-}
-
-/** Seconds. @param {TunePlan} plan */
-function visitDuration({ duration_s }) {
-  return START_S + FIRST_WARMUP_S + 2 * WARMUP_S + 3 * (duration_s + BETWEEN_TRIALS_S)
 }

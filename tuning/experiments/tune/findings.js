@@ -59,15 +59,14 @@ const ALL_RATIO = 0.98
  * @param {TrialRecord[]} records
  */
 export function analyseMatrix(plan, records) {
-  const { preset, anchor, blocks } = plan
+  const { preset, anchor, blocks, knobs } = plan
   const capacity_rps = anchorCapacity(plan, records)
-  const responses = measured(plan, records)
-  const { levels, choices } = recommendationOf(plan, records)
   const isKnown = capacity_rps !== null
-  const kept = isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] }
+  const responses = responsesOf(plan, records)
+  const { levels, choices } = recommendationOf(plan, records)
   return {
     problem: problemOf(plan, records),
-    kept,
+    kept: isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] },
     preset,
     anchor,
     blocks,
@@ -78,8 +77,7 @@ export function analyseMatrix(plan, records) {
       return { cell, ...capacityOf('final', cell, plan, records) }
     }),
     responses: responses.map(({ value, ...response }) => {
-      const { observations, noise } = response
-      return { ...response, interactions: interactions(observations, plan.knobs, noise) }
+      return { ...response, interactions: interactions(response.observations, knobs, response.noise) }
     }),
     cells: cellsOf(plan, records, responses),
   }
@@ -94,22 +92,20 @@ function tookAll({ name, level }, records) {
 /**
  * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor.
  *
- * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof measured>} responses
+ * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>} responses
  */
 function cellsOf({ cells, anchor }, records, responses) {
   const trials = groupBy(trialsAt(records), ({ cell }) => cellName(cell))
-  const observed = responses.map(({ name, observations, noise }) => {
-    return { name, noise, byCell: groupBy(observations, ({ cell }) => cellName(cell)) }
-  })
+  const ofAnchor = trials.get(cellName(anchor)) ?? []
   return cells.map((cell) => {
     const own = trials.get(cellName(cell)) ?? []
     const medianOf = (/** @type {string} */ kind, /** @type {ValueOf} */ value) => {
-      return median(own.filter(({ at }) => at.kind === kind).map((record) => value(record) ?? Number.NaN))
+      return median(trialsAt(own, { kind }).map((record) => value(record)))
     }
     const success = (/** @type {string} */ kind) => medianOf(kind, ({ traffic }) => traffic.success_ratio)
-    const ratios = observed.map(({ name, noise, byCell }) => {
-      const both = [cell, anchor].flatMap((one) => byCell.get(cellName(one)) ?? [])
-      return [name, ratioOf(both, cell, anchor, noise)]
+    const ratios = responses.map(({ name, kind, value, noise }) => {
+      const observations = observationsOf(trialsAt([...own, ...ofAnchor], { kind }), value)
+      return [name, ratioOf(observations, cell, anchor, noise)]
     })
     return {
       cell,
@@ -135,7 +131,7 @@ function problemOf(plan, records) {
 
 /** Why a search found nothing. @param {TrialRecord[]} records */
 export function lastReason(records) {
-  return records.at(-1)?.outcome.because ?? 'it could not be had as its knobs want it'
+  return records.at(-1)?.outcome.because ?? 'its knobs could not be applied'
 }
 
 /**
@@ -147,7 +143,7 @@ export function lastReason(records) {
  * @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {
-  const known = measured(plan, records)
+  const known = responsesOf(plan, records)
   const choices = plan.knobs.map(({ name, levels }, i) => {
     /** by: the response in which the level is better; null: it is the reference */
     const reference = { name, level: levels[0], by: null, effect: null }
@@ -177,7 +173,7 @@ export function finalistsOf(plan, records) {
 }
 
 /** The effects of all knobs on each response. @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records */
-function measured({ knobs }, records) {
+function responsesOf({ knobs }, records) {
   return RESPONSES.map((response) => {
     const observations = observationsOf(trialsAt(records, { kind: response.kind }), response.value)
     const noise = noiseOf(observations)

@@ -8,7 +8,7 @@ import { KNOBS, parseKnob } from '../../knobs/knobs.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { analyseArticle, articleDuration, designArticle } from './article/article.js'
 import { articleReport } from './article/report.js'
-import { designMatrix, durationOf } from './design.js'
+import { designMatrix, matrixDuration } from './design.js'
 import { analyseMatrix } from './findings.js'
 import { matrixOf, PRESETS } from './presets.js'
 import { matrixFiles, matrixReport } from './report.js'
@@ -28,9 +28,6 @@ const CONNECTIONS = 256
 /** More is a mistake in the command line rather than a plan. */
 const MAX_CELLS = 1000
 
-/** The search for the anchor's capacity. */
-const ANCHOR_S = 30
-
 /** The article's eight rows are cells with a rate of their own each. */
 const ARTICLE = { blocks: 6, duration_ms: 6000, timeout_s: 30 }
 
@@ -41,7 +38,7 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 /** A matrix of cells at the same rates. */
 const MATRIX = {
   visits: (/** @type {TunePlan} */ { cells }) => `${cells.length} cells`,
-  duration_s: (/** @type {TunePlan} */ plan) => durationOf(plan) + ANCHOR_S,
+  duration_s: matrixDuration,
   design: designMatrix,
   analyse: analyseMatrix,
   report: matrixReport,
