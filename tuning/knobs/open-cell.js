@@ -14,13 +14,13 @@ const ORDER = Object.keys(MEANS)
 /**
  * The API with its knobs turned, each read back.
  *
- * @param {Cell} cell
+ * @param {Cell} cell a name that is not a knob's is a setting of the API
  * @param {Place} place
- * @returns {Promise<Target>} its settings include the knobs
+ * @returns {Promise<Target>} its settings include the cell's
  * @throws {NotApplied} when a level could not be set, or is not what was read back
  */
 export async function openCell(cell, place) {
-  const knobs = Object.entries(cell).map(([name, level]) => ({ name, level, by: KNOBS[name].by }))
+  const knobs = Object.entries(cell).map(([name, level]) => ({ name, level, by: KNOBS[name]?.by ?? 'environment' }))
   /** @type {(() => Promise<void>)[]} */
   const ends = []
   const stop = async () => {
@@ -47,7 +47,7 @@ export async function openCell(cell, place) {
       if (String(found) !== String(level)) {
         throw new NotApplied(`${name}: expected ${level} when it was read back, got ${found}`)
       }
-      added[name] = level
+      added[name] = /^\d+$/.test(String(level)) ? Number(level) : level
     }
     return { ...target, settings: { ...target.settings, ...added }, stop }
   } catch (error) {

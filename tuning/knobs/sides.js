@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
+import { SETTINGS } from '../../api/settings.js'
 import { isValid } from '../../load/capacity/ladder.js'
 import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { urlFlag } from '../../load/command/references.js'
@@ -10,11 +11,13 @@ import { openCell } from './open-cell.js'
 /**
  * @import { Cell, TrialRecord } from '../../load/report/record.js'
  * @import { Place } from '../../load/run/site.js'
- * @import { Target } from '../../load/targets/index.js'
  */
 
 /** What a run itself sets for the API; in a file it would have no effect. */
 const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
+
+export const SIDE =
+  'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each); a URL without user and password'
 
 /**
  * One of two targets: a service that already runs, or the local API with the settings of a file, or with its defaults.
@@ -41,9 +44,6 @@ export function sideFlag(flag) {
   }
 }
 
-export const SIDE =
-  'the URL of a service that runs, or a file of settings for the local API (NAME=VALUE, a line each); a URL without user and password'
-
 /** @param {Side} side */
 export function labelOf({ url, shown_url, file }) {
   return shown_url ?? url ?? file ?? 'the local API'
@@ -62,51 +62,31 @@ export function silentSide(records, sides, isExcused = () => false) {
 }
 
 /**
- * @param {Side} side
- * @param {Place} place
- * @returns {Promise<Target>}
+ * @param {Side} side @param {Place} place
  * @throws {UsageError} if a setting could not be set, or is not what was read back: without the side there is no answer
  */
 export async function openSide(side, place) {
   const { url, shown_url: shownUrl, file } = side
   if (url) return openUrl(url, { shownUrl })
-  const { levels, others } = file === null ? { levels: {}, others: {} } : settingsOf(file)
-  const target = await openCell(levels, { ...place, env: { ...place.env, ...others } }).catch((error) => {
+  return openCell(file === null ? {} : settingsOf(file), place).catch((error) => {
     throw error instanceof NotApplied ? new UsageError(`${labelOf(side)}: ${error.message}`) : error
   })
-  const ignored = ignoredSetting(others, target.settings)
-  if (!ignored) return target
-  await target.stop()
-  throw new UsageError(`${labelOf(side)}: ${ignored}`)
 }
 
-/** What is wrong with the first setting that is not in force. Pure. @param {Record<string, string>} asked @param {Target['settings']} found */
-export function ignoredSetting(asked, found) {
-  for (const [name, value] of Object.entries(asked)) {
-    if (!(name in found)) return `expected settings of the API (see .env.example), got ${name}`
-    if (String(found[name]) !== value) return `${name}: expected ${value} when it was read back, got ${found[name]}`
-  }
-  return null
-}
-
-/** The settings of a file, those that are knobs apart. @param {string} file @throws {UsageError} */
+/** The settings of a file. @param {string} file @returns {Cell} @throws {UsageError} for one that no side can have */
 function settingsOf(file) {
-  /** @type {Cell} */
-  const levels = {}
-  /** @type {Record<string, string>} */
-  const others = {}
-  for (const [name, text] of Object.entries(parse(readFileSync(file)))) {
-    if (OF_THE_RUN.test(name)) throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
+  const settings = Object.entries(parse(readFileSync(file))).map(([name, text]) => {
     const knob = KNOBS[name]
+    if (OF_THE_RUN.test(name)) throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
     if (knob?.by === 'generator') {
       throw new UsageError(`${file}: expected settings of the API, got ${name}, which is one of the generator`)
     }
-    const level = knob?.parse(text)
-    if (knob && level === undefined) {
-      throw new UsageError(`${file}: expected ${name} to be ${knob.expected}, got "${text}"`)
+    if (!knob && !(name in SETTINGS)) {
+      throw new UsageError(`${file}: expected settings of the API (see .env.example), got ${name}`)
     }
-    if (level === undefined) others[name] = text
-    else levels[name] = level
-  }
-  return { levels, others }
+    const level = knob ? knob.parse(text) : text
+    if (level === undefined) throw new UsageError(`${file}: expected ${name} to be ${knob.expected}, got "${text}"`)
+    return [name, level]
+  })
+  return Object.fromEntries(settings)
 }

@@ -21,6 +21,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
   const levels = {
     INSERT_MODE: 'prepared',
     POOL_MAX: 3,
+    BODY_LIMIT_BYTES: 20_000,
     NOFILE: 300,
     SEMI_SPACE_MB: 8,
     DB_DELAY_MS: 20,
@@ -35,6 +36,7 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
   t.match(others, {
     INSERT_MODE: 'prepared',
     POOL_MAX: 3,
+    BODY_LIMIT_BYTES: 20_000,
     NOFILE: 300,
     SEMI_SPACE_MB: 8,
     DB_DELAY_MS: 20,
@@ -66,6 +68,8 @@ t.test('what cannot be set is not applied, and leaves nothing', async (t) => {
   const tooMany = open(t, { DB_DELAY_MS: 5, DB_RTT_MS: 1, NOFILE: 2000000000 })
   await t.rejects(tooMany, new NotApplied())
   await t.rejects(tooMany, /prlimit|NOFILE/)
+  const rewritten = open(t, { BODY_LIMIT_BYTES: '020000' })
+  await t.rejects(rewritten, /BODY_LIMIT_BYTES: expected 020000 when it was read back, got 20000/)
   const triggers = await rows(embedded.url, "SELECT 1 FROM pg_trigger WHERE tgname = 'redline_delay'", [])
   t.equal(triggers.length, 0)
 })

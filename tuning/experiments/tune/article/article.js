@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { isSettled, isValid } from '../../../../load/capacity/ladder.js'
-import { count, isSameCell, milliseconds, NONE, percent } from '../../../../load/report/format.js'
+import { isValid } from '../../../../load/capacity/ladder.js'
+import { count, milliseconds, NONE, percent } from '../../../../load/report/format.js'
 import { loadOf } from '../../../knobs/means.js'
-import { oncePerPlan } from '../../../stats/design.js'
-import { matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
+import { durationOf, matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
 import { median } from '../../../stats/ranks.js'
 import { spreadOf } from '../../../stats/spread.js'
 import { lastReason } from '../findings.js'
@@ -24,7 +23,7 @@ const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 const SERVICE = { INSERT_MODE: 'single', MAX_QUEUE_MS: 0, MAX_QUEUE_REQUESTS: 1_000_000, MAX_LOOP_DELAY_MS: 0 }
 
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
-const PEAK = { ...CLOSED, warmup_s: 2, duration_s: 5 }
+const PEAK = { cell: cellOf(0, 'paced'), load: { ...CLOSED, warmup_s: 2, duration_s: 5 } }
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1 }
 
 /** What a trial takes besides its load: the start, and late answers; more where a generator collapses. */
@@ -33,8 +32,7 @@ const OVERHEAD_S = 20
 /**
  * The figures of a row: the head of each, how it is written, and a trial's value.
  *
- * @typedef {(value: any) => string} Text undefined: not published
- * @satisfies {Record<string, [string, Text, (traffic: TrialRecord['traffic']) => number | undefined]>}
+ * @satisfies {Record<string, [string, (value: any) => string, (traffic: TrialRecord['traffic']) => number | undefined]>}
  */
 export const FIGURES = {
   achieved_rps: ['achieved/s', whole, ({ achieved_rps }) => achieved_rps],
@@ -62,34 +60,43 @@ export const FIGURES = {
  * @param {ArticlePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designArticle(plan, records, notApplied) {
-  const first = cellOf(0, 'paced')
-  if (notApplied.some(({ cell }) => isSameCell(cell, first))) return null
-  const peak_rps = peakOf(records)
-  if (peak_rps === null) {
-    if (isSettled(records)) return null
-    return { at: { phase: 'peak' }, cell: first, left_s: articleDuration(plan), load: PEAK }
-  }
-  /** @type {Matrix} */
-  const matrix = {
-    visits: visitsTo(plan),
-    visit_s: visitDuration(plan),
-    counts,
-    loadOf: ({ cell, at }) => {
-      const load = { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), duration_s: plan.duration_s }
-      return { ...load, ...loadOf(cell) }
-    },
-  }
-  return nextTrial(matrix, records, notApplied)
+  return nextTrial(matrixOf(plan, peakOf(records)), records, notApplied)
 }
 
 /** Seconds. @param {ArticlePlan} plan */
 export function articleDuration(plan) {
-  return visitsTo(plan).length * visitDuration(plan)
+  return durationOf(matrixOf(plan, null))
 }
 
-/** @param {ArticlePlan} plan */
-function visitDuration({ duration_s }) {
-  return duration_s + OPEN.warmup_s + OVERHEAD_S
+/** @param {ArticlePlan} plan @param {number | null} peak_rps @returns {Matrix} */
+function matrixOf({ blocks, mix, duration_s }, peak_rps) {
+  const units = PUBLISHED.rows.flatMap((_, row) =>
+    GENERATORS.map((generator) => ({ cell: cellOf(row, generator), at: { row, generator } })),
+  )
+  return {
+    visits: matrixVisits({ units, blocks, seed: mix.seed }),
+    visit_s: duration_s + OPEN.warmup_s + OVERHEAD_S,
+    peak: PEAK,
+    counts,
+    loadOf: ({ cell, at }) => ({ ...OPEN, rate_rps: offeredHere(at.row, peak_rps), duration_s, ...loadOf(cell) }),
+  }
+}
+
+/** @param {number} row @param {Generator} generator @returns {Cell} */
+function cellOf(row, generator) {
+  const { pool_max, connect_timeout_ms, nofile } = PUBLISHED.rows[row]
+  const own = { POOL_MAX: pool_max, POOL_CONNECT_TIMEOUT_MS: connect_timeout_ms, NOFILE: nofile }
+  return { ...SERVICE, ...own, GENERATOR: generator }
+}
+
+/** @param {number} row @param {number | null} peak_rps */
+export function offeredHere(row, peak_rps) {
+  return Math.round((PUBLISHED.rows[row].offered_rps / PUBLISHED.capacity_rps) * (peak_rps ?? Number.NaN))
+}
+
+/** What the article's generator did to itself is what the article is about. @param {TrialRecord} record */
+function counts(record) {
+  return isValid(record) || (record.load.unbounded === true && record.outcome.blame === 'generator')
 }
 
 /**
@@ -117,19 +124,18 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     conclusions,
     rows: PUBLISHED.rows.map((published, row) => ({
       published,
-      offered_rps: offeredHere(row, peak_rps ?? Number.NaN),
-      measured: GENERATORS.map((generator) => measuredRow(generator, trialsOf(row, generator))),
+      offered_rps: offeredHere(row, peak_rps),
+      measured: GENERATORS.map((generator) => ({ generator, ...measuredRow(trialsOf(row, generator)) })),
     })),
   }
 }
 
-/** Medians over the blocks. @param {Generator} generator @param {TrialRecord[]} trials */
-function measuredRow(generator, trials) {
+/** Medians over the blocks. @param {TrialRecord[]} trials */
+function measuredRow(trials) {
   const medians = Object.entries(FIGURES).map(([name, [, , value]]) => {
-    return [name, median(trials.map(({ traffic }) => value(traffic) ?? Number.NaN))]
+    return [name, median(trials.map(({ traffic }) => value(traffic)))]
   })
   return {
-    generator,
     trials: trials.length,
     success: spreadOf(trials.map(({ traffic }) => traffic.success_ratio)),
     .../** @type {Figures} */ (Object.fromEntries(medians)),
@@ -139,28 +145,4 @@ function measuredRow(generator, trials) {
 /** @param {number | undefined} value */
 function whole(value) {
   return value === undefined ? NONE : count(Math.round(value))
-}
-
-/** @param {number} row @param {number} peak_rps @returns {number} */
-export function offeredHere(row, peak_rps) {
-  return Math.round((PUBLISHED.rows[row].offered_rps / PUBLISHED.capacity_rps) * peak_rps)
-}
-
-/** What the article's generator did to itself is what the article is about. @param {TrialRecord} record */
-function counts(record) {
-  return isValid(record) || (record.load.unbounded === true && record.outcome.blame === 'generator')
-}
-
-const visitsTo = oncePerPlan((/** @type {ArticlePlan} */ { blocks, mix }) => {
-  const units = PUBLISHED.rows.flatMap((_, row) =>
-    GENERATORS.map((generator) => ({ cell: cellOf(row, generator), at: { row, generator } })),
-  )
-  return matrixVisits({ units, blocks, seed: mix.seed })
-})
-
-/** @param {number} row @param {Generator} generator @returns {Cell} */
-function cellOf(row, generator) {
-  const { pool_max, connect_timeout_ms, nofile } = PUBLISHED.rows[row]
-  const own = { POOL_MAX: pool_max, POOL_CONNECT_TIMEOUT_MS: connect_timeout_ms, NOFILE: nofile }
-  return { ...SERVICE, ...own, GENERATOR: generator }
 }

@@ -1,5 +1,5 @@
 import { count, milliseconds, percent } from '../../../../load/report/format.js'
-import { NO_NOISE, ratioOf, ratioText, verdictOf } from '../../../stats/effects.js'
+import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
 import { median } from '../../../stats/ranks.js'
 
 /**
@@ -24,70 +24,56 @@ const OVERLOADS = [TIMEOUT_2_S, TIMEOUT_30_S, NOFILE_2000, NOFILE_700, POOL_20]
 const ARTICLE = 'the article'
 const TABLE = 'its table'
 
-/** Who sends. @typedef {{ generator: Generator, by: string }} Sender */
-const DEFAULTS = /** @type {Sender} */ ({ generator: 'vegeta-unbounded', by: 'the generator with its defaults' })
-const BOUNDED = /** @type {Sender} */ ({ generator: 'paced', by: 'a bounded one' })
+/** Who sends: the article's generator, or ours. @type {Record<Generator, string>} */
+const SENDERS = { 'vegeta-unbounded': 'the generator with its defaults', paced: 'a bounded one' }
 
-/** Zero has no logarithm. @param {Sender} sender */
-const success = (sender) => ({
-  ...sender,
-  name: 'success ratio',
-  value: (/** @type {TrialRecord} */ { traffic }) => Math.max(1e-4, traffic.success_ratio),
-})
-
-/** @param {Sender} sender */
-const goodput = (sender) => ({
-  ...sender,
-  name: 'goodput',
-  value: (/** @type {TrialRecord} */ { traffic }) => Math.max(1, traffic.goodput_rps),
-})
+/** What is compared, with who sends. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
+const MEASURES = {
+  success: ['success ratio', 'vegeta-unbounded', successOf],
+  boundedSuccess: ['success ratio', 'paced', successOf],
+  boundedGoodput: ['goodput', 'paced', ({ traffic }) => Math.max(1, traffic.goodput_rps)],
+}
 
 /**
  * Two rows against each other; the first measure decides, the others are evidence beside it.
  *
- * @type {(Claim & { published: string, by: string, rows: [number, number], measures: ReturnType<typeof success>[], more?: (trialsOf: TrialsOf) => string })[]}
+ * @type {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }[]}
  */
 const COMPARISONS = [
   {
     published: 'A longer connect timeout (30 s instead of 2) lifts success',
     by: ARTICLE,
     rows: [TIMEOUT_2_S, TIMEOUT_30_S],
-    expect: 'more',
-    least_ratio: 1.05,
-    measures: [success(DEFAULTS)],
-    more: refusedText,
+    claim: { expect: 'more', least_ratio: 1.05 },
+    measures: ['success'],
   },
   {
     published: 'With the longer timeout more than twice as many are served (rows 3 and 4)',
     by: TABLE,
     rows: [TIMEOUT_2_S, TIMEOUT_30_S],
-    expect: 'more',
-    least_ratio: 1.1,
-    measures: [goodput(BOUNDED)],
+    claim: { expect: 'more', least_ratio: 1.1 },
+    measures: ['boundedGoodput'],
   },
   {
     published: 'More open files (2000 instead of 1024) make it worse, by context switching',
     by: ARTICLE,
     rows: [TIMEOUT_30_S, NOFILE_2000],
-    expect: 'less',
-    least_ratio: 1.1,
-    measures: [success(DEFAULTS), success(BOUNDED)],
+    claim: { expect: 'less', least_ratio: 1.1 },
+    measures: ['success', 'boundedSuccess'],
   },
   {
     published: 'Fewer (700) make it worse, too (rows 4 and 6)',
     by: TABLE,
     rows: [TIMEOUT_30_S, NOFILE_700],
-    expect: 'less',
-    least_ratio: 1.1,
-    measures: [success(DEFAULTS), success(BOUNDED)],
+    claim: { expect: 'less', least_ratio: 1.1 },
+    measures: ['success', 'boundedSuccess'],
   },
   {
     published: 'At 3,000/s a pool of 20 does worse than one of 40 (rows 4 and 7)',
     by: TABLE,
     rows: [TIMEOUT_30_S, POOL_20],
-    expect: 'less',
-    least_ratio: 1.05,
-    measures: [success(DEFAULTS), goodput(BOUNDED)],
+    claim: { expect: 'less', least_ratio: 1.05 },
+    measures: ['success', 'boundedGoodput'],
   },
 ]
 
@@ -100,21 +86,27 @@ const COMPARISONS = [
  * @typedef {{ published: string, by: string, verdict: Verdict, evidence: string[] }} Conclusion
  */
 export function conclusionsOf(trialsOf) {
-  return [capacity(trialsOf), ...COMPARISONS.map((one) => compared(one, trialsOf)), codeZero(trialsOf)]
+  const [timeout, ...others] = COMPARISONS.map((one) => compared(one, trialsOf))
+  timeout.evidence.push(refusedText(trialsOf))
+  return [capacity(trialsOf), timeout, ...others, codeZero(trialsOf)]
 }
 
 /** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf @returns {Conclusion} */
-function compared({ published, by, rows, expect, least_ratio, measures, more }, trialsOf) {
-  const [reference, other] = rows
-  const effects = measures.map(({ value, generator }) => {
-    const observations = rows.flatMap((row) =>
-      trialsOf(row, generator).map((record) => ({ block: record.at.block, cell: { row }, value: value(record) })),
-    )
-    return ratioOf(observations, { row: other }, { row: reference }, NO_NOISE)
+function compared({ published, by, rows, claim, measures }, trialsOf) {
+  const effects = measures.map((measure) => {
+    const [name, generator, value] = MEASURES[measure]
+    const [reference, other] = rows.map((row) => {
+      return new Map(trialsOf(row, generator).map((record) => [record.at.block, value(record)]))
+    })
+    return { name, by: SENDERS[generator], effect: pairedRatio(reference, other, CONFIDENCE) }
   })
-  const evidence = measures.map((measure, i) => `${measure.name}, ${ratioText(effects[i])} by ${measure.by}`)
-  const verdict = verdictOf({ expect, least_ratio }, effects[0])
-  return { published, by, verdict, evidence: [...evidence, ...(more ? [more(trialsOf)] : [])] }
+  const evidence = effects.map((one) => `${one.name}, ${ratioText(one.effect)} by ${one.by}`)
+  return { published, by, verdict: verdictOf(claim, effects[0].effect), evidence }
+}
+
+/** @param {TrialRecord} record */
+function successOf({ traffic }) {
+  return Math.max(1e-4, traffic.success_ratio)
 }
 
 /** @param {TrialsOf} trialsOf @returns {Conclusion} */
@@ -124,14 +116,14 @@ function capacity(trialsOf) {
   if (trials.length === 0) return { ...claim, verdict: 'not measured', evidence: [] }
   const p99s_ms = trials.map(({ traffic }) => traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY)
   const success = trials.map(({ traffic }) => traffic.success_ratio)
-  const holds = p99s_ms.map((p99_ms, i) => p99_ms <= SLO_P99_MS && success[i] === 1)
-  const verdict = holds.every(Boolean) ? 'reproduced' : holds.some(Boolean) ? 'undecided' : 'refuted'
+  const holding = p99s_ms.filter((p99_ms, i) => p99_ms <= SLO_P99_MS && success[i] === 1).length
+  const verdict = verdictOnShare(holding / trials.length, { refuted: 0, reproduced: 1 })
   const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
   const evidence = `at the same share of the peak, by a bounded generator: success ${percent(median(success))}, p99 ${spread} in ${trials.length} trials; the service does not sustain a rate whose p99 exceeds ${SLO_P99_MS} ms`
   return { ...claim, verdict, evidence: [evidence] }
 }
 
-/** Answers with which the service refused. @param {TrialsOf} trialsOf */
+/** Responses that are no success. @param {TrialsOf} trialsOf */
 function refusedText(trialsOf) {
   const refused = [TIMEOUT_2_S, TIMEOUT_30_S].map((row) => {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
@@ -143,17 +135,22 @@ function refusedText(trialsOf) {
 /** @param {TrialsOf} trialsOf @returns {Conclusion} */
 function codeZero(trialsOf) {
   const claim = { published: 'Code 0 means that the server reset the connection', by: ARTICLE }
-  const [own, bounded] = [DEFAULTS, BOUNDED].map(({ generator }) => lostOf(trialsOf, generator))
+  const own = lostOf(trialsOf, 'vegeta-unbounded')
+  const bounded = lostOf(trialsOf, 'paced')
   if (own.trials === 0) return { ...claim, verdict: 'not measured', evidence: [] }
-  const share = own.server / own.all
-  const verdict = own.all === 0 ? 'undecided' : share < 0.5 ? 'refuted' : share > 0.9 ? 'reproduced' : 'undecided'
   const evidence = [
     own.all === 0
       ? 'by the generator with its defaults, no request ended without an answer'
-      : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(share)} of them, ${percent(own.reset / own.all)} by a reset`,
+      : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(own.server / own.all)} of them, ${percent(own.reset / own.all)} by a reset`,
     `by one whose connections are bounded, ${count(bounded.all)}${bounded.text ? `: ${bounded.text}` : ''}`,
   ]
-  return { ...claim, verdict, evidence }
+  return { ...claim, verdict: verdictOnShare(own.server / own.all, { refuted: 0.5, reproduced: 0.9 }), evidence }
+}
+
+/** @param {number} share NaN: of nothing @param {{ refuted: number, reproduced: number }} edges @returns {Verdict} */
+function verdictOnShare(share, { refuted, reproduced }) {
+  if (share <= refuted) return 'refuted'
+  return share >= reproduced ? 'reproduced' : 'undecided'
 }
 
 /** Requests that ended without an answer in the overloads. @param {TrialsOf} trialsOf @param {Generator} generator */
@@ -161,16 +158,16 @@ function lostOf(trialsOf, generator) {
   const trials = OVERLOADS.flatMap((row) => trialsOf(row, generator))
   /** @type {Record<string, number>} */
   const totals = {}
-  for (const { traffic } of trials) {
-    for (const [key, number] of Object.entries(traffic.errors)) totals[key] = (totals[key] ?? 0) + number
+  for (const [key, number] of trials.flatMap(({ traffic }) => Object.entries(traffic.errors))) {
+    totals[key] = (totals[key] ?? 0) + number
   }
   const sorted = Object.entries(totals).sort(([, a], [, b]) => b - a)
   return {
+    trials: trials.length,
     all: sumOf(totals),
     server: sumOf(totals, 'server:'),
     reset: totals['server:reset'] ?? 0,
     text: sorted.map(([key, number]) => `${count(number)} × ${key}`).join(', '),
-    trials: trials.length,
   }
 }
 
