@@ -26,7 +26,7 @@
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections'> & { problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_bytes' | 'connections' | 'connections_max'> &
- *   { waits?: Record<string, number>, cores?: string, checkpoint_s?: number, checkpoint_problem?: string }} PostgresProbe
+ *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string }} PostgresProbe
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number }} DiskUse busy: the busiest disk
@@ -40,7 +40,7 @@
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
  * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null,
- *   kind?: 'full' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another as often;
+ *   kind?: 'full' | 'lock-step' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another as often;
  *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
  *   capacity moved; null: not tried, or not ours to relax
  */

@@ -1,7 +1,13 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
 import { count, tenthPercent } from '../report/format.js'
 import { growingBacklog } from './backlog.js'
-import { generatorConnections, generatorCpu, hostBehind, machineNoise } from './detectors/generator.js'
+import {
+  generatorConnections,
+  generatorCrowding,
+  generatorLateness,
+  hostBehind,
+  machineNoise,
+} from './detectors/generator.js'
 
 /** @import { Outcome, Slo, TrialRecord, TrialTraffic } from '../report/record.js' */
 
@@ -79,9 +85,13 @@ function excuseOf(trial, slo) {
   if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return null
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const broke = refused > 0 || gaveUp
-  const generator = trial.load.loop === 'open' ? generatorCpu(trial, slo) : null
+  const generator = trial.load.loop === 'open' ? generatorLateness(trial, slo) : null
   if (generator && generator.reach >= (broke ? AGED_REACH : 1) && couldExplain(trial, slo)) {
     return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
+  }
+  const crowding = generatorCrowding(trial)
+  if (crowding.reach >= 1 && trial.load.loop === 'open' && !broke && !(TIMEOUT in errors)) {
+    return { blame: /** @type {const} */ ('generator'), text: crowding.evidence[0] }
   }
   const waited = generatorConnections(trial, slo)
   if (waited.reach >= 1 && !broke && !(TIMEOUT in errors) && isInTimeOnceSent(trial, slo)) {

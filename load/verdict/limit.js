@@ -1,8 +1,11 @@
+import { milliseconds, wholePercent } from '../report/format.js'
 import { DETECTORS } from './detectors/index.js'
+import { ledgerOf, statementsInFlight } from './ledger.js'
 
 /** @import { Limit, Slo, TrialRecord } from '../report/record.js' */
 
 const NONE = 'none-reached'
+const LOCK_STEP = 'lock-step'
 /** They make a trial invalid where they could explain what went wrong. */
 const EXCUSES = ['generator-cpu', 'generator-connections', 'machine-noise']
 /** Number of trials beyond the capacity that vote on a run's limit. */
@@ -13,8 +16,12 @@ const MAJORITY_OF = 5
  * if it was so near.
  */
 const NEARLY_SHARE = 0.9
+/** Queues: they fill up in front of whatever is slow, so a resource that is nearly full explains them. */
+const QUEUES = ['pool-size', 'pool-timeout', 'accept-queue']
 /** A resource below this share of its threshold was not near its limit, and no runner-up. */
 const NEAR_SHARE = 0.6
+/** A stage that takes this share of the cycle, one at a time, keeps the others waiting. */
+const STAGE_SHARE = 0.5
 
 /**
  * Names the resource that stopped a target from taking more, from the record of one trial. Pure.
@@ -32,14 +39,38 @@ export function limitOf(record, slo) {
   const excused = record.outcome.verdict === 'invalid'
   const accusable = found.filter(({ resource }) => excused || !EXCUSES.includes(resource))
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
-  const reached = atLimit.length > 0 ? atLimit : accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
+  const nearly = accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
+  const reached = atLimit.length === 0 || QUEUES.includes(atLimit[0].resource) ? nearly : atLimit
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
   if (record.outcome.verdict === 'pass') return limitWith(NONE, ['the SLO was met'], nearest[0])
   if (reached.length === 0) {
-    return limitWith(NONE, ['nothing that was looked at was at its limit'], nearest[0])
+    const stages = lockStepOf(record)
+    if (stages) return limitWith(LOCK_STEP, stages, nearest[0])
+    return limitWith(NONE, ['none of the resources that we can see was at its limit'], nearest[0])
   }
   const [{ resource, evidence }, next] = reached
   return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
+}
+
+/**
+ * Stages that take turns: requests share a statement, and the next statement is sent when one returns. So the service collects
+ * requests while Postgres works, and Postgres waits while the service builds the next statement; each has idle time left.
+ *
+ * @param {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} record
+ * @returns {string[] | null} evidence; null: that is not what happened, or it cannot be seen
+ */
+function lockStepOf(record) {
+  const { settings, traffic, probes } = record
+  const { statements = 0, statement_mean_ms = 0 } = probes.api
+  const in_flight = statementsInFlight(record)
+  if (settings.INSERT_MODE !== 'batched' || in_flight === null || in_flight < STAGE_SHARE) return null
+  const cycle_ms = (traffic.completed / traffic.achieved_rps / statements) * 1000
+  const [busiest, second] = ledgerOf(record).filter(({ resource }) => resource.startsWith('core '))
+  const cores = [busiest, second].flatMap((one) => (one ? `${one.resource} ${wholePercent(one.utilization)}` : []))
+  return [
+    `a shared statement took ${milliseconds(statement_mean_ms)} of every ${milliseconds(cycle_ms)}, and the next one waited for it`,
+    ...(cores.length > 0 ? [`no core was saturated: ${cores.join(', ')}`] : []),
+  ]
 }
 
 /** @param {string} resource @param {string[]} evidence @param {{ resource: string, evidence: string[] }} [runnerUp] @returns {Limit} */
@@ -100,6 +131,7 @@ function tallyOf(votes) {
 /** @param {string} resource @returns {Limit['kind']} */
 function kindOf(resource) {
   if (resource.startsWith('generator')) return 'generator'
+  if (resource === LOCK_STEP) return LOCK_STEP
   return resource === NONE || resource === 'machine-noise' ? 'none' : 'full'
 }
 

@@ -1,53 +1,79 @@
-/** Of each resource: what is so when it is the limit, and what to turn then. @type {Record<string, [is: string, turn: string]>} */
+/** For each resource that can be the limit: the diagnosis, and what to change next. @type {Record<string, [is: string, change: string]>} */
 const WORDS = {
-  'api-cpu': ['the core of the service is full', 'less work per request, or a second process on a core of its own'],
-  'api-blocked': ['synchronous work blocks the event loop', 'that work, to a worker thread or out of the request'],
+  'api-cpu': [
+    "the service's CPU core is saturated",
+    'do less work per request, or run a second process on a core of its own',
+  ],
+  'api-blocked': ['synchronous work blocks the event loop', 'move that work to a worker thread, or out of the request'],
   'api-threadpool': [
-    "libuv's threads are all busy",
-    'more cores for the service (and UV_THREADPOOL_SIZE), or a cheaper hash',
+    "all of libuv's threads are busy",
+    'give the service more cores (and raise UV_THREADPOOL_SIZE), or use a cheaper hash',
   ],
   'api-quota': [
     "the service's control group has used up its CPU quota",
-    'the quota (cpu.max, `docker run --cpus`, a CPU limit of Kubernetes), or less work per request',
+    'raise the quota (cpu.max, `docker run --cpus`, the CPU limit in Kubernetes), or do less work per request',
   ],
   'api-gc': [
-    'garbage collection takes the time of the service',
-    '--max-old-space-size, --max-semi-space-size, or what is kept',
+    "garbage collection takes too much of the service's time",
+    'raise --max-old-space-size or --max-semi-space-size, or keep less in memory',
   ],
   'pool-size': [
-    'the connections of the pool are all in use',
-    'POOL_MAX: above the rate that is wanted x the time that a statement holds a connection',
+    'all connections of the database pool are in use',
+    'raise POOL_MAX above the target rate times the time that a statement holds a connection',
   ],
-  'pool-timeout': ['requests give up waiting for a database connection', 'POOL_CONNECT_TIMEOUT_MS, or POOL_MAX'],
-  'postgres-cpu': ['the cores of Postgres are full', 'a core of its own for Postgres, or less work per row'],
+  'pool-timeout': [
+    'requests give up while they wait for a database connection',
+    'raise POOL_CONNECT_TIMEOUT_MS or POOL_MAX',
+  ],
+  'postgres-cpu': ["Postgres' CPU cores are saturated", 'give Postgres a core of its own, or do less work per row'],
+  'postgres-quota': [
+    "Postgres' control group has used up its CPU quota",
+    'raise the quota (cpu.max, `docker run --cpus`, the CPU limit in Kubernetes), or do less work per row',
+  ],
   'postgres-commit': [
     'commits wait for the write-ahead log',
-    'rows per commit (INSERT_MODE=batched), or a faster disk',
+    'commit more rows at a time (INSERT_MODE=batched), or use a faster disk',
   ],
-  'postgres-lock': ['statements wait for a lock', 'who holds it: pg_locks tells'],
-  'postgres-connections': ['Postgres takes no more connections', 'max_connections, POOL_MAX, or who else is connected'],
-  nofile: ['the service may open no more files', 'its hard limit of open files (ulimit -Hn, LimitNOFILE=)'],
-  'max-connections': ['the service takes no more connections', 'MAX_CONNECTIONS'],
+  'postgres-lock': ['statements wait for a lock', 'find out who holds it: see pg_locks'],
+  'postgres-connections': [
+    'Postgres accepts no more connections',
+    'raise max_connections, lower POOL_MAX, or find out who else is connected',
+  ],
+  nofile: ['the service may open no more files', 'raise its hard limit on open files (ulimit -Hn, LimitNOFILE=)'],
+  'max-connections': ['the service accepts no more connections', 'raise MAX_CONNECTIONS'],
   'accept-queue': [
-    'new connections do not fit into the accept queue',
-    'LISTEN_BACKLOG and net.core.somaxconn, or keep connections open',
+    'new connections overflow the accept queue',
+    'raise LISTEN_BACKLOG and net.core.somaxconn, or keep connections open',
   ],
   'keep-alive-race': [
-    'the service closes idle connections under its clients',
-    "KEEP_ALIVE_TIMEOUT_MS, to more than the client's",
+    'the service closes idle connections while its clients use them',
+    "raise KEEP_ALIVE_TIMEOUT_MS above the clients' own timeout",
   ],
-  'rate-limit': ['something in front of the service limits the rate', 'that limit (answers 429)'],
-  network: ['the time passes between client and service', 'the way: distance, proxies, lost segments'],
-  'generator-cpu': ['the generator had too little CPU', 'a core of its own for the generator, or several machines'],
+  'rate-limit': ['something in front of the service limits the rate', 'raise the limit that answers 429'],
+  network: [
+    'most of the latency arises between the client and the service',
+    'look at the path: distance, proxies, lost segments',
+  ],
+  'lock-step': [
+    'stages take turns, and none of them is saturated',
+    'shorten the longest stage, or let stages overlap (more shared statements in flight, more connections)',
+  ],
+  'generator-cpu': [
+    'the generator had too little CPU, or left too little to Postgres',
+    'give the generator a core of its own, or use several machines (--load-hosts)',
+  ],
   'generator-connections': [
-    "all of the generator's connections wait for answers",
-    '--connections: so few clients cannot ask for more',
+    "all of the generator's connections were waiting for responses",
+    'raise --connections: so few clients cannot ask for more',
   ],
-  'generator-nofile': ['the generator could open no more files', 'ulimit -Hn of the generator'],
-  'generator-ports': ['the generator ran out of ports', 'net.ipv4.ip_local_port_range, or connections that are kept'],
-  'machine-noise': ['something else used the core of the service', 'what else runs on this machine'],
-  'none-reached': ['no limit was reached', 'the rate: offer more'],
+  'generator-nofile': ['the generator could open no more files', "raise the generator's hard limit (ulimit -Hn)"],
+  'generator-ports': [
+    'the generator ran out of local ports',
+    'widen net.ipv4.ip_local_port_range, or keep connections open',
+  ],
+  'machine-noise': ["something else used the service's core", 'find out what else runs on this machine'],
+  'none-reached': ['no limit was reached', 'offer a higher rate'],
 }
 
-/** What each resource is called in a sentence, and what to turn when it is the limit. */
-export const RESOURCES = Object.fromEntries(Object.entries(WORDS).map(([name, [is, turn]]) => [name, { is, turn }]))
+/** How each resource is described in a sentence, and what to change when it is the limit. */
+export const RESOURCES = Object.fromEntries(Object.entries(WORDS).map(([name, [is, change]]) => [name, { is, change }]))

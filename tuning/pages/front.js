@@ -33,10 +33,10 @@ const ROWS = {
   'durable requests': ({ run }) => ratesText(run.capacity),
   'p99 at the lower of these rates': p99AtLower,
   'CPU of the API for each': costText,
-  'what stops it': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
+  'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   'seen in the trials that failed': ({ run }) => run.limit.evidence[0],
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
-  'what to turn next': ({ run }) => RESOURCES[run.limit.resource].turn,
+  'what to change next': ({ run }) => RESOURCES[run.limit.resource].change,
   'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)} of 1`,
   'every trial': ({ folder }) => `[report](tuning/evidence/${folder}/report.md)`,
 }

@@ -1,6 +1,6 @@
 import { isValid } from '../../load/capacity/ladder.js'
 import { expandCores } from '../../load/system/machine.js'
-import { generatorCpu } from '../../load/verdict/detectors/generator.js'
+import { generatorLateness } from '../../load/verdict/detectors/generator.js'
 import { median } from './ranks.js'
 
 /**
@@ -46,7 +46,7 @@ export function whyUnsound(record) {
 /** Whether a closed loop's generator was full in the median trial: a faster target brings no more. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */
 export function generatorWasLimit(records) {
   const closed = records.filter(({ load }) => load.loop === 'closed')
-  return median(closed.map((record) => generatorCpu(record, NO_SLO).reach)) >= 1
+  return median(closed.map((record) => generatorLateness(record, NO_SLO).reach)) >= 1
 }
 
 export const GENERATOR_LIMIT = 'the generator was the limit'

@@ -1,7 +1,7 @@
 import { isValid } from '../../capacity/ladder.js'
+import { median } from '../../capacity/levels.js'
 import { count, ratesText, wholePercent } from '../../report/format.js'
-import { expandCores } from '../../system/machine.js'
-import { fullness } from '../../verdict/detectors/finding.js'
+import { sharedCore } from '../../verdict/ledger.js'
 import { RESOURCES } from '../../verdict/resources.js'
 
 /**
@@ -84,20 +84,12 @@ const GENERATOR_SHARE = 0.1
  * @param {SweepFindings} findings
  */
 function sharedCoreText({ capacity, records }) {
-  const shares = nearCapacity(capacity, records).flatMap(({ probes }) => generatorShare(probes) ?? [])
-  const [share] = shares.sort((a, b) => a - b).slice(Math.floor(shares.length / 2))
-  if (share === undefined || share <= GENERATOR_SHARE) return null
-  const most = wholePercent(1 / (1 - share) - 1)
-  return `The generator took ${wholePercent(share)} of the core that Postgres runs on, and the core was full: if Postgres is the limit, the capacity is up to ${most} higher where the generator has a core of its own.`
-}
-
-/** The generator's share of Postgres' cores, where they are full. @param {Partial<TrialRecord['probes']>} probes older records lack some @returns {number | null} */
-function generatorShare({ postgres = {}, generator = {}, kernel = {}, here = kernel }) {
-  const own = expandCores(generator.cores ?? '')
-  const shared = expandCores(postgres.cores ?? '').filter((core) => own.includes(core))
-  const seen = shared.flatMap((core) => here.cores?.[core] ?? [])
-  if (seen.length === 0 || generator.cpu_core_ratio === undefined) return null
-  return Math.min(...seen.map(fullness)) >= SHARED_FULL ? generator.cpu_core_ratio / seen.length : null
+  const shares = nearCapacity(capacity, records)
+    .flatMap(({ probes }) => sharedCore(probes) ?? [])
+    .flatMap(({ utilization, generator_share }) => (utilization >= SHARED_FULL ? generator_share : []))
+  if (shares.length === 0 || median(shares) <= GENERATOR_SHARE) return null
+  const most = wholePercent(1 / (1 - median(shares)) - 1)
+  return `The generator took ${wholePercent(median(shares))} of the core that Postgres runs on, and the core was full: if Postgres is the limit, the capacity is up to ${most} higher where the generator has a core of its own.`
 }
 
 /**
@@ -117,13 +109,13 @@ export function nearCapacity(capacity, records) {
 function limitItems({ limit, plan }) {
   if (!limit) return []
   const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
-  const { is, turn } = RESOURCES[resource] ?? { is: 'unknown', turn: '' }
+  const { is, change } = RESOURCES[resource] ?? { is: 'unknown', change: '' }
   return [
     {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
     },
-    ...(resource === 'none-reached' ? [] : [CONFIRMED[String(confirmed)], `Next to turn: ${turn}.`]),
+    ...(resource === 'none-reached' ? [] : [CONFIRMED[String(confirmed)], `What to change next: ${change}.`]),
     plan.url && !plan.metrics_url ? FROM_OUTSIDE : null,
   ]
 }

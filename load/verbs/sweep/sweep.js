@@ -8,6 +8,7 @@ import { PLAN_FLAGS, planOf } from '../../run/plan.js'
 import { SSH_FLAGS } from '../../system/ssh/plan.js'
 import { limitOfRun } from '../../verdict/limit.js'
 import { sweepItems, sweepSentence } from './answer.js'
+import { costBlocks } from './costs.js'
 import { sweepPictures } from './pictures.js'
 
 /**
@@ -46,6 +47,7 @@ export const sweep = {
     answer(sweepSentence(findings)),
     list(sweepItems(findings)),
     ...sweepPictures(findings).map(drawn),
+    ...costBlocks(findings),
     { ...shortTrialTable(findings.records), brief: true },
   ],
   older: { verb: 'sweep', at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },

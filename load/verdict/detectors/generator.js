@@ -1,6 +1,7 @@
 import { UNSENT } from '../../generators/drivers/errors.js'
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
+import { busyShare, sharedCore } from '../ledger.js'
 import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
 
 /**
@@ -14,12 +15,21 @@ const MAX_LATENESS_SHARE = 0.1
 const MAX_WAIT_MS = 10
 /** Of a core that belongs to the service alone, used by others or taken by the host. */
 const FOREIGN_RATIO = 0.12
+/** Times as busy as the next resource: two cores that are nearly alike are a tie, and no verdict against the generator. */
+const BUSIER_TIMES = 1.1
 /** A host that begins later than this, and than this share of the trial, was not there for a part of the load. */
 const START_MS = 250
 const START_SHARE = 0.1
 
-/** @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo */
+/** The generator is late, or it fills the core that Postgres needs. @type {Detect} */
 export function generatorCpu(trial, slo) {
+  const late = generatorLateness(trial, slo)
+  const crowding = generatorCrowding(trial)
+  return crowding.reach > late.reach ? crowding : late
+}
+
+/** @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo */
+export function generatorLateness(trial, slo) {
   const { load, traffic, probes } = trial
   if (traffic.hosts) return hostBehind(trial, slo)
   const { lateness_ms, cpu_core_ratio = 0, run_delay_ratio = 0 } = probes.generator
@@ -28,6 +38,28 @@ export function generatorCpu(trial, slo) {
   if (!lateness_ms) return NOTHING
   const late = `the generator was ${milliseconds(lateness_ms.p99)} late at p99`
   return finding(lateness_ms.p99 / (slo.p99_ms * MAX_LATENESS_SHARE), late, used)
+}
+
+/**
+ * Whether the generator fills the core that it shares with Postgres. It has priority there, so it is never late itself; Postgres is.
+ *
+ * The busiest resource bounds the throughput (Denning & Buzen 1978, bottleneck analysis). It is the generator's doing where that is the
+ * shared core, nobody uses more of it than the generator, and no core would be about as busy without it.
+ *
+ * @param {Pick<Trial, 'target' | 'probes'>} trial
+ */
+export function generatorCrowding({ target, probes }) {
+  const shared = sharedCore(probes)
+  if (!shared) return NOTHING
+  const { cores, utilization, generator_share } = shared
+  const service = busyShare(probes.kernel, target.cores) ?? probes.api.main_core_ratio ?? 0
+  const postgres = (probes.postgres.cpu_core_ratio ?? 0) / expandCores(cores).length
+  const next = Math.max(service, utilization - generator_share)
+  if (generator_share <= postgres || utilization < BUSIER_TIMES * next) return NOTHING
+  return finding(
+    utilization / CORE_FULL_RATIO,
+    `the generator used ${wholePercent(generator_share)} of core ${cores}, on which Postgres also runs (${wholePercent(postgres)}): that core was ${wholePercent(utilization)} busy, the service's core ${wholePercent(service)}`,
+  )
 }
 
 /**

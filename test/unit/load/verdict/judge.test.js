@@ -319,6 +319,33 @@ t.test(
   },
 )
 
+t.test(
+  'what fails beside a generator that fills the core of Postgres is invalid, unless the target refused',
+  async (t) => {
+    const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0, steal_ratio: 0 })
+    const crowded = (/** @type {object} */ traffic, lateness_ms = 1) => {
+      const record = trial(traffic, lateness_ms)
+      Object.assign(record.probes, { postgres: { cpu_core_ratio: 0.1, cores: '1' } })
+      Object.assign(record.probes.generator, { cpu_core_ratio: 0.6 })
+      Object.assign(record.probes.kernel.cores, { 0: core(0.5), 1: core(0.95) })
+      return record
+    }
+    const late = { latency_ms: { p99: 150 } }
+    const { verdict, blame, because } = judge(crowded(late), SLO)
+    t.strictSame([verdict, blame], ['invalid', 'generator'])
+    t.match(because, /used 60 % of core 1, on which Postgres also runs/)
+    t.equal(judge(crowded({}), SLO).verdict, 'pass', 'a generator only ever adds to latency')
+    const refused = { ok: 900, success_ratio: 0.9, status: { 201: 900, 503: 100 }, rows_stored: 900 }
+    t.equal(judge(crowded({ ...late, ...refused }), SLO).verdict, 'fail', 'answers of the target')
+    const unanswered = { completed: 900, ok: 900, success_ratio: 0.9, status: { 201: 900 }, rows_stored: 900 }
+    t.equal(
+      judge(crowded({ ...unanswered, errors: { 'client:timeout': 100 } }), SLO).verdict,
+      'fail',
+      'no answer at all',
+    )
+  },
+)
+
 t.test('a backlog that grows is a fail, however fast the answers were', async (t) => {
   const growing = { backlog: Array.from({ length: 20 }, (_, i) => 10 * (i + 1)), latency_ms: { p99: 20 } }
   const load = { loop: 'open', rate_rps: 1000, duration_s: 2, timeout_s: 10 }

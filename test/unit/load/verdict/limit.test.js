@@ -92,6 +92,17 @@ t.test('of two that are at their limit, the one that explains the other is named
     'a short timeout on a pool that is full',
   )
 
+  const messenger = recordOf('pool-of-one')
+  messenger.probes.api.pool_used_mean = Number(messenger.settings.POOL_MAX)
+  const [own] = messenger.probes.postgres.cores
+  Object.assign(messenger.probes.kernel.cores[own], { busy_ratio: 0.93, interrupts_ratio: 0, steal_ratio: 0 })
+  Object.assign(messenger.probes.postgres, { cpu_core_ratio: 0.59, waits: {} })
+  t.match(
+    limitOf(messenger, SLO),
+    { resource: 'postgres-cpu', runner_up: 'pool-size' },
+    'a full pool in front of a database whose core is nearly full',
+  )
+
   const collecting = recordOf('small-heap')
   collecting.probes.api.cpu_core_ratio = 1
   t.match(limitOf(collecting, SLO), { resource: 'api-gc' }, 'a core that is full of garbage collection')
@@ -124,7 +135,33 @@ t.test('without a limit none is named', async (t) => {
   const { resource, evidence } = limitOf(fine, SLO)
   t.equal(resource, 'none-reached', 'not even where it failed')
   t.equal(evidence.length, 1)
-  t.match(evidence[0], /nothing that was looked at/)
+  t.match(evidence[0], /none of the resources/)
+})
+
+t.test('stages that take turns, none of them full, are a lock-step', async (t) => {
+  const record = recordOf('none')
+  const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0, steal_ratio: 0 })
+  record.outcome.verdict = 'fail'
+  record.settings.INSERT_MODE = 'batched'
+  Object.assign(record.traffic, { completed: 20_000, achieved_rps: 10_000 })
+  Object.assign(record.probes.api, { statements: 400, statement_mean_ms: 3 })
+  record.probes.kernel.cores = { 0: core(0.6), 1: core(0.5) }
+  t.match(limitOf(record, SLO), {
+    resource: 'lock-step',
+    evidence: [
+      'a shared statement took 3.00 ms of every 5.00 ms, and the next one waited for it',
+      'no core was saturated: core 0 (the service) 60 %, core 1 (Postgres and the generator) 50 %',
+    ],
+  })
+  t.equal(limitOfRun([{ ...record, limit: limitOf(record, SLO) }])?.kind, 'lock-step')
+  record.probes.api.statement_mean_ms = 2
+  t.equal(limitOf(record, SLO).resource, 'none-reached', 'a stage that is idle most of the time')
+  record.probes.api.statement_mean_ms = 3
+  record.settings.INSERT_MODE = 'prepared'
+  t.equal(limitOf(record, SLO).resource, 'none-reached', 'statements of single requests do not wait for one another')
+  record.settings.INSERT_MODE = 'batched'
+  record.probes.kernel.cores[0] = core(0.96)
+  t.equal(limitOf(record, SLO).resource, 'api-cpu', 'a full core explains more')
 })
 
 t.test('of a service behind a URL only what is seen from outside is claimed', async (t) => {
@@ -213,7 +250,7 @@ t.test('a limit comes with the evidence for it and for the runner-up', async (t)
   })
   t.strictSame(limitOf(nearTo({}, 'fail'), SLO), {
     ...none,
-    evidence: ['nothing that was looked at was at its limit'],
+    evidence: ['none of the resources that we can see was at its limit'],
     runner_up: null,
     runner_up_evidence: [],
   })

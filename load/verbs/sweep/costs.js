@@ -1,0 +1,59 @@
+import { median } from '../../capacity/levels.js'
+import { heading, paragraph, table } from '../../report/blocks.js'
+import { count, wholePercent } from '../../report/format.js'
+import { ledgerOf, statementsInFlight } from '../../verdict/ledger.js'
+import { nearCapacity } from './answer.js'
+
+/**
+ * @import { Block } from '../../report/blocks.js'
+ * @import { SweepFindings } from './sweep.js'
+ * @import { TrialRecord } from '../../report/record.js'
+ */
+
+/** Resources that are busy for less than this share of the time are left out. */
+const LEAST = 0.02
+const DETAIL = { detail: true }
+
+/** What a request costs each resource near the capacity, as medians over those trials. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
+export function costBlocks({ capacity, records }) {
+  const near = nearCapacity(capacity, records)
+  const entries = near.flatMap((record) => ledgerOf(record))
+  const rows = [...new Set(entries.map(({ resource }) => resource))]
+    .map((resource) => {
+      const own = entries.filter((entry) => entry.resource === resource)
+      const of = (/** @type {'utilization' | 'demand_us'} */ field) => median(own.map((entry) => entry[field]))
+      return { resource, utilization: of('utilization'), demand_us: of('demand_us') }
+    })
+    .filter(({ utilization }) => utilization >= LEAST)
+    .sort((a, b) => b.utilization - a.utilization)
+    .map(({ resource, utilization, demand_us }) => {
+      return [resource, wholePercent(utilization), `${demand_us.toFixed(1)} us`, `${rate(1e6 / demand_us)}/s`]
+    })
+  if (rows.length === 0) return []
+  const about = `Medians of ${near.length} trials near the capacity. A resource that is busy for a share U of the time at X requests/s is saturated at X / U (the utilization law); a process that has a core of its own would be saturated at the rate of its row with "alone".`
+  return [
+    heading('What a request costs each resource', DETAIL),
+    paragraph(about, DETAIL),
+    table(['resource', 'busy', 'per request', 'saturated at'], rows, { name: 'costs', ...DETAIL }),
+    ...biasText(near).map((text) => paragraph(text, DETAIL)),
+  ]
+}
+
+/** Wait events are sampled by a session that waits for the same core, so it sees working backends too rarely. @param {TrialRecord[]} records */
+function biasText(records) {
+  const seen = records.flatMap((record) => {
+    const counted = statementsInFlight(record)
+    const sampled = record.probes.postgres.active_mean
+    return counted && sampled !== undefined ? { counted, sampled } : []
+  })
+  if (seen.length === 0) return []
+  const [counted, sampled] = [seen.map((one) => one.counted), seen.map((one) => one.sampled)].map(median)
+  return [
+    `Postgres' wait events are sampled. The sampler saw ${sampled.toFixed(2)} active statements on average; by the service's own counters ${counted.toFixed(2)} were in flight, their way included.`,
+  ]
+}
+
+/** To three digits. @param {number} rate_rps */
+function rate(rate_rps) {
+  return count(Number(rate_rps.toPrecision(3)))
+}

@@ -1,0 +1,82 @@
+import { expandCores } from '../system/machine.js'
+import { fullness } from './detectors/finding.js'
+
+/** @import { Probes, TrialRecord } from '../report/record.js' */
+
+/** @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial */
+
+/**
+ * What a request costs each resource, and the rate at which that resource would be saturated. Pure.
+ *
+ * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
+ * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U.
+ *
+ * @param {Trial} trial
+ * @returns {{ resource: string, utilization: number, demand_us: number, bound_rps: number }[]} the busiest first; without those that
+ *   could not be seen or did nothing
+ */
+export function ledgerOf(trial) {
+  const { achieved_rps } = trial.traffic
+  const rows = Object.entries(utilizations(trial)).flatMap(([resource, utilization]) => {
+    if (!utilization || !(achieved_rps > 0)) return []
+    return {
+      resource,
+      utilization,
+      demand_us: (utilization * 1e6) / achieved_rps,
+      bound_rps: achieved_rps / utilization,
+    }
+  })
+  return rows.sort((a, b) => b.utilization - a.utilization)
+}
+
+/** @param {Trial} trial @returns {Record<string, number | null | undefined>} */
+function utilizations(trial) {
+  const { target, settings, probes } = trial
+  const { api, postgres, generator, kernel, here = kernel } = probes
+  const own = expandCores(postgres.cores ?? '').length || 1
+  const shared = sharedCore(probes)
+  return {
+    [`core ${target.cores} (the service)`]: busyShare(kernel, target.cores),
+    "the service's main thread": api.main_core_ratio,
+    "the service's CPU quota": api.quota_cores && Number(api.cpu_core_ratio) / api.quota_cores,
+    [`core ${postgres.cores} (Postgres${shared ? ' and the generator' : ''})`]: busyShare(here, postgres.cores),
+    'Postgres alone': shared && Number(postgres.cpu_core_ratio) / own,
+    'the generator alone': shared && shared.generator_share,
+    "Postgres' CPU quota": postgres.quota_cores && Number(postgres.cpu_core_ratio) / postgres.quota_cores,
+    'the database pool': Number(api.pool_used_mean) / Number(settings.POOL_MAX),
+    'one shared statement at a time': settings.INSERT_MODE === 'batched' ? statementsInFlight(trial) : null,
+    'the busiest disk': here.disk?.busy_ratio,
+  }
+}
+
+/**
+ * The cores on which both Postgres and the generator run: how busy they were, and the part that the generator used. Null: they share
+ * none, or it cannot be seen.
+ *
+ * @param {Partial<Probes>} probes older records lack some
+ */
+export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = kernel }) {
+  const own = expandCores(generator.cores ?? '')
+  const cores = expandCores(postgres.cores ?? '').filter((core) => own.includes(core))
+  const utilization = busyShare(here, cores.join(','))
+  if (utilization === null || generator.cpu_core_ratio === undefined) return null
+  return { cores: cores.join(','), utilization, generator_share: generator.cpu_core_ratio / cores.length }
+}
+
+/**
+ * Mean number of statements between the service and Postgres, from counters (Little's law: rate x time of each); null: unknown.
+ *
+ * @param {Pick<Trial, 'traffic' | 'probes'>} trial
+ */
+export function statementsInFlight({ traffic, probes }) {
+  const { statements, statement_mean_ms } = probes.api
+  if (!statements || !statement_mean_ms || !(traffic.achieved_rps > 0)) return null
+  const run_s = traffic.completed / traffic.achieved_rps
+  return (statements * statement_mean_ms) / 1000 / run_s
+}
+
+/** Mean utilization of some cores, null where it cannot be seen. @param {Partial<Probes['kernel']>} kernel @param {string | null | undefined} cores */
+export function busyShare({ cores: seen = {} }, cores) {
+  const own = expandCores(cores ?? '').flatMap((core) => seen[core] ?? [])
+  return own.length === 0 ? null : own.reduce((sum, core) => sum + fullness(core), 0) / own.length
+}

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { costBlocks } from '../../../../../load/verbs/sweep/costs.js'
+
+/** A passing trial, whose service used a share of its core. @param {number} rate_rps @param {number} busy_ratio @param {object} [probes] */
+function record(rate_rps, busy_ratio, probes = {}) {
+  const cores = { 0: { busy_ratio, interrupts_ratio: 0, steal_ratio: 0 } }
+  return /** @type {any} */ ({
+    cell: null,
+    target: { cores: '0' },
+    settings: {},
+    load: { rate_rps },
+    traffic: { achieved_rps: rate_rps, completed: 2 * rate_rps },
+    probes: { api: {}, postgres: {}, generator: {}, kernel: { cores }, ...probes },
+    outcome: { verdict: 'pass' },
+  })
+}
+
+const capacity = /** @type {any} */ ({ low_rps: 1000, high_rps: 1100 })
+
+t.test('the costs near the capacity are medians, and rates far from it do not count', async (t) => {
+  const records = [record(1000, 0.8), record(1000, 0.9), record(1100, 0.99), record(100, 0.01)]
+  const [, about, table] = /** @type {any[]} */ (costBlocks({ capacity, records }))
+  t.match(about.text, /^Medians of 3 trials/)
+  t.strictSame(table.rows, [['core 0 (the service)', '90 %', '900.0 us', '1,110/s']])
+})
+
+t.test('the bias of the sampler is stated where counters exist', async (t) => {
+  const api = { statements: 200, statement_mean_ms: 6 }
+  const seen = record(1000, 0.8, { api, postgres: { active_mean: 0.4 } })
+  const texts = costBlocks({ capacity, records: [seen] }).flatMap((block) => (block.kind === 'text' ? block.text : []))
+  t.match(texts.at(-1), /saw 0.40 active statements on average; by the service's own counters 0.60/)
+})
+
+t.test('without trials near the capacity there is nothing to show', async (t) => {
+  t.strictSame(costBlocks({ capacity, records: [record(100, 0.5)] }), [])
+  t.strictSame(costBlocks({ capacity: null, records: [record(1000, 0.5)] }), [])
+})

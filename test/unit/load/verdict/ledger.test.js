@@ -1,0 +1,73 @@
+import t from 'tap'
+import { ledgerOf, sharedCore, statementsInFlight } from '../../../../load/verdict/ledger.js'
+
+/** 1,000 requests/s for 2 s, on two cores. @param {object} [probes] */
+function trial(probes = {}) {
+  const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0.1, steal_ratio: 0 })
+  return /** @type {any} */ ({
+    target: { cores: '0' },
+    settings: { INSERT_MODE: 'batched', POOL_MAX: 20 },
+    traffic: { completed: 2000, achieved_rps: 1000 },
+    probes: {
+      api: { main_core_ratio: 0.4, pool_used_mean: 1, statements: 200, statement_mean_ms: 6 },
+      postgres: { cpu_core_ratio: 0.2, cores: '1' },
+      generator: { cpu_core_ratio: 0.5, cores: '1' },
+      kernel: { cores: { 0: core(0.4), 1: core(0.7) }, disk: { busy_ratio: 0.05 } },
+      ...probes,
+    },
+  })
+}
+
+t.test(
+  'a ledger gives each resource its utilization, its demand per request and its bound, the busiest first',
+  async (t) => {
+    const rows = ledgerOf(trial()).map(({ resource, utilization, demand_us, bound_rps }) => {
+      return [resource, Number(utilization.toFixed(3)), Math.round(demand_us), Math.round(bound_rps)]
+    })
+    t.strictSame(rows, [
+      ['core 1 (Postgres and the generator)', 0.8, 800, 1250],
+      ['one shared statement at a time', 0.6, 600, 1667],
+      ['core 0 (the service)', 0.5, 500, 2000],
+      ['the generator alone', 0.5, 500, 2000],
+      ["the service's main thread", 0.4, 400, 2500],
+      ['Postgres alone', 0.2, 200, 5000],
+      ['the database pool', 0.05, 50, 20000],
+      ['the busiest disk', 0.05, 50, 20000],
+    ])
+  },
+)
+
+t.test('a ledger contains only what could be seen', async (t) => {
+  const nothing = { api: {}, postgres: {}, generator: {}, kernel: {} }
+  t.strictSame(ledgerOf(trial(nothing)), [])
+  t.strictSame(ledgerOf({ ...trial(), traffic: { completed: 0, achieved_rps: 0 } }), [], 'nothing completed')
+  const apart = ledgerOf(trial({ generator: { cpu_core_ratio: 0.5, cores: '2' } })).map(({ resource }) => resource)
+  t.ok(apart.includes('core 1 (Postgres)'))
+  t.notOk(apart.includes('the generator alone'), 'a generator on a core of its own costs the target nothing')
+  const quotas = trial({
+    api: { cpu_core_ratio: 0.25, quota_cores: 0.5 },
+    postgres: { cpu_core_ratio: 0.3, quota_cores: 0.4, cores: '1' },
+  })
+  const shares = Object.fromEntries(ledgerOf(quotas).map(({ resource, utilization }) => [resource, utilization]))
+  t.equal(shares["the service's CPU quota"], 0.5)
+  t.ok(Math.abs(shares["Postgres' CPU quota"] - 0.75) < 1e-9)
+})
+
+t.test('the generator’s share of a core counts only where Postgres runs on that core, too', async (t) => {
+  t.match(sharedCore(trial().probes), { cores: '1', generator_share: 0.5 })
+  t.equal(sharedCore(trial({ generator: { cpu_core_ratio: 0.5, cores: '0' } }).probes), null, 'another core')
+  t.equal(sharedCore(trial({ generator: { cores: '1' } }).probes), null, 'unknown CPU time')
+  t.equal(sharedCore({}), null, 'an older record')
+  const wide = { postgres: { cores: '1-2' }, generator: { cpu_core_ratio: 1, cores: '1-2' } }
+  const core = { busy_ratio: 0.6, interrupts_ratio: 0, steal_ratio: 0 }
+  t.match(
+    sharedCore(trial({ ...wide, kernel: { cores: { 1: core, 2: { ...core, busy_ratio: 0.8 } } } }).probes),
+    { utilization: 0.7, generator_share: 0.5 },
+    'the mean of two cores',
+  )
+})
+
+t.test('statements in flight follow from counters by Little’s law', async (t) => {
+  t.equal(statementsInFlight(trial()), 0.6)
+  t.equal(statementsInFlight(trial({ api: {} })), null)
+})
