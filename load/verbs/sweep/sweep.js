@@ -23,9 +23,9 @@ import { sweepPictures } from './pictures.js'
  */
 export const sweep = {
   name: 'sweep',
-  about: 'how much can this take, and what stops it?',
+  about: 'how much can this take, and what limits it?',
   flags: { ...PLAN_FLAGS, ...SSH_FLAGS },
-  examples: `  npm run sweep                     one to two minutes: how much can the local API take, and what stops it?
+  examples: `  npm run sweep                     one to two minutes: how much can the local API take, and what limits it?
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
