@@ -13,9 +13,9 @@ import { evidence } from './evidence.js'
 export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
-    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms; the bottleneck: ${isText(batched)}.**`,
+    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms. The bottleneck: ${isText(batched)}.**`,
     `A request costs ${costText(batched)} of its CPU.`,
-    `With a statement per request the same API takes ${ratesText(single.run.capacity)}; the bottleneck: ${isText(single)}.`,
+    `With a statement per request the same API takes ${ratesText(single.run.capacity)}. There, the bottleneck is different: ${isText(single)}.`,
   ].join(' ')
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const rows = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
