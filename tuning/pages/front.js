@@ -15,7 +15,7 @@ export function answerBlocks() {
   const sentence = [
     `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms. The bottleneck: ${isText(batched)}.**`,
     `A request costs ${costText(batched)} of its CPU.`,
-    `With a statement per request the same API takes ${ratesText(single.run.capacity)}. There, the bottleneck is different: ${isText(single)}.`,
+    `With a statement per request the same API takes ${ratesText(single.run.capacity)}. There the bottleneck is another: ${isText(single)}.`,
   ].join(' ')
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const rows = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])

@@ -175,7 +175,7 @@ t.test('a generator that is never late is at its limit where it fills the core t
   const reachOf = (/** @type {Partial<typeof full>} */ changes) => {
     return DETECTORS['generator-cpu'](trial(twoCores({ ...full, ...changes })), SLO)
   }
-  t.match(reachOf({}), { reach: 1, evidence })
+  t.strictSame(reachOf({}), { reach: 1, evidence })
   // Utilizations of failing trials of a sweep whose capacity wrk's closed loop exceeded by a third to a half.
   const known = [
     { service: 0.79, shared: 0.91, generator: 0.56, postgres: 0.11 },
