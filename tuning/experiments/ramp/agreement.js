@@ -11,7 +11,7 @@ import { waitingShare } from './rungs.js'
 /** Drivers agree if their rates at the ceiling differ by no more. */
 const AGREE_RATIO = 0.1
 
-/** Of a worker's time. In a closed loop without pauses it is all spent waiting: workers = rate x latency (Little's law). */
+/** Share of a worker's time. In a closed loop without pauses it only waits: workers = rate x latency (Little's law). */
 const WAITING_RATIO = 0.9
 
 /** What a verdict on the claim that two drivers agree says of them, as run.json has it and in words. */

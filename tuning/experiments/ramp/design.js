@@ -25,12 +25,11 @@ const LATER_RUNGS = 2.3
  * @typedef {TrialRecord[]} Records
  * @typedef {{ key: string, side: string, driver: string, variant: string }} Series one climb in each block
  *
- * @typedef {{ sides: Record<string, Side>, drivers: string[], cross_checks: boolean, generator_cores?: number }} Who
- * @typedef {{ without: Entry[] | null, left_out: string | null, background_rps: number, blocks: number }} What
- * @typedef {{ ceiling_ms: number, most_workers: number, growth: number, close: number, prices: Record<string, Price> }} Climbs
- * @typedef {Plan & Who & What & Climbs} RampPlan drivers: the first one answers, the others check it; without: the mix without
- *   the entries that are left out; growth: from one rung to the next in the first block; close: how far apart the two rungs
- *   around the ceiling may be
+ * @typedef {Plan & { sides: Record<string, Side>, prices: Record<string, Price>, drivers: string[], cross_checks: boolean,
+ *   generator_cores?: number, without: Entry[] | null, left_out: string | null, background_rps: number, ceiling_ms: number,
+ *   most_workers: number, growth: number, close: number, blocks: number }} RampPlan drivers: the first one answers, the others
+ *   check it; without: the mix without the entries that are left out; growth: from one rung to the next in the first block;
+ *   close: how far apart the two rungs around the ceiling may be
  */
 
 /**

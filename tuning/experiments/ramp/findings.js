@@ -68,9 +68,8 @@ function climbed(plan, series, records) {
   // Where less than half of the blocks met the ceiling, those that did are not typical.
   const crossings = 2 * met.length >= tried ? met : []
   const [below, above] = [crossings.map((one) => one.below.workers), crossings.map((one) => one.above.workers)]
-  const trialsWith = (/** @type {number[]} */ workers) =>
-    trials.filter(({ load }) => workers.includes(load.connections))
-  const around = crossings.length > 0 ? trialsWith([...below, ...above]) : trials.slice(-1)
+  const withWorkers = (/** @type {number[]} */ some) => trials.filter(({ load }) => some.includes(load.connections))
+  const around = crossings.length > 0 ? withWorkers([...below, ...above]) : trials.slice(-1)
   const rungs = rungsOf(plan, trials).sort((one, other) => one.workers - other.workers)
   const { estimate, low, high } = typical(
     crossings.map(({ rps }) => Math.log(rps)),
@@ -116,8 +115,8 @@ function climbed(plan, series, records) {
     rates_rps: new Map(crossings.map(({ block, rps }) => [block, rps])),
     rungs: tableRungs(plan, trials),
     // Just below the ceiling.
-    api_core_ratio: median(trialsWith(below).map(({ probes }) => probes.api.cpu_core_ratio)),
-    answer_disk_bytes: median(trialsWith(below).map(diskPerAnswer)),
+    api_core_ratio: median(withWorkers(below).map(({ probes }) => probes.api.cpu_core_ratio)),
+    answer_disk_bytes: median(withWorkers(below).map(diskPerAnswer)),
   }
 }
 
