@@ -19,7 +19,7 @@ import { checkLedger } from './ledger.js'
 const MIN_ACKNOWLEDGED = 200
 const MAX_DELAY_MS = 300
 
-/** Until a service is given up that does not come back. */
+/** Longest wait for a service to come back. */
 const WAIT_TIMEOUT_MS = 60_000
 const POLL_MS = 5
 

@@ -29,7 +29,7 @@ import { quotaProblem, throttleApi } from './quota.js'
  * @typedef {{ pid: number, cores: string | null }} Process cores: null where nothing is pinned
  */
 
-/** V8 reports neither the small steps in which it marks nor what its helper threads do; here it stops, and marks at once. */
+/** V8 reports neither incremental marking nor the work of its helper threads; here it stops the program and marks at once. */
 const SMALL_HEAP = ['--max-old-space-size=160', '--max-semi-space-size=1', '--no-incremental-marking']
 
 /** By name. @type {Record<string, Fault>} */
@@ -160,6 +160,7 @@ export const FAULTS = {
     resource: 'machine-noise',
     about: 'four others never rest on the core of the API',
     load: { rate_rps: 8000 },
+    // They leave the API a fifth of its core.
     plant: crowd(4),
     here: true,
   },
@@ -169,7 +170,7 @@ export const FAULTS = {
   },
 }
 
-/** The limit that is relaxed in a cell. @param {Cell | null} cell @returns {Cell | null} null: the fault alone is planted */
+/** The limit relaxed in a cell. @param {Cell | null} cell @returns {Cell | null} null: only the fault is planted */
 export function notchOf(cell) {
   const { fault, ...notch } = cell ?? {}
   return Object.keys(notch).length > 0 ? notch : null

@@ -5,82 +5,76 @@ import pg from 'pg'
 
 /** Preload of the API: a fault in its process, named by the URL's query, `preload.js?spin`. @type {Record<string, () => void>} */
 const FAULTS = {
-  spin,
-  'sync-scrypt': hashOnTheLoop,
-  'small-heap': fillHeap,
-  'patient-connect': waitForConnections,
-  'exact-keep-alive': closeIdleInTime,
+  /** Every POST costs 1 ms more of the API's core, in one piece. */
+  spin() {
+    const SPIN_MS = 1
+    onPost(() => {
+      for (const until = performance.now() + SPIN_MS; performance.now() < until; );
+    })
+  },
+
+  /** The mistake of calling scryptSync: passwords are hashed on the event loop. */
+  'sync-scrypt'() {
+    crypto.scrypt = /** @type {any} */ (
+      (/** @type {any[]} */ ...args) => {
+        const done = args.pop()
+        done(null, crypto.scryptSync(.../** @type {Parameters<typeof crypto.scryptSync>} */ (args)))
+      }
+    )
+    syncBuiltinESMExports()
+  },
+
+  /**
+   * A cache of 110 MiB in a heap that is not much larger, and requests whose objects live just long enough to be promoted. Each
+   * major collection marks the whole cache to free little, and the next one is due soon.
+   */
+  'small-heap'() {
+    const HELD_OBJECTS = 1_300_000
+    const OBJECTS_PER_REQUEST = 2500
+    // The objects of this many requests exceed the young generation.
+    const LIVING_REQUESTS = 40
+    const objectOf = (/** @type {unknown} */ _, /** @type {number} */ i) => ({ i, next: { i } })
+    const held = Array.from({ length: HELD_OBJECTS }, objectOf)
+    /** @type {object[][]} */
+    const living = Array.from({ length: LIVING_REQUESTS }, () => [])
+    let requests = 0
+    onPost(() => {
+      const objects = Array.from({ length: OBJECTS_PER_REQUEST }, objectOf)
+      living[requests++ % LIVING_REQUESTS] = objects
+      held[requests % HELD_OBJECTS] = objects[0]
+    })
+  },
+
+  /**
+   * The pool's timeout counts for the wait in its queue alone. pg-pool also bounds connecting by it, and 5 ms are about what
+   * Postgres needs for a login: the API would start on some machines and not on others.
+   */
+  'patient-connect'() {
+    const Pool = /** @type {any} */ (pg.Pool)
+    const { newClient } = Pool.prototype
+    Pool.prototype.newClient = function (/** @type {unknown} */ waiting) {
+      const { connectionTimeoutMillis } = this.options
+      // Pool and client both read it while newClient runs.
+      this.options.connectionTimeoutMillis = 0
+      newClient.call(this, waiting)
+      this.options.connectionTimeoutMillis = connectionTimeoutMillis
+    }
+  },
+
+  /**
+   * Idle connections are closed on time, as by other servers. Node keeps them a second longer than it says
+   * (HTTP_SERVER_KEEP_ALIVE_TIMEOUT_BUFFER in lib/_http_server.js), to avoid the very race that is wanted here.
+   */
+  'exact-keep-alive'() {
+    subscribe('http.server.response.finish', (message) => {
+      const { socket, server } = /** @type {any} */ (message)
+      // Node sets its own timeout as soon as this returns.
+      process.nextTick(() => socket.setTimeout(server.keepAliveTimeout))
+    })
+  },
 }
 
 FAULTS[new URL(import.meta.url).search.slice(1)]()
-
-/** Every POST costs 1 ms more of the API's core, in one piece. */
-function spin() {
-  const SPIN_MS = 1
-  onPost(() => {
-    for (const until = performance.now() + SPIN_MS; performance.now() < until; );
-  })
-}
-
-/** The mistake of calling scryptSync: passwords are hashed on the event loop. */
-function hashOnTheLoop() {
-  crypto.scrypt = /** @type {any} */ (
-    (/** @type {any[]} */ ...args) => {
-      const done = args.pop()
-      done(null, crypto.scryptSync(.../** @type {Parameters<typeof crypto.scryptSync>} */ (args)))
-    }
-  )
-  syncBuiltinESMExports()
-}
-
-/**
- * A cache of 110 MiB in a heap that is not much larger, and requests whose objects live just long enough to be promoted. Each
- * major collection marks the whole cache to free little, and the next one is due soon.
- */
-function fillHeap() {
-  const HELD_OBJECTS = 1_300_000
-  const OBJECTS_PER_REQUEST = 2500
-  // The objects of this many requests are more than the young generation holds.
-  const LIVING_REQUESTS = 40
-  const objectOf = (/** @type {unknown} */ _, /** @type {number} */ i) => ({ i, next: { i } })
-  const held = Array.from({ length: HELD_OBJECTS }, objectOf)
-  /** @type {object[][]} */
-  const living = Array.from({ length: LIVING_REQUESTS }, () => [])
-  let requests = 0
-  onPost(() => {
-    const objects = Array.from({ length: OBJECTS_PER_REQUEST }, objectOf)
-    living[requests++ % LIVING_REQUESTS] = objects
-    held[requests % HELD_OBJECTS] = objects[0]
-  })
-}
-
-/**
- * The pool's timeout counts for the wait in its queue alone. pg-pool also bounds connecting by it, and 5 ms are about what
- * Postgres needs for a login: the API would start on some machines and not on others.
- */
-function waitForConnections() {
-  const Pool = /** @type {any} */ (pg.Pool)
-  const { newClient } = Pool.prototype
-  Pool.prototype.newClient = function (/** @type {unknown} */ waiting) {
-    const { connectionTimeoutMillis } = this.options
-    // Pool and client both read it while newClient runs.
-    this.options.connectionTimeoutMillis = 0
-    newClient.call(this, waiting)
-    this.options.connectionTimeoutMillis = connectionTimeoutMillis
-  }
-}
-
-/**
- * Idle connections are closed on time, as by other servers. Node keeps them a second longer than it says
- * (HTTP_SERVER_KEEP_ALIVE_TIMEOUT_BUFFER in lib/_http_server.js), to avoid the very race that is wanted here.
- */
-function closeIdleInTime() {
-  subscribe('http.server.response.finish', (message) => {
-    const { socket, server } = /** @type {any} */ (message)
-    // Node sets its own timeout as soon as this returns.
-    process.nextTick(() => socket.setTimeout(server.keepAliveTimeout))
-  })
-}
 
 /** @param {() => void} act */
 function onPost(act) {

@@ -72,8 +72,8 @@ function design({ duration_s, rates_rps, connections: [connections], samples }, 
 
 /** @param {SoakPlan} plan @param {TrialRecord[]} records */
 function problemOf({ samples }, records) {
-  const bad = records.find(({ outcome }) => outcome.verdict === 'fail')
-  if (bad) return `trial ${bad.trial} was no success: ${bad.outcome.because}`
+  const failed = records.find(({ outcome }) => outcome.verdict === 'fail')
+  if (failed) return `trial ${failed.trial} failed: ${failed.outcome.because}`
   const taken = records.filter(isValid).length
   return taken < samples ? `${taken} of ${samples} samples were taken` : null
 }
