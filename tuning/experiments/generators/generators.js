@@ -8,8 +8,7 @@ import { createUserMix } from '../../../load/generators/mix.js'
 import { watchProcess } from '../../../load/probes/process.js'
 import { answer, paragraph, table } from '../../../load/report/blocks.js'
 import { count, NONE } from '../../../load/report/format.js'
-import { planCores } from '../../../load/system/machine.js'
-import { pinSelf, startChild } from '../../../load/system/processes.js'
+import { pinToCores, startChild } from '../../../load/system/processes.js'
 import { median } from '../../stats/ranks.js'
 import { spread } from '../../stats/spread.js'
 
@@ -46,8 +45,7 @@ export const generators = {
   },
   async *measure(plan, { signal, progress }) {
     const drivers = openDrivers(progress.note)
-    const cores = planCores()
-    if (cores) pinSelf(cores.others)
+    const cores = pinToCores()
     const port = await getPort({ host: '127.0.0.1' })
     const server = startChild([process.execPath, SERVER], {
       cores: cores?.api ?? null,
