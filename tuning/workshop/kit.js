@@ -1,4 +1,4 @@
-import { figure } from '../../load/report/format.js'
+import { cellName, figure } from '../../load/report/format.js'
 
 /**
  * The loads that exercises put on the service, the figures that they read, and the ways they judge a guess.
@@ -66,6 +66,11 @@ export function ofPeak(found, factor) {
 /** Twice the peak, or 1.5 times where all processes share cores, which twice would saturate. @param {Found} found */
 export function moreThanPeak(found) {
   return ofPeak(found, found.facts.pinned ? 2 : 1.5)
+}
+
+/** The settings of each knob, by the answer that chooses it. @param {Record<string, Cell>} knobs */
+export function labelsOf(knobs) {
+  return Object.fromEntries(Object.entries(knobs).map(([name, cell]) => [name, cellName(cell)]))
 }
 
 /** A guess is right if its ratio to the measured value is within bounds. @param {number} said @param {number} was @param {[number, number]} bounds @param {string} unit */

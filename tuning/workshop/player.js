@@ -5,34 +5,16 @@ import { countsFor, exerciseExperiment, measure, trialsByName } from './experime
 import { remarkOf } from './facts.js'
 
 /**
- * @import { Block } from '../../load/report/blocks.js'
- * @import { Io } from '../../load/run/runner.js'
- * @import { Exercise, Found, Measurement, Question } from './exercise.js'
- * @import { Stage, State } from './progress.js'
+ * @import { Desk } from './desk.js'
+ * @import { Found, Measurement } from './exercise.js'
+ * @import { Stage } from './progress.js'
  */
 
-/** The student leaves before the end; progress is kept. */
+/** The student left before the end; progress is kept. */
 export class Left extends Error {}
 
 /** A measurement that an exercise depends on failed on this machine, or failed this time. */
 export class Unmeasured extends Error {}
-
-/**
- * An exercise, and what its player needs.
- *
- * @typedef {object} Desk
- * @property {Exercise} exercise
- * @property {State} state goes on from where it is
- * @property {() => void} save
- * @property {string} folder of the exercise
- * @property {number} seed
- * @property {Io} io
- * @property {(what: string | Block[]) => void} say
- * @property {(text: string) => void} head a heading
- * @property {{ by: 'student' | 'solution', line: Answerer }} student
- *
- * @typedef {(question: Question, found: Found) => Promise<string | null>} Answerer null: there will be no more answers
- */
 
 /** Plays an exercise from where it is to its end. @param {Desk} desk @throws {Left} when the student leaves @throws {Unmeasured} */
 export async function play(desk) {
@@ -129,7 +111,7 @@ function spoiledBy(measurements, { trials }) {
 
 /** Asks until the answer is understood, and keeps it. @param {'predict' | 'turn' | 'expect'} name @param {Desk} desk */
 async function ask(name, desk) {
-  const { exercise, state, student, say, save } = desk
+  const { exercise, state, say, save } = desk
   const question = exercise[name]
   if (!question) return
   const found = foundOf(desk)
@@ -138,7 +120,7 @@ async function ask(name, desk) {
   say(questionBlocks(question, found.facts, figuresOf(exercise, found)))
   say(`(${expected}; "hint" helps, "quit" leaves)`)
   for (const asked_ms = Date.now(); ; ) {
-    const said = await student.line(question, found)
+    const said = await desk.line(question, found)
     if (said === null || /^(quit|exit|q)$/i.test(said)) throw new Left()
     if (/^(hint|help|\?)$/i.test(said)) {
       const given = state.hints[name] ?? 0
@@ -151,7 +133,7 @@ async function ask(name, desk) {
     const value = parse(said)
     if (value !== undefined) {
       const at = new Date().toISOString()
-      state.answers.push({ question: name, said, value, by: student.by, at, took_ms: Date.now() - asked_ms })
+      state.answers.push({ question: name, said, value, by: desk.by, at, took_ms: Date.now() - asked_ms })
       return
     }
     say(`Expected ${expected}, got ${JSON.stringify(said)}.`)
@@ -166,8 +148,8 @@ function judge(name, found, { exercise, state, say }) {
   say(`Your guess: ${comparison.right ? 'right' : 'not so'}. ${comparison.text}`)
 }
 
-/** All that is known so far. @param {Pick<Desk, 'state' | 'folder'>} desk @returns {Found} */
-export function foundOf({ state, folder }) {
+/** All that is known so far. @param {Desk} desk @returns {Found} */
+function foundOf({ state, folder }) {
   const answers = Object.fromEntries(state.answers.map(({ question, value }) => [question, value]))
   const records = new Results(folder).readTrials(exerciseExperiment.older)
   return { facts: state.facts, trials: trialsByName(records), answers }

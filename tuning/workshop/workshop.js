@@ -1,23 +1,20 @@
 import path from 'node:path'
-import { styleText } from 'node:util'
 import { withDatabase } from '../../load/command/environment.js'
 import { OtherConditions, UsageError } from '../../load/command/errors.js'
 import { numberFlag, seedFlag } from '../../load/command/flags.js'
 import { paragraph, table } from '../../load/report/blocks.js'
-import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
+import { terminalOf } from '../../load/report/terminal.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
+import { openDesk } from './desk.js'
 import { EXERCISES } from './exercises/index.js'
 import { exerciseExperiment } from './experiment.js'
-import { factsOfMachine } from './facts.js'
-import { createKeyboard } from './keyboard.js'
 import { Left, play, Unmeasured } from './player.js'
-import { forget, newState, readProgress, stateText, writeProgress } from './progress.js'
+import { forget, readProgress, stateText } from './progress.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
  * @import { Io } from '../../load/run/runner.js'
  * @import { Action } from '../../load/run/experiment.js'
- * @import { Desk } from './player.js'
  */
 
 const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
@@ -81,35 +78,17 @@ function withoutPlaying({ list, reset, exercise, out: folder }) {
 }
 
 /** @param {Flags} flags @param {Io} io @returns {Promise<Said>} */
-async function playOne({ out: folder, seed, exercise: wanted, solution, json }, io) {
+async function playOne(flags, io) {
+  const { out: folder, exercise: wanted, solution } = flags
   const progress = readProgress(folder)
   const unsolved = EXERCISES.find(({ id }) => progress.exercises[id]?.stage !== 'done')
   const exercise = wanted === undefined ? unsolved : EXERCISES[wanted - 1]
   if (!exercise) return { said: 'All exercises are solved. --exercise N shows one again, --reset forgets them.' }
-  const { number, id, name, title, needs } = exercise
-  progress.exercises[id] ??= newState(factsOfMachine())
-  const state = progress.exercises[id]
-  const output = json ? process.stderr : process.stdout
-  const columns = Math.min(output.columns || TERMINAL_COLUMNS, TERMINAL_COLUMNS)
-  const say = (/** @type {string | Block[]} */ what) => {
-    const blocks = typeof what === 'string' ? [paragraph(what)] : what
-    output.write(`${terminalOf(blocks, columns)}\n\n`)
-  }
-  const keyboard = solution ? null : createKeyboard(process.stdin, output, io.signal)
-  const desk = {
-    exercise,
-    state,
-    save: () => writeProgress(folder, progress),
-    folder: path.join(folder, name),
-    seed,
-    io,
-    say,
-    head: (/** @type {string} */ text) => say(styleText('bold', text, { stream: output })),
-    student: keyboard ? { by: /** @type {const} */ ('student'), line: keyboard.line } : solver(say),
-  }
+  const { number, title, needs } = exercise
+  const desk = openDesk(exercise, progress, flags, io)
   desk.head(`Exercise ${number} of ${EXERCISES.length}: ${title}`)
-  if (needs) say(`Needs: ${needs}`)
-  if (state.stage !== 'before') say(`You were here before: ${stateText(state)}.`)
+  if (needs) desk.say(`Needs: ${needs}`)
+  if (desk.state.stage !== 'before') desk.say(`You were here before: ${stateText(desk.state)}.`)
   desk.save()
   try {
     await play(desk)
@@ -127,29 +106,10 @@ async function playOne({ out: folder, seed, exercise: wanted, solution, json }, 
     if (!(error instanceof OtherConditions)) throw error
     throw new UsageError(`${error.because}; ${command} --reset forgets the exercise, so that it can start again`)
   } finally {
-    keyboard?.close()
+    desk.close()
   }
   const next = EXERCISES[number]
   return { said: next ? `Next, ${next.title}:\n${commandOf(next.number, folder)}` : 'That was the last one.' }
-}
-
-/** A question is asked again if its solution did not hold; more attempts than these would not differ. */
-const MOST_SOLUTIONS = 3
-
-/** Answers with the solutions. @param {(text: string) => void} say @returns {Desk['student']} */
-function solver(say) {
-  const asked = new Map()
-  return {
-    by: 'solution',
-    line: async (question, found) => {
-      const times = asked.get(question) ?? 0
-      asked.set(question, times + 1)
-      if (times === MOST_SOLUTIONS) return null
-      const answer = question.solution(found)
-      say(`The solution answers: ${answer}`)
-      return answer
-    },
-  }
 }
 
 /** @param {number} number @param {string} folder */
