@@ -29,7 +29,7 @@ export function capacityPictures(sources) {
   const capacities = {
     name: 'capacities',
     title: 'Capacities',
-    about: 'The interval of each run. Where two overlap, they are tied.',
+    about: 'The interval of each run. Two that overlap are tied.',
     form: {
       kind: 'dots',
       x: { title: 'requests per second', unit: 'rate', min: 0 },
@@ -66,7 +66,7 @@ export function ratioPictures([first, ...others], { figures }) {
     return {
       name: `ratios-${measure}`,
       title: `Compared with ${first.name}: ${title}`,
-      about: `Ratios to ${first.name} with their intervals, where there are trials enough for one; ${better} is better, and an interval that contains 1 is a tie.`,
+      about: `Ratios to ${first.name}, with intervals if there are enough trials; ${better} is better, and an interval that contains 1 is a tie.`,
       form: {
         kind: 'dots',
         x: { title: `ratio to ${first.name}`, unit: 'ratio', log: true },

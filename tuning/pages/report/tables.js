@@ -24,14 +24,14 @@ export function besideBlocks(sources, compared, difference) {
     ...ratioPictures(sources, compared).map(drawn),
     figures.length > 0
       ? figuresTable(sources, compared)
-      : paragraph('The runs have no trials that were alike: the same cell, the same load.'),
-    ...(different.length > 0 ? [heading('What was not the same'), table(['', ...names], different)] : []),
+      : paragraph('The runs have no trials with the same cell and the same load.'),
+    ...(different.length > 0 ? [heading('Other differences'), table(['', ...names], different)] : []),
     heading('How it was measured', { folded: true }),
     list([
-      `Medians of the valid trials that were alike in the runs; ratios to ${names[0]} with their ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which take four trials in each run. Tied: the interval contains 1.`,
-      'One in twenty of the intervals around no difference misses 1: of many figures, some will.',
-      'Capacities are compared by the ends of their intervals: tied where these overlap.',
-      'The runs were made one after the other. What changed on the machine between them is in the ratios; `npm run compare` and `npm run tune` measure in turns.',
+      `Medians of the valid trials with the same cell and load in all runs; ratios to ${names[0]} with ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which need four trials in each run. Tied: the interval contains 1.`,
+      'Where nothing differs, one interval in twenty still misses 1: among many figures, some will.',
+      'Capacities are compared by the ends of their intervals: they are tied if these overlap.',
+      'The runs were made one after the other, so the ratios include whatever changed on the machine between them; `npm run compare` and `npm run tune` alternate instead.',
     ]),
     heading('Where', { folded: true }),
     list(sources.map(({ name, run }) => ({ text: `${name}:`, items: conditionsOf(run) }))),
@@ -45,7 +45,7 @@ function sentence(sources, { capacities, figures }, difference) {
     const capacity = capacities?.[i]
     if (capacity) return capacitySentence(name, first.name, capacity)
     const verdicts = figures.map(({ ratios }) => ratios[i].verdict)
-    if (verdicts.length === 0) return `${name} and ${first.name} have no trials that were alike.`
+    if (verdicts.length === 0) return `${name} and ${first.name} have no trials with the same cell and load.`
     const number = (/** @type {Ratio['verdict']} */ verdict) => verdicts.filter((one) => one === verdict).length
     return `${name} compared with ${first.name}, in ${verdicts.length} figures: ${number('better')} better, ${number('worse')} worse, ${number('tied')} tied, ${number('too few trials')} with too few trials to tell.`
   })
