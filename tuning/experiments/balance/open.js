@@ -26,8 +26,8 @@ const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
 /**
- * The cores of a run: the balancer or the API has one, the lab and all others have the rest. A plan without the API needs no
- * bench that would move the lab aside. Called first before the bench opens: a lab that was moved sees fewer cores.
+ * The cores of a run: the balancer or the API has one, the lab and all others have the rest. Without the API nothing else moves
+ * the lab to its cores, so it moves itself. This is first called before any of it: a lab that has been moved sees fewer cores.
  */
 export const coresFor = oncePerPlan((/** @type {BalancePlan} */ { url }) => {
   const cores = planCores()

@@ -188,9 +188,9 @@ function pairTexts(round_robin_ms, adaptive_ms) {
 }
 
 function publishedText() {
-  const { title, author, setting, samples, parameters, overhead_ms, round_robin, adaptive } = PUBLISHED
+  const { title, author, setting, parameters, overhead_ms, round_robin, adaptive } = PUBLISHED
   const pairs = pairTexts(round_robin, adaptive).map((text, i) => `${PERCENTILES[i]} ${text}`)
-  return `"${title}" (${author}): ${setting} (${count(samples)}). Round robin -> adaptive: ${pairs.join('; ')}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
+  return `"${title}" (${author}): ${setting}. Round robin -> adaptive: ${pairs.join('; ')}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
 }
 
 /** @param {BalancePlan} plan @returns {Block[]} */

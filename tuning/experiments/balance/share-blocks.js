@@ -1,11 +1,12 @@
 import { drawn, heading, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { wholePercent } from '../../../load/report/format.js'
+import { xyPicture } from '../../../load/report/picture.js'
 import { SHARED } from './figures.js'
 import { requestsOf, sharesOf } from './shares.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Series, Xy } from '../../../load/report/picture.js'
+ * @import { Series } from '../../../load/report/picture.js'
  * @import { Figures } from './figures.js'
  * @import { BalancePlan } from './plan.js'
  */
@@ -59,29 +60,21 @@ function pictures({ sizes, fails }, part, shares) {
     })
     return { strategy, endpoints }
   })
-  const each = curves.map(({ strategy, endpoints }) => ({
-    name: `shares-${strategy}`,
-    title: `Shares over time: ${strategy}`,
-    about: 'The share of the requests that each endpoint got, all blocks together.',
-    series: endpoints,
-  }))
-  const failing = {
-    name: 'shares-failing',
-    title: 'The endpoint that fails, over time',
-    about: 'The share of the requests that it got under each strategy, all blocks together.',
-    series: curves.flatMap(({ strategy, endpoints }) => {
-      return endpoints.filter(({ name }) => name === 'failing').map((own) => ({ ...own, name: strategy }))
-    }),
+  /** @type {(name: string, title: string, about: string, series: Series[]) => Block} */
+  const picture = (name, title, about, series) => {
+    const x = { title: 'seconds', unit: /** @type {const} */ ('s'), max: duration_s }
+    const y = { title: 'share of the requests', unit: /** @type {const} */ ('share') }
+    return drawn(xyPicture(name, title, about, { x, y, series, marks: [{ axis: 'x', from, to, label: 'one fails' }] }))
   }
-  return (part === 'failing' ? [failing] : each).map(({ series, ...words }) => {
-    /** @type {Xy} */
-    const form = {
-      kind: 'xy',
-      x: { title: 'seconds', unit: 's', max: duration_s },
-      y: { title: 'share of the requests', unit: 'share' },
-      series,
-      marks: [{ axis: 'x', from, to, label: 'one fails' }],
-    }
-    return drawn({ ...words, form })
+  if (part === 'failing') {
+    const about = 'The share of the requests that it got under each strategy, all blocks together.'
+    const series = curves.flatMap(({ strategy, endpoints }) => {
+      return endpoints.filter(({ name }) => name === 'failing').map((own) => ({ ...own, name: strategy }))
+    })
+    return [picture('shares-failing', 'The endpoint that fails, over time', about, series)]
+  }
+  const about = 'The share of the requests that each endpoint got, all blocks together.'
+  return curves.map(({ strategy, endpoints }) => {
+    return picture(`shares-${strategy}`, `Shares over time: ${strategy}`, about, endpoints)
   })
 }

@@ -47,17 +47,17 @@ export function worlds(count, slow) {
   return [
     {
       name: NO_MEMORY,
-      about: `every answer of every endpoint is cached in ${CACHED_RATIO * 100} of 100 cases, whatever the one before it was`,
+      about: `every answer of every endpoint is cached in ${CACHED_RATIO * 100} of 100 cases, regardless of the one before it`,
       create: () => uneven.map(() => () => ({ ...PLAIN, cached_ratio: CACHED_RATIO })),
     },
     {
       name: 'equal, with spells',
-      about: `in the long run all alike, but each has spells of ${SPELL_S} s on the average in which its answers are mostly cached, or mostly cold`,
+      about: `alike in the long run, but each has spells of ${SPELL_S} s on average in which its answers are mostly cached, or mostly cold`,
       create: (seed) => uneven.map((_, i) => spells(seededRandom(seed * 1009 + i))),
     },
     {
       name: 'uneven',
-      about: `as the endpoints that run here: ${uneven.map(({ name }) => name).join(', ')}`,
+      about: `like the endpoints that run here: ${uneven.map(({ name }) => name).join(', ')}`,
       create: () => uneven.map((endpoint) => () => endpoint),
     },
   ]
