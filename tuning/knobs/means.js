@@ -67,7 +67,7 @@ export const MEANS = {
     readBack: ({ words = [] }) => semiSpaceOf(words) ?? 'not set',
   },
 
-  /** Another version of Node; the API reports in its metrics which one runs it. */
+  /** Another version of Node; the API reports in its metrics which version runs it. */
   node: {
     turn: async ({ host }, level) => {
       const major = String(level)

@@ -27,8 +27,7 @@ const MAX_CLIENTS = 2000
 /**
  * Starts PgBouncer in transaction mode between this place and its Postgres.
  *
- * @param {Place} place
- * @param {number} pool_size connections to Postgres
+ * @param {Place} place @param {number} pool_size connections to Postgres
  * @throws {NotApplied} if there is no PgBouncer, or the API is on another host
  */
 export async function putPgbouncer(place, pool_size) {

@@ -2,9 +2,7 @@ import pg from 'pg'
 
 /**
  * A session that plants something in Postgres, which ends with it, so that nothing is left when we are killed.
- *
- * @param {string} databaseUrl
- * @param {pg.ClientConfig} [options]
+ * @param {string} databaseUrl @param {pg.ClientConfig} [options]
  */
 export async function openSession(databaseUrl, options) {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'redline-fault', ...options })
@@ -15,12 +13,8 @@ export async function openSession(databaseUrl, options) {
 }
 
 /**
- * Plants a trigger of the session's own.
- *
- * @param {string} databaseUrl
- * @param {string} statements that create pg_temp.NAME and the trigger that calls it
- * @param {string} name of the function
- * @returns {Promise<() => Promise<void>>} removes it
+ * Plants a trigger in a session of its own, and returns how to remove it.
+ * @param {string} databaseUrl @param {string} statements that create pg_temp.NAME and its trigger @param {string} name of the function
  */
 export async function plantTrigger(databaseUrl, statements, name) {
   const session = await openSession(databaseUrl)

@@ -79,10 +79,7 @@ function claimsOf({ claims }) {
   return CLAIMS.filter(({ id }) => claims.includes(id))
 }
 
-/**
- * @typedef {ReturnType<typeof analyse>} PlaybookFindings
- * @typedef {ReturnType<typeof resultOf>} Result
- */
+/** @typedef {ReturnType<typeof analyse>} PlaybookFindings @typedef {ReturnType<typeof resultOf>} Result */
 
 /** What the trials say about each claim. Pure. @param {PlaybookPlan} plan @param {TrialRecord[]} records */
 function analyse(plan, records) {

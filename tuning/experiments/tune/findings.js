@@ -55,8 +55,7 @@ const ALL_RATIO = 0.98
  * @typedef {ReturnType<typeof analyseMatrix>} TuneFindings
  * @typedef {TuneFindings['responses'][number]} ResponseFindings
  *
- * @param {TunePlan} plan
- * @param {TrialRecord[]} records
+ * @param {TunePlan} plan @param {TrialRecord[]} records
  */
 export function analyseMatrix(plan, records) {
   const { preset, anchor, blocks, knobs } = plan
@@ -139,8 +138,7 @@ export function lastReason(records) {
  * is one too, with the least CPU; where all are ties, the reference. A level that costs something else, such as durability or a
  * log, is never recommended. Pure.
  *
- * @param {Pick<TunePlan, 'knobs'>} plan
- * @param {TrialRecord[]} records
+ * @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {
   const known = responsesOf(plan, records)

@@ -104,8 +104,7 @@ function counts(record) {
  *
  * @typedef {ReturnType<typeof analyseArticle>} ArticleFindings
  *
- * @param {ArticlePlan} plan
- * @param {TrialRecord[]} records
+ * @param {ArticlePlan} plan @param {TrialRecord[]} records
  */
 export function analyseArticle({ preset, blocks, duration_s }, records) {
   const peak_rps = peakOf(records)
