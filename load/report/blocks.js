@@ -7,17 +7,15 @@
  *
  * @typedef {{ kind: 'answer', text: string }} Answer the answer in a sentence or two; first, and once
  * @typedef {{ kind: 'heading', text: string, folded?: boolean, detail?: boolean }} Heading begins a section; folded: closed in
- *   report.html until somebody opens it
- * @typedef {{ kind: 'text', text: string, detail?: boolean }} Text one paragraph; `code` and **bold** are allowed
- * @typedef {{ kind: 'code', text: string }} Code lines of a program or a configuration
- * @typedef {{ kind: 'list', items: Item[], detail?: boolean }} List
+ *   report.html until somebody opens it; detail: the section is not for the terminal
+ * @typedef {{ kind: 'text', text: string }} Text one paragraph; `code` and **bold** are allowed
+ * @typedef {{ kind: 'code', text: string }} Code lines of a program or a configuration; not for the terminal
+ * @typedef {{ kind: 'list', items: Item[] }} List
  * @typedef {string | { text: string, items: string[] }} Item
- * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align: ('l' | 'r')[], detail?: boolean, brief?: boolean }} Table
- *   name: by which a page finds it
- * @typedef {{ kind: 'picture', picture: Picture }} Drawn
+ * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align: ('l' | 'r')[], brief?: boolean }} Table name: by
+ *   which a page finds it; brief: for the terminal alone
+ * @typedef {{ kind: 'picture', picture: Picture }} Drawn not for the terminal
  * @typedef {{ kind: 'method', items: string[] }} Method how it was measured, for the section of that name
- *
- * `detail`: not on the terminal, like code, pictures and the method; `brief`: on the terminal alone.
  */
 
 /** @param {string} text @returns {Answer} */
@@ -26,20 +24,20 @@ export const answer = (text) => ({ kind: 'answer', text })
 /** @param {string} text @param {{ folded?: boolean, detail?: boolean }} [options] @returns {Heading} */
 export const heading = (text, options) => ({ kind: 'heading', text, ...options })
 
-/** @param {string} text @param {{ detail?: boolean }} [options] @returns {Text} */
-export const paragraph = (text, options) => ({ kind: 'text', text, ...options })
+/** @param {string} text @returns {Text} */
+export const paragraph = (text) => ({ kind: 'text', text })
 
 /** @param {string} text @returns {Code} */
 export const code = (text) => ({ kind: 'code', text })
 
-/** @param {Item[]} items @param {{ detail?: boolean }} [options] @returns {List} */
-export const list = (items, options) => ({ kind: 'list', items, ...options })
+/** @param {Item[]} items @returns {List} */
+export const list = (items) => ({ kind: 'list', items })
 
 /**
  * By default, the first column is aligned to the left and the others to the right.
  *
  * @param {string[]} head @param {string[][]} rows
- * @param {Partial<Pick<Table, 'name' | 'align' | 'detail' | 'brief'>>} [options] @returns {Table}
+ * @param {Partial<Pick<Table, 'name' | 'align' | 'brief'>>} [options] @returns {Table}
  */
 export function table(head, rows, options) {
   return { kind: 'table', head, rows, align: head.map((_, i) => (i === 0 ? 'l' : 'r')), ...options }

@@ -1,5 +1,6 @@
 import { markdownTable } from 'markdown-table'
 import wrapAnsi from 'wrap-ansi'
+import { sectionsOf } from './blocks.js'
 import { plainCells } from './markdown.js'
 
 /** @import { Block } from './blocks.js' */
@@ -19,7 +20,9 @@ const NO_BREAK = '\u00a0'
  * @param {Block[]} blocks @param {number} [columns]
  */
 export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
-  return blocks
+  return sectionsOf(blocks)
+    .filter(({ heading }) => !heading?.detail)
+    .flatMap(({ heading, blocks: own }) => (heading ? [heading, ...own] : own))
     .flatMap((block) => blockText(block, columns) ?? [])
     .join('\n\n')
     .replaceAll(NO_BREAK, ' ')
@@ -27,7 +30,6 @@ export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
 
 /** @param {Block} block @param {number} columns @returns {string | null} null: not for a terminal */
 function blockText(block, columns) {
-  if ('detail' in block && block.detail) return null
   if (block.kind === 'picture' || block.kind === 'method' || block.kind === 'code') return null
   if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), block.align, columns)
   if (block.kind === 'list') {

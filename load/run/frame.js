@@ -31,9 +31,9 @@ export function framed(experiment, findings, run, records) {
     ...own.filter(({ kind }) => kind !== 'answer' && kind !== 'method'),
     ...(records ? trialBlocks(records) : []),
     heading('How it was measured', { folded: true, ...DETAIL }),
-    list([...methods, ...trials, commandOf(run, experiment.script)], DETAIL),
+    list([...methods, ...trials, commandOf(run, experiment.script)]),
     heading('Where', { folded: true, ...DETAIL }),
-    list(conditionsOf(run), DETAIL),
+    list(conditionsOf(run)),
   ]
 }
 
@@ -50,8 +50,8 @@ function trialBlocks(records) {
   return [
     ...(seconds ? [heading('Second by second', DETAIL), drawn(seconds)] : []),
     heading(`Every trial (${records.length})`, { folded: true, ...DETAIL }),
-    { ...trialTable(records), ...DETAIL },
-    ...(reasons.length > 0 ? [list(reasons, DETAIL)] : []),
+    trialTable(records),
+    ...(reasons.length > 0 ? [list(reasons)] : []),
   ]
 }
 

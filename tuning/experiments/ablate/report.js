@@ -68,7 +68,7 @@ export function report(findings) {
     ...ratioBlocks(closed),
     ...(warnings.length > 0 ? [list(warnings)] : []),
     heading('What is removed with each stage', { detail: true }),
-    list(stages, { detail: true }),
+    list(stages),
     ...statisticsBlocks(closed),
     ...publishedBlocks(),
     method(methodOf(plan, rounds)),

@@ -122,7 +122,7 @@ export function statisticsBlocks(closed) {
       return [variant, String(count), ...Object.values(figures).map(figure)]
     })
     const head = [consumer, 'count', 'min', 'max', 'sum', 'mean', 'median', 'sd', 'CPU us per request']
-    return table(head, rows, DETAIL)
+    return table(head, rows)
   })
   return tables.length > 0 ? [heading('Successes per second', DETAIL), ...tables] : []
 }
@@ -136,5 +136,5 @@ export function publishedBlocks() {
   })
   const figures = Object.entries(samples).map(([name, value]) => `${name} ${value}`)
   const text = `"${title}" (${author}): ${setting}. Samples of one run: ${figures.join(', ')}. It concludes: ${conclusion}.`
-  return [heading('Published', DETAIL), table([unit, ...variants], rows, DETAIL), paragraph(text, DETAIL)]
+  return [heading('Published', DETAIL), table([unit, ...variants], rows), paragraph(text)]
 }

@@ -51,7 +51,7 @@ export function report(findings) {
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     ...overTimeBlocks(plan, shares),
     heading('Published', { detail: true }),
-    paragraph(publishedText(), { detail: true }),
+    paragraph(publishedText()),
     ...(plan.haproxy ? configBlocks(plan) : []),
     method(methodOf(plan)),
   ]
@@ -172,7 +172,7 @@ function simulationBlocks(simulation) {
   return [
     paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
     table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
-    list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))], { detail: true }),
+    list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]),
     paragraph(
       `The published round robin rests on ${few.samples} samples. Of ${count(few.draws)} samples of that size, drawn from a distribution through the published quantiles and compared with it, half have ratios of ${half.join(', ')}.`,
     ),
@@ -199,7 +199,7 @@ function configBlocks({ endpoints, haproxy_version }) {
   const about = `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn lacks redispatch and retries, and haproxy-random has \`balance random(2)\` instead. In front of API processes there are no health checks.`
   return [
     heading("HAProxy's configuration", { folded: true, detail: true }),
-    paragraph(about, { detail: true }),
+    paragraph(about),
     code(haproxyConfig({ ...HAPROXY['haproxy-retry'], port: 8000, servers, watched: true })),
   ]
 }

@@ -37,11 +37,11 @@ export function overTimeBlocks(plan, all) {
     return [
       heading(`Shares over time: ${part}`, { detail: true }),
       ...pictures(plan, part, shares),
-      paragraph(`All blocks together; one endpoint fails from second ${from_s} to ${to_s}.`, { detail: true }),
+      paragraph(`All blocks together; one endpoint fails from second ${from_s} to ${to_s}.`),
       ...shares.map(({ strategy, counts }) => {
         const columns = sharesOf(counts, { slices: COLUMNS, duration_s })
         const rows = counts[0].names.map((name, i) => [name, ...columns[i].map(wholePercent)])
-        return table([strategy, ...starts], rows, { detail: true })
+        return table([strategy, ...starts], rows)
       }),
     ]
   })

@@ -42,12 +42,12 @@ export function compareReport(findings) {
     paragraph('How the rate grows with concurrency, by the Universal Scalability Law (Gunther).'),
     table(['side', 'one worker', 'contention', 'coherency', 'predicted peak'], sides.map(lawCells)),
     heading('Where the time goes', DETAIL),
-    table(['side, workers', ...PHASES], phases, DETAIL),
-    paragraph('Medians; the first three once per connection, the others per request.', DETAIL),
+    table(['side, workers', ...PHASES], phases),
+    paragraph('Medians; the first three once per connection, the others per request.'),
     heading('Histograms', DETAIL),
     ...levels.map(histogramBlock),
     heading('Answers', DETAIL),
-    table(['answer', 'A', 'B'], answers, DETAIL),
+    table(['answer', 'A', 'B'], answers),
     ...publishedBlocks(),
     method(methodOf(plan)),
   ]
@@ -109,12 +109,12 @@ function lawCells({ name, law, most_workers }) {
 function histogramBlock(both) {
   const { from_ms, shares } = histogramsOf(both.map(({ samples }) => samples))
   const [{ workers }] = both
-  if (from_ms.length === 0) return paragraph(`Too few samples at ${workers} workers.`, DETAIL)
+  if (from_ms.length === 0) return paragraph(`Too few samples at ${workers} workers.`)
   const rows = from_ms.map((start_ms, i) => [
     `${milliseconds(start_ms)}${i === from_ms.length - 1 ? ' and more' : ''}`,
     ...shares.map((own) => `${'#'.repeat(Math.round(own[i] * 40))} ${tenthPercent(own[i])}`),
   ])
-  return table([`${workers} workers, from`, 'A', 'B'], rows, DETAIL)
+  return table([`${workers} workers, from`, 'A', 'B'], rows)
 }
 
 /** @returns {Block[]} */
@@ -130,8 +130,8 @@ function publishedBlocks() {
   const rates = maximum.b.map((/** @type {any} */ { workers, rps }) => `${rps}/s at ${workers}`).join(', ')
   return [
     heading('Published', DETAIL),
-    table(['side, workers', 'req/s', 'mean', 'p50', 'p90', 'p99'], rows, DETAIL),
-    paragraph(`"${title}" (${author}): ${setting}. Its maximum: A ${maximum.a.text}; B ${rates} workers.`, DETAIL),
+    table(['side, workers', 'req/s', 'mean', 'p50', 'p90', 'p99'], rows),
+    paragraph(`"${title}" (${author}): ${setting}. Its maximum: A ${maximum.a.text}; B ${rates} workers.`),
   ]
 }
 

@@ -69,7 +69,7 @@ export function report({ found, tried, right, skipped }) {
     ...(found.length > 0 ? [drawn(namedPicture(found))] : []),
     namedTable(found),
     heading('What each was named for', { detail: true }),
-    list(evidence, { detail: true }),
+    list(evidence),
   ]
 }
 

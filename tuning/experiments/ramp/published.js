@@ -8,8 +8,6 @@ import { intervalText } from './sentences.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ramp.json', import.meta.url), 'utf8'))
 
-const DETAIL = { detail: true }
-
 /** The published figures and ours: rates are those of other machines, but ratios can be compared. @param {RampFindings} findings */
 export function publishedBlocks({ plan, mains: [a, b], work }) {
   const { workers, b_to_a, ceiling_ms } = PUBLISHED
@@ -24,9 +22,9 @@ export function publishedBlocks({ plan, mains: [a, b], work }) {
     ['CPU, B to A', times(b_to_a.cpu_ratio), times(b?.api_core_ratio / a.api_core_ratio)],
   ]
   return [
-    heading('Published', DETAIL),
-    table(['', `published, ${milliseconds(ceiling_ms)}`, `here, ${milliseconds(plan.ceiling_ms)}`], rows, DETAIL),
-    list(publishedLines(), DETAIL),
+    heading('Published', { detail: true }),
+    table(['', `published, ${milliseconds(ceiling_ms)}`, `here, ${milliseconds(plan.ceiling_ms)}`], rows),
+    list(publishedLines()),
   ]
 }
 

@@ -41,7 +41,7 @@ t.test('a table whose words alone are too wide is cut into parts that each have 
 
 t.test('details and pictures are not for the terminal', async (t) => {
   const picture = /** @type {any} */ ({ kind: 'picture', picture: { name: 'x' } })
-  const blocks = [heading('Shown'), heading('Hidden', { detail: true }), paragraph('hidden', { detail: true }), picture]
+  const blocks = [heading('Shown'), heading('Hidden', { detail: true }), paragraph('hidden'), picture]
   t.equal(terminalOf(blocks), '## Shown')
 })
 
