@@ -12,7 +12,6 @@ import { nearCapacity } from './answer.js'
 
 /** Resources that are busy for less than this share of the time are left out. */
 const LEAST = 0.02
-const DETAIL = { detail: true }
 
 /** What a request costs each resource near the capacity, as medians over those trials. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
 export function costBlocks({ capacity, records }) {
@@ -32,10 +31,10 @@ export function costBlocks({ capacity, records }) {
   if (rows.length === 0) return []
   const about = `Medians of ${near.length} trials near the capacity. A resource that is busy for a share U of the time at X requests/s is saturated at X / U (the utilization law); a process that has a core of its own would be saturated at the rate of its row with "alone".`
   return [
-    heading('What a request costs each resource', DETAIL),
-    paragraph(about, DETAIL),
-    table(['resource', 'busy', 'per request', 'saturated at'], rows, { name: 'costs', ...DETAIL }),
-    ...biasText(near).map((text) => paragraph(text, DETAIL)),
+    heading('What a request costs each resource', { detail: true }),
+    paragraph(about),
+    table(['resource', 'busy', 'per request', 'saturated at'], rows, { name: 'costs' }),
+    ...biasText(near).map(paragraph),
   ]
 }
 
