@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import net from 'node:net'
 import os from 'node:os'
+import getPort from 'get-port'
 import { UsageError } from '../../command/errors.js'
 import { refusalOf, startRemote } from '../../system/ssh/remote.js'
 import { DRIVERS } from '../drivers/index.js'
@@ -36,10 +36,7 @@ export async function openOrigin(plan, { signal, progress }) {
 
 /** Refuses an address that is not this machine's. @param {string} address */
 async function checkAddress(address) {
-  await new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, address, () => server.close(resolve))
-  }).catch((error) => {
+  await getPort({ host: address }).catch((error) => {
     throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
   })
 }
