@@ -91,12 +91,18 @@ export function startRemote(host, options) {
     createInterface({ input: child.stdout }).on('line', take)
   }
   const beats = setInterval(() => stdin.writableLength === 0 && stdin.write('beat\n'), BEAT_INTERVAL_MS)
-  const gone = Promise.all([once(child, 'close'), once(lines, 'close')]).then(([[code]]) => code)
-  const lost = gone.then((code) => {
+  const gone = Promise.all([once(child, 'close'), once(lines, 'close')]).then(
+    ([[code]]) => code,
+    (error) => {
+      others.push(error.message)
+      return null
+    },
+  )
+  const lost = gone.then(() => {
     const reasons = others.filter((line) => !NO_REASONS.test(line)).join('\n')
-    if (code !== 0 && !spoken.has(GREETING)) throw new RemoteError(explain(reasons, host, flag))
-    const last = reasons.slice(-300).replaceAll('\n', '; ') || 'without a word'
-    throw new RemoteError(`the line to ${host} was lost, or what ran there ended: ${last}`)
+    if (!spoken.has(GREETING)) throw new RemoteError(explain(reasons, host, flag))
+    const last = reasons.slice(-300).replaceAll('\n', '; ') || 'no output'
+    throw new RemoteError(`the connection to ${host} was lost, or what ran there ended: ${last}`)
   })
   const abort = () => close()
   lost.catch(() => {
@@ -109,7 +115,7 @@ export function startRemote(host, options) {
     clearInterval(beats)
     stdin.end()
     const timer = setTimeout(() => child.kill('SIGKILL'), grace_ms)
-    await gone.catch(() => {})
+    await gone
     clearTimeout(timer)
   }
 
@@ -142,9 +148,9 @@ export function startRemote(host, options) {
     /** Appends to a file there, piece by piece. @param {string} name @param {Iterable<string | Buffer>} pieces */
     give: async (name, pieces) => {
       for (const bytes of chunksOf(pieces)) {
-        const isFull = !stdin.write(Buffer.concat([Buffer.from(`receive ${bytes.length} ${name}\n`), bytes]))
+        stdin.write(`receive ${bytes.length} ${name}\n`)
         // The end of ssh explains a failed write.
-        if (isFull) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
+        if (!stdin.write(bytes)) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
     /** Ends what runs there, and after the grace period the connection. */

@@ -57,7 +57,7 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       await untilNothingRuns(box)
       const { code, stderr } = await lab.ended
       t.equal(code, 1)
-      t.match(stderr, /no trustworthy answer: the run broke off: the line to root@\S+ was lost/)
+      t.match(stderr, /no trustworthy answer: the run broke off: the connection to root@\S+ was lost/)
       const resumed = await startLab(['sweep', '--resume', out, '--database-url', url]).ended
       t.equal(resumed.code, 0, resumed.stderr)
       t.equal(readTrials(out).length, 3)
@@ -124,7 +124,7 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
     await untilNothingRuns(wired)
     const { code, stderr } = await lab.ended
     t.equal(code, 1)
-    t.match(stderr, /the run broke off: the line to root@\S+ was lost/)
+    t.match(stderr, /the run broke off: the connection to root@\S+ was lost/)
   })
 })
 
