@@ -47,8 +47,8 @@ export const sweep = {
     answer(sweepSentence(findings)),
     list(sweepItems(findings)),
     ...sweepPictures(findings).map(drawn),
-    ...costBlocks(findings),
     { ...shortTrialTable(findings.records), brief: true },
+    ...costBlocks(findings),
   ],
   older: { verb: 'sweep', at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
