@@ -10,33 +10,33 @@ import { intervalOf, intervalProblem, nextTrial, searchProblem } from './search.
 
 /** @import { Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
-/** The closed loop that gives a first guess: autocannon, but for what it cannot do. @param {Pick<Plan, 'url' | 'mix'>} plan */
+/** The closed-loop driver for the first guess: autocannon unless it cannot send the load. @param {Pick<Plan, 'url' | 'mix'>} plan */
 export function plateauDriver({ url, mix }) {
   return url?.startsWith('https:') || sends({ url: '', ...mix }, 'HEAD') ? 'client' : 'autocannon'
 }
 
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]
 const PLATEAU_DURATION_S = 1
-/** Where answers may take long, the closed loop has to run long enough to see some. */
+/** With a long SLO, the closed loop must run long enough to see some responses. */
 const PLATEAU_SLO_TIMES = 2
 const PLATEAU_MAX_S = 10
 const PLATEAU_WARMUP_S = 0.25
-/** The first trial of a target also pays for its being cold: V8 has nothing compiled, no connection to the database is open. */
+/** Longer because the target starts cold: V8 has compiled nothing, and no database connection is open. */
 const FIRST_WARMUP_S = 2
-/** A rung that brings less than this is the last: the gain is below the noise. */
+/** The ladder ends at a rung that gains less than this factor, which is below the noise. */
 const PLATEAU_GAIN = 1.1
-/** Above the rate that failed, so that a capacity that moved is told from one that wandered. */
+/** Multiple of the rate that failed; the margin distinguishes a real shift in capacity from drift. */
 const EDGE_SHARE = 1.1
 const RELAXED_TRIALS = 2
-/** Two limits may be accused, one after the other. */
+/** Phases that test at most two limits, one after the other. */
 const ACCUSATIONS = ['relax', 'relax-runner-up']
-/** For the bar: as many trials as a search takes as a rule. */
+/** Typical number of trials in a search, for the progress bar. */
 const USUAL_TRIALS = 14
 const BETWEEN_TRIALS_S = 1
 
 /**
- * The next trial of a run that looks for the capacity: a plateau by a short closed-loop ladder, the search around it in
- * an open loop, and the edge once more with the accused limit relaxed. Pure.
+ * The next trial of a capacity run: a short closed-loop ladder finds the plateau, an open-loop search starts from it, and the
+ * edge is then repeated with the suspected limit relaxed. Pure.
  *
  * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
@@ -45,7 +45,7 @@ export function nextStep(plan, records, notApplied = []) {
   return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records, notApplied)
 }
 
-/** What the trials so far answer. Pure. @param {Plan} plan @param {TrialRecord[]} records */
+/** The answer that the trials so far give. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
   const bounded_by = boundOf(records, found)
@@ -88,7 +88,7 @@ function searchStep(plan, records) {
   return isSustained ? { ...trial, load: { ...trial.load, checkpoint: true } } : trial
 }
 
-/** The edge as it is, then twice with the accused limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
+/** Repeats the edge unchanged, then twice with the suspected limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
 function relaxStep(plan, records, notApplied) {
   const edge_rps = edgeOf(plan, records)
   if (!plan.confirms || edge_rps === null) return null
@@ -110,10 +110,10 @@ function relaxStep(plan, records, notApplied) {
   return null
 }
 
-/** Whom to accuse, with the cell in which that limit is relaxed: the limit, then its runner-up. @param {Plan} plan @param {TrialRecord[]} records */
+/** Suspects, each with the cell that relaxes it: the limit, then its runner-up. @param {Plan} plan @param {TrialRecord[]} records */
 function accusations(plan, records) {
   const limit = searchedLimit(plan, records)
-  // Those it had before anything was relaxed.
+  // Settings before any limit was relaxed.
   const settings = of(records, 'search').at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up].flatMap((resource, i) => {
     const cell = relaxedCell(resource, settings)
@@ -122,7 +122,7 @@ function accusations(plan, records) {
 }
 
 /**
- * The limit that was accused and, if it was relaxed, what came of that: confirmed, or its runner-up accused instead.
+ * The suspected limit with the result of relaxing it: confirmed, refuted, or replaced by its runner-up.
  *
  * @param {Plan} plan @param {TrialRecord[]} records
  * @returns {Limit | null}
@@ -147,18 +147,18 @@ function limitOf(plan, records) {
   return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
 }
 
-/** What the search met above the capacity. @param {Plan} plan @param {TrialRecord[]} records */
+/** The limit that the search hit above the capacity. @param {Plan} plan @param {TrialRecord[]} records */
 function searchedLimit(plan, records) {
   return limitOfRun(of(records, 'search'), foundSoFar(plan, records)?.low_rps)
 }
 
-/** The runner-up in the place of the accused. @param {Limit} limit @returns {Limit} */
+/** Swaps the limit and its runner-up. @param {Limit} limit @returns {Limit} */
 function other({ resource, evidence, runner_up, runner_up_evidence, confirmed }) {
   const accused = { resource: String(runner_up), evidence: runner_up_evidence }
   return { ...accused, runner_up: resource, runner_up_evidence: evidence, confirmed }
 }
 
-/** Where the relaxed limit is tried. @param {Plan} plan @param {TrialRecord[]} records */
+/** Rate (requests/s) of the trials with a relaxed limit. @param {Plan} plan @param {TrialRecord[]} records */
 function edgeOf(plan, records) {
   const found = foundSoFar(plan, records)
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
@@ -177,8 +177,8 @@ function problemOf(plan, records, found) {
 }
 
 /**
- * Why the answer is only a lower bound: a search that ends at rates whose trials were all invalid has found what the generator or the
- * machine could do. Null: it is more than that.
+ * Why the answer is only a lower bound: a search that ends at rates with only invalid trials has found the limit of the generator
+ * or the machine. Null: it is not just a lower bound.
  *
  * @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found
  */

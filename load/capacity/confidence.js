@@ -9,26 +9,26 @@ import { roundRate } from './rates.js'
  */
 const STALL = 0.04
 const LUCK = 0.005
-/** How wide the band is in which verdicts are noisy; each is as likely as the others before the first trial. */
+/** Candidate widths of the band in which verdicts are noisy, equally likely before the first trial. */
 const SPREADS = [0.005, 0.01, 0.02, 0.04, 0.08]
-/** Standard deviations of a random step of ln(capacity) between trials, likewise. What counts is the capacity at the last trial. */
+/** Candidate standard deviations of a random step of ln(capacity) between trials; we estimate the capacity at the last one. */
 const DRIFTS = [0, 0.01]
 /** Standard deviation of a logistic distribution, as a multiple of its spread. */
 const DEVIATION = Math.PI / Math.sqrt(3)
 const MOST = 0.99
-/** The capacity is looked for on a grid of ln(rate) that reaches this far beyond the rates that were tried. */
+/** The grid of candidate capacities, in ln(rate), extends this far beyond the rates tried. */
 const BEYOND = 0.7
 const STEP = 0.005
 
 /**
- * An interval that contains the capacity with at least the wanted probability, given the verdicts of all trials and a flat prior. It
- * starts from the two rates that bound the capacity, and is widened where the trials contradict each other.
+ * An interval that contains the capacity with at least the wanted probability, given all verdicts and a flat prior. It starts from
+ * the two rates that bound the capacity and widens if the trials contradict each other.
  *
  * @param {{ low_rps: number | null, high_rps: number | null }} edges null: not bounded on that side
  * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones in order, at least one
  * @param {number} wanted probability
- * @returns {{ low_rps: number | null, high_rps: number | null, confidence: number }} confidence: 0.01 to 0.99, since the model is
- *   not exact enough for more
+ * @returns {{ low_rps: number | null, high_rps: number | null, confidence: number }} confidence: 0.01 to 0.99, since the model
+ *   cannot support more
  */
 export function intervalAround({ low_rps, high_rps }, trials, wanted) {
   const { first, weights } = capacitiesGiven(trials)
@@ -50,7 +50,7 @@ export function intervalAround({ low_rps, high_rps }, trials, wanted) {
   }
 }
 
-/** How likely each capacity is, on a grid of ln(rate) from `first` on. @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials */
+/** Likelihood of each capacity on a grid of ln(rate) that starts at `first`. @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials */
 function capacitiesGiven(trials) {
   const tried = trials.map(({ rate_rps }) => Math.log(rate_rps))
   const first = Math.min(...tried) - BEYOND

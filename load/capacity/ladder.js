@@ -1,16 +1,16 @@
 /** @import { TrialRecord } from '../report/record.js' */
 
-/** A rung, or rate, is given up after this many invalid trials. */
+/** Number of invalid trials after which a rung or rate is abandoned. */
 export const MAX_INVALID = 3
-/** A design of many places loses little with one of them, and would lose its balance in time by waiting for it. */
+/** A large design loses little by skipping one place; retrying it longer would upset the design's balance over time. */
 const MAX_TRIES = 2
 
 /**
- * The next rung to measure, from the rungs wanted and the trials so far. A rung that is listed twice is measured twice.
- * Pure, so that a run that was cut off goes on from its file.
+ * The next rung to measure, given the rungs wanted and the trials so far. A rung listed twice is measured twice.
+ * Pure, so that an interrupted run can resume from its file.
  *
  * @param {Rung[]} rungs @param {TrialOfRung[]} trials
- * @returns {Rung | null} null: nothing is left to do
+ * @returns {Rung | null} null: done
  *
  * @typedef {{ rate_rps: number | null, connections: number }} Rung
  * @typedef {Pick<TrialRecord, 'load' | 'outcome'>} TrialOfRung
@@ -20,15 +20,15 @@ export function nextRung(rungs, trials) {
   return unanswered(rungs, trials).find((rung) => trialsOf(rung, invalid).length < MAX_INVALID) ?? null
 }
 
-/** A rate that contradicts another is decided by the majority of this many trials. */
+/** Number of trials whose majority decides a rate that contradicts another. */
 const VOTES = 3
 
 /**
- * A rung to measure again, since it contradicts another: one that failed below one that passed, or that passed above one that
- * failed. Pure.
+ * Finds a rung to repeat because it contradicts another: it failed below one that passed, or passed above one that failed.
+ * Pure.
  *
  * @param {Rung[]} rungs of an open loop @param {TrialOfRung[]} trials
- * @returns {Rung | null} null: none does, or they have been measured often enough
+ * @returns {Rung | null} null: no contradiction, or enough trials already
  */
 export function contradictedRung(rungs, trials) {
   const levels = levelsOf(trials)
@@ -71,29 +71,29 @@ export function unanswered(rungs, trials) {
   })
 }
 
-/** The trials that say something. @param {{ outcome: { verdict: string } }} trial */
+/** Whether a trial says anything about the target. @param {{ outcome: { verdict: string } }} trial */
 export function isValid({ outcome }) {
   return outcome.verdict !== 'invalid'
 }
 
 /**
- * Whether a place in a design needs no further trial: it has one that counts, or too many that do not. Pure.
+ * Whether a place in a design needs no further trial: one counts, or too many do not. Pure.
  *
  * @template {{ outcome: { verdict: string } }} T
- * @param {T[]} trials of that place alone
+ * @param {T[]} trials of that place only
  * @param {(trial: T) => boolean} [counts]
- * @param {number} [tries] that are enough to give it up
+ * @param {number} [tries] number of trials after which to give up
  */
 export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
   return trials.some(counts) || trials.length >= tries
 }
 
 /**
- * What an open-loop ladder says about the capacity: the highest rate that passed below the lowest that failed, and that
- * lowest. A rate that passes above one that failed was luck.
+ * Bounds the capacity from an open-loop ladder: the lowest rate that failed, and the highest below it that passed. A pass
+ * above a failed rate counts as luck.
  *
  * @param {TrialOfRung[]} trials
- * @returns {{ low_rps: number | null, high_rps: number | null, trials: number } | null} null without an open-loop answer;
+ * @returns {{ low_rps: number | null, high_rps: number | null, trials: number } | null} null: no valid open-loop trial;
  *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
  */
 export function capacityOf(trials) {

@@ -2,7 +2,7 @@ import { MAX_INVALID } from './ladder.js'
 
 /** @import { SearchPlan, SearchTrial } from './search.js' */
 
-/** A rate is decided by a lead of two (2-0, 3-1) or by the majority of this many trials: best of 3, best of 5. */
+/** A rate is decided by a lead of two (2-0, 3-1), or by a majority of MAX_VOTES trials. */
 const LEAD = 2
 const MAX_VOTES = 5
 /** Number of long trials that must fail before a rate that passed the short ones counts as failed. */
@@ -11,20 +11,20 @@ const REFUTATIONS = 2
 const MIN_REQUESTS = 3 * 459
 
 /**
- * What the trials of each rate say together; rates rise.
+ * Combines the trials of each rate into a level, in order of rising rate.
  *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan @returns {Level[]}
  *
  * @typedef {object} Level
  * @property {number} rate_rps
- * @property {'pass' | 'fail' | 'open' | 'unknown'} verdict open: as many passes as fails; unknown: no valid trial, or given up
- * @property {boolean} decided one more trial would not be asked for
- * @property {boolean} exhausted too many trials of the usual length were invalid to ask for another
- * @property {boolean} givenUp nothing is known about it, since too many trials were invalid
- * @property {number} votes valid trials of the usual length
- * @property {number} score median of the votes: its sign is that of the majority
- * @property {number | null} kept_rps what the target kept up with, by the votes with a growing backlog; null: there are none
- * @property {boolean} confirmed by a long trial, or by trials that are as long anyway
+ * @property {'pass' | 'fail' | 'open' | 'unknown'} verdict open: as many passes as fails; unknown: no valid trial, or abandoned
+ * @property {boolean} decided whether no further trial is needed
+ * @property {boolean} exhausted whether too many trials of the usual length were invalid to try again
+ * @property {boolean} givenUp whether the rate was abandoned because too many trials were invalid
+ * @property {number} votes number of valid trials of the usual length
+ * @property {number} score median of the votes' scores; its sign matches the majority
+ * @property {number | null} kept_rps rate that the target kept up with, from valid trials with a growing backlog; null: none
+ * @property {boolean} confirmed whether a long trial passed, or the usual trials are as long anyway
  */
 export function levelsOf(trials, plan) {
   const rates = [...new Set(trials.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
@@ -50,8 +50,7 @@ export function levelsOf(trials, plan) {
 }
 
 /**
- * The largest pass below the smallest fail, and what bounds the search from above: that fail, or a rate that had to be
- * given up below it.
+ * The highest pass below the lowest fail, and the upper bound of the search: that fail, or an abandoned rate below it.
  *
  * @param {Level[]} levels rising
  */
@@ -63,7 +62,7 @@ export function boundsOf(levels) {
   return { low, high: ceiling ? null : fail, ceiling }
 }
 
-/** Seconds of a usual trial. @param {number} rate_rps @param {SearchPlan} plan */
+/** Duration of a usual trial, in seconds. @param {number} rate_rps @param {SearchPlan} plan */
 export function usualDuration(rate_rps, { duration_s, max_duration_s }) {
   const enough_s = Math.ceil((10 * MIN_REQUESTS) / rate_rps) / 10
   return Math.min(max_duration_s, Math.max(duration_s, enough_s))

@@ -8,13 +8,13 @@ import { edgesOf, SEARCH_DEFAULTS } from './search.js'
  * @import { Plan, Slo, TrialRecord, TrialTraffic } from '../report/record.js'
  */
 
-/** The long trial, which confirms the answer, takes this many times as long as the others. */
+/** The long trial that confirms the answer takes this many times as long as the others. */
 export const CONFIRM_TIMES = 4
-/** Beyond a factor of 20 it makes no difference how far off the SLO a trial is. */
+/** Scores are capped here: missing the SLO by more than a factor of 20 makes no further difference. */
 const MAX_SCORE = 3
-/** ln(p99 / SLO) that a trial counts for at least which failed for another reason than its latency. */
+/** Minimum score, ln(p99 / SLO), of a trial that failed for a reason other than latency. */
 const OTHER_FAILURE = 1
-/** A trial whose achieved rate is below this share of the offered one was not kept up with. */
+/** A target that achieves less than this share of the offered rate did not keep up. */
 const KEPT_UP_RATIO = 0.95
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
@@ -35,7 +35,7 @@ export function trialsOf(records, { slo }) {
   }))
 }
 
-/** The rate that a target kept up with while its backlog grew; null: it did not grow. @param {TrialRecord} record @param {Slo} slo */
+/** The rate that a target kept up with while its backlog grew; null: no growth. @param {TrialRecord} record @param {Slo} slo */
 function keptOf({ traffic, load }, slo) {
   const growing = growingBacklog({ traffic, load }, slo)
   return growing && (1 - growing.share) * Number(load.rate_rps)
@@ -56,7 +56,7 @@ export function scoreOf({ traffic, load }, slo) {
   return traffic.success_ratio >= slo.success_ratio && keptUp ? score : Math.max(score, OTHER_FAILURE)
 }
 
-/** Goodput of the best closed loop; 0: nothing to go by. @param {TrialRecord[]} records */
+/** Goodput of the best closed-loop trial, in requests/s; 0: none. @param {TrialRecord[]} records */
 export function plateauOf(records) {
   const own = of(records, 'plateau').filter(isValid)
   return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))
@@ -78,7 +78,7 @@ const PURPOSES = {
   confirm: 'one long trial to confirm the rate that passed',
 }
 
-/** What the search knows, and what it wants to know next. @param {Plan} plan @param {TrialRecord[]} records @param {NextTrial} next */
+/** Says what the search knows and what it tries next. @param {Plan} plan @param {TrialRecord[]} records @param {NextTrial} next */
 export function thoughtOf(plan, records, { purpose }) {
   const found = foundSoFar(plan, records)
   return found ? `so far ${ratesText(found)}: ${PURPOSES[purpose]}` : 'a first rate, from the closed loops'

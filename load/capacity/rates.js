@@ -1,24 +1,24 @@
 /** @import { Level } from './levels.js' */
 
-/** Significant digits of a rate; rounding makes repeats use the same rate. */
+/** Significant digits of a rate; rounding lets repeats use the same rate. */
 const DIGITS = 3
-/** How far beside the estimate a rate is placed, in widths of the bracket wanted. */
+/** Distance between a new rate and the estimate, in widths of the bracket wanted. */
 const ASIDE = 0.45
-/** A bracket is made no narrower than this share of the width wanted: that would only leave the capacity outside. */
+/** Minimum bracket, as a share of the width wanted; a narrower one would only risk excluding the capacity. */
 const FULL = 0.95
-/** Each trial removes at least this share of the bracket, whichever way it ends. */
+/** Each trial removes at least this share of the bracket, whatever its verdict. */
 const FAIR_SHARE = 0.25
 
 /**
- * A rate inside a bracket: beside the estimate of the capacity, on the side where more of the bracket lies. Two of them
- * leave a bracket of the width wanted with the estimate in its middle, where both edges are easy to decide; a rate at the
- * estimate itself would be a coin toss.
+ * Picks a rate inside a bracket: next to the estimated capacity, on the side that holds more of the bracket. Two such rates
+ * leave a bracket of the width wanted, centred on the estimate, where both edges are easy to decide. A rate at the estimate
+ * itself would be a coin toss.
  *
  * @param {Level[]} levels
  * @param {Level} low passes
- * @param {Level} top fails, or was given up
+ * @param {Level} top fails, or was abandoned
  * @param {number} width wanted, in ln(rate)
- * @returns {number | null} null: the bracket is narrow enough, or there is no rate inside
+ * @returns {number | null} null: the bracket is narrow enough, or contains no further rate
  */
 export function rateInside(levels, low, top, width) {
   const [from, to] = [Math.log(low.rate_rps), Math.log(top.rate_rps)]
@@ -30,7 +30,7 @@ export function rateInside(levels, low, top, width) {
   return inside > low.rate_rps ? inside : null
 }
 
-/** All in ln(rate). @param {number} estimate @param {number} from @param {number} to @param {number} width @returns {number} */
+/** All values are ln(rate). @param {number} estimate @param {number} from @param {number} to @param {number} width @returns {number} */
 function beside(estimate, from, to, width) {
   if (estimate - from < to - estimate) return -beside(-estimate, -to, -from, width)
   const fair = FAIR_SHARE * (to - from)
@@ -39,14 +39,14 @@ function beside(estimate, from, to, width) {
   return Math.min(to - fair, isNarrowThen ? wanted : Math.max(from + fair, wanted))
 }
 
-/** Three digits, whole, at least 1. @param {number} rate_rps */
+/** Rounds to three significant digits and a whole number, at least 1. @param {number} rate_rps */
 export function roundRate(rate_rps) {
   return Math.max(1, Math.round(Number(rate_rps.toPrecision(DIGITS))))
 }
 
 /**
- * ln(rate) at which the isotonic fit of the scores crosses 0 (the idea: aiperf's smooth_isotonic); null: it stays below,
- * since what bounds the search is the generator.
+ * ln(rate) at which the isotonic fit of the scores crosses 0 (an idea from aiperf's smooth_isotonic). Null: no crossing, since
+ * the generator bounds the search.
  *
  * @param {Level[]} levels rising
  */
@@ -60,8 +60,8 @@ function crossingOf(levels) {
 }
 
 /**
- * The non-decreasing sequence that is nearest to some values by weighted least squares: pool adjacent violators
- * (Ayer et al. 1955; Barlow et al. 1972, section 1.2).
+ * Fits a non-decreasing sequence by weighted least squares, with the pool-adjacent-violators algorithm (Ayer et al. 1955;
+ * Barlow et al. 1972, section 1.2).
  *
  * @param {{ value: number, weight: number }[]} points in the order in which their values should rise; weights above 0
  * @returns {number[]} a fitted value for each point

@@ -4,27 +4,27 @@ import { rateInside, roundRate } from './rates.js'
 
 /** @import { Level } from './levels.js' */
 
-/** Of the plateau: where the search starts. */
+/** The search starts at this share of the plateau. */
 const START_SHARE = 0.7
-/** A rate this far below the plateau is expected to pass: one fail may be a stall of the machine. */
+/** A rate below this share of the plateau is expected to pass; a single fail may be a stall of the machine. */
 const UNEXPECTED_SHARE = 0.8
-/** Of the plateau: lower the search does not go. */
+/** The search goes no lower than this share of the plateau. */
 const FLOOR_SHARE = 1 / 50
-/** From a rate that passes to the next one up, and beyond this share of the plateau in larger steps. */
+/** Step up from a rate that passed, and a larger step beyond FAR_SHARE of the plateau. */
 const UP = 1.4
 const FAR_UP = 2
 const FAR_SHARE = 1.5
-/** From a rate that fails to the next one down, and below the first one that was tried. */
+/** Step down from a rate that failed, and a larger step below the starting rate. */
 const DOWN = 0.7
 const FAR_DOWN = 0.5
-/** ln(p99 / SLO) of a rate that is not near its limit. */
+/** A rate with ln(p99 / SLO) below this is far from its limit. */
 const FAR_BELOW = -1
-/** The bracket is this much wider where the generator bounds it: "at least" needs no more, and its invalid trials cost time. */
+/** The bracket is this much wider if the generator bounds it: a lower bound needs no more, and invalid trials cost time. */
 const CEILING_WIDTHS = 2
 
 /**
- * What a search goes by when nothing else is asked for: the usual trial (max_duration_s: at a low rate, which needs longer for
- * as many requests), the confirming one, and half the width of the interval wanted, as a share of its middle.
+ * Defaults of a search: durations of the usual trial (up to max_duration_s at low rates, which take longer to collect enough
+ * requests) and of the confirming trial. precision_ratio: half-width of the interval wanted, as a share of its middle.
  */
 export const SEARCH_DEFAULTS = {
   duration_s: 2,
@@ -35,18 +35,18 @@ export const SEARCH_DEFAULTS = {
 }
 
 /**
- * The next trial of a search for the highest rate that meets the SLO. Pure, so that a run that was cut off goes on from
- * its records.
+ * The next trial of a search for the highest rate that meets the SLO. Pure, so that an interrupted run can resume from its
+ * records.
  *
- * Single trials decide while the bracket is wide, and rates inside it come from an isotonic fit of the scores; both edges
- * of a narrow one are decided by majority of repeats (MLRsearch, IETF draft); one long trial confirms the lower one.
+ * Single trials decide while the bracket is wide; rates inside it come from an isotonic fit of the scores. A majority of
+ * repeats decides both edges of a narrow bracket (MLRsearch, IETF draft), and one long trial confirms the lower edge.
  *
  * @param {SearchTrial[]} trials open-loop trials so far, in order
  * @param {SearchPlan} plan
- * @returns {NextTrial | null} null: nothing is left to do
+ * @returns {NextTrial | null} null: done
  *
  * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null }} SearchTrial
- *   score: ln(p99 / SLO), see scoreOf; of no meaning in an invalid trial; kept_rps: what the target kept up with, where its backlog grew
+ *   score: ln(p99 / SLO), see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew
  *
  * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number }} SearchPlan plateau_rps: goodput of the closed loop, a first guess
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
@@ -71,23 +71,23 @@ export function nextTrial(trials, plan) {
 }
 
 /**
- * The capacity as far as the trials tell: the largest pass below the smallest fail, and that fail.
+ * Bounds of the capacity so far: the highest pass below the lowest fail, and that fail.
  *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
- * @returns {{ low_rps: number | null, high_rps: number | null } | null} null: no rate has an answer; low_rps null: even the
- *   lowest failed; high_rps null: at least low_rps
+ * @returns {{ low_rps: number | null, high_rps: number | null } | null} null: no rate is known yet; low_rps null: even the
+ *   lowest failed; high_rps null: none failed, so at least low_rps
  */
 export function edgesOf(trials, plan) {
   const { low, high } = boundsOf(levelsOf(trials, plan))
   return low || high ? { low_rps: low?.rate_rps ?? null, high_rps: high?.rate_rps ?? null } : null
 }
 
-/** Promised share of intervals that contain the capacity. */
+/** Share of intervals that we promise contain the capacity. */
 const CONFIDENCE = 0.9
 
 /**
- * The interval that holds the capacity with a confidence of 0.9, and the number of valid trials: the edges, moved apart where the
- * trials contradict each other (confidence.js). To compute that takes far longer than to find the edges.
+ * The interval that contains the capacity with a confidence of 0.9, and the number of valid trials. The edges move apart if the
+ * trials contradict each other (confidence.js). This takes far longer to compute than edgesOf().
  *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
@@ -101,7 +101,7 @@ export function intervalOf(trials, plan) {
 /** Largest half-width, as a share of the middle, that still counts as an answer. */
 const MOST_WIDTH = 0.25
 
-/** Why an interval is no answer; null: it is. @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval */
+/** Why an interval is too wide to be an answer; null: it is narrow enough. @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval */
 export function intervalProblem(interval) {
   const { low_rps, high_rps, confidence } = interval ?? { low_rps: null, high_rps: null, confidence: 1 }
   if (low_rps === null || high_rps === null || high_rps - low_rps <= MOST_WIDTH * (high_rps + low_rps)) return null
@@ -117,15 +117,15 @@ export function searchProblem(trials, plan) {
     return `expected a rate with enough valid trials, got none: ${count} of ${trials.length} were invalid`
   }
   const left = nextTrial(trials, { ...plan, max_trials: Number.POSITIVE_INFINITY })
-  // An edge that stays contested is what the confidence is about.
+  // The confidence already accounts for an edge that stays contested.
   if (!left || (low && high && Math.log(high.rate_rps / low.rate_rps) <= widthOf(plan))) return null
   const between = `${low ? `${low.rate_rps}/s passed` : 'none passed'}, ${high ? `${high.rate_rps}/s failed` : 'none failed'}`
   return `the search had not settled after ${trials.length} trials: ${between}`
 }
 
 /**
- * A rate whose trials contradict each other or what is known of other rates, so that it is repeated before it counts: as
- * many passes as fails; a single fail below a rate that passed, or where a pass was expected.
+ * Finds a rate to repeat because its trials contradict each other or other rates: as many passes as fails, or a single fail
+ * below a rate that passed or where a pass was expected.
  *
  * @param {Level[]} levels @param {SearchPlan} plan
  */
@@ -144,8 +144,8 @@ function doubtfulLevel(levels, plan) {
 }
 
 /**
- * Whether a rate fails right above one that is far from it: two stalls in a row look like that, so a third trial, which
- * comes later, has to agree.
+ * Whether a rate fails right above one that passes with a wide margin. Two stalls in a row look the same, so a third, later
+ * trial must agree.
  *
  * @param {Level} low @param {Level} high
  */
@@ -154,7 +154,7 @@ function isOutOfLine(low, high) {
 }
 
 /**
- * The next rate that narrows the bracket; null: it is as narrow as it has to be.
+ * The next rate that narrows the bracket; null: it is narrow enough.
  *
  * @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan
  */
@@ -175,7 +175,7 @@ function nextRate(levels, { low, high, ceiling }, plan) {
   return roundRate(START_SHARE * plateau_rps)
 }
 
-/** Of the interval wanted, in ln(rate). @param {Pick<SearchPlan, 'precision_ratio'>} plan */
+/** Width of the interval wanted, in ln(rate). @param {Pick<SearchPlan, 'precision_ratio'>} plan */
 function widthOf({ precision_ratio }) {
   return Math.log((1 + precision_ratio) / (1 - precision_ratio))
 }

@@ -9,10 +9,10 @@ import { watchProcess } from './process.js'
 
 const SCRAPE_TIMEOUT_MS = 2000
 
-/** At the end of a trial an event loop that was blocked gets the time to answer. */
+/** Longer at the end of a trial, so that a blocked event loop has time to answer. */
 const LAST_SCRAPE_TIMEOUT_MS = 5000
 
-/** Counters and gauges of a whole trial. */
+/** Counters and gauges read once at the start and once at the end of a trial. */
 const NAMES = [
   ...['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'process_max_fds'],
   ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'redline_gc_seconds_total'],
@@ -20,25 +20,25 @@ const NAMES = [
   ...['redline_problems_total', 'redline_shed_total'],
 ]
 
-/** Gauges that are sampled. */
+/** Gauges sampled throughout a trial. */
 const GAUGES = [
   ...['redline_event_loop_utilization_ratio', 'redline_event_loop_delay_p99_seconds'],
   ...['redline_event_loop_delay_max_seconds', 'redline_in_flight_requests', 'redline_waiting_requests'],
   ...['redline_pool_idle', 'redline_pool_total', 'redline_pool_waiting', 'redline_hashing_passwords'],
 ]
 
-/** Keeps a hostile label out of the record. */
+/** Keeps oversized, hostile labels out of the record. */
 const KEY_MAX_CHARS = 100
 
 /**
- * What the service uses according to the kernel, and what it says of itself on its metrics page: gauges are sampled,
- * counters taken as the difference over the trial.
+ * Watches the service's resource use according to the kernel and to its own metrics page. Gauges are sampled; counters are
+ * reported as their increase over the trial.
  *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
- * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of the process since now, where it is not one of this
- *   machine
- * @returns {Promise<Probe>} its findings have a metrics_problem where the page could not be read when the trial began or
- *   ended, so that nothing is known of what it says
+ * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] resource use of the process since now, if it runs
+ *   on another machine
+ * @returns {Promise<Probe>} its findings contain metrics_problem instead of the metrics if the page could not be read at the
+ *   start or end of the trial
  */
 export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   const started_ms = performance.now()
@@ -79,7 +79,7 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   }
 }
 
-/** @typedef {Record<string, { looks: number, sum: number, most: number }>} Gauges those that the page had: a trial may take hours */
+/** @typedef {Record<string, { looks: number, sum: number, most: number }>} Gauges running totals, not samples, since a trial may take hours */
 
 /** @param {ProcessUse | null} use @param {number} completed */
 function used(use, completed) {

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { textOf } from '../system/machine.js'
 
-/** The unit of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/iostats.rst). */
+/** The unit of /proc/diskstats, whatever the disk's own sector size (Documentation/admin-guide/iostats.rst). */
 const SECTOR_BYTES = 512
 
-/** What is no disk, or stands on disks that are counted themselves. */
+/** Devices that are not disks, or that are built on disks already counted. */
 const NO_DISK = /^(loop|ram|zram|dm-|md|sr|fd|nbd)/
 
-/** Watches all disks of this machine together. What it returns gives what they did since; null without /proc/diskstats. */
+/** Watches all disks of this machine together. The returned function gives their use since then; null without /proc/diskstats. */
 export function watchDisks() {
   const started_ms = performance.now()
   const before = readDisks()
@@ -19,12 +19,12 @@ export function watchDisks() {
 
 function readDisks() {
   const text = textOf('/proc/diskstats')
-  // A partition has no queue of its own.
+  // Count whole disks only: a partition has no queue of its own.
   return text === null ? null : parseDisks(text, (name) => existsSync(`/sys/block/${name.replaceAll('/', '!')}`))
 }
 
 /**
- * `busy_ratio` is the share of the time in which the busiest disk had something to do. Pure.
+ * Disk use between two readings. `busy_ratio` is the share of time in which the busiest disk was active. Pure.
  *
  * @param {Record<string, Disk>} before @param {Record<string, Disk>} now @param {number} wall_ms
  */
@@ -41,7 +41,7 @@ export function diskUse(before, now, wall_ms) {
 }
 
 /**
- * Whole disks by name.
+ * Parses the counters of whole disks, by name.
  *
  * @param {string} text of /proc/diskstats @param {(name: string) => boolean} isWhole @returns {Record<string, Disk>}
  *

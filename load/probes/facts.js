@@ -7,12 +7,12 @@ import { cpuQuotaCores } from './quota.js'
 
 /** @import { Look } from '../../sql/database.js' */
 
-/** At 100 ticks/s this tells 4 % of a core. */
+/** At 100 ticks/s this resolves 4 % of a core. */
 const CPU_WATCH_MS = 250
 
 /**
- * Used ones include the lab's own, which stays. Who may not see the sessions of others sees no backend_type of theirs, but
- * their database. reserved_connections is there from Postgres 16 on.
+ * `used` includes the lab's own connection, which stays open. Without permission to see other sessions, their backend_type is
+ * null but their database is visible. reserved_connections exists since Postgres 16.
  */
 const DATABASE_CONNECTIONS = `
   SELECT current_setting('max_connections')::int AS max,
@@ -22,10 +22,10 @@ const DATABASE_CONNECTIONS = `
       WHERE backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) AS used`
 
 /**
- * What the machine is like now, for preflight(); null is what cannot be seen here. Takes a quarter of a second, in which
- * nothing else of ours should run.
+ * Collects the machine's current state for preflight(); null means unknown. Takes 0.25 s, during which nothing else of ours
+ * should run.
  *
- * @param {{ cores: Pinned | null, database: Look | null, signal: AbortSignal }} run cores: to which we are pinned by now
+ * @param {{ cores: Pinned | null, database: Look | null, signal: AbortSignal }} run cores: the current pinning
  *
  * @typedef {Awaited<ReturnType<typeof gatherFacts>>} Facts
  * @typedef {{ api: string, others: string }} Pinned
@@ -38,9 +38,9 @@ export async function gatherFacts({ cores, database, signal }) {
   const percent = numberIn('/proc/pressure/cpu', /^some avg10=([\d.]+)/m)
   return {
     generator_nofile: nofile,
-    // Both are started by us and get what we have.
+    // We start both processes, so they inherit our limits.
     api_nofile: nofile,
-    // What connect() may take, and the sockets that are in TIME_WAIT now.
+    // Ports that connect() may use, and sockets currently in TIME_WAIT.
     ephemeral_ports: ephemeralPorts(),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m),
     ...timeWaitReuse(),
@@ -48,7 +48,7 @@ export async function gatherFacts({ cores, database, signal }) {
     database_connections: database && (await connectionsOf(database)),
     cores: allowed === null ? null : { allowed: expandCores(allowed).length, taskset: hasTaskset(), pinned: cores },
     cpu_quota_cores: cpuQuotaCores(),
-    // Share of the last ten seconds in which some task waited for a core (Linux' psi.rst).
+    // Share of the last 10 s in which some task waited for a core (Linux' psi.rst).
     pressure_ratio: percent === null ? null : percent / 100,
     ...(await watchCores(cores, database && (await findPostmaster(database).catch(() => null)), signal)),
   }
@@ -59,7 +59,7 @@ async function connectionsOf(database) {
   return (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0]
 }
 
-/** The range less what is reserved in it (Linux' ip-sysctl.rst); null: not known here. */
+/** Number of ephemeral ports without the reserved ones (Linux' ip-sysctl.rst); null: unknown. */
 export function ephemeralPorts() {
   const range = textOf('/proc/sys/net/ipv4/ip_local_port_range')?.trim().split(/\s+/).map(Number)
   if (!range) return null
@@ -70,8 +70,8 @@ export function ephemeralPorts() {
 }
 
 /**
- * Whether connect() takes ports in TIME_WAIT again, to this machine and to others. 1: everywhere, 2: to this machine only;
- * either needs timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique).
+ * Whether connect() reuses ports in TIME_WAIT, for this machine and for others. tcp_tw_reuse is 1 for all destinations, 2 for
+ * loopback only; both need timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique).
  */
 function timeWaitReuse() {
   const mode = numberIn('/proc/sys/net/ipv4/tcp_tw_reuse', /^(\d+)/)
@@ -84,8 +84,8 @@ function timeWaitReuse() {
 }
 
 /**
- * Each core with what others run on it, and what the host takes of all. We and the Postgres that we may just have started
- * are no others.
+ * Measures other processes' CPU use of each core, and the steal of all cores together. We and a Postgres that we may have just
+ * started do not count as others.
  *
  * @param {Pinned | null} pinned @param {number | null} postmaster @param {AbortSignal} signal
  */

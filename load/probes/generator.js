@@ -3,7 +3,7 @@ import { watchProcess } from './process.js'
 
 /** @import { Probe } from './index.js' */
 
-/** What the generator's process uses, and the programs that it drives. @param {{ pid: number }} generator @returns {Probe} */
+/** Watches the resource use of the generator's process and its child programs. @param {{ pid: number }} generator @returns {Probe} */
 export function watchGenerator({ pid }) {
   const use = watchProcess(pid)
   const started_ms = performance.now()
@@ -15,7 +15,7 @@ export function watchGenerator({ pid }) {
       const wall_s = (performance.now() - started_ms) / 1000
       const limits = { open_files_max: nofileOf(pid), cores: coresOf(pid) }
       return async ({ sent, lateness_ms, hosts, children_cpu_s = 0, connecting_cpu_s = 0 }) => {
-        // Each of them tells what it used; what this machine does beside it is no load.
+        // Each load host reports its own use; this machine generates no load.
         if (hosts) return { ...ofHosts(hosts, sent), lateness_ms }
         const extra_s = children_cpu_s - connecting_cpu_s
         const cpu_s = (own?.cpu_s ?? 0) + extra_s

@@ -4,11 +4,11 @@
  * @import { ProcessUse } from './process.js'
  */
 
-/** What the process and the kernel of another host do: its agent looks, by its own clock, from the begin to the end. @param {Host} host */
+/** Watches the process and the kernel of another host: its agent measures from begin() to the end, by its own clock. @param {Host} host */
 export function watchHost(host) {
   /** @type {Promise<{ process: ProcessUse | null, kernel: any }> | undefined} */
   let ended
-  // Whoever waits for a part reads a page first, or is gone by then: a rejection is no fault before that.
+  // Callers await a part only after reading the metrics page, or never; until then a rejection must not count as unhandled.
   const end = (/** @type {'process' | 'kernel'} */ part) => {
     ended ??= host.ask('end')
     const found = ended.then((all) => all[part])

@@ -10,24 +10,24 @@ import { watchPostgres } from './postgres.js'
  */
 
 /**
- * Probes, all of one shape: begun beside a load, sampled while it is on, ended when the last answer has come.
+ * All probes share one interface: started with a load, sampled during it and ended at the last response.
  *
  * @typedef {object} Probe
  * @property {() => Promise<void>} sample
- * @property {() => (traffic: Load) => Promise<any>} end takes what has to be taken at this moment; what it returns gives the findings
+ * @property {() => (traffic: Load) => Promise<any>} end reads what must be read at this moment; returns a function that gives the findings
  *
  * @typedef {{ sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, connecting_cpu_s?: number,
- *   hosts?: any[] }} Load what it did
+ *   hosts?: any[] }} Load result of the load
  *
- * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of the
- *   machine on which the target runs; here: of ours, where that is another; target: what only this kind of target can tell
+ * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of
+ *   the target's machine; here: of ours, if it is another; target: specific to this kind of target
  *
- * @typedef {object} Watched a target, as far as probes need it
+ * @typedef {object} Watched the part of a target that probes need
  * @property {string} url
  * @property {number | null} pid
  * @property {string | null} metricsUrl
- * @property {Host} [host] where it runs, if not here
- * @property {() => Promise<Probe>} [watch] a probe of its own, begun when the warm-up is over
+ * @property {Host} [host] the host that it runs on, if not this machine
+ * @property {() => Promise<Probe>} [watch] starts a probe of its own, after the warm-up
  */
 
 /** @param {{ target: Watched, database: Database | null, generator: { pid: number } }} parts */
@@ -42,14 +42,14 @@ export async function startProbes({ target, database, generator }) {
     ...(there && { here: watchKernel({ url: target.url, ours: false }) }),
     ...(target.watch && { target: await target.watch() }),
   })
-  // The last, since the others take some turns on the line, in which nothing is loaded.
+  // Last, because starting the other probes takes several round trips during which there is no load.
   await there?.begin()
   const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
   const stop = () => timers.forEach((timer) => void timer.stop())
   return {
     stop,
 
-    /** When the last answer has come. @returns {(traffic: Load) => Promise<Findings>} */
+    /** Call at the last response. @returns {(traffic: Load) => Promise<Findings>} */
     end() {
       stop()
       const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))
@@ -62,10 +62,10 @@ export async function startProbes({ target, database, generator }) {
   }
 }
 
-/** Wait events and queues come and go within milliseconds: 10 looks a second. The page of the service costs it a millisecond. */
+/** Wait events and queues last only milliseconds, hence 10 samples a second. Each metrics page costs the service 1 ms. */
 export const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, here: 250, generator: 1000, target: 1000 }
 
-/** Samples again and again, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
+/** Samples at an interval, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
 export function every(interval_ms, probe) {
   let sampling = Promise.resolve()
   let busy = false
@@ -75,13 +75,13 @@ export function every(interval_ms, probe) {
   const timer = setInterval(() => {
     if (busy) return
     busy = true
-    // What cannot be looked at once is looked at the next time; a trial does not end by it.
+    // A failed sample does not end the trial; the next one may succeed.
     sampling = Promise.resolve(probe?.sample()).then(done, done)
   }, interval_ms)
   return { stop: () => clearInterval(timer), idle: () => sampling }
 }
 
-/** Without what is unknown, and to four digits behind the point: more is noise. @param {any} value @returns {any} */
+/** Drops unknown values and rounds to four decimal places; more would be noise. @param {any} value @returns {any} */
 function rounded(value) {
   if (typeof value === 'number') return Number(value.toFixed(4))
   if (value === null || typeof value !== 'object') return value

@@ -3,15 +3,15 @@ import { watchDisks } from './disk.js'
 
 /** @import { Probe } from './index.js' */
 
-/** /proc/net/tcp: the state of a socket that listens (include/net/tcp_states.h). */
+/** State of a listening socket in /proc/net/tcp (include/net/tcp_states.h). */
 const LISTEN = '0A'
 
 /**
- * What the kernel counts: what became of connections, where the cores' time went, what the disks did. TCP's counters are those
- * of the whole network namespace: an upper bound where the machine does other things, too.
+ * Watches the kernel's counters of connections, cores and disks. TCP counters cover the whole network namespace, so they are an
+ * upper bound if the machine does other things, too.
  *
- * @param {{ url: string, ours: boolean }} target ours: it listens on this machine
- * @returns {Probe | null} null where there is no /proc
+ * @param {{ url: string, ours: boolean }} target ours: whether it listens on this machine
+ * @returns {Probe | null} null without /proc
  */
 export function watchKernel({ url, ours }) {
   const first = readCounters()
@@ -66,7 +66,7 @@ function readCounters() {
   }
 }
 
-/** Two lines with the same prefix: names, then values. @param {string} file @param {string} prefix */
+/** Parses two lines with the same prefix: names, then values. @param {string} file @param {string} prefix */
 function pairs(file, prefix) {
   const lines = textOf(file)?.split('\n') ?? []
   const [names, values] = lines.filter((line) => line.startsWith(prefix)).map((line) => line.split(' '))
@@ -80,7 +80,7 @@ export function coreTimes() {
 }
 
 /**
- * Where each core's time went: processes (of whom `busy` is the whole), the kernel's interrupts, and what the host took.
+ * Splits each core's time into processes (`busy`), kernel interrupts and time stolen by the host.
  *
  * @param {Record<string, number[]>} before @param {Record<string, number[]>} now @returns {Record<string, CoreShare>}
  *
@@ -98,7 +98,7 @@ export function coreShares(before, now) {
   return Object.fromEntries(rows)
 }
 
-/** Connections that wait to be accepted on a port: the receive queue of a socket that listens. @param {number} port */
+/** Number of connections waiting to be accepted on a port: the listening socket's receive queue. @param {number} port */
 function acceptQueue(port) {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
   const text = ['/proc/net/tcp', '/proc/net/tcp6'].map(textOf).join('')

@@ -1,26 +1,25 @@
 /**
- * Pages in Prometheus' text format, of services that we do not trust: a page may be huge, slow or hostile, and costs the lab
- * a bounded amount of time and memory all the same.
+ * Reads pages in Prometheus' text format from untrusted services. Even a huge, slow or hostile page costs the lab a bounded
+ * amount of time and memory.
  */
 
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 const REDIRECTS_MAX = 3
 
-/** Bounds the labels of one series, and the number of series. Other lines are skipped. */
+/** Bounds on the labels of one series and the number of series. Lines with longer labels are skipped. */
 const LABELS_MAX_CHARS = 16 * 1024
 const SERIES_MAX = 1000
 
-/** Each label goes on where the last one ended, so that a line takes linear time. */
+/** Sticky: each match starts where the last one ended, so parsing a line takes linear time. */
 const LABEL = /[ \t]*([a-zA-Z_]\w*)[ \t]*=[ \t]*"([^"\\]*(?:\\.[^"\\]*)*)"[ \t]*(?:,|$)/gy
 const LABELS = `\\{([^\\n]{0,${LABELS_MAX_CHARS}})\\}`
 const VALUE = '[ \\t]*(\\S{1,40})(?:[ \\t]+-?\\d{1,20})?[ \\t\\r]*'
 
 /**
- * @param {string} url @param {string[]} names of the metrics that are wanted; nothing is kept of others
- * @param {number} timeout_ms for all of it, redirects and body included
+ * @param {string} url @param {string[]} names metrics to keep; all others are dropped
+ * @param {number} timeout_ms for the whole request, including redirects and body
  * @returns {Promise<Metrics>}
- * @throws {Error} whose message says what is wrong with the page (missing, late, too large) and never quotes the URL, which
- *   may hold a secret
+ * @throws {Error} saying what is wrong with the page (missing, late, too large), without the URL, which may contain a secret
  */
 export async function readMetrics(url, names, timeout_ms) {
   const signal = AbortSignal.timeout(timeout_ms)
@@ -32,13 +31,13 @@ export async function readMetrics(url, names, timeout_ms) {
   }
 }
 
-/** Messages of fetch and of the resolver may quote the URL or its host. @param {any} error @returns {string} */
+/** Hides messages of fetch and the resolver that may quote the URL or its host. @param {any} error @returns {string} */
 function withoutUrl({ message, cause }) {
   if (cause) return `expected an answer, got ${cause.code ?? 'a broken one'}`
   return message.startsWith('expected') ? message : 'expected a URL that can be fetched, got another one'
 }
 
-/** Follows redirects on the same host only: the load has been allowed no other. @param {string} url @param {AbortSignal} signal */
+/** Follows redirects within the same origin only: the user has permitted no other host. @param {string} url @param {AbortSignal} signal */
 async function answerOf(url, signal) {
   let at = url
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
@@ -55,12 +54,12 @@ async function answerOf(url, signal) {
   throw new Error(`expected at most ${REDIRECTS_MAX} redirects, got more`)
 }
 
-/** Bytes are counted after they have been decompressed. @param {Response} answer */
+/** Limits the size of the page after decompression. @param {Response} answer */
 async function textOf(answer) {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
-  // Leaving the loop cancels the rest.
+  // Leaving the loop early cancels the body.
   for await (const chunk of /** @type {AsyncIterable<Uint8Array>} */ (answer.body ?? [])) {
     bytes += chunk.length
     if (bytes > PAGE_MAX_BYTES)
@@ -71,12 +70,12 @@ async function textOf(answer) {
 }
 
 /**
- * In linear time. A value that is not finite or is negative counts as absent, since none of ours can be either; of two
- * lines for one series the last counts.
+ * Parses a page in linear time. Negative and non-finite values count as absent, since no metric of ours can have one. If a
+ * series occurs twice, the last line counts.
  *
  * @param {string} text @param {string[]} names
  *
- * @typedef {ReturnType<typeof parseMetrics>} Metrics one look at a page, which keeps nothing of its text
+ * @typedef {ReturnType<typeof parseMetrics>} Metrics values of one page, without a reference to its text
  */
 export function parseMetrics(text, names) {
   const wanted = new Map(names.map((name) => [name, /** @type {Map<string, Series>} */ (new Map())]))
@@ -88,19 +87,19 @@ export function parseMetrics(text, names) {
     if (!labels || !Number.isFinite(value) || value < 0) continue
     if (left-- === 0) throw new Error(`expected at most ${SERIES_MAX} lines of the metrics that are read, got more`)
     const key = JSON.stringify(labels)
-    // A copy: V8 keeps a whole text for the sake of a part of it.
+    // Copy the labels: V8 keeps the whole text alive as long as a substring of it exists.
     wanted.get(name)?.set(key, { labels: JSON.parse(key), value })
   }
   const of = (/** @type {string} */ name) => [...(wanted.get(name)?.values() ?? [])]
   return {
-    /** Over all labels; null: there is no such metric. @param {string} name */
+    /** Sum over all labels; null: no such metric. @param {string} name */
     sum: (name) => {
       const sum = of(name).reduce((/** @type {number | null} */ all, { value }) => (all ?? 0) + value, null)
       return Number.isFinite(sum) ? sum : null
     },
-    /** By values of one label. @param {string} name @param {string} label @returns {Record<string, number>} */
+    /** Values keyed by one label. @param {string} name @param {string} label @returns {Record<string, number>} */
     by: (name, label) => Object.fromEntries(of(name).map(({ labels, value }) => [labels[label] ?? '', value])),
-    /** Labels of its first series. @param {string} name */
+    /** Labels of the metric's first series. @param {string} name */
     labels: (name) => of(name)[0]?.labels ?? {},
   }
 }

@@ -2,13 +2,13 @@ import { readdirSync } from 'node:fs'
 import { textOf } from '../system/machine.js'
 import { cpuThrottling } from './quota.js'
 
-/** USER_HZ: the unit of times in /proc/PID/stat (proc(5)), 100 on every Linux that Node runs on. */
+/** USER_HZ, the unit of times in /proc/PID/stat (proc(5)): 100 on every Linux that Node supports. */
 const TICKS_PER_S = 100
 const PAGE_BYTES = 4096
 
 /**
- * Starts to watch a process, its threads and those of its children that have ended. What it returns gives what they have
- * used since, where 1 is the whole of a core; null where there is no /proc, or no process.
+ * Watches a process, its threads and its ended children. The returned function gives their resource use since then; a ratio of
+ * 1 is a whole core. It returns null without /proc or if the process does not exist.
  *
  * @param {number | null} pid
  *
@@ -28,13 +28,13 @@ export function watchProcess(pid) {
     const cpu_s = now.cpu_s - before.cpu_s
     return {
       cpu_s,
-      // Of the threads that live, to the ns: cpu_s counts in steps of 10 ms.
+      // CPU time of live threads, in ns resolution; cpu_s has a resolution of 10 ms.
       threads_cpu_s: grown('threads_cpu_s'),
       cpu_core_ratio: cpu_s / wall_s,
-      // JavaScript runs in the main thread, which waits for a core in the share run_delay_ratio of the time.
+      // JavaScript runs in the main thread; run_delay_ratio is the share of time that it waits for a core.
       main_core_ratio: grown('main_s', wall_s),
       run_delay_ratio: grown('run_delay_s', wall_s),
-      // CPU time that its control groups may use per second (null: no quota), and how long it had used that up.
+      // CPU seconds per second that its control groups may use (null: no quota), and the share of time spent throttled.
       quota_cores: now.quota_cores,
       throttled_ratio: grown('throttled_s', wall_s),
       rss_bytes: now.rss_bytes,
@@ -47,7 +47,7 @@ export function watchProcess(pid) {
 function readUse(pid) {
   const fields = statFields(pid)
   if (!fields) return null
-  // The main thread's id is that of the process.
+  // The main thread's id equals the process id.
   const [main_s = null, run_delay_s = null] = schedule(`/proc/${pid}`) ?? []
   const cpu_s = ticksOf(fields, 15) / TICKS_PER_S
   const { quota_cores = null, throttled_s = null } = cpuThrottling(pid) ?? {}
@@ -55,20 +55,20 @@ function readUse(pid) {
   return { cpu_s, threads_cpu_s: threadsCpu_s(pid), main_s, run_delay_s, quota_cores, throttled_s, rss_bytes }
 }
 
-/** Time on a core and time waiting for one (Documentation/scheduler/sched-stats.rst), in s. @param {string} folder */
+/** Seconds on a core and seconds waiting for one (Documentation/scheduler/sched-stats.rst). @param {string} folder */
 function schedule(folder) {
   const spent_ns = textOf(`${folder}/schedstat`)?.split(' ')
   return spent_ns?.map((ns) => Number(ns) / 1e9)
 }
 
-/** Children that have ended are not in it; nor is a thread that ends in between. @param {number} pid */
+/** Excludes ended children, and threads that end between two readings. @param {number} pid */
 function threadsCpu_s(pid) {
   const spent_s = namesIn(`/proc/${pid}/task`)?.map((id) => schedule(`/proc/${pid}/task/${id}`)?.[0])
   if (!spent_s || spent_s.includes(undefined)) return null
   return /** @type {number[]} */ (spent_s).reduce((sum, own_s) => sum + own_s, 0)
 }
 
-/** @param {string} folder @returns {string[] | null} null for a process of somebody else's */
+/** @param {string} folder @returns {string[] | null} null: another user's process, or gone */
 function namesIn(folder) {
   try {
     return readdirSync(folder)
@@ -77,7 +77,7 @@ function namesIn(folder) {
   }
 }
 
-/** The fields of /proc/PID/stat behind the program's name, which may hold anything; the third comes first. @param {number | string} pid */
+/** The fields of /proc/PID/stat from the third on; the second, the program's name, may contain any character. @param {number | string} pid */
 export function statFields(pid) {
   return (
     textOf(`/proc/${pid}/stat`)
@@ -86,7 +86,7 @@ export function statFields(pid) {
   )
 }
 
-/** CPU seconds of a process and of all its children, those that have ended too: a Postgres. @param {number | null} parent pid */
+/** CPU seconds of a process (such as Postgres) and all its children, including ended ones. @param {number | null} parent pid */
 export function familyCpu_s(parent) {
   const own = parent === null ? null : statFields(parent)
   if (!own) return null
@@ -101,7 +101,7 @@ export function endedChildrenCpu_s() {
   return (ticksOf(own, 15) - ticksOf(own, 13)) / TICKS_PER_S
 }
 
-/** utime, stime and, up to 15, those of children that have ended. @param {string[]} fields @param {13 | 15} end */
+/** Sum of utime and stime and, if end is 15, those of ended children. @param {string[]} fields @param {13 | 15} end */
 function ticksOf(fields, end) {
   return fields.slice(11, end).reduce((sum, field) => sum + Number(field), 0)
 }

@@ -4,10 +4,10 @@ import { textOf } from '../system/machine.js'
 const ROOT = '/sys/fs/cgroup'
 
 /**
- * How many cores' time our control group may use, by the tightest quota of its own and those above it.
+ * Number of cores that our control group may use: the tightest quota of the group and its ancestors.
  *
  * @param {string} [root] where control groups are mounted @param {string | null} [groups] /proc/self/cgroup
- * @returns {number | null} Infinity: no quota; null: it cannot be seen here
+ * @returns {number | null} Infinity: no quota; null: unknown
  */
 export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup')) {
   const limited = limitedGroups(root, groups)
@@ -15,8 +15,8 @@ export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup'))
 }
 
 /**
- * The tightest CPU quota of a process, and for how long quotas have kept its control groups from running so far. Null: no
- * quota, or it cannot be seen here.
+ * The tightest CPU quota of a process, and the total time for which its control groups have been throttled. Null: no quota,
+ * or unknown.
  *
  * @param {number} pid @param {string} [root] @param {string | null} [groups] /proc/PID/cgroup
  */
@@ -29,7 +29,7 @@ export function cpuThrottling(pid, root = ROOT, groups = textOf(`/proc/${pid}/cg
   }
 }
 
-/** Version 2 counts microseconds (Linux' cgroup-v2.rst), version 1 nanoseconds (sched-bwc.rst). @param {string} stat */
+/** cgroup v2 counts microseconds (Linux' cgroup-v2.rst), v1 nanoseconds (sched-bwc.rst). @param {string} stat */
 function throttledTime_s(stat) {
   const [, usec] = /^throttled_usec (\d+)$/m.exec(stat) ?? []
   const [, ns] = /^throttled_time (\d+)$/m.exec(stat) ?? []
@@ -37,16 +37,16 @@ function throttledTime_s(stat) {
 }
 
 /**
- * The control groups with a CPU quota, of a process's own and those above it.
+ * The control groups with a CPU quota among a process's own group and its ancestors.
  *
  * @param {string} root @param {string | null} groups
- * @returns {{ folder: string, cores: number }[] | null} null: none for CPU can be seen here
+ * @returns {{ folder: string, cores: number }[] | null} null: no CPU control group is visible
  */
 function limitedGroups(root, groups) {
   const own = groups === null ? null : cpuGroup(root, groups)
   if (own === null) return null
   const limited = []
-  // A container may be told a path that only its host has: what is not there has no quota, and its own root is.
+  // A container may see a path that exists only on its host. Missing folders count as having no quota; the container's root exists.
   for (let folder = path.join(own.root, own.group); folder.startsWith(own.root); folder = path.dirname(folder)) {
     const [quota_us, period_us] = quotaOf(folder)
     if (quota_us > 0) limited.push({ folder, cores: quota_us / period_us })
@@ -54,7 +54,7 @@ function limitedGroups(root, groups) {
   return limited
 }
 
-/** Of version 2, else of version 1. @param {string} root @param {string} groups */
+/** The process's CPU control group in cgroup v2, or else in v1. @param {string} root @param {string} groups */
 function cpuGroup(root, groups) {
   const [, unified] = /^0::(\/.*)$/m.exec(groups) ?? []
   if (unified !== undefined && textOf(`${root}/cgroup.controllers`) !== null) return { root, group: unified }
@@ -63,8 +63,8 @@ function cpuGroup(root, groups) {
 }
 
 /**
- * Quota and period. Version 2 has `100000 100000` or `max 100000` (Linux' cgroup-v2.rst); in version 1 the quota is -1
- * where there is none (sched-bwc.rst).
+ * Quota and period, in µs. cgroup v2 has `100000 100000` or `max 100000` (Linux' cgroup-v2.rst); in v1 a quota of -1 means
+ * none (sched-bwc.rst).
  *
  * @param {string} folder
  */

@@ -1,23 +1,23 @@
 /** @import { Slo, TrialRecord } from '../report/record.js' */
 
-/** Smallest growth, as a share of the offered rate, that a trial of seconds can tell from a backlog that comes and goes. */
+/** Minimum growth, as a share of the offered rate, that a trial of a few seconds can distinguish from a fluctuating backlog. */
 const LEAST_GROWTH = 0.01
 /** One-sided quantile of the normal distribution at 99 %. */
 const Z = 2.326
-/** With fewer looks, no trend is significant at that level. */
+/** Minimum number of samples for a trend to be significant at that level. */
 const LEAST_LOOKS = 8
 
 /**
- * Whether a trial's backlog grew from its beginning to its end: then the target does not sustain the rate, and a longer trial
- * would miss any SLO. Pure.
+ * Detects a backlog that grows throughout a trial. The target then cannot sustain the rate, and a longer trial would miss
+ * any SLO. Pure.
  *
- * The trend is the median of the slopes between all pairs of looks (Sen 1968), its lower bound the one that belongs to
- * Kendall's test at 99 %. Looks within the first p99 are left out: until then, requests come and none is due to be answered.
- * Where the SLO is as long as the timeout, only answers are asked for, however late.
+ * The trend is the median slope between all pairs of samples (Sen 1968); its lower confidence bound follows from Kendall's test
+ * at 99 %. Samples within the first p99 are ignored: requests arrive but no response is due yet. An SLO as long as the timeout
+ * accepts any answer, however late, so it is not checked for a backlog.
  *
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
- * @returns {{ share: number, first: number, last: number } | null} null: no, or it cannot be told; share: of the rate, that the target
- *   did not keep up with; first, last: requests that were due and not finished
+ * @returns {{ share: number, first: number, last: number } | null} null: no growth, or unknown; share: part of the rate
+ *   that the target did not keep up with; first, last: requests due but not finished
  */
 export function growingBacklog({ load, traffic }, { p99_ms }) {
   const { rate_rps, duration_s, timeout_s } = load

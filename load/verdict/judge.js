@@ -14,10 +14,10 @@ import {
 /**
  * Judges a trial. Pure.
  *
- * `invalid` says nothing about the target: its rows are not those it acknowledged, or the generator was the limit, or
- * somebody else had its core. A generator's lateness and a neighbour only ever add to latency, so what passes beside them
- * passes; what is too late beside them may be their fault; answers that are no success are not. Of several load hosts none
- * may be behind: the load would not have been the one that was asked for.
+ * An `invalid` trial says nothing about the target: the stored rows do not match its acknowledgements, the generator was the
+ * limit, or another process used its core. A late generator or a noisy neighbour can only add latency. A pass therefore stands,
+ * high latency may be their fault, and error responses never are. With several load hosts, none may fall behind, or the load
+ * would not be the one requested.
  *
  * @param {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
  * @returns {Outcome}
@@ -71,10 +71,9 @@ function failureOf({ load, traffic }, slo) {
 }
 
 /**
- * Who may be to blame instead of the target: for answers that came too late or not in time, a late generator and a
- * neighbour. For connections that broke and requests that the target gave up waiting for, a generator that was so late
- * that they aged in its hands; then a few refusals beside them do not matter either. For what the target answered, nobody
- * else.
+ * Finds a cause other than the target. A late generator or a noisy neighbour can excuse late responses and timeouts. Only a
+ * generator so late that requests went stale can excuse broken connections and 408s, along with the few error responses
+ * among them. Nothing else excuses an error response.
  *
  * @param {Parameters<typeof judge>[0]} trial @param {Slo} slo
  */
@@ -102,15 +101,15 @@ function excuseOf(trial, slo) {
 }
 
 /**
- * A late send is part of a latency, the burst that follows it waits about as long again, and its answers are read as late
- * as they were sent.
+ * Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in reading the responses
+ * equally late.
  */
 const LATENESS_TIMES = 3
 
 /**
- * Whether the answers could have been in time if the generator had been. One that was later than the whole SLO measured
- * itself; one that was a little late does not explain a queue of many times that, and to drop such trials would leave only
- * those that went well.
+ * Whether responses could have met the SLO had the generator been on time. A generator later than the whole SLO measured only
+ * itself. Slight lateness does not explain a queue many times longer, and discarding such trials would leave only the
+ * successful ones.
  *
  * @param {Parameters<typeof judge>[0]} trial @param {Slo} slo
  */
@@ -120,19 +119,19 @@ function couldExplain({ traffic, probes }, slo) {
   return late_ms > slo.p99_ms || p99_ms - LATENESS_TIMES * late_ms <= slo.p99_ms
 }
 
-/** Whether the target met the SLO for what was sent to it; where the driver does not tell, it may have. @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
+/** Whether the target met the SLO as timed from the actual send; true if the driver does not report that. @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
 function isInTimeOnceSent({ traffic }, slo) {
   return (traffic.ok_service_ms?.p99 ?? 0) <= slo.p99_ms
 }
 
-/** The target's word for a request that did not arrive in time. */
+/** Status with which the target reports that a request did not arrive in time. */
 const REQUEST_TIMEOUT = '408'
-/** Times the lateness that is allowed. */
+/** Multiple of the allowed lateness beyond which requests go stale. */
 const AGED_REACH = 100
 
 /**
- * Every 201 is a row. A request without an answer, or whose answer says that its outcome is unknown (504), may or may not
- * have become one. Rows may therefore exceed the 201s by the number of such requests, warm-up included; one more is invented.
+ * Describes a mismatch between stored rows and responses. Every 201 is one row. A request that got no response or a 504
+ * (outcome unknown) may have stored one, so rows may exceed 201s by at most the number of those, warm-up included.
  *
  * @param {TrialRecord['traffic']} traffic
  */
@@ -146,13 +145,13 @@ function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }
   return `${acknowledged} requests were answered 201, ${rows_stored} rows were stored (${open})`
 }
 
-/** Which of several load hosts met an error. @param {TrialTraffic} traffic @param {string} key */
+/** Names the load hosts that saw an error. @param {TrialTraffic} traffic @param {string} key */
 function whereOf({ hosts = [] }, key) {
   const names = hosts.filter(({ errors }) => key in errors).map(({ host }) => host)
   return names.length > 0 ? ` (on ${names.join(' and ')})` : ''
 }
 
-/** Its own errors, and answers that it did not give while we waited. @param {string} key */
+/** Whether the target is responsible: server errors, timeouts and requests never sent. @param {string} key */
 function isTargets(key) {
   return key.startsWith('server:') || key === TIMEOUT || key === UNSENT
 }

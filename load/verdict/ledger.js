@@ -6,14 +6,14 @@ import { fullness } from './detectors/finding.js'
 /** @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial */
 
 /**
- * What a request costs each resource, and the rate at which that resource would be saturated. Pure.
+ * Computes what a request costs each resource, and the rate that would saturate it. Pure.
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
  * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U.
  *
  * @param {Trial} trial
- * @returns {{ resource: string, utilization: number, demand_us: number, bound_rps: number }[]} the busiest first; without those that
- *   could not be seen or did nothing
+ * @returns {{ resource: string, utilization: number, demand_us: number, bound_rps: number }[]} busiest first; unobservable
+ *   and idle resources are omitted
  */
 export function ledgerOf(trial) {
   const { achieved_rps } = trial.traffic
@@ -50,10 +50,10 @@ function utilizations(trial) {
 }
 
 /**
- * The cores on which both Postgres and the generator run: how busy they were, and the part that the generator used. Null: they share
- * none, or it cannot be seen.
+ * Utilization of the cores that Postgres and the generator share, and the generator's part of it. Null: they share none, or it is
+ * unknown.
  *
- * @param {Partial<Probes>} probes older records lack some
+ * @param {Partial<Probes>} probes partial because older records lack some
  */
 export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = kernel }) {
   const own = expandCores(generator.cores ?? '')
@@ -64,7 +64,7 @@ export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = 
 }
 
 /**
- * Mean number of statements between the service and Postgres, from counters (Little's law: rate x time of each); null: unknown.
+ * Mean number of statements in flight between the service and Postgres (Little's law: rate x mean duration); null: unknown.
  *
  * @param {Pick<Trial, 'traffic' | 'probes'>} trial
  */
@@ -75,7 +75,7 @@ export function statementsInFlight({ traffic, probes }) {
   return (statements * statement_mean_ms) / 1000 / run_s
 }
 
-/** Mean utilization of some cores, null where it cannot be seen. @param {Partial<Probes['kernel']>} kernel @param {string | null | undefined} cores */
+/** Mean utilization of the given cores; null: unknown. @param {Partial<Probes['kernel']>} kernel @param {string | null | undefined} cores */
 export function busyShare({ cores: seen = {} }, cores) {
   const own = expandCores(cores ?? '').flatMap((core) => seen[core] ?? [])
   return own.length === 0 ? null : own.reduce((sum, core) => sum + fullness(core), 0) / own.length

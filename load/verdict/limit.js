@@ -6,36 +6,36 @@ import { ledgerOf, statementsInFlight } from './ledger.js'
 
 const NONE = 'none-reached'
 const LOCK_STEP = 'lock-step'
-/** They make a trial invalid where they could explain what went wrong. */
+/** Resources that make a trial invalid when they could explain the failure. */
 const EXCUSES = ['generator-cpu', 'generator-connections', 'machine-noise']
 /** Number of trials beyond the capacity that vote on a run's limit. */
 const MAJORITY_OF = 5
 
 /**
- * Latencies pass any bound before a resource is used up: what fails with nothing at its limit is laid to what was nearest,
- * if it was so near.
+ * Latency exceeds any bound before a resource is fully used. If nothing is at its limit, a failure is attributed to a
+ * resource that is at least this near.
  */
 const NEARLY_SHARE = 0.9
-/** Queues: they fill up in front of whatever is slow, so a resource that is nearly full explains them. */
+/** Queues fill up in front of a slow resource, so a nearly saturated resource explains them. */
 const QUEUES = ['pool-size', 'pool-timeout', 'accept-queue']
-/** A resource below this share of its threshold was not near its limit, and no runner-up. */
+/** A resource below this share of its threshold was not near its limit and cannot be the runner-up. */
 const NEAR_SHARE = 0.6
-/** A stage that takes this share of the cycle, one at a time, keeps the others waiting. */
+/** A serial stage that takes this share of the cycle keeps the other stages waiting. */
 const STAGE_SHARE = 0.5
 
 /**
- * Names the resource that stopped a target from taking more, from the record of one trial. Pure.
+ * Names the resource that limited the target, from the record of one trial. Pure.
  *
- * Each resource has a detector that says how far it was to the point at which it limits (1: there). Of those that are
- * there (or nearly, where none is), the first counts, since detectors stand in the order in which they explain: a full
- * accept queue of a service whose core is full is no cause, nor is a pool whose connections all wait for a lock.
+ * Each resource has a detector that reports how close it was to its limit (1: reached). The first detector at its limit wins,
+ * or the first that is nearly there if none is. Detectors are ordered from cause to symptom: a full accept queue is not the
+ * cause when the service's core is saturated, nor is a pool whose connections all wait for a lock.
  *
  * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record @param {Slo} slo
  * @returns {Limit}
  */
 export function limitOf(record, slo) {
   const found = Object.entries(DETECTORS).map(([resource, detect]) => ({ resource, ...detect(record, slo) }))
-  // What failed was judged to be the target's own doing: whoever could have excused it did not.
+  // judge() already ruled that these did not excuse the failure.
   const excused = record.outcome.verdict === 'invalid'
   const accusable = found.filter(({ resource }) => excused || !EXCUSES.includes(resource))
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
@@ -53,11 +53,11 @@ export function limitOf(record, slo) {
 }
 
 /**
- * Stages that take turns: requests share a statement, and the next statement is sent when one returns. So the service collects
- * requests while Postgres works, and Postgres waits while the service builds the next statement; each has idle time left.
+ * Detects stages that take turns. Requests share a statement, and the next one is sent only when the last returns. The service
+ * collects requests while Postgres works, and Postgres waits while the service builds the next statement; both have idle time.
  *
  * @param {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} record
- * @returns {string[] | null} evidence; null: that is not what happened, or it cannot be seen
+ * @returns {string[] | null} evidence; null: no lock step, or unknown
  */
 function lockStepOf(record) {
   const { settings, traffic, probes } = record
@@ -80,16 +80,16 @@ function limitWith(resource, evidence, runnerUp) {
 }
 
 /**
- * The limit of a run: that of the trials that failed, nearest above the capacity first, by their majority.
+ * The limit of a run, by majority vote of the failed trials nearest above the capacity.
  *
  * @param {TrialRecord[]} records
- * @param {number | null} [low_rps] the capacity is not below it: what failed there was outvoted
- * @returns {Limit | null} null: no trial
+ * @param {number | null} [low_rps] lower bound of the capacity; failures at or below it were outvoted
+ * @returns {Limit | null} null: no trial has a limit
  */
 export function limitOfRun(records, low_rps = null) {
-  // A closed loop has no rate.
+  // Closed-loop trials have no rate and drop out here.
   const open = records.filter(({ load }) => Number(load.rate_rps) > Number(low_rps))
-  // Trials that say nothing about the target are asked only where no others bound its capacity.
+  // Invalid trials vote only if no failed trial bounds the capacity.
   const failed = open.filter(({ outcome }) => outcome.verdict === 'fail')
   const beyond = failed.length > 0 ? failed : open.filter(({ outcome }) => outcome.verdict === 'invalid')
   const edge = beyond.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).slice(0, MAJORITY_OF)
@@ -113,8 +113,8 @@ export function limitOfRun(records, low_rps = null) {
 }
 
 /**
- * How often each resource was the limit, and how often the runner-up. Where two are alike, the order in which they explain one another
- * decides, and not that of the trials.
+ * Counts how often each resource was the limit and how often the runner-up. The order of the detectors breaks ties, not the
+ * order of the trials.
  *
  * @param {Limit[]} votes
  */
@@ -135,7 +135,7 @@ function kindOf(resource) {
   return resource === NONE || resource === 'machine-noise' ? 'none' : 'full'
 }
 
-/** The middle one, which is typical, since the trials are sorted by rate. @template T @param {T[]} list @returns {T | undefined} */
+/** The middle element, which is typical because the trials are sorted by rate. @template T @param {T[]} list @returns {T | undefined} */
 function middleOf(list) {
   return list[Math.floor((list.length - 1) / 2)]
 }

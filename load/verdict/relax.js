@@ -6,14 +6,14 @@ import { SETTINGS } from '../../api/settings.js'
  */
 
 /**
- * The causal check: a limit that is a knob of ours is relaxed by one notch, and the edge is run again. What stood beside
- * the limit by chance does not move the capacity; the limit does. Pure.
+ * The causal check: relax a limit that we can set by one notch and repeat the trial at the edge. Relaxing the true limit
+ * moves the capacity; relaxing one that was only correlated does not. Pure.
  */
 
-/** Of a pool: Postgres has 200 unless it is told otherwise, and others want some, too. */
+/** Upper bound for POOL_MAX: our Postgres allows 200 connections by default, and others need some of them. */
 const MOST_CONNECTIONS = 150
 
-/** One notch has to be felt: half a notch would drown in noise. @type {Record<string, (settings: Settings) => Cell | null>} */
+/** Each notch is large enough for its effect to stand out from the noise. @type {Record<string, (settings: Settings) => Cell | null>} */
 const NOTCHES = {
   'pool-size': times('POOL_MAX', 4, MOST_CONNECTIONS),
   'pool-timeout': times('POOL_CONNECT_TIMEOUT_MS', 100),
@@ -21,27 +21,27 @@ const NOTCHES = {
   'max-connections': times('MAX_CONNECTIONS', 16),
   'accept-queue': times('LISTEN_BACKLOG', 512, SETTINGS.LISTEN_BACKLOG.max),
   'keep-alive-race': () => ({ KEEP_ALIVE_TIMEOUT_MS: SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default }),
-  // Its threads wait for a core; JavaScript itself has but one thread, and gains nothing by a second core.
+  // libuv's threads wait for a core. JavaScript has only one thread and gains nothing from a second core.
   'api-threadpool': () => ({ CORES: 'all' }),
   'api-gc': () => ({ HEAP: 'large' }),
 }
 
-/** The last of the same flags counts for Node. */
+/** Node uses the last of repeated flags, so these override earlier ones. */
 const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 
-/** @typedef {Record<string, string | number | null>} Settings as they were read back */
+/** @typedef {Record<string, string | number | null>} Settings as the service reported them */
 
-/** The cell in which a limit is relaxed, such as { POOL_MAX: 4 }; null: no knob of ours. @param {string | null | undefined} resource @param {Settings} settings */
+/** The cell that relaxes a limit, such as { POOL_MAX: 4 }; null: not a setting of ours. @param {string | null | undefined} resource @param {Settings} settings */
 export function relaxedCell(resource, settings) {
   return NOTCHES[resource ?? '']?.(settings) ?? null
 }
 
 /**
- * The place of a target, with the limit relaxed that the cell names.
+ * Applies a cell to the place of a target.
  *
  * @template {Place & { allCores: string | null }} P
  * @param {P} place
- * @param {Cell | null} cell null: as it is
+ * @param {Cell | null} cell null: no change
  * @returns {P}
  */
 export function relaxed(place, cell) {
@@ -53,14 +53,14 @@ export function relaxed(place, cell) {
   return { ...place, env: { ...place.env, [name]: String(value) } }
 }
 
-/** More than the noise between two trials that offer too much. */
+/** Ratio of goodputs that exceeds the noise between two overloaded trials. */
 const GAIN = 1.2
 
 /**
- * What the runs of the edge say: relaxed, it has to hold where it did not hold before, or to let clearly more through.
+ * Whether relaxing the limit moved the capacity: the target must meet the SLO where it missed it before, or complete clearly more.
  *
- * @param {Pick<TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials as it was (cell null) and relaxed
- * @returns {boolean | null} null: they do not say
+ * @param {Pick<TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials before (cell null) and after relaxing
+ * @returns {boolean | null} null: too few valid trials
  */
 export function moved(trials) {
   const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')

@@ -14,21 +14,21 @@ import { preflight, sentenceOf } from './preflight/preflight.js'
  * @import { Plan } from '../report/record.js'
  */
 
-/** What hangs on the machine on which the API runs. */
+/** Checks that concern only the machine that runs the API. */
 const OF_THE_API = ['api-nofile', 'backlog', 'cores']
-/** And what on any. */
+/** Checks that concern every machine. */
 const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
 
 /**
- * What on this machine would spoil the run. What the generator can do is measured where the answer hangs on it.
+ * Lists what would spoil the run. The generator's own ceiling is measured only if the result depends on it.
  *
- * @param {{ load: { connections: number, rate_rps: number | null } }} step the first
+ * @param {{ load: { connections: number, rate_rps: number | null } }} step the run's first step
  * @param {Plan} plan @param {Site} bench @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
  *
  * @typedef {{ database: Look | null, cores: { api: string, others: string } | null, host: Host | null, origin: OpenOrigin }} Site
- *   host: on which the API runs; null: this one, or one that we do not know
+ *   host: runs the API; null: this machine, or an unknown one
  */
 export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
@@ -48,7 +48,7 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
   const hosts = withShares(origin.hosts, plan.driver, planned.connections)
   const measuresCeiling = plan.searches && hosts.length === 0
   const found = await runPreflight({ plan: planned, hosts, database, cores, measuresCeiling, signal, note })
-  // Where a service runs that was there before us is not for us to say.
+  // Skip the API's checks here if it runs on another host, and the cores of a service that we did not start.
   const foreign = host ? OF_THE_API : plan.url === null ? [] : ['cores']
   const here = found.findings.filter(({ check }) => !foreign.includes(check))
   const there = host ? preflight({ ...(await host.ask('facts')), ceiling: null }, planned) : []
@@ -59,13 +59,13 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
 }
 
 /**
- * Looks at the machine, a quarter of a second, and measures what the generator can do, three to four, before a run. Nothing else
- * of ours should be busy meanwhile.
+ * Inspects the machine (0.25 s) and measures the generator's ceiling (3 to 4 s) before a run. Nothing else of ours should be busy
+ * meanwhile.
  *
  * @param {{ plan: Planned, hosts?: OfLoad[], database: Look | null, cores: ReturnType<typeof pinToCores>,
- *   measuresCeiling: boolean, signal: AbortSignal, note: (text: string) => void }} run hosts: that the load comes from, instead of
- *   this machine; measuresCeiling: of the generator; note: what is being done
- * @throws the signal's reason, when it was aborted
+ *   measuresCeiling: boolean, signal: AbortSignal, note: (text: string) => void }} run hosts: load hosts
+ *   that replace this machine; measuresCeiling: whether to measure the generator's ceiling; note: reports progress
+ * @throws the signal's reason if it is aborted
  */
 export async function runPreflight({ plan, hosts, database, cores, measuresCeiling, signal, note }) {
   note('looking at this machine …')
@@ -76,13 +76,13 @@ export async function runPreflight({ plan, hosts, database, cores, measuresCeili
   return { findings, ceiling: ceiling && !('failed' in ceiling) ? ceiling : null }
 }
 
-/** @param {string | number | null} [setting] @returns {number | null} null: unknown, as with other people's services */
+/** @param {string | number | null} [setting] @returns {number | null} null: unknown, for example with a service that we did not start */
 function numberOf(setting = null) {
   return setting === null ? null : Number(setting)
 }
 
 /**
- * vegeta shares a load evenly between hosts, locust between workers, of which a host with more cores has more. Pure.
+ * Adds each host's share of the load. vegeta splits it evenly between hosts; locust evenly between workers. Pure.
  *
  * @param {OpenOrigin['hosts']} hosts @param {string} driver @param {number} connections
  */

@@ -5,8 +5,8 @@
  */
 
 /**
- * How near a resource was to its limit in one trial: `reach`, 1 where it limits, and evidence in sentences; 0 where it
- * could not be seen, or had no part.
+ * How close a resource came to its limit in one trial. `reach` is 1 at the limit, and 0 if the resource was not observable or
+ * not involved; `evidence` is a list of sentences.
  *
  * @typedef {Parameters<typeof limitOf>[0]} Trial
  * @typedef {{ reach: number, evidence: string[] }} Finding
@@ -15,13 +15,13 @@
 
 /** @type {Finding} */
 export const NOTHING = Object.freeze({ reach: 0, evidence: [] })
-/** Of the requests: less is chance. */
+/** Share of requests with an error below which errors count as chance. */
 export const ERROR_SHARE = 0.001
-/** A core this full has no room for more that has to be in time. */
+/** Utilization beyond which a core cannot take more work and stay on time. */
 export const CORE_FULL_RATIO = 0.9
-/** A core is full at this share by its own counters. */
+/** Utilization at which a core is full according to its own counters. */
 export const COUNTED_FULL_RATIO = 0.95
-/** Of the connections of a pool, in use on the average. */
+/** Mean share of a pool's connections in use at which the pool is full. */
 export const POOL_FULL_RATIO = 0.9
 
 /** @param {number} reach @param {string[]} evidence @returns {Finding} */
@@ -29,7 +29,7 @@ export function finding(reach, ...evidence) {
   return { reach, evidence }
 }
 
-/** Utilization of a core: of the time that the host leaves to it, the part in which it had something to do. @param {CoreShare} core */
+/** Utilization of a core: busy share of the time that the host did not steal. @param {CoreShare} core */
 export function fullness({ busy_ratio, interrupts_ratio, steal_ratio }) {
   return (busy_ratio + interrupts_ratio) / (1 - steal_ratio)
 }

@@ -9,19 +9,19 @@ import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
  * @import { HostTraffic, Slo } from '../../report/record.js'
  */
 
-/** Of the SLO's p99: a generator that is later has a part in the latencies that is not the target's. */
+/** Share of the SLO's p99. A generator later than this distorts the target's latencies. */
 const MAX_LATENESS_SHARE = 0.1
-/** A longer wait for a connection means that none was free. */
+/** A wait for a connection longer than this means that none was free. */
 const MAX_WAIT_MS = 10
-/** Of a core that belongs to the service alone, used by others or taken by the host. */
+/** Share of the service's own core that other processes use or the host steals. */
 const FOREIGN_RATIO = 0.12
-/** Times as busy as the next resource: two cores that are nearly alike are a tie, and no verdict against the generator. */
+/** Ratio to the next busiest resource. Two nearly equally busy cores are a tie, which does not incriminate the generator. */
 const BUSIER_TIMES = 1.1
-/** A host that begins later than this, and than this share of the trial, was not there for a part of the load. */
+/** A host that starts later than both this and this share of the trial missed part of the load. */
 const START_MS = 250
 const START_SHARE = 0.1
 
-/** The generator is late, or it fills the core that Postgres needs. @type {Detect} */
+/** The generator is late, or saturates the core that Postgres needs. @type {Detect} */
 export function generatorCpu(trial, slo) {
   const late = generatorLateness(trial, slo)
   const crowding = generatorCrowding(trial)
@@ -41,10 +41,10 @@ export function generatorLateness(trial, slo) {
 }
 
 /**
- * Whether the generator fills the core that it shares with Postgres. It has priority there, so it is never late itself; Postgres is.
+ * Whether the generator saturates the core that it shares with Postgres. It has priority there, so Postgres is delayed instead of it.
  *
- * The busiest resource bounds the throughput (Denning & Buzen 1978, bottleneck analysis). It is the generator's doing where that is the
- * shared core, nobody uses more of it than the generator, and no core would be about as busy without it.
+ * The busiest resource bounds the throughput (Denning & Buzen 1978, bottleneck analysis). The generator is to blame if that is the
+ * shared core, it uses more of the core than Postgres does, and no core would be about as busy without it.
  *
  * @param {Pick<Trial, 'target' | 'probes'>} trial
  */
@@ -63,8 +63,8 @@ export function generatorCrowding({ target, probes }) {
 }
 
 /**
- * Which of several load hosts was the furthest behind: what the others offered meanwhile was not the load that was asked
- * for. In a closed loop none is behind; there the fullest counts. NOTHING where the load came from one machine.
+ * Finds the load host that was furthest behind; what the others offered meanwhile was not the requested load. A closed loop
+ * has no schedule, so there the busiest host counts. NOTHING if the load came from one machine.
  *
  * @param {Pick<Trial, 'load' | 'traffic'>} trial @param {Slo} slo
  */
@@ -79,8 +79,8 @@ export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
 }
 
 /**
- * No clock of one host is compared with another's: how long after the others it heard is by ours, and by its own how long
- * after that it began.
+ * Never compares the clocks of two hosts: our clock times when each host received the start signal, and the host's own clock
+ * times how long after that it started.
  *
  * @param {HostTraffic} traffic @param {number} heard_ms @param {number} duration_s @param {Slo} slo
  */
@@ -103,8 +103,8 @@ function useOf({ host, cpu_core_ratio, cores }) {
 }
 
 /**
- * Whether requests waited in the generator because it had fewer connections than the rate needs. With as many as that, all of
- * them are busy only where the target misses its SLO, and a wait for one is the target's doing.
+ * Whether requests waited in the generator because it had fewer connections than the rate needs. With enough connections, all
+ * are busy only if the target misses its SLO, so the target causes the wait.
  *
  * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
  */
@@ -124,7 +124,7 @@ export function machineNoise({ target, probes }) {
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
   const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const own = expandCores(target.cores).flatMap((core) => (shared.includes(core) ? [] : (cores[core] ?? [])))
-  // On a core that is shared with the generator and Postgres, others are no noise.
+  // On a core shared with the generator and Postgres, other processes do not count as noise.
   if (own.length === 0) return NOTHING
   const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
   const steal = own.reduce((sum, { steal_ratio }) => sum + steal_ratio, 0)

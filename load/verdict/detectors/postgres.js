@@ -4,15 +4,15 @@ import { CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
-/** Of a core that several share: who uses less of it does not fill it. */
+/** A process that uses less than this share of a shared core does not saturate it. */
 const MIN_SHARE = 0.3
-/** Several that share a core leave no time between them. */
+/** Utilization at which a core shared by several processes is full: together they leave no idle time. */
 const CORES_FULL_RATIO = 0.97
-/** Of a core: statements that compute without it used less are kept from it by somebody else. */
+/** Share of a core. If computing statements used less, another process kept them from running. */
 const COMPUTING_CORE_RATIO = 0.6
-/** Of the statements that are active, waiting for the same thing. */
+/** Share of active statements that must wait for the same thing for it to be the limit. */
 const WAITING_SHARE = 0.5
-/** Of the statements for which there is room, on their way on the average. */
+/** Mean statements in flight, as a share of those possible, at which there is no room for more. */
 const STATEMENTS_FULL_RATIO = 0.85
 
 /** @type {Detect} */
@@ -25,15 +25,15 @@ export function postgresConnections({ traffic, probes }) {
   return finding(full * (1 + refused / traffic.planned), taken, `${count(refused)} requests found no database`)
 }
 
-/** Statements that wait for the same thing. @param {RegExp} pattern @param {string} what @returns {Detect} */
+/** Detects statements that wait for the same thing. @param {RegExp} pattern @param {string} what @returns {Detect} */
 export function ofWaits(pattern, what) {
   return ({ settings, probes }) => {
     const { waits = {}, active_mean = 0 } = probes.postgres
     const own = Object.entries(waits).filter(([wait]) => pattern.test(wait))
     const share = own.reduce((sum, [, part]) => sum + Number(part), 0)
     if (share === 0) return NOTHING
-    // Requests that share statements have one on its way at a time; others as many as there are connections. What the
-    // statements wait for is the limit only where there is room for no further statement.
+    // Batched requests have one statement in flight at a time, others one per connection. What statements wait for is the
+    // limit only if no further statement could be in flight.
     const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? 1)
     const list = own.map(([wait, part]) => `${wait} ${wholePercent(Number(part))}`).join(', ')
     const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
@@ -44,8 +44,8 @@ export function ofWaits(pattern, what) {
 const computing = ofWaits(/^CPU$/, 'nothing but the CPU')
 
 /**
- * Either its cores are full, or it has room for no further statement and those on their way wait for nothing: each of them
- * computes, on one core at the most.
+ * Either Postgres' cores are full, or no further statement can be in flight and those that are wait for nothing: each one
+ * computes, on at most one core.
  *
  * @type {Detect}
  */
@@ -59,8 +59,8 @@ export function postgresCpu(trial, slo) {
   if (own.length === 0) return NOTHING
   const full = own.reduce((sum, core) => sum + fullness(core), 0) / own.length
   const each = cpu_core_ratio / own.length
-  // Beside the generator it has to make do with what is left of the core; below a share that matters, a core that is
-  // full is full of something else.
+  // Next to the generator, Postgres gets only the rest of the core. If it uses less than MIN_SHARE, something else fills
+  // that core.
   const reach = each >= MIN_SHARE ? full / CORES_FULL_RATIO : each / CORE_FULL_RATIO
   const statements = cpu_core_ratio >= COMPUTING_CORE_RATIO ? computing(trial, slo) : NOTHING
   return finding(

@@ -3,12 +3,12 @@ import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
-/** Less on the way is no distance worth mentioning. */
+/** Network time below this is negligible. */
 const NETWORK_MS = 20
-/** Part of the latency that passed neither in the service nor in the generator. */
+/** Share of the latency spent in neither the service nor the generator. */
 const NETWORK_SHARE = 0.5
 
-/** Requests that ended in an error. @param {string} key @param {(probes: any, settings: any) => string} why @returns {Detect} */
+/** Detects requests that ended in the given error. @param {string} key @param {(probes: any, settings: any) => string} why @returns {Detect} */
 export function ofErrors(key, why) {
   return ({ traffic, probes, settings }) => {
     const errors = traffic.errors[key] ?? 0
@@ -43,9 +43,9 @@ export function network({ traffic, probes }) {
   const { retransmits = 0, segments_sent = 0 } = probes.kernel
   const mean_ms = (traffic.ok_latency_ms ?? traffic.latency_ms)?.mean
   if (in_flight_mean === undefined || !mean_ms || traffic.achieved_rps === 0) return NOTHING
-  // Where the event loop is full, what it has not read yet waits in its sockets: that is not the way.
+  // A saturated event loop leaves unread requests in its sockets; that wait is not network time.
   if (elu_ratio >= CORE_FULL_RATIO) return NOTHING
-  // Little's law: what is inside, by what comes out, is the time inside.
+  // Little's law: time in the service = requests in flight / throughput.
   const inside_ms = (in_flight_mean / traffic.achieved_rps) * 1000
   const sent_ms = mean_ms - (traffic.queued_ms?.mean ?? 0)
   const outside_ms = Math.max(0, sent_ms - inside_ms)

@@ -16,20 +16,20 @@ const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 /** A process that uses this share of a core is at its limit; the kernel and the 10 ms clock tick account for the rest. */
 const FULL_CORE_RATIO = 0.85
-/** Both are new processes, of which V8 has compiled nothing: in their first second they do half of what they will do. */
+/** Both processes are new and V8 has compiled nothing yet, so they start at half their eventual rate for about a second. */
 const WARMUP_S = 1.5
 const DURATION_S = 1
-/** The API's own requests, as fast as answers come. */
+/** The API's own requests, in a closed loop. */
 const LOAD = { driver: 'autocannon', mix: createUserMix(1), trial: 1, rate_rps: null, connections: 64, timeout_s: 1 }
 
 /**
- * How many requests the generator can send at all: against a server that does next to nothing, each on its own cores.
+ * Measures the generator's maximum rate against a server that does next to nothing, each on its own cores.
  *
  * @param {object} run
- * @param {string | null} run.cores for the server, those of the API; the generator runs where we do
+ * @param {string | null} run.cores the server's, the same as the API's; the generator runs on ours
  * @param {AbortSignal} run.signal
- * @returns {Promise<Ceiling | { failed: string }>} failed: why, such as requests that were not answered 201
- * @throws the signal's reason when it was aborted
+ * @returns {Promise<Ceiling | { failed: string }>} failed: the reason, such as responses other than 201
+ * @throws the signal's reason if it is aborted
  */
 export async function measureCeiling(run) {
   return measured(run).catch((error) => {
@@ -72,7 +72,7 @@ async function startNullServer(cores) {
 }
 
 /**
- * ceiling_rps: unless bound by the generator, its own is higher still; ratios: 1 is a whole core, null where it cannot be seen.
+ * ceiling_rps: a lower bound unless the generator was the bottleneck; ratios: 1 is a whole core, null is unknown.
  *
  * @param {Traffic} traffic @param {Record<'generator' | 'server', ProcessUse | null>} uses
  * @typedef {ReturnType<typeof ceilingOf>} Ceiling
@@ -82,7 +82,7 @@ function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generato
     const kinds = Object.entries({ ...status, ...errors }).map(([kind, number]) => `${number} x ${kind}`)
     throw new Error(`expected 201 from the null server for each of ${sent} requests, got ${kinds.join(', ') || 'none'}`)
   }
-  // Not by the time until autocannon has noticed its end, up to a tenth of a second later.
+  // Do not divide by wall time: autocannon notices the end of its run up to 0.1 s late.
   const load_s = completed / achieved_rps
   const [generator_core_ratio, server_core_ratio] = [generator, server].map((use) => {
     return use && Number((use.cpu_s / load_s).toFixed(3))
@@ -92,7 +92,7 @@ function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generato
 }
 
 /**
- * Which of the two was full; neither: somebody else had their cores.
+ * Which of the two saturated its core; neither: other processes used their cores.
  *
  * @param {number | null} generator @param {number | null} server @returns {'generator' | 'server' | 'neither' | null}
  */

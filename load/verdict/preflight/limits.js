@@ -7,18 +7,18 @@ import { levelOf, notOurs, unseen } from './finding.js'
  * @import { Check, Found, Planned } from './finding.js'
  */
 
-/** Open files of the generator that are no connections: Node's own and the channel to the lab, 20 by count, and some to spare. */
+/** Open files of the generator other than connections: 20 counted for Node and the channel to the lab, plus some to spare. */
 const GENERATOR_FILES = 32
-/** What the API keeps back beside its pool (api/service.js): OTHER_FILES, and the default of PIPELINE_CONNECTIONS. */
+/** Files that the API reserves besides its pool (api/service.js): OTHER_FILES and the default PIPELINE_CONNECTIONS. */
 const API_FILES = 48 + SETTINGS.PIPELINE_CONNECTIONS.default
-/** So long the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
+/** Time for which the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
 const TIME_WAIT_S = 60
-/** And so long where net.ipv4.tcp_tw_reuse lets connect() take it again (Linux' ip-sysctl.rst): until the timestamp moves. */
+/** Time after which net.ipv4.tcp_tw_reuse lets connect() reuse the port: once the timestamp advances (Linux' ip-sysctl.rst). */
 const TIME_WAIT_REUSED_S = 1
-/** For whoever looks at Postgres beside the service: the lab's probes, a psql. */
+/** Left for other clients of Postgres: the lab's probes, a psql session. */
 const SPARE_DATABASE_CONNECTIONS = 3
 
-/** Limits of a generator. @type {Check[]} */
+/** Checks of a generator's limits. @type {Check[]} */
 export const GENERATOR_CHECKS = [
   {
     check: 'generator-nofile',
@@ -29,8 +29,8 @@ export const GENERATOR_CHECKS = [
       return limit ? files(limit, plan, GENERATOR_FILES) : unseen('/proc/self/limits')
     },
   },
-  // Each connection to one destination takes a port. One in TIME_WAIT is lost only to those who go to the same destination
-  // or to bind() (Linux' __inet_hash_connect, inet_csk_get_port), so with too few of the others this is a warning.
+  // Each connection to one destination takes a port. A port in TIME_WAIT is unavailable only for the same destination and for
+  // bind() (Linux' __inet_hash_connect, inet_csk_get_port), so needing those ports is only a warning.
   {
     check: 'ports',
     what: 'ports for connections',
@@ -46,7 +46,7 @@ export const GENERATOR_CHECKS = [
   },
 ]
 
-/** And of one that opens a connection per request. @type {Check[]} */
+/** Additional checks of a generator that opens a connection per request. @type {Check[]} */
 export const FRESH_CHECKS = [
   {
     check: 'ports-per-request',
@@ -67,7 +67,7 @@ export const FRESH_CHECKS = [
   },
 ]
 
-/** Limits of the service. @type {Check[]} */
+/** Checks of the service's limits. @type {Check[]} */
 export const SERVICE_CHECKS = [
   {
     check: 'api-nofile',
@@ -79,8 +79,8 @@ export const SERVICE_CHECKS = [
       return limit ? files(limit, plan, plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
     },
   },
-  // listen() takes the lower of the two without a word (Linux' __sys_listen); whoever finds the queue full sends its SYN
-  // again after a second (RFC 6298, 2.1).
+  // listen() silently uses the lower of the two (Linux' __sys_listen). A client that finds the queue full resends its SYN
+  // after a second (RFC 6298, 2.1).
   {
     check: 'backlog',
     what: 'accept queue',
@@ -107,7 +107,7 @@ export const SERVICE_CHECKS = [
       if (!database) return unseen('Postgres to ask')
       const needed = pool_max * processes
       const { max, reserved, used } = database
-      // The readiness check of each process has a session of its own.
+      // Each process's readiness check uses its own session.
       const spare = SPARE_DATABASE_CONNECTIONS + processes
       const free = max - reserved - used
       const lower = Math.max(1, Math.floor((free - spare) / processes))
@@ -126,8 +126,8 @@ function each(addresses) {
 }
 
 /**
- * The hard limit counts: Node raises its soft one to it at the start (src/node.cc, PlatformInit), and so do Go programs. A
- * generator that opens a connection per request has as many as there are requests on their way: rate x time (Little).
+ * The hard limit counts, since Node (src/node.cc, PlatformInit) and Go programs raise their soft limit to it at startup. A
+ * generator with a connection per request has one for each request in flight: rate x time (Little's law).
  *
  * @param {Limits} limit @param {Planned} plan @param {number} others
  * @returns {Found}

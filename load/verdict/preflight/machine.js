@@ -3,14 +3,14 @@ import { levelOf, unseen } from './finding.js'
 
 /** @import { Check } from './finding.js' */
 
-/** The API has one core to itself, all else needs another. */
+/** One core for the API alone and one for everything else. */
 const CORES_NEEDED = 2
-/** A capacity is measured to ±5 %, so anything that takes more CPU time than that spoils it; a single clock tick is ignored. */
+/** Capacity is measured to ±5 %, so taking more CPU time than that spoils it; a single clock tick is ignored. */
 const MAX_STEAL_RATIO = { ok: 0.01, warn: 0.05 }
 const MAX_OTHERS_CORE_RATIO = { ok: 0.05, warn: 0.25 }
-/** An average of the last ten seconds: it may be what has just ended, our own start included, so it is never bad. */
+/** Never bad: the average over the last 10 s may include work that has just ended, such as our own startup. */
 const MAX_PRESSURE_RATIO = { ok: 0.2, warn: Number.POSITIVE_INFINITY }
-/** At this utilisation a request waits for two others on average (M/D/1: u / 2(1 - u)), beyond it steeply for more. */
+/** At this utilization a request waits for two others on average (M/D/1: u / 2(1 - u)); beyond it, waits grow steeply. */
 const MAX_GENERATOR_RATIO = 0.8
 
 const BOUND = {
@@ -20,7 +20,7 @@ const BOUND = {
   unknown: 'against a null server',
 }
 
-/** What of this machine spoils a measurement. @type {Check[]} */
+/** Checks for what on this machine would spoil a measurement. @type {Check[]} */
 export const MACHINE_CHECKS = [
   {
     check: 'cores',
@@ -95,8 +95,8 @@ export const MACHINE_CHECKS = [
       const rate = rate_rps ?? 0
       const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
       const value = `${count(Math.round(ceiling_rps))}/s ${BOUND[bound_by ?? 'unknown']}; ${planned}`
-      // Where something else gave out first, it has not been shown that the generator cannot. Above what a server in Node can
-      // do at all, nobody will ever show that it can.
+      // If something else was the bottleneck, the generator may still manage the rate. Above what the null server can take,
+      // there is no way to show that it does.
       const isOpen = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)
       return { level: levelOf(rate <= ceiling_rps * MAX_GENERATOR_RATIO, isOpen), value }
     },

@@ -3,8 +3,8 @@ import http from 'node:http'
 /** @import { AddressInfo } from 'node:net' */
 
 /**
- * Does as little as a server in Node can: reads the body to its end, looks at none of it, answers what the API answers.
- * Prints its port. What a generator cannot do with this, it cannot do with anything.
+ * Does as little as a Node server can: discards the request body and sends the API's response. Prints its port. A rate
+ * that a generator cannot reach against this server is out of its reach everywhere.
  */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]

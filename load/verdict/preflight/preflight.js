@@ -4,11 +4,11 @@ import { MACHINE_CHECKS } from './machine.js'
 /** @import { Check, Facts, Finding, OfLoad, Planned } from './finding.js' */
 
 /**
- * Would this machine spoil the measurement that is planned? Pure.
+ * Checks whether this machine would spoil the planned measurement. Pure.
  *
  * @param {Facts} facts @param {Planned} plan
- * @param {OfLoad[]} [hosts] that the load comes from, instead of this machine
- * @returns {Finding[]} one for each thing that was looked at
+ * @param {OfLoad[]} [hosts] load hosts that replace this machine
+ * @returns {Finding[]} one per check
  */
 export function preflight(facts, plan, hosts = []) {
   const service = looked(SERVICE_CHECKS, facts, plan)
@@ -35,7 +35,7 @@ function looked(checks, facts, plan) {
   })
 }
 
-/** A finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
+/** Formats a finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
 export function sentenceOf({ what, value, why, mend }) {
   return `${what}: ${value}; ${why}; ${mend}`
 }
