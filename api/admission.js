@@ -1,23 +1,23 @@
 /**
- * Whether a request is let in. Pure.
+ * Decides whether to admit a request. Pure.
  *
- * The queue is bounded in time: by Little's law (L = lambda W) the last of `waiting` requests waits waiting / rate. A number
- * means seconds for a slow service and nothing for a fast one, so the bound on it only guards the memory.
+ * The queue is bounded in time: by Little's law (L = lambda W), the last of `waiting` requests waits waiting / rate. The same
+ * queue length costs seconds on a slow service and nothing on a fast one, so the limit on length only protects memory.
  *
- * A refusal costs about as much as an insert. A service whose core is saturated could spend all its time on refusals, so their
- * number is limited; requests beyond that are let in, and wait.
+ * A refusal costs about as much as an insert. A service with a saturated core could spend all its time on refusals, so their
+ * number is limited; requests beyond that are admitted and wait.
  *
  * @param {Signals} signals
  * @param {Limits} limits
- * @returns {{ shed: false } | { shed: true, limit: Limit, value: number }} value: what the signal was, in the limit's unit
+ * @returns {{ shed: false } | { shed: true, limit: Limit, value: number }} value: the signal, in the limit's unit
  *
  * @typedef {object} Signals
- * @property {number} waiting requests that wait for their turn; those that are being served do not count
- * @property {number} rate_rps what the service gets done per second; Infinity: not known yet
+ * @property {number} waiting queued requests, excluding those being served
+ * @property {number} rate_rps throughput of the service; Infinity: not known yet
  * @property {number} loop_delay_ms
- * @property {number} refusals how many more the service can afford for now
+ * @property {number} refusals number of further refusals that the service can afford for now
  *
- * @typedef {{ maxQueueRequests: number, maxQueueMs: number, maxLoopDelayMs: number }} Limits of the last two, 0: none
+ * @typedef {{ maxQueueRequests: number, maxQueueMs: number, maxLoopDelayMs: number }} Limits maxQueueMs and maxLoopDelayMs: 0 means no limit
  * @typedef {'queue_requests' | 'queue_ms' | 'loop_delay_ms'} Limit
  */
 export function admit(
@@ -36,22 +36,22 @@ export function admit(
 
 const ACCEPT = Object.freeze({ shed: false })
 
-/** Of the core, for refusals, whatever else there is to do. */
+/** Share of the core reserved for refusals, whatever the load. */
 const REFUSAL_SHARE = 0.05
 
-/** CPU time of a refusal where too few requests tell what one costs. */
+/** Assumed CPU time of a refusal if there were too few requests to measure it. */
 const USUAL_COST_S = 50e-6
 const FEW = 10
 
 /**
- * The refusals that a service can afford in a window: those that fit into the idle time of the last one, and a small share
- * of the rest. Pure.
+ * Number of refusals that a service can afford in a window: as many as fit into the last window's idle time plus a small
+ * share of the core. Pure.
  *
- * What a request costs depends on the machine, so it is taken from the last window. A refusal counts as
- * much as an insert, since both are mostly reading and writing.
+ * The cost of a request depends on the machine, so it is measured over the last window. A refusal is assumed to cost as
+ * much as an insert, since both are mostly socket reads and writes.
  *
- * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: it never waited;
- *   handled: requests that were served or refused
+ * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: never idle;
+ *   handled: requests served or refused
  * @returns {number}
  */
 export function affordableRefusals({ seconds, utilization, handled }) {
@@ -59,14 +59,14 @@ export function affordableRefusals({ seconds, utilization, handled }) {
   return Math.floor(((1 - utilization + REFUSAL_SHARE) * seconds) / cost_s)
 }
 
-/** Weight of the newest window in the rate: after five windows, two thirds of what is known is from them. */
+/** Weight of the newest window in the rate: the last five windows together contribute two thirds. */
 const NEWEST_WEIGHT = 0.2
 
 /**
- * The rate at which a service gets things done, from one window to the next. A window in which nothing waited at some
- * moment shows the demand and not the ability, so it can only raise the known rate. Pure.
+ * Updates the service rate after a window. If the queue was ever empty during the window, its rate shows demand, not
+ * capacity, and can only raise the known rate. Pure.
  *
- * @param {number} known_rps Infinity: nothing is known
+ * @param {number} known_rps Infinity: not known yet
  * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window @returns {number}
  */
 export function serviceRate(known_rps, { done, seconds, alwaysBusy }) {

@@ -17,7 +17,7 @@ import { createRoutes } from './routes.js'
  */
 
 /**
- * How each request ends in exactly one answer. Independent of listening, of the environment and of pg.
+ * Gives every request exactly one answer. Independent of ports, environment variables and pg.
  *
  * @param {{ users: Users, gate: Gate, log: Logger, bodyLimitBytes: number }} parts
  */
@@ -53,7 +53,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
       answer = overloaded()
       count(stats.problems, 'overloaded')
     }
-    // What is left of a body that was not read must not pile up behind answers that are still to come.
+    // The unread rest of a body must not accumulate while earlier answers are pending.
     if (!req.complete) req.resume()
     if (answer) {
       if (draining && place === line.received) answer.headers.push(...LAST_ON_CONNECTION)
@@ -71,7 +71,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     handle,
     stats,
 
-    /** For the server's `checkExpectation`: an Expect header that is not 100-continue. @type {typeof handle} */
+    /** For the server's `checkExpectation`: an Expect header other than 100-continue. @type {typeof handle} */
     refuseExpectation: (req, res) => handle(req, res, () => Promise.reject(new ApiError('expectation_failed'))),
 
     /** For the server's `clientError`. @param {Error & { code?: string }} error @param {Duplex} socket */
@@ -87,17 +87,17 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
 const OVERLOADED = problem(new ApiError('overloaded'))
 
-/** Made once: to turn somebody away has to cost next to nothing. Its body, if any, is dropped unread. */
+/** Built from a constant: a refusal must cost next to nothing. The request's body, if any, is discarded unread. */
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 
 /** @typedef {Record<string, number>} Counters */
 
 /**
- * @param {Logger} log @param {Counters} problems counts the answers by code
- * @returns {(error: unknown, req: IncomingMessage) => Answer | null} null: there is nobody to answer
+ * @param {Logger} log @param {Counters} problems counts answers by problem code
+ * @returns {(error: unknown, req: IncomingMessage) => Answer | null} null: the client is gone
  */
 function createErrorAnswers(log, problems) {
-  /** @type {WeakSet<object>} causes that were logged: many requests share one */
+  /** @type {WeakSet<object>} causes already logged: many requests share one */
   const logged = new WeakSet()
   const logRowRefusal = createRefusalLog(log, 'a rule of the database forbids a user: answering 500')
 

@@ -5,31 +5,30 @@ import { RowRefused } from './errors.js'
  * @import { RoundTrip } from './round-trip.js'
  */
 
-/** How long a shared statement may hold up the next one: on a connection that died silently it gets no response. */
+/** Maximum time that a shared statement may delay the next one: a connection that died silently never responds. */
 const PATIENCE_MS = 1000
 
-/** Weight of the newest statement in the time that statements take. */
+/** Weight of the newest statement in the average statement time. */
 const NEWEST_WEIGHT = 0.25
 
 /**
- * Stations that a statement passes besides the way, and that can work on different ones at the same time: this core before and after,
- * the database, its disk. In a closed loop of 1,024 connections with a long way (35 ms, eight interleaved rounds) one statement at a
- * time had 0.72 of the throughput nearby; 1, 2 and 4 here had 0.94, 0.83 and 0.94, which the noise of that machine does not tell apart.
+ * Stages of a statement besides the network, which can work on different statements in parallel: this core before and after, the
+ * database, its disk. In a closed loop of 1,024 connections to a distant database (35 ms, eight interleaved rounds), one statement at
+ * a time reached 0.72 of the throughput to a nearby one. Values of 1, 2 and 4 reached 0.94, 0.83 and 0.94, equal within the noise.
  */
 const STATIONS = 4
 
 /**
- * How many shared statements may be in flight. Pure.
+ * Maximum number of shared statements in flight. Pure.
  *
- * A statement takes a round trip, during which nobody works on it, and the work at both ends. At the pace at which the stations work,
- * STATIONS * round trip / work statements fit on the way while one is being worked on (the bandwidth-delay product, plus one). With
- * fewer, both ends are idle at times. More would only wait, and divide the same rows among more statements, so that each row costs more.
+ * A statement takes a network round trip plus work at both ends. While one statement is being worked on, STATIONS * round trip / work
+ * others fit on the network (the bandwidth-delay product, plus one). With fewer, both ends are sometimes idle. More would only wait and
+ * spread the same rows over more statements, which raises the cost per row.
  *
- * Work is whatever is not the round trip, including the wait for a busy core. So a core that has too much to do gets fewer and larger
- * statements, and near the database, where the way is short compared with the work, there is one.
+ * Work is all time except the round trip, including the wait for a busy core. An overloaded core therefore gets fewer, larger
+ * statements. Near the database, where the round trip is short compared with the work, one statement is in flight at a time.
  *
- * @param {{ statement_ms: number, roundTrip_ms: number, most: number }} times of a statement, and of one that asks nothing; Infinity:
- *   not known
+ * @param {{ statement_ms: number, roundTrip_ms: number, most: number }} times of a statement and of an empty one; Infinity: unknown
  * @returns {number} 1 to `most`
  */
 export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
@@ -39,18 +38,18 @@ export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
 }
 
 /**
- * Group commit: requests that come while a statement is in flight share the next one. It leaves when there is room, not on a
- * timer: an idle service stores a row at once, a busy one stores many for little more than the price of one.
+ * Group commit: requests that arrive while a statement is in flight share the next one. It is sent when there is room, not on
+ * a timer: an idle service stores a row at once, and a busy one stores many for little more than the cost of one.
  *
- * Up to `batchSlots` statements are in flight at once while each carries one row, since with few requests none should wait.
- * Statements of several rows leave as long as fewer than `sharedInFlight` are on their way.
+ * Up to `batchSlots` statements are in flight while each carries one row, so that no request waits at low load. Statements
+ * with several rows are sent while fewer than `sharedInFlight` are in flight.
  *
  * @param {object} statements
  * @param {Insert} statements.insertOne
- * @param {(users: User[]) => Promise<string[]>} statements.insertMany all of them or none; their ids, in their order
+ * @param {(users: User[]) => Promise<string[]>} statements.insertMany stores all or none; resolves to their ids in order
  * @param {RoundTrip} statements.roundTrip
- * @param {{ batchSlots: number, batchMaxRows: number, sharedMax: number }} limits statements in flight while each has one row, rows in
- *   a statement, and statements in flight in any case
+ * @param {{ batchSlots: number, batchMaxRows: number, sharedMax: number }} limits maxima: statements in flight while each carries one
+ *   row, rows per statement, and shared statements in flight
  * @returns {Insert & { waiting: () => number }}
  */
 export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots, batchMaxRows, sharedMax }) {
@@ -66,7 +65,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     return statementsOnTheirWay < most || (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
   }
 
-  /** Once all that has arrived has been read: Node runs an immediate before it waits for more. */
+  /** Flushes once all arrived input has been read: Node runs immediates before it waits for more. */
   function flushSoon() {
     if (isFlushing || waiting.length === 0 || !slotIsFree()) return
     isFlushing = true
@@ -87,7 +86,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     statementsOnTheirWay++
     rowsOnTheirWay += rows
     const sentAt_ms = performance.now()
-    // A statement without an answer must not hold up the next ones for long: from then on it counts as not shared.
+    // A statement without an answer must not delay the next ones for long: after this it no longer counts as shared.
     const patience = setTimeout(() => {
       rowsOnTheirWay -= rows - 1
       rows = 1
@@ -116,8 +115,8 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
       const ids = await insertMany(batch.map(({ user }) => user))
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
-      // One bad row must not fail its neighbours. Any other error fails each of them alike, or leaves their outcome open:
-      // a second attempt would be of no use, or store a row twice.
+      // One bad row must not fail its neighbours. After any other error, a second attempt would fail the same way or, if the
+      // outcome is unknown, might store a row twice.
       if (error instanceof RowRefused) await Promise.all(batch.map(storeAlone))
       else for (const { reject } of batch) reject(error)
     }

@@ -5,16 +5,16 @@ import { Readable } from 'node:stream'
  * @import { Socket } from 'node:net'
  */
 
-/** Smallest capacity that is worth allocating once a body comes in pieces. */
+/** Smallest buffer worth allocating for a body that arrives in pieces. */
 const MIN_CAPACITY_BYTES = 1024
 
-/** Pieces that any body may come in, and further ones by its length. */
+/** Number of pieces allowed for any body, and body length that allows one more. */
 const FREE_PIECES = 128
 const BYTES_PER_PIECE = 64
 
 /**
- * Collects a body in at most one buffer, which bounds its memory by the limit: each piece is a Buffer of its own, which takes a
- * hundred bytes and more even if it holds one. The usual body is one piece and is never copied.
+ * Collects a body in at most one buffer, so that the limit bounds its memory: a separate Buffer takes 100 bytes or more, even
+ * for a piece of one byte. Most bodies arrive in one piece and are never copied.
  *
  * @param {number} limitBytes
  */
@@ -23,7 +23,7 @@ export function createBody(limitBytes) {
   let length = 0
 
   return {
-    /** @param {Buffer} piece @returns {boolean} false: the body is over the limit, and nothing of it is kept */
+    /** @param {Buffer} piece @returns {boolean} false: the body exceeds the limit and was discarded */
     add(piece) {
       const end = length + piece.length
       if (end > limitBytes) {
@@ -41,7 +41,7 @@ export function createBody(limitBytes) {
       return true
     },
 
-    /** Hands the body over, and keeps nothing of it. */
+    /** Returns the body and releases it. */
     take() {
       const body = length === buffer.length ? buffer : buffer.subarray(0, length)
       buffer = EMPTY
@@ -51,11 +51,11 @@ export function createBody(limitBytes) {
 }
 
 /**
- * Takes a body of announced length straight from Node's parser, which hands each piece, and null behind the last one, to the
- * request's push() (undocumented: lib/_http_common.js; tested on Node 20 and 26). The stream behind push() would deliver them by events,
- * some ticks later, which costs about a tenth of a request that stores nothing.
+ * Takes a body of known length straight from Node's parser, which passes each piece, then null, to the request's push()
+ * (undocumented: lib/_http_common.js; tested on Node 20 and 26). The stream behind push() would emit them as events some ticks
+ * later, which costs about a tenth of a request that stores nothing.
  *
- * @param {IncomingMessage} req none of whose body has been read; its handler has not returned yet
+ * @param {IncomingMessage} req its body must be unread, and its handler must not have returned
  * @param {(piece: Buffer) => void} add
  * @param {() => void} end
  */
@@ -65,7 +65,7 @@ export function takeFromParser(req, add, end) {
       add(piece)
       return true
     }
-    // The stream has to end, too, or else the connection holds the whole request until the next one comes.
+    // The stream has to end, too; otherwise the connection retains the whole request until the next one arrives.
     Readable.prototype.push.call(req, null)
     end()
     return true
@@ -73,12 +73,12 @@ export function takeFromParser(req, add, end) {
 }
 
 /**
- * Bounds what a chunked body costs in CPU: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
- * times what its bytes suggest. A piece counts only if it came in the same read as the one before it, since pieces that
- * trickle in cost the client a packet each, and a slow network must not make a body wrong.
+ * Limits the CPU cost of a chunked body: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
+ * times what its length suggests. A piece counts only if it arrived in the same read as the previous one: a slow network
+ * must not invalidate a body, and pieces that trickle in cost the client a packet each.
  *
  * @param {IncomingMessage} req
- * @param {() => void} refuse called once, when the body has come in too many pieces for its length; closes the connection
+ * @param {() => void} refuse called once, when the body has too many pieces for its length; closes the connection
  */
 export function boundPieces(req, refuse) {
   const { socket } = req
@@ -93,7 +93,7 @@ export function boundPieces(req, refuse) {
     } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
       req.off('data', count)
       skipRead(socket)
-      // While an earlier request has no answer yet, a flowing body would ask the paused socket for more.
+      // Without this, a flowing body would resume the paused socket while an earlier request is still unanswered.
       req._read = () => {}
       refuse()
       socket.pause()
@@ -102,9 +102,9 @@ export function boundPieces(req, refuse) {
 }
 
 /**
- * Makes Node's parser skip the rest of what it has read, perhaps ten thousand chunks. Nothing stops it within a read, but
- * without its callback for bodies a chunk takes well under a microsecond. The callback is undocumented (lib/_http_common.js,
- * the same in Node 20 to 26); where it is not found, the rest of this read is slower, and no less safe.
+ * Makes Node's parser skip the rest of the current read, perhaps ten thousand chunks. Nothing can stop it within a read, but
+ * without its body callback a chunk takes well under a microsecond. The callback is undocumented (lib/_http_common.js, the
+ * same in Node 20 to 26); if it is not found, the rest of this read is slower but no less safe.
  *
  * @param {Socket} socket
  */
@@ -114,7 +114,7 @@ function skipRead(socket) {
   if (slot === undefined) return
   const callback = parser[slot]
   parser[slot] = null
-  // Another connection will get this parser, and needs the callback. By then the read is over.
+  // Node reuses the parser for another connection, which needs the callback. This read is over by then.
   setImmediate(() => {
     parser[slot] = callback
   })
@@ -123,7 +123,7 @@ function skipRead(socket) {
 /** @type {Buffer} */
 const EMPTY = Buffer.alloc(0)
 
-/** Not from Node's pool, of which a small slice would keep 8 KiB alive. @param {Buffer} buffer @param {number} capacityBytes */
+/** Allocates outside Node's buffer pool, where a small slice would keep 8 KiB alive. @param {Buffer} buffer @param {number} capacityBytes */
 function grown(buffer, capacityBytes) {
   const larger = Buffer.allocUnsafeSlow(capacityBytes)
   buffer.copy(larger)

@@ -5,20 +5,20 @@ import { SETTINGS } from './settings.js'
 
 /** @import { Setting } from './settings.js' */
 
-/** What DATABASE_URL may carry behind its question mark. */
+/** Query parameters allowed in DATABASE_URL. */
 const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'options', 'application_name']
 
-/** What pg itself reads from the environment, and `.env` may therefore hold. */
+/** Environment variables that pg itself reads, and that `.env` may therefore contain. */
 const PG_VARIABLES = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'PGSSLMODE', 'PGOPTIONS', 'PGAPPNAME']
 
-/** A setting that is not as it has to be. The message is one line: what was expected and what came. */
+/** An invalid setting. The message is one line: what was expected and what was received. */
 export class ConfigError extends Error {}
 
 /**
  * Reads the configuration: the environment first, then `.env` in the working directory, then the defaults.
  *
  * @param {Record<string, string | undefined>} [env] @param {string} [dotenvFile] @returns {Readonly<Config>}
- * @throws {ConfigError} on the first value that is not as expected, or a name in `.env` that is no setting
+ * @throws {ConfigError} on the first invalid value, or unknown name in `.env`
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
   const merged = { ...readDotenv(dotenvFile), ...env }
@@ -29,7 +29,7 @@ export function readConfig(env = process.env, dotenvFile = '.env') {
   return Object.freeze(Object.fromEntries(values))
 }
 
-/** What works but should be changed, for the log. @param {Config} config @param {NodeJS.ProcessEnv} [env] */
+/** Warnings for the log about settings that work but should be changed. @param {Config} config @param {NodeJS.ProcessEnv} [env] */
 export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) {
   const warnings = []
   if (passwordStorage === 'plain') {
@@ -52,7 +52,7 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  */
 
 /**
- * The values of all settings, by their names in camel case.
+ * Values of all settings, by camel-case name.
  *
  * @typedef {typeof SETTINGS} Settings
  * @typedef {{ [Name in keyof Settings as CamelCase<Name>]: Settings[Name]['default'] }} Config
@@ -66,24 +66,24 @@ function readDotenv(file) {
     if (Object.hasOwn(SETTINGS, name) || PG_VARIABLES.includes(name)) continue
     throw wrong(file, 'only known settings (see .env.example)', JSON.stringify(name))
   }
-  // pg reads its own variables from the environment, so those of the file have to be there.
+  // pg reads its variables from the environment, so those in the file are copied there.
   for (const [name, value] of Object.entries(values)) if (name.startsWith('PG')) process.env[name] ??= value
   return values
 }
 
 /** @param {string} name @param {Setting} setting @param {string | undefined} raw */
 function settingValue(name, setting, raw) {
-  // An empty value is how .env files and shells say "not set".
+  // .env files and shells write an empty value for "not set".
   if (raw === undefined || raw === '') return setting.default
   const value = parsed(setting, raw)
   if (value !== undefined) return value
-  // A URL may hold a password.
+  // A URL may contain a password.
   throw wrong(name, setting.expected, setting.form === 'url' ? 'something else' : JSON.stringify(raw))
 }
 
 /**
- * pg has modes that encrypt without checking who answers. Those are refused, however they are set; so is every parameter of
- * the URL that is not known here, or is there twice (pg takes the last).
+ * Refuses pg's modes that encrypt without verifying the server, however they are set. Also refuses URL parameters that are
+ * unknown here or repeated (pg takes the last).
  *
  * @param {Record<string, string | undefined>} env
  */
@@ -115,7 +115,7 @@ function wrong(name, expected, got) {
   return new ConfigError(`${name}: expected ${expected}, got ${got}`)
 }
 
-/** @param {Setting} setting @param {string} raw @returns {string | number | undefined} undefined: not as expected */
+/** @param {Setting} setting @param {string} raw @returns {string | number | undefined} undefined: invalid */
 function parsed({ levels, form, min = 0, max = 0 }, raw) {
   if (levels) return levels.includes(raw) ? raw : undefined
   if (form) return FORMS[form](raw) ? raw : undefined

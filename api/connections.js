@@ -8,10 +8,10 @@ import { ConfigError } from './config.js'
  * @import { Logger } from 'pino'
  */
 
-/** Of a login or a statement of the readiness check, whose answer does not wait for it. */
+/** Limit on a login or statement of the readiness check; /readyz itself answers sooner. */
 const SESSION_TIMEOUT_MS = 2000
 
-/** Refuses what pg would stumble over at every connection. @param {Config} config @throws {ConfigError} */
+/** Refuses settings with which every pg connection would fail. @param {Config} config @throws {ConfigError} */
 export function checkDatabaseSettings({ databaseUrl }) {
   try {
     const { port } = new pg.Client({ connectionString: databaseUrl })
@@ -22,7 +22,7 @@ export function checkDatabaseSettings({ databaseUrl }) {
   }
 }
 
-/** Opens a session beside the pool, for the readiness check. @param {Config} config */
+/** Opens a session outside the pool, for the readiness check. @param {Config} config */
 export async function openSession({ databaseUrl }) {
   const client = new LoginClient({
     connectionString: databaseUrl,
@@ -34,18 +34,18 @@ export async function openSession({ databaseUrl }) {
   })
   await client.connect()
   return {
-    /** The first row that a statement gives. @param {string} text @returns {Promise<any>} */
+    /** Returns the first row of a statement's result. @param {string} text @returns {Promise<any>} */
     row: async (text) => (await client.query(text)).rows[0],
     end: () => client.end(),
   }
 }
 
-/** pg keeps the socket of a login that fails on this side (no password, for one), and Postgres a backend for a minute. */
+/** Closes the socket if a login fails on our side (no password, say): pg keeps it, and so Postgres a backend for a minute. */
 class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
   /** @param {(error: Error | null) => void} [callback] pg-pool's */
   connect(callback) {
-    // An error that nobody listens for ends the process, and a server that dies can send one with its greeting, before anybody
-    // has the connection. The next statement on it fails.
+    // An 'error' event without a listener ends the process, and a dying server can send one with its greeting, before the
+    // connection has a user. The next statement on it fails anyway.
     this.on('error', () => {})
     guardParser(this.connection)
     const connected = super.connect().catch((/** @type {Error} */ error) => {
@@ -56,7 +56,7 @@ class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client)
   }
 }
 
-/** pg's parser throws on a malformed message, where nothing catches it: the guard breaks that connection instead. @param {any} connection */
+/** pg's parser throws uncaught on a malformed message: this guard destroys that connection instead. @param {any} connection */
 function guardParser(connection) {
   const { attachListeners } = connection
   connection.attachListeners = (/** @type {Duplex} */ stream) => {
@@ -72,7 +72,7 @@ function guardParser(connection) {
   }
 }
 
-/** The server's own timeout answers first where there is an answer; this one is for a server that has gone silent. @param {Config} config */
+/** Timeout in ms for a silent server, longer than the statement timeout, so that a live server answers first. @param {Config} config */
 export function silenceOf({ statementTimeoutMs }) {
   return statementTimeoutMs + 1000
 }

@@ -6,14 +6,14 @@ import net from 'node:net'
  * @import { Server } from 'node:http'
  */
 
-/** How long a connection without a request stays open in a drain: the next request, if any, gets its answer. */
+/** Time that an idle connection stays open during a drain, so that a request already on its way is answered. */
 const GRACE_MS = 250
 
 /**
- * Stops accepting, lets every request that has arrived end, and closes the pool, all within `timeoutMs`.
+ * Stops accepting connections, lets all requests that have arrived finish, and closes the pool, all within `timeoutMs`.
  *
  * @param {{ server: Server, sockets: Set<net.Socket>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
- * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests that have no answer at the timeout
+ * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests unanswered at the timeout
  */
 export async function drain({ server, sockets, app, pool, timeoutMs }) {
   app.drain()
@@ -29,15 +29,15 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
 
 /** @param {Server} server @param {Set<net.Socket>} sockets @param {Pool} pool */
 async function finish(server, sockets, pool) {
-  // http.Server's close would cut idle connections at once, and requests on their way with them; net.Server's only stops
-  // accepting. A busy client's next answer says `Connection: close`; idle connections are closed after the grace.
+  // http.Server's close() would cut idle connections at once, and with them requests on their way. net.Server's only stops
+  // accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
   const closeIdle = () => {
     server.closeIdleConnections()
-    // Node does not count a connection as idle on which nothing has ever come.
+    // Node does not count a connection as idle if it never received anything.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }
-  // A late timer may run before requests that have already arrived are read; an immediate runs after they are read.
+  // A late timer may run before requests that have already arrived are read; an immediate runs afterwards.
   const idle = setInterval(() => setImmediate(closeIdle), GRACE_MS)
   await closed
   clearInterval(idle)

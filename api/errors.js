@@ -1,6 +1,6 @@
 /**
- * Every error that the API answers with. The code is stable: clients may branch on it. `title` says what the code means; the
- * `detail` of an answer says what was wrong with its request.
+ * Every error that the API returns. Codes are stable, so clients may branch on them. `title` explains the code; an answer's
+ * `detail` says what was wrong with its request.
  *
  * @typedef {keyof typeof PROBLEMS} ProblemCode
  */
@@ -34,15 +34,15 @@ export const PROBLEMS = /** @type {const} */ ({
   },
 })
 
-/** Seconds after which a client may try a 503 again. */
+/** Delay in seconds before a client may retry after a 503. */
 const RETRY_AFTER_S = '1'
 
-/** An error that has an answer. Any other error is unforeseen, and answered with `internal_error`. */
+/** An error with a defined answer. Any other error is unexpected and answered with `internal_error`. */
 export class ApiError extends Error {
   /**
    * @param {ProblemCode} code a row of PROBLEMS
    * @param {string} [detail] what was wrong with this request; never internals
-   * @param {{ headers?: string[], cause?: unknown }} [options] `headers`: flat name, value list added to the answer
+   * @param {{ headers?: string[], cause?: unknown }} [options] `headers`: flat list of names and values added to the answer
    */
   constructor(code, detail, { headers = [], cause } = {}) {
     super(detail ?? PROBLEMS[code].title, { cause })
@@ -53,7 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Postgres refused a statement because of a row's values. Nothing of it is stored, and retrying it is of no use. */
+/** Postgres rejected a statement because of a row's values. Nothing is stored, and a retry is pointless. */
 export class RowRefused extends ApiError {
   /** @param {Error} cause */
   constructor(cause) {

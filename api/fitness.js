@@ -1,9 +1,9 @@
 import { MAX_FIELD_CHARACTERS } from './users.js'
 
 /**
- * Reads all that decides whether this database can store users, from the catalogues alone: the statement takes no lock on
- * the table, and does not wait for those who have. The sequence is the one that the default of `id` draws from: that of
- * an identity column (deptype i), or that of nextval() in the default of a serial one.
+ * Reads everything that determines whether this database can store users. It reads only the catalogs, so it takes no lock on
+ * the table and waits for none. The sequence is the one that `id` defaults to: that of an identity column (deptype i), or
+ * that of nextval() in a serial column's default.
  */
 export const FACTS = `
   WITH relation AS (
@@ -47,29 +47,29 @@ export const FACTS = `
       FROM sequence) AS ids`
 
 /**
- * @typedef {object} Facts the row that FACTS gives
+ * @typedef {object} Facts the row that FACTS returns
  * @property {string} encoding of the database
- * @property {boolean} is_read_only a standby, or transactions are read-only by default
+ * @property {boolean} is_read_only the server is a standby, or transactions are read-only by default
  * @property {boolean} has_table
  * @property {Record<string, Column> | null} columns by name
- * @property {Ids | null} ids null: they come from no sequence
+ * @property {Ids | null} ids null: ids do not come from a sequence
  *
- * @typedef {{ type: string, characters: number | null } & Record<ColumnFlag, boolean>} Column characters: that fit; null: any
- *   number; needs_value: it has no default and takes no NULL
+ * @typedef {{ type: string, characters: number | null } & Record<ColumnFlag, boolean>} Column characters: maximum length;
+ *   null: unlimited; needs_value: the column is NOT NULL and has no default
  * @typedef {'is_integer' | 'is_text' | 'needs_value' | 'is_generated' | 'may_insert' | 'may_select'} ColumnFlag
  *
- * @typedef {object} Ids the sequence; whole numbers of up to 64 bits, as text
+ * @typedef {object} Ids the sequence; integers of up to 64 bits, as text
  * @property {string} first its minimum
  * @property {string} final its maximum
  * @property {string} increment
- * @property {string | null} last the value given last; null: none yet, or we may not look
+ * @property {string | null} last value issued last; null: none yet, or we may not read it
  * @property {number} column_bits size of the column's type
  * @property {boolean} may_use
  */
 
 /**
- * Ids that have to be left: an instance that stores 40,000 users a second needs 25 s for them, in which a load balancer
- * that looks every 10 s sees twice that it is time to stop. For a small sequence it is a hundredth of all its ids.
+ * Minimum number of ids left. An instance that stores 40,000 users/s uses up a million in 25 s, in which a load balancer that
+ * polls every 10 s sees the failure twice. For a small sequence, the minimum is a hundredth of its ids.
  */
 const ID_MARGIN = 1_000_000n
 const ID_MARGIN_DIVISOR = 100n
@@ -84,7 +84,7 @@ const DETAILS = {
  * Decides whether a database can store users.
  *
  * @param {Facts} facts
- * @returns {{ status: string, detail: string } | null} one fixed sentence for what is wrong, and what was expected; null: it can
+ * @returns {{ status: string, detail: string } | null} status: fixed text per problem; detail: what was expected; null: it can
  */
 export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
   if (is_read_only) return { status: 'the server is read-only', detail: DETAILS.readOnly }
@@ -103,7 +103,7 @@ export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
   return few ? { status: 'the ids run out', detail: few } : null
 }
 
-/** The first column that does not fit, and why. @param {Record<string, Column>} columns @param {Ids | null} ids */
+/** Describes the first unsuitable column, if any. @param {Record<string, Column>} columns @param {Ids | null} ids */
 function misfitOf({ id, email, password, ...others }, ids) {
   if (!id?.is_integer) return `id: expected an integer, got ${id?.type ?? 'no such column'}`
   if (id.needs_value) return 'id: expected a sequence as its default, got none'
@@ -122,8 +122,8 @@ function misfitOf({ id, email, password, ...others }, ids) {
 }
 
 /**
- * How many ids are left, when that is too few. They end where the sequence does, or where the column's type does: a sequence
- * that cycles would give ids that are taken.
+ * Describes how many ids are left, if too few. Ids end at the maximum of the sequence or of the column's type: a sequence that
+ * cycles would issue ids already taken.
  *
  * @param {Ids} ids
  */

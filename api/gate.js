@@ -3,16 +3,16 @@ import { admit, affordableRefusals, serviceRate } from './admission.js'
 
 /** @import { Limits } from './admission.js' */
 
-/** Long enough to see some answers, short against any wait that is worth a limit. */
+/** Long enough to include some answers, short compared with any wait worth limiting. */
 const WINDOW_MS = 50
 
-/** A service that has just begun connects and compiles: its first rate is taken from more. */
+/** The first window is longer, since a new service is still connecting and compiling. */
 const FIRST_WINDOW_MS = 500
 
 /**
- * Watches what the service gets done, and decides for each request on its arrival whether it is let in.
+ * Tracks the service's throughput and decides on the arrival of each request whether to admit it.
  *
- * @param {{ waiting: () => number, limits: Limits }} parts waiting: requests that wait for their turn at the database
+ * @param {{ waiting: () => number, limits: Limits }} parts waiting: number of requests queued for the database
  */
 export function createGate({ waiting, limits }) {
   const signals = { waiting: 0, rate_rps: Number.POSITIVE_INFINITY, loop_delay_ms: 0, refusals: 0 }
@@ -28,8 +28,8 @@ export function createGate({ waiting, limits }) {
 
   setInterval(() => {
     const now_ms = performance.now()
-    // A late timer shows the event loop's delay. A single stall is over once it is known, and refusing those it delayed would
-    // be of no use, so a delay counts when it occurs twice in a row.
+    // A late timer reveals event-loop delay. A single stall is over once we detect it, and refusing the requests it delayed
+    // would not help, so a delay counts only if it occurs twice in a row.
     const delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
     signals.loop_delay_ms = Math.min(delay_ms, lastDelay_ms)
     lastDelay_ms = delay_ms
@@ -52,7 +52,7 @@ export function createGate({ waiting, limits }) {
     stats,
     signals: () => ({ ...signals, waiting: waiting() }),
 
-    /** On a request's arrival. @returns {boolean} whether it is let in */
+    /** Called when a request arrives. @returns {boolean} whether it is admitted */
     lets() {
       signals.waiting = waiting()
       if (signals.waiting === 0) alwaysBusy = false
@@ -65,7 +65,7 @@ export function createGate({ waiting, limits }) {
       return false
     },
 
-    /** When a request that was let in has been at the database. */
+    /** Called when the database work of an admitted request is done. */
     served() {
       done++
       handled++

@@ -5,17 +5,17 @@ import { ApiError, PROBLEMS } from './errors.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
-/** With no parameter but charset=utf-8; this service documents no other JSON type. */
+/** Allows no parameter except charset=utf-8; the service documents no other JSON type. */
 const JSON_TYPE_MAX_LENGTH = 100
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
 /**
- * Reads a JSON body. Node reads and drops what comes beyond the limit once the answer is out, so that the client sees its
- * 413; the server's request timeout bounds how long that may go on.
+ * Reads a JSON body. If it exceeds the limit, Node reads and discards the rest after the answer is sent, so that the client
+ * sees its 413; the server's request timeout bounds how long this lasts.
  *
  * @param {IncomingMessage} req @param {number} limitBytes @returns {Promise<unknown>}
  * @throws {ApiError} unsupported_media_type, body_too_large, malformed_json
- * @throws {ClientGone} when the client went away before its body was complete
+ * @throws {ClientGone} if the client disconnects before its body is complete
  */
 export function readJson(req, limitBytes) {
   return new Promise((resolve, reject) => {
@@ -40,17 +40,17 @@ export function readJson(req, limitBytes) {
   })
 }
 
-/** The client closed its connection in the middle of a request: there is nobody to answer. */
+/** The client closed its connection in mid-request, so nobody is left to answer. */
 export class ClientGone extends Error {}
 
 /** @typedef {{ status: number, headers: string[], body: string }} Answer headers: a flat list of name, value, name, value */
 
-/** @param {number} status @param {string} body JSON @param {string[]} headers further headers @returns {Answer} */
+/** @param {number} status @param {string} body JSON @param {string[]} headers additional headers @returns {Answer} */
 export function json(status, body, headers) {
   return { status, headers: ['Content-Type', 'application/json', ...headers], body }
 }
 
-/** An error as the answer it has: a problem (RFC 9457). @param {ApiError} error @returns {Answer} */
+/** Turns an error into its answer: a problem document (RFC 9457). @param {ApiError} error @returns {Answer} */
 export function problem(error) {
   const { code, detail, status } = error
   const headers = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store', ...error.headers]
@@ -65,7 +65,7 @@ export function send(res, { status, headers, body }) {
   res.end(body)
 }
 
-/** A problem as bytes, for a connection on which Node could not make out a request. @param {ApiError} error */
+/** A raw problem response, for a connection on which Node could not parse a request. @param {ApiError} error */
 export function rawProblem(error) {
   const { status, headers, body } = problem(error)
   headers.push('Content-Length', String(Buffer.byteLength(body)))
@@ -85,7 +85,7 @@ function tooLarge(limitBytes) {
 
 /** @param {Buffer} bytes */
 function parseJson(bytes) {
-  // Decoding replaces broken bytes in silence, which would store something that nobody sent.
+  // Decoding silently replaces invalid bytes, which would store something that nobody sent.
   if (!isUtf8(bytes)) throw new ApiError('malformed_json', 'expected UTF-8')
   try {
     return JSON.parse(bytes.toString())

@@ -7,8 +7,8 @@ import { idOf } from './insert.js'
  */
 
 /**
- * Idempotency-Key as draft-ietf-httpapi-idempotency-key-header has it: a string of structured fields (RFC 9651). Bare keys,
- * such as a UUID without quotes, are accepted too. `"a"` and `a` are one key.
+ * Idempotency-Key as in draft-ietf-httpapi-idempotency-key-header: a structured-field string (RFC 9651). Bare keys, such as
+ * an unquoted UUID, are accepted too; `"a"` and `a` are the same key.
  */
 export const KEY_PATTERN = '^("([ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-~]{1,255})$'
 const KEY = new RegExp(KEY_PATTERN)
@@ -18,8 +18,8 @@ const UNDEFINED_TABLE = '42P01'
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Stores the user and claims the key, or neither. Of two at once, the second waits for the first to commit, and then
- * violates the primary key, which undoes its row.
+ * Stores the user and claims the key, or does neither. Of two concurrent statements, the second waits for the first to
+ * commit, then violates the primary key, which rolls back its row.
  */
 const STORE_ONCE = `
   WITH stored AS (
@@ -31,12 +31,12 @@ const STORE_ONCE = `
   )
   SELECT id::text FROM stored`
 
-/** A statement of its own, since it has to see what was committed while the first one waited. */
+/** A separate statement, since it has to see what was committed while STORE_ONCE waited. */
 const FIND_EARLIER = `
   SELECT u.id::text, u.email, u.password
   FROM ${TABLE} AS taken LEFT JOIN users AS u ON u.id = taken.user_id WHERE taken.key = $1`
 
-/** Expired keys are deleted this many at a time, so that no statement is long. */
+/** Number of expired keys deleted per statement, so that none runs long. */
 const DELETE_ROWS = 1000
 const DELETE_EXPIRED = `
   DELETE FROM ${TABLE} WHERE key IN (
@@ -44,11 +44,11 @@ const DELETE_EXPIRED = `
     ORDER BY created_at LIMIT ${DELETE_ROWS} FOR UPDATE SKIP LOCKED
   )`
 
-/** Time between looks for expired keys. A key that has expired still counts until it is deleted. */
+/** Interval between deletions. An expired key remains in force until it is deleted. */
 const DELETE_INTERVAL_MS = 60_000
 
 /**
- * The key in an Idempotency-Key header. Several headers are joined by Node, and refused.
+ * Extracts the key from an Idempotency-Key header. Node joins repeated headers, and the result is refused.
  *
  * @param {string | string[]} header
  * @throws {ApiError} malformed_idempotency_key
@@ -61,28 +61,28 @@ export function keyOf(header) {
 }
 
 /**
- * Stores users at most once per key, on the same pool in every INSERT_MODE: a statement of its own, outside any batch.
+ * Stores users at most once per key. Every INSERT_MODE uses the same pool and a separate statement outside any batch.
  *
  * @param {Pool} pool @param {{ idempotencyKeyTtlMs: number }} config @returns {InsertOnce}
  *
  * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<string>} InsertOnce
- *   resolves to the id of the row that this request or an earlier one with the same key has committed
+ *   resolves to the id of the row committed by this request or by an earlier one with the same key
  */
 export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   let deleteAt_ms = 0
 
-  /** After a key was added, so that a service without keys never asks. One statement at a time. */
+  /** Runs only after a key is added, so that a service without keys never queries. One statement at a time. */
   async function deleteExpired() {
     if (performance.now() < deleteAt_ms) return
     deleteAt_ms = Number.POSITIVE_INFINITY
     const statement = { name: 'delete_expired_keys', text: DELETE_EXPIRED, values: [idempotencyKeyTtlMs] }
-    // After an error the keys are kept until the next look; the pool logs what lasts, such as a missing privilege.
+    // After an error, the next attempt is one interval later; the pool logs lasting causes, such as a missing privilege.
     const result = await pool.query(statement).catch(() => null)
     deleteAt_ms = performance.now() + (result?.rowCount === DELETE_ROWS ? 0 : DELETE_INTERVAL_MS)
   }
 
   return async (key, user, isRepeatOf) => {
-    // The key may expire between the two statements; it is free then.
+    // The key may be deleted between the two statements and is then free again, hence the second attempt.
     for (let attempt = 1; attempt <= 2; attempt++) {
       const id = await storeOnce(pool, key, user)
       if (id !== null) {
@@ -92,7 +92,7 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
       const earlier = await earlierId(pool, key, isRepeatOf)
       if (earlier !== null) return earlier
     }
-    // Neither stored nor taken: a trigger has suppressed the row.
+    // Neither stored nor taken: a trigger suppressed the row.
     throw new ApiError('row_refused')
   }
 }
@@ -116,12 +116,12 @@ async function earlierId(pool, key, isRepeatOf) {
   const result = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
   if (result.rows.length === 0) return null
   const [{ id, email, password }] = result.rows
-  // A user who has been deleted since, or altered by somebody else, is not this request's either.
+  // A user who has since been deleted or altered does not match this request either.
   if (id === null || !(await isRepeatOf({ email, password }))) throw new ApiError('idempotency_key_reused')
   return idOf(result)
 }
 
-/** What Postgres said. @param {any} error @returns {{ code?: string, table?: string, message: string }} */
+/** The underlying Postgres error. @param {any} error @returns {{ code?: string, table?: string, message: string }} */
 function causeOf(error) {
   return (error instanceof ApiError && error.cause) || error
 }

@@ -8,19 +8,19 @@ import { createRoundTrip } from './round-trip.js'
  */
 
 /**
- * Stores a user; resolves to the new id, in decimal digits, once the row is committed: Postgres answers a statement outside a
- * transaction block after its commit.
+ * Stores a user and resolves to the new id, in decimal digits, once the row is committed: Postgres answers a statement outside
+ * a transaction block only after committing it.
  *
  * @typedef {{ email: string, password: string }} User
- * @typedef {((user: User) => Promise<string>) & { waiting?: () => number }} Insert `waiting`: users outside the pool
+ * @typedef {((user: User) => Promise<string>) & { waiting?: () => number }} Insert `waiting`: users queued ahead of the pool
  */
 
-/** Ids are transferred as text: bigint exceeds JavaScript's numbers, and text is the same whichever type the column has. */
+/** Ids are transferred as text: bigint exceeds JavaScript's exact integers, and text works for any column type. */
 const INSERT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id::text'
 
 /**
- * Rows go in, and so take their ids, in the order of the arrays; in which order RETURNING gives the ids back is not
- * guaranteed, so they are sorted. They come as one text: a row of an answer costs pg more than a number in a list.
+ * Rows are inserted, and so take their ids, in array order. RETURNING does not guarantee an order, so the ids are sorted. They
+ * are returned as one string: a result row costs pg more than a number in a list.
  */
 const INSERT_MANY = `
   WITH stored AS (
@@ -32,18 +32,18 @@ const INSERT_MANY = `
 
 /** @type {Record<string, (pool: Pool, config: Config) => Insert>} */
 export const insertModes = {
-  /** An unnamed statement per request: Postgres parses and plans it each time. The article's way. */
+  /** An unnamed statement per request, as in the article: Postgres parses and plans it each time. */
   single: (pool) => async (user) => idOf(await pool.query({ text: INSERT, values: [user.email, user.password] })),
 
-  /** A named statement: parsed once per connection, then only bound and executed. */
+  /** A named statement, parsed once per connection and then only bound and executed. */
   prepared: (pool) => async (user) => idOf(await pool.query(prepared(user))),
 
-  /** The same, sent on a few connections without waiting for the answers before it. Each still commits alone. */
+  /** A named statement, sent on a few connections without waiting for earlier answers. Each still commits alone. */
   pipelined: (pool) => async (user) => idOf(await pool.pipe(prepared(user))),
 
   batched: (pool, config) => {
     const insertOne = insertModes.prepared(pool, config)
-    // The last connection is for reads and for the round trip.
+    // One connection is reserved for reads and for measuring the round trip.
     const limits = { ...config, sharedMax: Math.max(1, config.poolMax - 1) }
     const roundTrip = createRoundTrip(pool.roundTrip)
     return createBatcher({ insertOne, insertMany: (users) => insertMany(pool, users), roundTrip }, limits)
@@ -57,16 +57,16 @@ function prepared({ email, password }) {
 
 /** @param {Awaited<ReturnType<Pool['query']>>} result @returns {string} */
 export function idOf({ rows }) {
-  // A trigger can make a statement that succeeds store nothing.
+  // A trigger can make a statement succeed without storing anything.
   if (rows.length === 0) throw new ApiError('row_refused')
   return rows[0].id
 }
 
 /**
- * Stores rows in one statement, or none of them.
+ * Stores all rows in one statement, or none of them.
  *
- * @param {Pool} pool @param {User[]} users @returns {Promise<string[]>} their ids, in their order
- * @throws {ApiError} outcome_unknown when a row is missing, since the ids do not tell which one
+ * @param {Pool} pool @param {User[]} users @returns {Promise<string[]>} their ids, in the same order
+ * @throws {ApiError} outcome_unknown if a row is missing, since the ids do not show which one
  */
 async function insertMany(pool, users) {
   const values = [textArray(users.map(({ email }) => email)), textArray(users.map(({ password }) => password))]
@@ -84,9 +84,9 @@ const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 
 /**
- * A text[] in Postgres' binary format (array_recv in arrayfuncs.c): dimensions, null flag, element type, then length and
- * lower bound of the one dimension, then each element behind its length. pg sends a Buffer as it is, where an array of
- * strings would be quoted and escaped character by character, here and parsed again there.
+ * Encodes a text[] in Postgres' binary format (array_recv in arrayfuncs.c): dimensions, null flag, element type, then length
+ * and lower bound of the only dimension, then each element after its length. pg sends a Buffer as is; it would quote and
+ * escape an array of strings character by character, which Postgres would then have to parse.
  *
  * @param {string[]} texts
  * @returns {Buffer}

@@ -2,22 +2,22 @@ import pino from 'pino'
 
 /** @import { DestinationStream, Logger } from 'pino' */
 
-/** The same refusal is logged again after this long. */
+/** Minimum interval between log entries for the same refusal. */
 const REPEAT_MS = 60_000
 
-/** Bounds the memory for texts that differ each time. */
+/** Limits memory if every error text is different. */
 const MAX_TEXTS = 100
 
-/** The log, one JSON object per line. @param {string} level @param {DestinationStream} [destination] default: stdout */
+/** Creates the log: one JSON object per line. @param {string} level @param {DestinationStream} [destination] default: stdout */
 export function createLog(level, destination) {
-  // Without Postgres' error detail, which quotes the row, password included.
+  // Omits Postgres' error detail, which quotes the row, password included.
   const err = (/** @type {any} */ { name, code, message, stack }) => ({ type: name, code, message, stack })
   const options = { level, serializers: { err } }
   return destination ? pino(options, destination) : pino(options)
 }
 
 /**
- * Logs why Postgres refuses statements: once per cause and minute, however many requests run into it.
+ * Logs why Postgres refuses statements, once a minute per cause, however many requests are affected.
  *
  * @param {Logger} log @param {string} message @returns {(error: Error & { code?: string }) => void}
  */

@@ -19,13 +19,13 @@ const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
 
 /**
- * The numbers of this process in Prometheus' text format. prom-client's default metrics bring CPU, memory, garbage
- * collection and file descriptors (`process_open_fds`, `process_max_fds`); what follows is Redline's own.
+ * Metrics of this process in Prometheus' text format. prom-client's default metrics cover CPU, memory, garbage collection
+ * and file descriptors (`process_open_fds`, `process_max_fds`); the ones below are Redline's own.
  *
  * @param {Config} config
  *
  * @typedef {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server, dropped: () => number }} Watched dropped:
- *   connections closed because there were too many
+ *   connections closed because the limit was reached
  */
 export function createMetrics(config) {
   const registry = new Registry()
@@ -76,7 +76,7 @@ export function createMetrics(config) {
   }
 }
 
-/** /metrics, /healthz (the process answers), /readyz (this instance should get requests). @param {{ registry: Registry, readiness: Readiness }} parts */
+/** Serves /metrics, /healthz (the process responds) and /readyz (this instance should get requests). @param {{ registry: Registry, readiness: Readiness }} parts */
 export function createAdminServer({ registry, readiness }) {
   /** @type {Record<string, () => Promise<[number, string, string]>>} */
   const pages = {
@@ -95,7 +95,7 @@ export function createAdminServer({ registry, readiness }) {
   })
 }
 
-/** The settings in effect, so that a lab can read back what it set. @param {Registry} registry @param {Config} config */
+/** Exposes the settings in effect, so that a lab can read back what it set. @param {Registry} registry @param {Config} config */
 function showConfig(registry, { databaseUrl, ...shown }) {
   const snakeCase = (/** @type {string} */ name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const labels = Object.fromEntries(Object.entries(shown).map(([name, value]) => [snakeCase(name), String(value)]))
@@ -107,7 +107,7 @@ function showConfig(registry, { databaseUrl, ...shown }) {
   }).set(labels, 1)
 }
 
-/** Covers the last whole second: a mean since start-up would change ever more slowly. @param {Registry} registry */
+/** Measures the last full second: an average since start-up would change ever more slowly. @param {Registry} registry */
 function watchEventLoop(registry) {
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
   delay.enable()
@@ -132,7 +132,7 @@ function watchEventLoop(registry) {
   }
 }
 
-/** prom-client (15.1) counts garbage collection too, but takes the first of each batch of entries for all of them. @param {Registry} registry */
+/** prom-client (15.1) also times garbage collection, but counts only the first entry of each batch. @param {Registry} registry */
 function watchGc(registry) {
   const help = 'Time in which garbage collection stopped JavaScript'
   const seconds = new Counter({ name: 'redline_gc_seconds_total', help, registers: [registry] })
@@ -143,17 +143,17 @@ function watchGc(registry) {
   return () => observer.disconnect()
 }
 
-/** Node's histogram holds whole timer periods: what exceeds the period is the delay. @param {number} period_ns */
+/** Node's histogram holds whole timer periods; the excess over the resolution is the delay. @param {number} period_ns */
 function lateness_s(period_ns) {
   return Math.max(0, period_ns / 1e9 - LOOP_RESOLUTION_MS / 1e3)
 }
 
 /**
- * Metrics that are read when they are scraped, and cost nothing in between.
+ * Registers metrics that are read when scraped and cost nothing in between.
  *
  * @param {Registry} registry @param {typeof Counter | typeof Gauge} Metric @param {Row[]} rows
  *
- * @typedef {number | Record<string, number>} Value by the values of the label, where there is one
+ * @typedef {number | Record<string, number>} Value per value of the label, if there is one
  * @typedef {[name: string, help: string, read: () => Value | Promise<Value>, label?: string]} Row
  */
 function show(registry, Metric, rows) {

@@ -2,7 +2,7 @@ import { PROBLEMS } from './errors.js'
 import { KEY_PATTERN } from './idempotency.js'
 import { EMAIL_PATTERN, MAX_FIELD_CHARACTERS, PASSWORD_PATTERN } from './users.js'
 
-/** The API's description (OpenAPI 3.1), from the tables that the code uses. @param {{ bodyLimitBytes: number }} limits */
+/** Generates the API's description (OpenAPI 3.1) from the tables that the code uses. @param {{ bodyLimitBytes: number }} limits */
 export function openapi({ bodyLimitBytes }) {
   return {
     openapi: '3.1.0',
@@ -23,7 +23,7 @@ export function openapi({ bodyLimitBytes }) {
 
 const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS }
 
-/** Without a maximum, which JSON.parse in JavaScript would round; the format says it. */
+/** The format implies the maximum; stated as a number, JavaScript's JSON.parse would round it. */
 const idSchema = {
   type: 'integer',
   format: 'int64',
@@ -106,7 +106,7 @@ function json(schema) {
   return { 'application/json': { schema } }
 }
 
-/** One response per status, naming every code that comes with it. @param {number[]} statuses */
+/** One response per status, listing its problem codes. @param {number[]} statuses */
 function problems(...statuses) {
   const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
   const retryAfter = { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } }

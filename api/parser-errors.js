@@ -7,40 +7,40 @@ import { LAST_ON_CONNECTION, lineOf } from './pipelining.js'
  * @import { Duplex } from 'node:stream'
  */
 
-/** What Node's HTTP parser found wrong, as answers of ours; anything else it complains of is malformed_http. */
+/** Our answers to errors of Node's HTTP parser; all its other errors become malformed_http. */
 const PARSER_PROBLEMS = /** @type {Record<string, ProblemCode>} */ ({
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 })
 
 /**
- * For the server's `clientError`: the bytes were no request, or did not come in time.
+ * Handles the server's `clientError`: the bytes were not a request, or arrived too late.
  *
  * @param {Error & { code?: string }} error
  * @param {Duplex} socket
  * @param {(problem: ApiError) => void} onAnswer
  */
 export function refuseBytes({ code = '' }, socket, onAnswer) {
-  // ECONNRESET and the like: nobody is there any more.
+  // After ECONNRESET and the like, the client is gone.
   if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(code)) socket.destroy()
   else refuseMore(PARSER_PROBLEMS[code] ?? 'malformed_http', socket, onAnswer)
 }
 
 /**
- * Gives a connection its last answer, after those to the requests that came before it, and closes it.
+ * Sends a final answer on a connection, after those to earlier requests, and closes it.
  *
  * @param {ProblemCode} code
  * @param {Duplex} socket
- * @param {(problem: ApiError) => void} onAnswer called when the answer is sent from here, and not by a request's handler
+ * @param {(problem: ApiError) => void} onAnswer called if the answer is sent here rather than by a request's handler
  */
 export function refuseMore(code, socket, onAnswer) {
-  // Nothing that still comes on this connection is of use.
+  // Any further input on this connection is useless.
   socket.pause()
   const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
   const line = lineOf(socket)
   const { newest } = line
-  // A request that is broken in its body gets its own answer. Bytes that are no request yet, or that follow an answered
-  // request, are answered here.
+  // A request with a malformed body gets its answer from its handler. Bytes that are not yet a request, or that follow an
+  // answered one, are answered here.
   if (newest && !newest.complete && newest.listenerCount('error') > 0) {
     newest.emit('error', problem)
     return

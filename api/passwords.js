@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** One of OWASP's settings of equal strength for scrypt: 16 MiB of memory, five passes. */
+/** One of OWASP's equally strong scrypt settings: 16 MiB of memory, five passes. */
 const LOG2_COST = 14
 const BLOCK_SIZE = 8
 const PARALLELISM = 5
@@ -11,8 +11,8 @@ const HASH_BYTES = 32
 const derive = promisify(/** @type {typeof scrypt} */ (scrypt))
 
 /**
- * How a password is stored. `plain` is the published benchmark's workload and nothing else; `scrypt` gives a string in
- * the PHC format, with a salt of its own.
+ * Converts a password to its stored form. `plain` is only for the published benchmark's workload; `scrypt` returns a PHC
+ * string with a random salt.
  *
  * @typedef {(password: string) => string | Promise<string>} StorePassword
  * @type {Record<'plain' | 'scrypt', StorePassword>}
@@ -28,7 +28,7 @@ export const passwordStorage = {
 
 const SCRYPT_PREFIX = `$scrypt$ln=${LOG2_COST},r=${BLOCK_SIZE},p=${PARALLELISM}$`
 
-/** Whether a stored password, in either form, is this one. @param {string} password @param {string} stored */
+/** Checks a password against its stored form, whichever that is. @param {string} password @param {string} stored */
 export async function isStoredAs(password, stored) {
   if (!stored.startsWith(SCRYPT_PREFIX)) return stored === password
   const parts = stored.slice(SCRYPT_PREFIX.length).split('$')
@@ -42,7 +42,7 @@ function scryptHash(password, salt) {
   return /** @type {any} */ (derive)(password, salt, HASH_BYTES, options)
 }
 
-/** Base64 as PHC strings have it. @param {Buffer} bytes */
+/** Base64 without padding, as in PHC strings. @param {Buffer} bytes */
 function unpadded(bytes) {
   return bytes.toString('base64').replace(/=+$/, '')
 }

@@ -1,19 +1,19 @@
 /** @import { Client, Result, Statement } from './connections.js' */
 
-/** Delay before a connection that could not be opened is tried again while others serve. */
+/** Delay before retrying a failed connection while others still serve. */
 const RETRY_MS = 1000
 
-/** The share of the lifetime over which connections opened together are retired one after the other. */
+/** Share of the lifetime over which connections opened together are retired, one after another. */
 const STAGGER = 0.1
 
 /**
- * A few connections that many statements share: each statement is sent without waiting for the answers to those before it.
+ * A few connections shared by many statements: each statement is sent without waiting for earlier answers.
  *
  * @param {object} options
  * @param {number} options.width maximum number of connections
- * @param {number} options.silence_ms a connection that owes an answer and gives none for this long is cut
- * @param {number} options.lifetime_ms a connection is retired after this; 0 never
- * @param {() => void} options.onSilence called after such a cut
+ * @param {number} options.silence_ms a connection that owes an answer is destroyed after this long without one
+ * @param {number} options.lifetime_ms age at which a connection is retired; 0: never
+ * @param {() => void} options.onSilence called after a connection is destroyed for silence
  * @param {() => Promise<Client>} options.connect
  * @param {(client: Client, statement: Statement) => Promise<Result>} options.run
  */
@@ -24,7 +24,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   })
   let inFlight = 0
 
-  /** The open line with the fewest statements; another is opened while all are busy. @returns {Promise<Line> | Line} */
+  /** Returns the open line with the fewest statements; if all are busy, starts to open another. @returns {Promise<Line> | Line} */
   function take() {
     const open = leastBusy(lanes)
     if (open?.inFlight === 0) return open
@@ -74,7 +74,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
       inFlight++
       try {
         let line = await take()
-        // While we waited for it, its lifetime may have ended.
+        // Its lifetime may have ended while we waited.
         while (line.isRetired) line = await take()
         return await send(line, statement)
       } finally {
@@ -82,7 +82,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
       }
     },
 
-    /** Statements queued behind others: Postgres works on the first of each connection. */
+    /** Number of statements queued behind others: Postgres runs only the first on each connection. */
     waiting: () => Math.max(0, inFlight - width),
 
     idle: () => lanes.filter(({ line }) => line?.inFlight === 0).length,
@@ -90,7 +90,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     /** Replaces every open connection. */
     retire: () => lanes.forEach(retire),
 
-    /** Closes each connection when its statements have ended. */
+    /** Closes each connection when its statements have finished. */
     async end() {
       await Promise.allSettled(lanes.map(({ opening }) => opening))
       lanes.forEach(retire)
@@ -110,7 +110,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
 }
 
 /**
- * A place for one connection, and an open connection, which takes no more statements once it is retired.
+ * A lane is a slot for one connection. A line is an open connection; once retired, it takes no more statements.
  *
  * @typedef {{ line: Line | null, opening: Promise<Line> | null, retryAt_ms: number, lifetime_ms: number }} Lane
  * @typedef {{ client: Client, watchdog: NodeJS.Timeout, inFlight: number, isRetired: boolean }} Line
@@ -125,8 +125,8 @@ function leastBusy(lanes) {
 }
 
 /**
- * Takes a connection out of its lane. pg's end() waits for the statements in flight; the successor waits for that, so that
- * there are never more than `width`.
+ * Removes a connection from its lane. pg's end() waits for the statements in flight, and the successor waits for end(), so
+ * there are never more than `width` connections.
  *
  * @param {Lane} lane
  */
@@ -135,8 +135,8 @@ function retire(lane) {
   if (!line) return
   lane.line = null
   line.isRetired = true
-  // From here on the watchdog guards the shutdown: a server that has gone silent never closes its side.
+  // From now on, the watchdog guards the shutdown: a silent server never closes its side.
   line.watchdog.refresh()
-  // pg's types omit end() of a pool's client.
+  // pg's types omit end() on pool clients.
   void (/** @type {any} */ (line.client).end())
 }

@@ -1,6 +1,6 @@
 /** @import { IncomingMessage } from 'node:http' */
 
-/** Sent with the response to the newest request on a connection: Node drops any that are pipelined behind it. */
+/** Sent with the response to the newest request on a connection: Node drops requests pipelined after it. */
 export const LAST_ON_CONNECTION = ['Connection', 'close']
 
 const LINE = Symbol('line')
@@ -12,20 +12,20 @@ const LINE = Symbol('line')
  * @returns {Line}
  *
  * @typedef {{ received: number, answered: number, newest?: IncomingMessage, onAllAnswered?: () => void }} Line newest: the
- *   last one that came, while it has no answer
+ *   latest request, until it is answered
  */
 export function lineOf(socket) {
   socket[LINE] ??= { received: 0, answered: 0, newest: undefined, onAllAnswered: undefined }
   return socket[LINE]
 }
 
-/** @param {Line} line @param {IncomingMessage} req @returns {number} its place in the line, from 1 */
+/** @param {Line} line @param {IncomingMessage} req @returns {number} its position in the line, from 1 */
 export function enter(line, req) {
   line.newest = req
   return ++line.received
 }
 
-/** @param {Line} line @param {IncomingMessage} req that has its answer, or gets none */
+/** @param {Line} line @param {IncomingMessage} req answered, or never to be answered */
 export function leave(line, req) {
   if (line.newest === req) line.newest = undefined
   if (++line.answered === line.received) line.onAllAnswered?.()

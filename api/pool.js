@@ -12,30 +12,30 @@ import { createPipeline } from './pipeline.js'
  * @import { Logger } from 'pino'
  */
 
-/** SQLSTATEs: the server takes no writes; the session does not know a prepared statement. */
+/** SQLSTATEs: the server is read-only; the session lacks a prepared statement. */
 const READ_ONLY = '25006'
 const UNPREPARED = '26000'
 
-/** pg's text for a statement without a response in time, and pg-pool's for "all connections were busy for that long". */
+/** pg's message for a statement without a timely response, and pg-pool's if no connection became free in time. */
 const SILENT = 'Query read timeout'
 const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 
 const NOTHING = { name: 'nothing', text: 'SELECT' }
 
-/** Shortest time between two replacements of all sessions: a server that stays read-only must not be flooded with logins. */
+/** Minimum interval between replacements of all sessions: a server that stays read-only must not be flooded with logins. */
 const REPLACE_INTERVAL_MS = 1000
 
 /**
- * A pool whose errors are ApiErrors. It logs once when the database goes and once when it comes back, not once a request.
+ * A pool whose errors are ApiErrors. It logs once when the database goes away and once when it is back, not per request.
  *
  * @param {Config} config
- * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: gets each statement's
- *   time on its connection, without the wait for it; stream: makes a connection instead of a socket
+ * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: receives each statement's
+ *   duration, excluding the wait for a connection; stream: creates the transport in place of a socket
  */
 export function createPool(config, { log, observe = () => {}, stream }) {
   const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
   const pool = openPool(config, log, { stream, max: config.poolMax, maxLifetimeSeconds })
-  // pg's query_timeout would include the time queued behind other statements, so the pipeline has a watchdog of its own.
+  // pg's query_timeout would include the time queued behind other statements, so the pipeline has its own watchdog.
   const shared = openPool(config, log, { stream, max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
   const advice = 'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence'
   const logRefusal = createRefusalLog(log, advice)
@@ -44,7 +44,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   let away = false
   let served_ms = Number.NEGATIVE_INFINITY
 
-  // Sessions of an earlier generation may be on a server that is no longer the primary.
+  // Sessions of an earlier generation may be connected to a former primary.
   let generation = 0
   let replaced_ms = Number.NEGATIVE_INFINITY
   /** @type {WeakMap<Client, number>} */
@@ -52,7 +52,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   pool.on('connect', (client) => void generations.set(client, generation))
   const isOutdated = (/** @type {Client} */ client) => (generations.get(client) ?? generation) < generation
 
-  /** Replaces every session: at once in the pipeline; in the pool when a session is next taken or released. */
+  /** Replaces every session: at once in the pipeline; in the pool, when each is next acquired or released. */
   function replaceSessions() {
     if (performance.now() - replaced_ms < REPLACE_INTERVAL_MS) return
     replaced_ms = performance.now()
@@ -92,7 +92,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
       const { code, message } = /** @type {Error & { code?: string }} */ (error)
       const { fate, endsSession } = outcomeOf(error)
       const earlier = earlierRefusal(client, error, startedAt)
-      // A shared connection that cannot be used any more, and is still open, has no other way to be closed.
+      // Replacement is the only way to close a shared connection that is unusable but still open.
       const isStuck = endsSession && !release && !earlier
       if (code === READ_ONLY || message === SILENT || isStuck) replaceSessions()
       release?.(endsSession)
@@ -101,8 +101,8 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   }
 
   /**
-   * On a shared connection, a refused Parse fails the statements sent behind it, too, for which Postgres merely reports that
-   * their prepared statement does not exist. Their cause is the refusal.
+   * On a shared connection, a refused Parse also fails the statements sent after it, for which Postgres only reports that
+   * the prepared statement does not exist. The refusal is their real cause.
    *
    * @param {object} client @param {any} error @param {number} sentAt_ms
    */
@@ -145,15 +145,15 @@ export function createPool(config, { log, observe = () => {}, stream }) {
 
   return {
     /**
-     * Runs one statement on a connection of the pool. When it has resolved, the statement is committed.
+     * Runs one statement on a pool connection. Once it resolves, the statement is committed.
      *
      * @param {Statement} statement @returns {Promise<Result>}
-     * @throws {ApiError} row_refused, no_database_slot, database_unavailable, database_refused: nothing of it is stored;
-     *   outcome_unknown: it may be
+     * @throws {ApiError} row_refused, no_database_slot, database_unavailable, database_refused: nothing was stored;
+     *   outcome_unknown: it may have been
      */
     query,
 
-    /** The same for a statement that stores nothing, whose outcome is never unknown. @param {Statement} statement @returns {Promise<Result>} */
+    /** `query` for a statement that stores nothing, so its outcome is never unknown. @param {Statement} statement @returns {Promise<Result>} */
     read: (statement) =>
       query(statement).catch((error) => {
         throw error instanceof ApiError && error.code === 'outcome_unknown' ? lost(error.cause) : error
@@ -162,7 +162,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. @param {Statement} statement */
     pipe: (statement) => pipeline.query(statement),
 
-    /** The time of a round trip, in ms, by a statement that asks nothing. @throws as `query` */
+    /** Measures a round trip with an empty statement, in ms; Infinity if it fails. @throws as `query` if it gets no connection */
     async roundTrip() {
       const client = await connect(pool)
       const sentAt_ms = performance.now()
@@ -174,19 +174,19 @@ export function createPool(config, { log, observe = () => {}, stream }) {
       return isBroken ? Number.POSITIVE_INFINITY : performance.now() - sentAt_ms
     },
 
-    /** Connections open and idle. */
+    /** Number of open and idle connections. */
     stats: () => ({ total: pool.totalCount + shared.totalCount, idle: pool.idleCount + pipeline.idle() }),
 
-    /** Statements that wait for a connection, or behind others on one. */
+    /** Number of statements waiting for a connection, or behind others on one. */
     waiting: () => pool.waitingCount + pipeline.waiting(),
 
     /** Changes whenever all sessions are replaced. */
     generation: () => generation,
 
-    /** When the last statement succeeded, by performance.now(). */
+    /** Time of the last successful statement, from performance.now(). */
     served_ms: () => served_ms,
 
-    /** Closes every connection when its statement has ended. */
+    /** Closes every connection when its statements have finished. */
     async end() {
       await pipeline.end()
       await Promise.all([pool.end(), shared.end()])

@@ -9,28 +9,28 @@ import { FACTS, unfitness } from './fitness.js'
  * @import { Logger } from 'pino'
  */
 
-/** Maximum response time of /readyz, and pause between two looks at the database. */
+/** Maximum response time of /readyz, and minimum pause between two database checks. */
 const ANSWER_WITHIN_MS = 1000
 const LOOK_INTERVAL_MS = 250
 
-/** A session older than this is replaced before it is asked: its server may no longer be the one that requests reach. */
+/** Maximum age of the session for a check: its server may no longer be the one that requests reach. */
 const KEEP_MS = 10_000
 
-/** Statements that ended this recently show that a database which does not answer us is busy, not gone. */
+/** A statement that succeeded this recently shows that an unresponsive database is busy, not gone. */
 const SERVED_WITHIN_MS = 2000
 
-/** SQLSTATE of "too many connections", and what pg and Postgres say of a login or a statement without an answer in time. */
+/** SQLSTATE of "too many connections", and the word that pg and Postgres use for a login or statement that timed out. */
 const NO_SLOT = '53300'
 const NO_ANSWER = /timeout/
 
-/** @typedef {{ status: string, detail?: string }} Verdict `ready`, or one fixed sentence for what is wrong; what was expected */
+/** @typedef {{ status: string, detail?: string }} Verdict status: `ready` or fixed text per problem; detail: what was expected */
 
 /** @type {Verdict} */
 const READY = { status: 'ready' }
 
 /**
- * Tells whether this instance should get requests: a look at the database over a session of its own, so that it waits
- * behind no request. An instance that is merely busy is ready: to take it out would only make the others busier.
+ * Determines whether this instance should get requests. It checks the database over its own session, so that it never waits
+ * behind a request. An instance that is merely busy is ready: removing it would only make the others busier.
  *
  * @param {Config} config
  * @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
@@ -64,7 +64,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
     }
   }
 
-  /** Only "ready" counts from a kept session, which may be broken or on a replaced server; else a new one is asked. */
+  /** Trusts a kept session only if it says "ready", since it may be broken or on a replaced server; otherwise opens a new one. */
   async function askKeptOrFresh() {
     if (kept && isCurrent(kept)) {
       const verdict = await ask(kept.session).catch(() => null)
@@ -78,7 +78,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
       kept = { ...age, session }
       if (maxLifetime_ms > 0) kept.timer = setTimeout(expire, maxLifetime_ms).unref()
     } catch (error) {
-      // With no slot free, the existing session is asked.
+      // If no slot is free, the existing session is used.
       if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
     }
     try {
@@ -94,7 +94,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
     return generation === pool.generation() && performance.now() - opened_ms < KEEP_MS
   }
 
-  /** Closes a session at the end of its lifetime; a look that needs it comes first. */
+  /** Closes the session at the end of its lifetime, but never during a check. */
   function expire() {
     if (!kept || looking || maxLifetime_ms === 0) return
     if (performance.now() - kept.opened_ms >= maxLifetime_ms) close()
@@ -121,7 +121,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
     /** @returns {Promise<Verdict>} within ANSWER_WITHIN_MS; it never rejects */
     async check() {
       if (isDraining()) return { status: 'draining' }
-      // All that ask while a look is on share it.
+      // Concurrent callers share one check.
       looking ??= look()
       const verdict = await Promise.race([looking, pause(ANSWER_WITHIN_MS, null, { ref: false })])
       if (verdict) return verdict

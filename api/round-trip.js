@@ -1,14 +1,14 @@
-/** Shortest time between two looks: each takes a connection for as long as it lasts. */
+/** Minimum interval between measurements: each occupies a connection. */
 const INTERVAL_MS = 100
 
-/** How long the shortest counts: the way may have become longer since, after a failover for one. */
+/** Length of a window: older minima are dropped, since the route may have become longer, for example after a failover. */
 const WINDOW_MS = 10_000
 
 /**
- * The time of a round trip to the database. A busy core makes some of them longer, on either side, so the shortest of the last
- * seconds is nearest to the truth.
+ * Estimates the round-trip time to the database. A busy core on either side lengthens some measurements, so the shortest recent
+ * one is closest to the truth.
  *
- * @param {() => Promise<number>} measure in ms
+ * @param {() => Promise<number>} measure resolves to a round-trip time in ms
  *
  * @typedef {ReturnType<typeof createRoundTrip>} RoundTrip
  */
@@ -19,10 +19,10 @@ export function createRoundTrip(measure) {
   let [before_ms, now_ms] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
 
   return {
-    /** Of the last ten to twenty seconds with statements; Infinity: none is known. */
+    /** Minimum over the last 10 to 20 s with statements; Infinity: none is known. */
     shortest_ms: () => Math.min(before_ms, now_ms),
 
-    /** Called after each statement, so that an idle service asks nothing. */
+    /** Called after each statement, so that an idle service sends no measurements. */
     sample() {
       const at_ms = performance.now()
       if (isMeasuring || at_ms < next_ms) return

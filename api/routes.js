@@ -13,9 +13,9 @@ import { openapi } from './openapi.js'
 const CREATED = '{"message":"User created"}'
 
 /**
- * Every path with its methods.
+ * Routes every path and method to its handler.
  *
- * @param {{ users: Users, gate: Gate, bodyLimitBytes: number }} parts the gate counts what reached the database
+ * @param {{ users: Users, gate: Gate, bodyLimitBytes: number }} parts gate: counts requests that reached the database
  * @returns {Handler} whose promise rejects with ApiError or ClientGone
  *
  * @typedef {(req: IncomingMessage) => Promise<Answer>} Handler
@@ -42,7 +42,7 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
   /** @param {string} id @returns {Methods} */
   const oneUser = (id) => ({
     async GET(req) {
-      // A body that nobody wants must not pile up while the database works.
+      // An unexpected body must not accumulate while the database works.
       req.resume()
       const found = await users.find(id).finally(gate.served)
       if (!found) throw new ApiError('not_found', 'there is no user with this id')
@@ -68,7 +68,7 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
 
   return (req) => {
     const methods = methodsOf(pathOf(req.url ?? '/'))
-    // Node leaves out the body of an answer to HEAD.
+    // Node omits the body of an answer to HEAD.
     const handler = methods[req.method === 'HEAD' ? 'GET' : (req.method ?? '')]
     if (handler) return handler(req)
     const allowed = Object.keys(methods).join(', ').replace('GET', 'GET, HEAD')
@@ -76,7 +76,7 @@ export function createRoutes({ users, gate, bodyLimitBytes }) {
   }
 }
 
-/** The path of a request target: without its query, and without the origin of the absolute form (RFC 9112, 3.2.2). @param {string} target */
+/** The path of a request target, without its query or the origin of the absolute form (RFC 9112, 3.2.2). @param {string} target */
 function pathOf(target) {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.search(/[?#]/)

@@ -6,7 +6,7 @@ import { ListenError, startService } from './service.js'
 
 /** @import { Config } from './config.js' */
 
-/** Codes of the end after a signal; 2 is for a configuration that is wrong. */
+/** Exit codes: after a signal, 0 or 1; 2 if the configuration is invalid or a port is unavailable. */
 const EXIT = { drained: 0, dropped: 1, refused: 2 }
 
 const config = configOrExit()

@@ -20,17 +20,17 @@ import { createUsers } from './users.js'
  * @import { Logger } from 'pino'
  */
 
-/** Open files besides client connections and the pool's: admin listener, readiness check, log, Node's own. */
+/** Open files besides client and database connections: admin listener, readiness check, log and Node's own. */
 const OTHER_FILES = 48
 
-/** How often Node looks for requests that take too long; its default of 30 s would make the timeouts a fiction. */
+/** Interval at which Node checks for slow requests; its default of 30 s would make the timeouts meaningless. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
-/** A port that cannot be listened on. The message is one line. */
+/** The service cannot listen on a port. The message is one line. */
 export class ListenError extends Error {}
 
 /**
- * The whole service on its two ports. Independent of the process: of its environment, its signals and its exit.
+ * Starts the whole service on its two ports. Independent of the process's environment, signals and exit.
  *
  * @param {Config} config @param {Logger} log
  * @throws {ListenError}
@@ -59,16 +59,16 @@ export async function startService(config, log) {
     url,
     adminUrl,
 
-    /** Stops accepting, and answers what has arrived, within the bound that is configured. */
+    /** Stops accepting connections and answers requests that have arrived, within the configured timeout. */
     drain() {
       draining = true
       readiness.end()
       return drain({ server, sockets, app, pool, timeoutMs: config.shutdownTimeoutMs })
     },
 
-    /** Ends everything at once, for a process that goes on; statements in flight are left to end by themselves. */
+    /** Stops at once, for a process that keeps running; statements in flight finish on their own. */
     close() {
-      // A drain ends the pool by itself.
+      // A drain closes the pool itself.
       if (!draining) void pool.end()
       draining = true
       readiness.end()
@@ -92,12 +92,12 @@ function createApiServer(app, config) {
     },
     app.handle,
   )
-  // A connection on which nothing moves for longer than any request may take belongs to a client that does not read.
+  // A connection without traffic for longer than any request may take belongs to a client that does not read.
   server.timeout = config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs
-  // A client that closes its side after its request still gets its answer, which Node drops by default, though the row is
-  // stored by then. (An undocumented property, in lib/_http_server.js since 0.x.)
+  // By default, Node drops the answer to a client that half-closes after its request, though the row is stored by then.
+  // (Undocumented property, in lib/_http_server.js since 0.x.)
   Object.assign(server, { httpAllowHalfOpen: true })
-  // At the limit of open files the kernel keeps accepting connections, and Node closes them silently.
+  // At the open-file limit, the kernel still accepts connections, and Node closes them silently.
   const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
   let dropped = 0
@@ -113,7 +113,7 @@ function createApiServer(app, config) {
   return { server, sockets, dropped: () => dropped }
 }
 
-/** The hard limit of open files, to which Node raises the soft one at its start; Infinity where there is no /proc. */
+/** Hard limit on open files, to which Node raises the soft limit at startup; Infinity without /proc. */
 function openFiles() {
   try {
     return Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity)
@@ -122,7 +122,7 @@ function openFiles() {
   }
 }
 
-/** Resolves to the URL. @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog] @throws {ListenError} */
+/** Starts listening and resolves to the URL. @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog] @throws {ListenError} */
 async function listen(server, port, host, backlog) {
   server.listen({ port, host, backlog })
   try {

@@ -1,14 +1,14 @@
 /**
- * Everything that can be set, in the order of .env.example. Data alone: the lab reads this file too, which therefore
- * imports nothing. A value carries no unit; the name of its setting does.
+ * All settings, in the order of .env.example. This file is data only and imports nothing, since the lab reads it too. Units
+ * are part of a setting's name, not of its value.
  *
  * @typedef {object} Setting one environment variable
  * @property {string | number | undefined} default
  * @property {string} expected describes a valid value, with range and unit: completes "expected …"
  * @property {string} about one line for .env.example
- * @property {number} [min] of a whole number
+ * @property {number} [min] of an integer
  * @property {number} [max]
- * @property {readonly string[]} [levels] of a choice
+ * @property {readonly string[]} [levels] allowed values of a choice
  * @property {'url' | 'host'} [form] of any other text
  */
 export const SETTINGS = {

@@ -8,22 +8,22 @@ import { isStoredAs } from './passwords.js'
  * @import { Pool } from './pool.js'
  */
 
-/** varchar(255) counts characters, that is code points. */
+/** varchar(255) counts characters, i.e. code points. */
 export const MAX_FIELD_CHARACTERS = 255
 
-/** One @ with something on both sides. Postgres' text takes no NUL. */
+/** Exactly one @ with text on both sides. Postgres' text type rejects NUL. */
 export const EMAIL_PATTERN = '^[^@\\s\\u0000]+@[^@\\s\\u0000]+$'
 export const PASSWORD_PATTERN = '^[^\\u0000]+$'
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 
-/** The largest bigint. Ids are text, since a JavaScript number is exact only up to 2^53. */
+/** Largest bigint. Ids are text, since JavaScript numbers are exact only up to 2^53. */
 const MAX_ID = '9223372036854775807'
 const ID = /^[1-9]\d{0,18}$/
 
-/** libuv's pool of threads, unless it is told otherwise. */
+/** Default size of libuv's thread pool. */
 const HASHING_THREADS = 4
 
-/** Casts, so that a table whose ids are still integers is read the same way, whatever the id asked for. */
+/** The cast lets any valid id be looked up in a table whose ids are still integers. */
 const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 
 /** @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword }} parts */
@@ -40,26 +40,26 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
     /**
      * Stores a user.
      *
-     * @param {unknown} body what the client sent, parsed
+     * @param {unknown} body the client's parsed JSON
      * @returns {Promise<string>} the id of the committed row
-     * @throws {ApiError} invalid_user, and what the pool throws
+     * @throws {ApiError} invalid_user, or as the pool throws
      */
     create(body) {
       const { email, password } = validUser(body)
       const stored = storePassword(password)
-      // A promise more would cost the plain way, whose CPU time is measured.
+      // Another promise would slow down plain storage, whose CPU time is measured.
       if (typeof stored === 'string') return insert({ email, password: stored })
       return counted(stored).then((hash) => insert({ email, password: hash }))
     },
 
     /**
-     * Stores a user unless an earlier request with the same key has done so. What identifies a repeat is the stored user
-     * itself: no digest of the request is kept, which would be a fast hash of a password beside its slow one.
+     * Stores a user unless an earlier request with the same key has done so. A repeat is recognized by the stored user
+     * itself: a stored digest of the request would be a fast hash of the password next to its slow one.
      *
-     * @param {unknown} body what the client sent, parsed
+     * @param {unknown} body the client's parsed JSON
      * @param {string} key the request's Idempotency-Key
      * @returns {Promise<string>} the id of the committed row, stored by this request or the earlier one
-     * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, and what the pool throws
+     * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or as the pool throws
      */
     async createOnce(body, key) {
       const { email, password } = validUser(body)
@@ -70,12 +70,12 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
       })
     },
 
-    /** Passwords with libuv's threads or waiting for one, and those that wait. */
+    /** Number of passwords being hashed or waiting for a libuv thread, and number of those waiting. */
     hashing: () => hashing,
     waiting: () => Math.max(0, hashing - HASHING_THREADS),
 
     /**
-     * Tells whether a user exists, and no more: anyone can count up ids, and must not collect addresses that way.
+     * Reveals only whether a user exists: anyone can enumerate ids and must not be able to collect addresses that way.
      *
      * @param {string} id as in the path @returns {Promise<string | undefined>} the id
      */
@@ -107,11 +107,11 @@ function refuseText(name, value) {
   if (value === null) throw invalid(`${name}: expected a string, got null`)
   if (typeof value !== 'string') throw invalid(`${name}: expected a string, got ${typeof value}`)
   if (value === '') throw invalid(`${name}: expected 1 to ${MAX_FIELD_CHARACTERS} characters, got none`)
-  // Length counts UTF-16 units, at least as many as code points: the exact count is needed only beyond the limit.
+  // length counts UTF-16 units, never fewer than code points, so the exact count is needed only beyond the limit.
   if (value.length > MAX_FIELD_CHARACTERS && [...value].length > MAX_FIELD_CHARACTERS) {
     throw invalid(`${name}: expected at most ${MAX_FIELD_CHARACTERS} characters`)
   }
-  // Postgres text takes neither; a lone surrogate would be stored as another character.
+  // Postgres' text type accepts neither; a lone surrogate would be stored as another character.
   if (value.includes('\0')) throw invalid(`${name}: expected no NUL character`)
   if (!value.isWellFormed()) throw invalid(`${name}: expected well-formed Unicode, got a lone surrogate`)
 }

@@ -3,20 +3,20 @@ import { nofileOf } from '../system/machine.js'
 
 /** @import { Plan, Slo } from '../report/record.js' */
 
-/** Headroom over the mean that Little's law gives, since the number of requests in flight varies around it. */
+/** Headroom over the mean from Little's law, since the number of requests in flight varies around it. */
 const SPARE = 1.2
-/** A floor for low rates, where a few slow answers may overlap. Idle connections cost next to nothing. */
+/** Minimum for low rates, where a few slow answers may overlap. Idle connections cost next to nothing. */
 const LEAST = 64
-/** Open files needed for anything but connections, by the generator or by a service with the same limit. */
+/** Open files that a generator, or a service with the same limit, needs besides its connections. */
 const OTHER_FILES = 128
-/** Share of the ports that we count on: other programs take some, and some are in TIME_WAIT. */
+/** Share of ports assumed to be free: other programs use some, and some are in TIME_WAIT. */
 const USABLE_SHARE = 0.9
-/** Dynamic ports where the system does not tell its range (RFC 6335, section 6). */
+/** Number of dynamic ports if the system does not report its range (RFC 6335, section 6). */
 const DYNAMIC_PORTS = 16_384
 
 /**
- * How many connections a trial needs so that their number is never the reason why it fails. By Little's law (L = lambda W), a
- * trial that meets its SLO has at most rate x p99 requests in flight on average.
+ * Number of connections a trial needs so that it never fails for lack of them. By Little's law (L = lambda W), a trial that
+ * meets its SLO has at most rate x p99 requests in flight on average.
  *
  * @param {number} rate_rps @param {Slo} slo
  */
@@ -25,9 +25,9 @@ export function connectionsNeeded(rate_rps, { p99_ms }) {
 }
 
 /**
- * The connections of an open-loop trial: as many as it needs, unless the plan pins their number or this machine has no
- * room for more. Where the SLO is as long as the timeout, only answers are asked for, however late, and a pinned number is
- * part of what is measured. A target that takes only so many is not offered more: if they are all busy, it is the target's limit.
+ * Number of connections for an open-loop trial: as many as it needs, unless the plan pins the number or this machine cannot
+ * open more. If the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the
+ * experiment. A target with a connection limit is never offered more: if all are busy, that is the target's limit.
  *
  * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'>} plan
  * @param {number} rate_rps
@@ -49,8 +49,8 @@ export function connectionsFor(plan, rate_rps) {
 }
 
 /**
- * How many connections the generator can open: each is an open file, and takes a port of its address. Load hosts are
- * assumed to have the limits of this machine.
+ * Maximum number of connections the generator can open: each uses an open file and a port of its local address. Load hosts
+ * are assumed to have this machine's limits.
  *
  * @param {{ load_hosts?: string[], local_addresses?: string[] }} origin
  */

@@ -12,18 +12,18 @@ import { DRIVERS } from './drivers/index.js'
 const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
-/** Time for a generator with too little CPU to open its connections, or to sum up millions of latencies. */
+/** Extra time for a generator short of CPU to open its connections or to summarize millions of latencies. */
 const GRACE_S = 10
 
 /**
- * Starts the generator's process for one trial. Whatever it is asked to do has a deadline: the time that the load takes,
- * twice the timeout and a grace period. A generator that misses it is killed with its children.
+ * Starts the generator process for one trial. Every command has a deadline: the duration of the load, plus twice the
+ * timeout, plus a grace period. A generator that misses it is killed with its children.
  *
  * @param {Load} load
- * @param {AbortSignal} signal stops it within a second
+ * @param {AbortSignal} signal stops the generator within a second
  * @param {(counts: any) => void} onCounts
- * @param {{ nofile?: number | null, grace_s?: number, cores?: string | null }} [limits] of its process; grace_s: by default that of
- *   its driver; cores: by default ours
+ * @param {{ nofile?: number | null, grace_s?: number, cores?: string | null }} [limits] of the process; grace_s defaults to the
+ *   driver's, cores to our own
  *
  * @typedef {Awaited<ReturnType<typeof startGenerator>>} Generator
  */
@@ -31,7 +31,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   signal.throwIfAborted()
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
   const { child, exited, kill, stop } = startChild([process.execPath, GENERATOR], { cores, nofile, stdio })
-  // Other drivers are what is measured, and get no advantage.
+  // Drivers loaded from a URL are themselves under test and get no advantage.
   if (!load.drivers_url) goFirst(child.pid)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
@@ -79,11 +79,11 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
 
   const generator = {
     pid: /** @type {number} */ (child.pid),
-    /** Does what the next phase needs before it can begin. @param {number} duration_s @returns {Promise<void>} */
+    /** Prepares the next phase. @param {number} duration_s @returns {Promise<void>} */
     ready: (duration_s) => ask('ready', duration_s + beyond_s, { duration_s }),
-    /** One phase. @param {number} duration_s @param {() => void} [onEnd] only arithmetic is left @returns {Promise<Traffic>} */
+    /** Runs one phase. @param {number} duration_s @param {() => void} [onEnd] called when only arithmetic is left @returns {Promise<Traffic>} */
     run: (duration_s, onEnd) => ask('run', duration_s + beyond_s, { duration_s }, onEnd),
-    /** Ends the phase that runs, where the driver can (Phase.enough). */
+    /** Ends the current phase early if the driver can (Phase.enough). */
     enough: () => {
       extend(beyond_s)
       if (child.connected) child.send({ command: 'enough' }, () => {})
@@ -96,7 +96,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     },
   }
   try {
-    // A process needs its start-up time, however short the grace period is afterwards.
+    // A process needs time to start, however short its later grace period.
     await ask('open', 2 * load.timeout_s + Math.max(grace_s, ofDriver_s), { load })
     return generator
   } catch (error) {
@@ -105,12 +105,12 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   }
 }
 
-/** Against others on its core, where it may be; the least is -20 (setpriority(2)). */
+/** Nice value of the generator, given the privilege; -20 is the highest priority (setpriority(2)). */
 const PRIORITY = -10
 
 /**
- * Where the generator shares its core with Postgres, it has to go first: late, it measures itself. Every backend is a
- * session of its own and would otherwise weigh as much as the whole generator (sched(7), autogroup).
+ * Raises the generator's priority, in case it shares a core with Postgres: a late generator measures itself. Each backend is
+ * its own session and would otherwise get as much CPU as the whole generator (sched(7), autogroup).
  *
  * @param {number | undefined} pid
  */
@@ -119,6 +119,6 @@ function goFirst(pid) {
     os.setPriority(Number(pid), PRIORITY)
     writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY))
   } catch {
-    // Only root may; others see by its lateness whether it mattered.
+    // Only root may do this; for other users, the recorded lateness shows whether it mattered.
   }
 }

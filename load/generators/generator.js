@@ -6,15 +6,15 @@ import { DRIVERS } from './drivers/index.js'
 /** @import { Session } from './drivers/index.js' */
 
 /**
- * The generator's process opens a driver for a load, runs its phases on command and reports over IPC. It is a process of its
- * own so that sampling and drawing never delay a send. It ends with its parent.
+ * Generator process: opens a driver for a load, runs its phases on command and reports over IPC. It is separate from the lab
+ * so that sampling and rendering never delay a send. It exits with its parent.
  */
 
-/** Shorter than the grace period of drive.js. */
+/** Time after a stop for a driver to finish opening; shorter than STOP_GRACE_MS in drive.js. */
 const OPENING_MS = 400
 
 const abort = new AbortController()
-// Each worker of a driver may listen.
+// Every worker of a driver may add a listener.
 setMaxListeners(0, abort.signal)
 let enough = new AbortController()
 /** @type {Promise<Session> | undefined} */
@@ -43,7 +43,7 @@ const commands = {
 }
 
 process.on('message', async (/** @type {any} */ message) => {
-  // The phase answers when it ends.
+  // The reply is that of the `run` command, when its phase ends.
   if (message.command === 'enough') return enough.abort()
   try {
     const result = await commands[message.command](message)
@@ -54,7 +54,7 @@ process.on('message', async (/** @type {any} */ message) => {
   }
 })
 
-// The lab stops us, or has ended.
+// The lab stopped us or exited.
 process.on('SIGTERM', stop)
 process.on('disconnect', stop)
 

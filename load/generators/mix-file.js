@@ -14,8 +14,8 @@ const SHAPE =
   '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
 
 /**
- * Reads a weighted mix from a JSON file: a list of objects with name, path, and optional method (default POST with a body, else
- * GET), body (text, or JSON) and weight (default 1).
+ * Reads a weighted mix from a JSON file: a list of objects with a name, a path and, optionally, a method (default: POST with
+ * a body, otherwise GET), a body (text or JSON) and a weight (default: 1).
  *
  * @param {string} file
  * @param {string[]} without names of entries to leave out
@@ -57,7 +57,7 @@ function parsed(text) {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // The rest of the message quotes the file, which may hold secrets.
+    // The rest of the message quotes the file, which may contain secrets.
     const where = /at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message)
     throw new UsageError(`--mix: expected JSON, got ${where ? `something else ${where[0]}` : 'something else'}`)
   }

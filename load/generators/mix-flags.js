@@ -14,7 +14,7 @@ import { readable, readMixFile } from './mix-file.js'
 
 export const MAX_SEED = 2 ** 32 - 1
 
-/** Flags for the requests. @satisfies {Record<string, Flag>} */
+/** Flags that define the requests. @satisfies {Record<string, Flag>} */
 export const MIX_FLAGS = {
   method: {
     value: 'NAME',
@@ -35,7 +35,7 @@ export const MIX_FLAGS = {
   without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 
-/** @param {Record<string, any>} flags parsed by MIX_FLAGS, and seed @returns {MixPlan} @throws {UsageError} */
+/** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
   const { mix, without, method = 'POST', body: file, header: headers = [], seed = randomInt(MAX_SEED + 1) } = flags
   refuseHeaders(headers)
@@ -59,7 +59,7 @@ export function mixOf(flags) {
 }
 
 /**
- * Identifies a file, to check on --resume. Keeps nothing of its content: even a digest would let a short secret be guessed.
+ * Identifies a file for the check on --resume. Stores none of its content: even a digest would let a short secret be guessed.
  *
  * @param {'body' | 'mix'} flag @param {string} file @returns {Source}
  */
@@ -73,19 +73,19 @@ export function bodyOf(file) {
   return readable('body', () => readFileSync(file))
 }
 
-/** Adds a content type, JSON's unless another is given. @param {[string, string][]} headers */
+/** Adds the JSON content type unless the headers already have one. @param {[string, string][]} headers */
 function typed(headers) {
   const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
   return has ? headers : [JSON_TYPE, ...headers]
 }
 
-/** Parses a header whose references to secrets can be resolved now, so that no run begins without them. @param {string} text */
+/** Parses a header and resolves its references to secrets, so that no run starts without them. @param {string} text */
 function referringHeader(text) {
   const given = header(text)
   return given && header(`${given[0]}: ${resolveText('header', given[1])}`) ? given : undefined
 }
 
-/** Refuses headers that are the drivers' own, or that drivers would send differently. @param {[string, string][]} headers */
+/** Refuses headers that the drivers set themselves or would send differently. @param {[string, string][]} headers */
 function refuseHeaders(headers) {
   const names = headers.map(([name]) => name.toLowerCase())
   const framing = names.find((name) => ['host', 'content-length', 'transfer-encoding', 'connection'].includes(name))

@@ -13,18 +13,18 @@ export function createUserMix(seed) {
   return { name: 'create-user', method: 'POST', headers: [JSON_TYPE], body_base64: null, seed }
 }
 
-/** More requests than a trial can have, so that no two trials of a run share a number. */
+/** Exceeds the number of requests in any trial, so that no two trials of a run share a sequence number. */
 const SEQS_PER_TRIAL = 1e9
 
 /**
- * The requests of a trial: the same plan and trial give the same bytes for request `i`.
+ * Creates the requests of a trial: the same plan and trial give the same bytes for request `i`.
  *
- * @param {MixPlan} plan @param {number} trial part of every email, so that a run never sends one twice
+ * @param {MixPlan} plan @param {number} trial part of every email, so that a run never repeats one
  * @returns {Mix}
  *
  * @typedef {(i: number) => Request} Mix
  * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer }} Request
- *   path: null for that of the target's URL; headers: without Host and Content-Length; body: a string has one byte per character
+ *   path: null means the target URL's path; headers: without Host and Content-Length; body: a string has one byte per character
  */
 export function createMix(plan, trial) {
   if (plan.entries) return followed(programOf(plan, trial, ''))
@@ -38,18 +38,18 @@ export function createMix(plan, trial) {
   return (i) => ({ name, method, path: null, headers, body: fixed ?? bodyAt(i) })
 }
 
-/** The user that request i of a trial stores. @param {Pick<MixPlan, 'seed'>} plan @param {number} trial */
+/** Returns the user that request i of a trial stores. @param {Pick<MixPlan, 'seed'>} plan @param {number} trial */
 export function usersOf(plan, trial) {
   const prefix = prefixOf(plan, trial)
   return (/** @type {number | string} */ i) => ({ email: `user-${prefix}-${i}@redline.test`, password: `secret-${i}` })
 }
 
 /**
- * A mix as plain data that a generator in another language can follow. Request i takes `draws` random numbers, beginning with
- * number i * draws (random.js). The first chooses the entry: the first one whose `up_to` is above it. The others fill the blanks
- * of its path and then of its body.
+ * Describes a mix as plain data for a generator in another language. Request i uses `draws` random numbers, starting at number
+ * i * draws (random.js). The first selects the first entry whose `up_to` exceeds it. The others fill the blanks in the entry's
+ * path, then those in its body.
  *
- * @param {MixPlan} plan @param {number} trial @param {string} url gives the path of a mix without entries
+ * @param {MixPlan} plan @param {number} trial @param {string} url supplies the path for a mix without entries
  * @returns {Program}
  *
  * @typedef {{ seed: number, draws: number, first_seq: number, entries: ProgramEntry[] }} Program
@@ -58,7 +58,7 @@ export function usersOf(plan, trial) {
 export function programOf(plan, trial, url) {
   const entries = plan.entries ? weighted(plan) : [onlyEntry(plan, trial, new URL(url))]
   const draws = 1 + Math.max(...entries.map(({ path, body }) => drawsOf(path) + drawsOf(body)))
-  // Consecutive seeds and trials start at unrelated places.
+  // Makes consecutive seeds and trials start at unrelated points of the sequence.
   const seed = Math.floor(randomAt(plan.seed, trial) * 2 ** 32)
   return { seed, draws, first_seq: trial * SEQS_PER_TRIAL, entries }
 }
@@ -66,7 +66,7 @@ export function programOf(plan, trial, url) {
 /** @param {MixPlan} plan */
 function weighted({ entries = [], headers }) {
   const total = entries.reduce((sum, { weight }) => sum + weight, 0)
-  // Some services refuse a content type without a body.
+  // Some services reject a content type without a body.
   const typeless = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
   let sum = 0
   return entries.map(({ name, method, path, body, weight }, i) => {
@@ -99,13 +99,13 @@ function followed({ seed, draws, first_seq, entries }) {
   }
 }
 
-/** Begins the emails of users that the lab itself stores, outside any load. */
+/** Email prefix of users that the lab itself stores, outside any load. */
 export const LAB_USER = 'user-lab'
 
 /**
- * LIKE patterns that match only the rows of a run: the emails of its plan, of background load and of the lab.
+ * LIKE patterns that match only the rows of a run: the emails from its plan, its background load and the lab itself.
  *
- * @param {MixPlan} plan @returns {string[] | null} null: the load has bodies of the user's own
+ * @param {MixPlan} plan @returns {string[] | null} null: the user supplied the request bodies
  */
 export function emailPatterns({ seed, entries, body_base64 }) {
   if (entries || body_base64 !== null) return null

@@ -1,9 +1,9 @@
 /**
- * Templates whose blanks each request fills anew: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
+ * Templates with blanks that are filled for each request: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
  *
  * @typedef {string | Blank} Part a string has one byte per character
  * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number }} Blank
- *   seq: a number unique within the run; index: the number of the request within its trial
+ *   seq: number unique within the run; index: number of the request within its trial
  */
 
 export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
@@ -11,7 +11,7 @@ export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
 
-/** @param {string} text @returns {Part[]} @throws {RangeError} with an unknown blank */
+/** @param {string} text @returns {Part[]} @throws {RangeError} on an unknown blank */
 export function parseTemplate(text) {
   const pieces = text.split(/\{\{(.*?)\}\}/s)
   // UTF-8, with one character per byte.
@@ -28,7 +28,7 @@ function blankOf(text) {
 }
 
 /**
- * @param {Part[]} parts @param {number} index of the request @param {number} firstSeq seq of request 0
+ * @param {Part[]} parts @param {number} index of the request @param {number} firstSeq seq value of request 0
  * @param {() => number} random called once for each word and int
  */
 export function fillTemplate(parts, index, firstSeq, random) {
@@ -43,7 +43,7 @@ export function fillTemplate(parts, index, firstSeq, random) {
   return text
 }
 
-/** Number of random numbers that a template takes. @param {Part[]} parts */
+/** Number of random numbers that a template uses. @param {Part[]} parts */
 export function drawsOf(parts) {
   return parts.filter((part) => typeof part !== 'string' && (part.fill === 'word' || part.fill === 'int')).length
 }

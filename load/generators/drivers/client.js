@@ -11,24 +11,24 @@ import { countClosedLoop } from './tally.js'
  * @import { Driver, Load, Phase } from './index.js'
  */
 
-/** Latencies of successes are also counted in buckets, so that those of several trials can be put together: 2.3 % wide each. */
+/** Latencies of successes are also counted in buckets, each 2.3% wide, so that several trials can be merged. */
 const BUCKETS_PER_DECADE = 100
 
-/** In the order in which they happen; the first three once per connection. */
+/** Phases of a request in order; the first three happen once per connection. */
 const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 const SETUP = PHASES.slice(0, 3)
 
 const RETRY_DELAY_MS = 10
 
-/** Node limits the size of an interim response (1xx), not their number. */
+/** Maximum number of interim responses (1xx): Node limits only their size. */
 const INTERIM_MAX = 1000
 
 /**
- * Closed loop by Node's own HTTP client, for any HTTP or HTTPS service: each worker has a connection of its own, sends when
- * its answer has come, and times the phases of each request. Slower than autocannon, and more to see.
+ * Closed loop with Node's HTTP client, for any HTTP or HTTPS service. Each worker has its own connection, sends its next request
+ * after the last is answered, and times each phase of a request. Slower than autocannon, but more detailed.
  *
- * As in `paced`, a latency includes connecting where the request had to wait for it: with a connection for each request, or after
- * the target closed one. Each worker's first connection is not counted, since `paced` opens its own ahead.
+ * As in `paced`, latency includes connecting if the request had to wait for it: with one connection per request, or after the
+ * target closed one. The time to open each worker's first connection is not counted, since `paced` connects in advance.
  *
  * @type {Driver}
  */
@@ -102,21 +102,21 @@ async function drive(load, phase, next) {
   return { ...traffic, phases_ms: Object.fromEntries(distributions), buckets }
 }
 
-/** The number of the bucket of a latency. @param {number} latency_ms */
+/** Number of the bucket that holds a latency. @param {number} latency_ms */
 export function bucketOf(latency_ms) {
   return Math.floor(BUCKETS_PER_DECADE * Math.log10(Math.max(latency_ms, 1e-3)))
 }
 
-/** The middle of a bucket, in ms. @param {number} bucket */
+/** Midpoint of a bucket in ms, on the logarithmic scale. @param {number} bucket */
 export function middleOf(bucket) {
   return 10 ** ((bucket + 0.5) / BUCKETS_PER_DECADE)
 }
 
 /**
- * One request and its answer.
+ * Sends one request and reads its answer.
  *
  * @param {http.ClientRequest} req @param {Buffer} body @param {{ timeout_s: number, isAhead: boolean }} load isAhead: the
- * latency begins when the connection is open
+ * latency starts when the connection is open
  * @param {AbortSignal} signal
  * @returns {Promise<Ended>}
  *
@@ -157,7 +157,7 @@ function exchange(req, body, { timeout_s, isAhead }, signal) {
     req.on('information', () => {
       if (++interim > INTERIM_MAX) giveUp(PROTOCOL)
     })
-    // Without a listener, Node closes the connection and says nothing.
+    // Without a listener, Node closes the connection silently.
     req.on('upgrade', (_res, socket) => {
       socket.destroy()
       giveUp(PROTOCOL)

@@ -6,10 +6,10 @@ import { isBlank, ProtocolError, ResponseReader } from './response.js'
 
 /** @import { Answer } from './response.js' */
 
-/** A server may say on an idle connection that it closes it for being idle (RFC 9110, section 15.5.9). */
+/** A server may announce that it is closing an idle connection (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
 
-/** One buffer for all connections: Node calls back for each read before it reads again. */
+/** One buffer shared by all connections: Node calls back after each read before it reads again. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** @param {(bytes: Buffer) => void} take */
@@ -21,10 +21,10 @@ function takeRead(take) {
 }
 
 /**
- * One HTTP/1.1 connection with one request on it at a time, opened again when it is needed and gone.
+ * An HTTP/1.1 connection that carries one request at a time and is reopened on demand.
  *
- * Raw sockets with a reader of our own, and no HTTP client: at 10,000 requests/s undici 7 cost the generator's core 51 us
- * a request and was 5–7 ms late at p99, raw sockets 27 us and 1.1 ms. A generator that is late measures itself.
+ * It uses raw sockets and our own reader, not an HTTP client: at 10,000 requests/s, undici 7 took 51 us of the generator's
+ * core per request and was 5–7 ms late at p99; raw sockets took 27 us and were 1.1 ms late. A late generator measures itself.
  */
 export class Connection {
   #target
@@ -32,7 +32,7 @@ export class Connection {
   /** @type {net.Socket | null} */
   #socket = null
   #served = 0
-  /** The server sent something that nobody asked for. */
+  /** Set after an unsolicited response. */
   #isConfused = false
   /** @type {{ done: Done, sentAt_ms: number, answerBegan: boolean } | null} */
   #request = null
@@ -43,7 +43,7 @@ export class Connection {
     this.#bodiless = bodiless
   }
 
-  /** Connects ahead of the first request, which will tell when that fails or takes too long. @param {number} timeout_ms */
+  /** Connects ahead of the first request, which reports the error if connecting fails or times out. @param {number} timeout_ms */
   async open(timeout_ms) {
     const socket = this.#connect()
     const timer = setTimeout(() => socket.destroy(), timeout_ms)
@@ -54,9 +54,9 @@ export class Connection {
 
   /**
    * @param {string} head request line and headers, ending in an empty line
-   * @param {string | Buffer} body a string is one byte a character
-   * @param {Done} done called once, and not before this returns: with a status, or with the error's side. Where the server
-   *   sent an unsolicited response on this connection, the request is not sent and the error is the server's
+   * @param {string | Buffer} body a string has one byte per character
+   * @param {Done} done called once, after this method returns, with a status or the side at fault. If the server sent an
+   *   unsolicited response on this connection, the request is not sent and the server is at fault
    */
   send(head, body, done) {
     this.#request = { done, sentAt_ms: performance.now(), answerBegan: false }
@@ -69,12 +69,12 @@ export class Connection {
     else socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]))
   }
 
-  /** Gives up on a request that was sent at least this long ago. @param {number} timeout_ms @param {number} now_ms */
+  /** Fails the current request if it was sent at least `timeout_ms` ago. @param {number} timeout_ms @param {number} now_ms */
   expire(timeout_ms, now_ms) {
     if (this.#request && now_ms - this.#request.sentAt_ms >= timeout_ms) this.#finish(0, TIMEOUT)
   }
 
-  /** Closes at once, without telling anyone. */
+  /** Closes at once without calling `done`. */
   destroy() {
     this.#request = null
     this.#drop()
@@ -90,7 +90,7 @@ export class Connection {
     socket.setNoDelay(true)
     if (secure) socket.on('data', take)
     else socket.resume()
-    // A response may end with the connection.
+    // The end of the connection may complete a response.
     socket.on('end', () => this.#settle(reader.end()))
     socket.on('error', (error) => this.#lost(socket, sideOfCode(error)))
     socket.on('close', () => this.#lost(socket, null))
@@ -120,7 +120,7 @@ export class Connection {
     this.#finish(answer.status, null)
   }
 
-  /** @param {net.Socket} socket @param {string | null} side null: it ended without an error */
+  /** @param {net.Socket} socket @param {string | null} side null: the connection ended without an error */
   #lost(socket, side) {
     if (socket !== this.#socket) return
     const answerBegan = this.#request?.answerBegan ?? false
@@ -143,6 +143,6 @@ export class Connection {
 }
 
 /**
- * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: where it comes from
- * @typedef {(status: number, error: string | null) => void} Done status 0 with an error
+ * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: source address
+ * @typedef {(status: number, error: string | null) => void} Done status: 0 on an error
  */

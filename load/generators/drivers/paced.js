@@ -7,12 +7,12 @@ import { refuseEntries } from './refuse.js'
 
 /** @import { Driver } from './index.js' */
 
-/** Below the smallest common accept queue (128): a connection that does not fit into it is retried only after a second. */
+/** Below the smallest common accept queue (128): a SYN that overflows the queue is retried only after a second. */
 export const OPENED_AT_ONCE = 64
 
 /**
- * Open loop: requests leave on a schedule over a fixed set of connections, whatever the answers do. Where every
- * connection is busy they wait, and the wait counts: latency starts at the intended send time.
+ * Open loop: requests are sent on a schedule over a fixed set of connections, however slow the answers. When every
+ * connection is busy, requests wait, and the wait counts: latency starts at the intended send time.
  *
  * @type {Driver}
  */
@@ -42,7 +42,7 @@ export const paced = {
           const next = request(offset + i)
           connection.send(head(next), next.body, done)
         }
-        // Each phase has its own times.
+        // Each phase has its own arrival times.
         const seed =
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
         const traffic = await pace(connections, write, { ...load, seed }, phase)
@@ -56,7 +56,7 @@ export const paced = {
   },
 }
 
-/** Opens what can be opened in time; the others are opened when they are needed. @param {Connection[]} connections @param {number} timeout_ms */
+/** Opens as many connections as possible within the timeout; the rest are opened on demand. @param {Connection[]} connections @param {number} timeout_ms */
 async function openAll(connections, timeout_ms) {
   const end_ms = performance.now() + timeout_ms
   const left = connections.values()

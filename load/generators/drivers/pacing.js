@@ -8,23 +8,23 @@ import { constantRate, poissonRate } from './schedule.js'
  * @import { Traffic } from '../../report/record.js'
  */
 
-/** Node's timers resolve 1 ms; answers pump too, so at high rates it is finer. */
+/** Node's timers have a resolution of 1 ms. Answers also call pump, so at high rates pacing is finer. */
 const PUMP_INTERVAL_MS = 1
 
-/** How often the connections are searched for requests that have waited too long. */
+/** Interval between searches for requests that have timed out. */
 const EXPIRE_INTERVAL_MS = 50
 
-/** A phase is divided into this many parts; the backlog is recorded at the end of each. */
+/** Number of equal parts of a phase; the backlog is recorded at the end of each. */
 export const LOOKS = 20
 
 const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
 
 /**
- * Runs one phase to its end: every request answered, failed or given up.
+ * Runs one phase until every request is answered, has failed or has timed out.
  *
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
- * @param {Pick<Load, 'rate_rps' | 'timeout_s'> & { seed?: number }} load seed: requests are due at random times
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s'> & { seed?: number }} load seed: if present, arrival times are random
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms
  * @returns {Promise<Traffic>}
@@ -35,7 +35,7 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
   const schedule = seed === undefined ? constantRate(rate, duration_s) : poissonRate(rate, duration_s, seed)
   const recorder = new Recorder()
   const timeout_ms = timeout_s * 1000
-  /** The one that was used last goes first, so those that the rate does not need stay idle and cost neither side anything. */
+  /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */
   const idle = [...connections]
   const start_ms = clock.now()
   let total = schedule.total
@@ -71,7 +71,7 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
       const latency_ms = at_ms - due_ms
       if (error) {
         recorder.error(error, latency_ms)
-        // It has to be opened again, which may fail again, so the others go first.
+        // Reopening this connection may fail again, so all others are used first.
         idle.unshift(connection)
       } else {
         recorder.answer(status, latency_ms, at_ms, undefined, at_ms - sentAt_ms)
@@ -86,7 +86,7 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
       pump()
       if (recorder.completed + recorder.failed < total) return
       onEnd()
-      // A phase that ends before the last look leaves no backlog.
+      // A phase that ends early has no backlog at the remaining looks.
       const looks = Array.from({ length: LOOKS }, (_, i) => backlog[i] ?? 0)
       end(resolve, { ...recorder.summary(total, length_s), backlog: looks })
     }, PUMP_INTERVAL_MS)
@@ -105,7 +105,7 @@ export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, c
 
     /** @template T @param {(value: T) => void} settle @param {T} value */
     function end(settle, value) {
-      // Answers that come after an abort send nothing more.
+      // Answers that arrive after an abort must not trigger more requests.
       total = 0
       for (const timer of [pumping, expiring, counting]) clock.clearInterval(timer)
       signal.removeEventListener('abort', abort)

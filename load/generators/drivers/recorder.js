@@ -8,14 +8,14 @@ import { TIMEOUT, UNSENT } from './errors.js'
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
-/** Records the outcome of each request, and sums it up. */
+/** Records the outcome of each request and summarizes them. */
 export class Recorder {
   #latencies = new Samples()
   #okLatencies = new Samples()
   #okServices = new Samples()
-  /** How long after its time the generator turned to a request, in ms; its own fault alone. */
+  /** Delay in ms between a request's intended send time and the generator noticing it: the generator's own fault. */
   lateness = new Samples()
-  /** From the intended send time to the sending, in ms: lateness, and the wait for a connection. */
+  /** Delay in ms from the intended to the actual send time: lateness plus the wait for a connection. */
   queued = new Samples()
   /** @type {Record<string, number>} */
   #status = {}
@@ -30,7 +30,7 @@ export class Recorder {
   ok = 0
   failed = 0
 
-  /** @param {{ name: string }[]} [entries] of a mix: answers are counted by them as well */
+  /** @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry */
   constructor(entries) {
     this.#byEntry =
       entries && new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, latencies: new Samples() }]))
@@ -39,9 +39,9 @@ export class Recorder {
   /**
    * @param {number} status
    * @param {number} latency_ms from the intended send time, if any
-   * @param {number} at_ms since the start
-   * @param {string} [name] of the entry
-   * @param {number} [service_ms] from the sending, where that is another time
+   * @param {number} at_ms time of the answer since the start of the phase
+   * @param {string} [name] of the mix entry
+   * @param {number} [service_ms] from the actual send time, if that may differ
    */
   answer(status, latency_ms, at_ms, name = '', service_ms = undefined) {
     const ok = status >= 200 && status < 300
@@ -67,7 +67,7 @@ export class Recorder {
 
   /**
    * @param {string} key side and kind, from errors.js
-   * @param {number} [waited_ms] where the client gave up, this is a latency like any other, and a lower bound of the true one
+   * @param {number} [waited_ms] counts as a latency if the client gave up: a lower bound on the true one
    */
   error(key, waited_ms) {
     this.failed++
@@ -75,17 +75,17 @@ export class Recorder {
     if (waited_ms !== undefined && (key === TIMEOUT || key === UNSENT)) this.#latencies.add(waited_ms)
   }
 
-  /** Progress, for somebody who watches. */
+  /** Progress for the live display. */
   get counts() {
     const p99_ms = this.#latencies.lately(0.99)
     return { sent: this.sent, completed: this.completed, ok: this.ok, failed: this.failed, p99_ms }
   }
 
   /**
-   * Rates are per second of the duration or, if the answers took longer, of the time to the last answer.
+   * Rates are averages over the duration or, if that is longer, over the time until the last answer.
    *
-   * @param {number} planned requests that should have been answered
-   * @param {number} duration_s the time they were spread over
+   * @param {number} planned number of requests that should have been answered
+   * @param {number} duration_s time over which they were spread
    */
   summary(planned, duration_s) {
     const entries = Array.from(this.#byEntry ?? [], ([name, { latencies, ...counts }]) => {
@@ -117,7 +117,7 @@ export class Recorder {
 }
 
 /**
- * What was counted, as the traffic of a phase.
+ * Derives the traffic of a phase from its counts.
  *
  * @param {Pick<Traffic, 'planned' | 'sent' | 'errors'> & Partial<Traffic> & { run_s: number }} counted
  * @returns {Traffic}
@@ -140,17 +140,17 @@ export function trafficOf({ planned, sent, run_s, status = {}, errors, ...measur
   }
 }
 
-/** Up to this many samples are kept as they are, so that the percentiles of most trials are exact. */
+/** Number of samples stored individually, so that the percentiles of most trials are exact. */
 export const EXACT_SAMPLES = 1 << 20
-/** The rest goes into a histogram of microseconds, with this many significant digits and values of up to a day. */
+/** Further samples go into a histogram in microseconds, with this many significant digits and a maximum of one day. */
 const FIGURES = 4
 const MOST_US = 86_400e6
-/** Enough for the live display; beyond this, every other value is dropped. */
+/** Number of recent samples that the live display needs; beyond this, every other value is dropped. */
 const LATEST = 2000
 
 /**
- * Times in ms, in bounded memory, so that a trial may last for hours: the first million as they are, and what comes after
- * them in a histogram (HdrHistogram, as Node has it).
+ * Times in ms in bounded memory, so that a trial may last for hours: the first million individually, later ones in a
+ * histogram (Node's HdrHistogram).
  */
 export class Samples {
   #values = new Float32Array(1 << 14)
@@ -196,7 +196,7 @@ export class Samples {
     return this.#beyond
   }
 
-  /** About a percentile of what has come since the last look: of many values some. @param {number} q */
+  /** Approximate percentile of the values since the last call, based on a sample if there are many. @param {number} q */
   lately(q) {
     const some = this.#latest.sort((a, b) => a - b)
     this.#latest = []
@@ -213,7 +213,7 @@ export class Samples {
     return /** @type {Distribution} */ ({ ...ends, ...Object.fromEntries(percentiles) })
   }
 
-  /** @returns {(q: number) => number} percentiles */
+  /** @returns {(q: number) => number} function from a quantile to its value in ms */
   #ranks() {
     const kept = this.#values.subarray(0, Math.min(EXACT_SAMPLES, this.#count)).sort()
     if (!this.#beyond) return (q) => round(kept[Math.ceil(q * kept.length) - 1], 3)
@@ -229,7 +229,7 @@ function record(histogram, value) {
   histogram.record(Math.min(MOST_US, Math.max(1, Math.round(value * 1000))))
 }
 
-/** The sum of what a function finds in each. @template T @param {T[]} list @param {(one: T) => number} of */
+/** Sums a function over a list. @template T @param {T[]} list @param {(one: T) => number} of */
 export function totalOf(list, of) {
   return list.reduce((sum, one) => sum + of(one), 0)
 }

@@ -1,4 +1,4 @@
-/** Bounds the headers of one response and its interim ones (1xx), its trailers, and each line with a chunk's size; Node: 16 KiB. */
+/** Limit on a response's headers plus its interim responses (1xx), on its trailers, and on each chunk-size line; Node: 16 KiB. */
 const TEXT_MAX_BYTES = 64 * 1024
 
 const STATUS_LINE = /^HTTP\/1\.(\d) ([1-9]\d\d)(?: [\t -~\x80-\xff]*)?\r\n$/
@@ -8,34 +8,34 @@ const CHUNK_SIZE = /^([\da-f]+)[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n$/i
 const BLANK = /^[\r\n]*$/
 const LF = 10
 const HEAD_END = Buffer.of(13, 10, 13, 10)
-/** The response heads of a service usually differ only in their Date, which changes once a second. */
+/** Limit on remembered heads: those of a service usually differ only in Date, which changes once a second. */
 const PLAIN_MAX = 16
 const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding': null }
 
 /**
- * Reads the responses on one connection, with one request outstanding at a time: their status, where they end (RFC 9112,
- * section 6.3) and whether the connection can be used again. Bodies are skipped, never kept.
+ * Reads responses on one connection with one outstanding request: their status, their end (RFC 9112, section 6.3) and
+ * whether the connection can be reused. Bodies are skipped, never stored.
  *
- * It refuses whatever is malformed. A generator that guesses where such a response ends reports a broken service as a
- * working one, or never finishes: http-parser-js takes `Content-Length: abc` for a success and loops forever on a chunk
- * size of -5. Node's own parser comes only with HTTP clients, which cost twice the CPU (see connection.js).
+ * Malformed responses are rejected. A generator that guesses where such a response ends reports a broken service as
+ * working, or never finishes: http-parser-js accepts `Content-Length: abc` and loops forever on a chunk size of -5.
+ * Node's own parser is only available through its HTTP clients, which cost twice the CPU (see connection.js).
  *
- * There is a fast path, since most responses are like earlier ones: if the head is known and exactly the announced body follows it,
- * nothing is parsed.
+ * Most responses resemble earlier ones, so there is a fast path: nothing is parsed if the head is known and exactly the
+ * announced body follows it.
  */
 export class ResponseReader {
   #bodiless
   /** @type {State} */
   #state = 'status'
-  /** Part of a line whose end has not arrived. */
+  /** Incomplete line received so far. */
   #text = ''
   #textBytes = 0
-  /** Bytes that are still missing from the body or the chunk. */
+  /** Bytes of the body or chunk still to come. */
   #left = 0
   #status = 0
-  /** Last digit of the version. */
+  /** Minor digit of the HTTP version. */
   #minor = ''
-  /** Those that tell where the response ends. @type {Record<string, string | null>} */
+  /** Headers that determine the response's end and the connection's reuse. @type {Record<string, string | null>} */
   #fields = NO_FIELDS
   #lastField = ''
 
@@ -46,7 +46,7 @@ export class ResponseReader {
 
   /**
    * @param {Buffer} bytes as they arrive
-   * @returns {Answer | ProtocolError | null} null: it has not ended; an error: the connection can no longer be used
+   * @returns {Answer | ProtocolError | null} null: the response is incomplete; an error: the connection is unusable
    */
   read(bytes) {
     const head = this.#state === 'status' && this.#text === '' ? headOf(bytes) : null
@@ -74,14 +74,14 @@ export class ResponseReader {
     }
   }
 
-  /** Whether these bytes were one response whose head tells its length. @param {string} head @param {Buffer} bytes */
+  /** Whether these bytes are exactly one response whose head determines its length. @param {string} head @param {Buffer} bytes */
   #isWhole(head, bytes) {
     const { 'content-length': length, 'transfer-encoding': codings } = this.#fields
     const isBodiless = this.#bodiless || this.#status === 204 || this.#status === 304
     return codings === null && bytes.length === head.length + (isBodiless ? 0 : Number(length))
   }
 
-  /** The server closed the connection. @returns {Answer | null} the response that ends by this; null: there is none */
+  /** Called when the server closes the connection. @returns {Answer | null} the response that this completes, if any */
   end() {
     return this.#state === 'until-close' ? this.#answer(false) : null
   }
@@ -92,7 +92,7 @@ export class ResponseReader {
     return { status: this.#status, keepAlive }
   }
 
-  /** @param {Buffer} bytes @param {number} at @returns {number} where the next step begins, beyond `at` */
+  /** @param {Buffer} bytes @param {number} at @returns {number} start of the next step, greater than `at` */
   #step(bytes, at) {
     if (this.#state === 'until-close') return bytes.length
     if (this.#state === 'body' || this.#state === 'chunk') {
@@ -111,7 +111,7 @@ export class ResponseReader {
     return next
   }
 
-  /** @param {string} line with its end */
+  /** @param {string} line including its line break */
   #takeLine(line) {
     switch (this.#state) {
       case 'status':
@@ -147,7 +147,7 @@ export class ResponseReader {
     const [, name, value] = FIELD.exec(line) ?? []
     if (name === undefined) return this.#foldField(line)
     this.#lastField = name
-    // Lower case costs more than a look at the length.
+    // Comparing lengths is cheaper than lower-casing every name.
     if (name.length !== 10 && name.length !== 14 && name.length !== 17) return
     this.#lastField = name.toLowerCase()
     if (!Object.hasOwn(this.#fields, this.#lastField)) return
@@ -162,7 +162,7 @@ export class ResponseReader {
     if (Object.hasOwn(this.#fields, this.#lastField)) this.#fields[this.#lastField] += ` ${fold[1].trim()}`
   }
 
-  /** Decides how the rest arrives (RFC 9112, section 6.3). */
+  /** Determines how the body is delimited (RFC 9112, section 6.3). */
   #endHead() {
     if (this.#status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
     if (this.#status < 200) {
@@ -193,9 +193,9 @@ export class ResponseReader {
 }
 
 /**
- * Responses that arrived whole, by their heads.
+ * Responses that arrived in one piece, by head.
  *
- * @typedef {Map<string, { answer: Answer, bytes: number }>} Plain bytes: of head and body
+ * @typedef {Map<string, { answer: Answer, bytes: number }>} Plain bytes: total length of head and body
  */
 const PLAIN = /** @type {Plain} */ (new Map())
 const PLAIN_BODILESS = /** @type {Plain} */ (new Map())
@@ -206,21 +206,21 @@ function remember(plain, head, known) {
   plain.set(head, known)
 }
 
-/** With the empty line at its end; null: it is not there, or not near. @param {Buffer} bytes */
+/** The response head including its final empty line; null if that is missing or too far away. @param {Buffer} bytes */
 function headOf(bytes) {
   const at = bytes.indexOf(HEAD_END)
   return at === -1 || at > TEXT_MAX_BYTES ? null : bytes.toString('latin1', 0, at + HEAD_END.length)
 }
 
-/** The bytes were not the response that HTTP/1.1 asks for. */
+/** The bytes received were not a valid HTTP/1.1 response. */
 export class ProtocolError extends Error {}
 
-/** Whether there are only empty lines, which a client may ignore between responses. @param {Buffer} bytes */
+/** Whether the bytes are only line breaks, which a client may ignore between responses. @param {Buffer} bytes */
 export function isBlank(bytes) {
   return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.toString('latin1'))
 }
 
-/** @param {string} value of Content-Length: a number, which may be repeated */
+/** @param {string} value of Content-Length: a number, possibly repeated */
 function lengthOf(value) {
   const [first, ...others] = value.split(',').map((one) => one.trim())
   const length = /^\d+$/.test(first) ? Number(first) : Number.NaN
@@ -258,5 +258,5 @@ function expected(what, got) {
 
 /**
  * @typedef {'status' | 'fields' | 'body' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done'} State
- * @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can take another request
+ * @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can carry another request
  */

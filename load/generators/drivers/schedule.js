@@ -1,8 +1,8 @@
 import { randomAt, seededRandom } from '../../system/random.js'
 
 /**
- * When the requests of an open loop are due, as two questions: how many are due by now, and when was request `i` (from 0) due? So
- * that an open loop needs no queue: what is due and not yet sent is a range of numbers. Times are in ms since the start.
+ * Send times of an open loop, as two functions: how many requests are due by now, and when is request `i` (from 0) due? An open
+ * loop then needs no queue: requests due but not yet sent are a range of numbers. Times are in ms since the start.
  *
  * @typedef {{ total: number, dueAt_ms: (i: number) => number, dueBy: (elapsed_ms: number) => number }} Schedule
  */
@@ -18,15 +18,15 @@ export function constantRate(rate_rps, duration_s) {
   }
 }
 
-/** Number of requests whose times are drawn together. */
+/** Number of requests whose arrival times are drawn together. */
 const BLOCK = 1000
-/** Where requests wait to be sent, the next to be due and the next to be sent are in different blocks. */
+/** With a backlog, the next request due and the next one to send are in different blocks. */
 const BLOCKS_KEPT = 4
 
 /**
- * At random times, as independent users arrive (a Poisson process); the same seed gives the same times. Given their number, the
- * arrivals of a Poisson process are independent and uniform (Ross, Introduction to Probability Models, 5.3.5). So each block of 1,000
- * requests is spread at random over the time that it takes on average: only the current blocks are in memory, and the rate is exact.
+ * Random arrivals, like those of independent users (a Poisson process); the same seed gives the same times. Given their number,
+ * Poisson arrivals are independent and uniform (Ross, Introduction to Probability Models, 5.3.5). Each block of 1,000 requests is
+ * therefore spread uniformly over its average duration: only the current blocks are in memory, and the rate is exact.
  *
  * @param {number} rate_rps @param {number} duration_s @param {number} seed
  * @returns {Schedule}
@@ -37,7 +37,7 @@ export function poissonRate(rate_rps, duration_s, seed) {
   /** @type {Map<number, Float64Array>} */
   const kept = new Map()
 
-  /** The times of a block, rising. @param {number} block */
+  /** Returns the sorted arrival times of a block. @param {number} block */
   function timesOf(block) {
     const known = kept.get(block)
     if (known) return known
@@ -62,7 +62,7 @@ export function poissonRate(rate_rps, duration_s, seed) {
   }
 }
 
-/** How many of the sorted times are at or before a time: binary search. @param {Float64Array} times @param {number} time_ms */
+/** Counts the sorted times at or before a given time, by binary search. @param {Float64Array} times @param {number} time_ms */
 function countUpTo(times, time_ms) {
   let [from, to] = [0, times.length]
   while (from < to) {
