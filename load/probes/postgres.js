@@ -1,5 +1,6 @@
 import { coresOf, textOf } from '../system/machine.js'
 import { familyCpu_s, statFields } from './process.js'
+import { cpuThrottling } from './quota.js'
 
 /**
  * @import { Database, Look } from '../../sql/database.js'
@@ -36,6 +37,7 @@ export async function watchPostgres(database) {
   const [first] = await database.query(COUNTERS)
   const postmaster = postmasterOf(first)
   const cpu_s = familyCpu_s(postmaster)
+  const throttled_s = throttledTime_s(postmaster)
   /** @type {Record<string, number>} */
   const waits = {}
   let samples = 0
@@ -49,6 +51,7 @@ export async function watchPostgres(database) {
     end() {
       const wall_s = (performance.now() - started_ms) / 1000
       const cpu_now_s = familyCpu_s(postmaster)
+      const throttling = postmaster === null ? null : cpuThrottling(postmaster)
       return async () => {
         const [last] = await database.query(COUNTERS)
         const active = Object.values(waits).reduce((sum, count) => sum + count, 0)
@@ -59,6 +62,8 @@ export async function watchPostgres(database) {
           waits: Object.fromEntries(shares.sort(([, a], [, b]) => Number(b) - Number(a))),
           cpu_core_ratio: cpu_s === null || cpu_now_s === null ? null : (cpu_now_s - cpu_s) / wall_s,
           cores: postmaster === null ? null : coresOf(postmaster),
+          quota_cores: throttling?.quota_cores ?? null,
+          throttled_ratio: throttling && (throttling.throttled_s - throttled_s) / wall_s,
           commits: last.commits - first.commits,
           wal_bytes: last.wal_bytes - first.wal_bytes,
           connections: Math.max(first.connections, last.connections),
@@ -69,7 +74,12 @@ export async function watchPostgres(database) {
   }
 }
 
-/** The postmaster's pid, where it runs on this machine. @param {Look} database @returns {Promise<number | null>} */
+/** Its backends run in the same control group. @param {number | null} postmaster */
+function throttledTime_s(postmaster) {
+  return (postmaster === null ? null : cpuThrottling(postmaster))?.throttled_s ?? 0
+}
+
+/** The postmaster's pid, where it runs on this machine. @param {Pick<Look, 'query'>} database @returns {Promise<number | null>} */
 export async function findPostmaster(database) {
   const [row] = await database.query('SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address')
   return postmasterOf(row)

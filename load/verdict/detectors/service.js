@@ -42,12 +42,15 @@ export function maxConnections({ settings, traffic, probes }) {
   return finding(1 + dropped_connections / traffic.planned, closed)
 }
 
-/** @type {Detect} */
-export function apiQuota({ probes }) {
-  const { quota_cores, throttled_ratio = 0 } = probes.api
-  if (!quota_cores) return NOTHING
-  const used = `the CPU quota of the service is ${Number(quota_cores.toFixed(2))} cores; it was used up, and the service stopped, ${wholePercent(throttled_ratio)} of the time`
-  return finding(throttled_ratio / THROTTLED_RATIO, used)
+/** CPU quota of a control group. @param {'api' | 'postgres'} part @param {string} name @returns {Detect} */
+export function ofQuota(part, name) {
+  return ({ probes }) => {
+    const { quota_cores, throttled_ratio = 0 } = probes[part]
+    if (!quota_cores) return NOTHING
+    const quota = `the CPU quota of ${name} is ${Number(quota_cores.toFixed(2))} cores`
+    const used = `${quota}; it was used up, and ${name} stopped, ${wholePercent(throttled_ratio)} of the time`
+    return finding(throttled_ratio / THROTTLED_RATIO, used)
+  }
 }
 
 /** @type {Detect} */

@@ -1,7 +1,7 @@
 import { namespaceProblem } from './namespace.js'
 import { crowd, squeezeGenerator } from './neighbours.js'
 import { holdLock, takeConnections, trigger } from './postgres.js'
-import { quotaProblem, throttleApi } from './quota.js'
+import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
 
 /** @import { Cell, StepLoad } from '../../../load/report/record.js' */
 
@@ -16,7 +16,7 @@ import { quotaProblem, throttleApi } from './quota.js'
  * @property {string[]} [nodeFlags] of the API, after its own
  * @property {string} [preload] of the API, in preload.js
  * @property {number} [nofile] soft and hard limit of open files of the API
- * @property {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'fresh_connections' | 'nofile'>>} [load] what differs from
+ * @property {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} [load] what differs from
  *   1,000/s over 64 connections; nofile: of the generator
  * @property {boolean} [namespace] API, Postgres and lab have to run in a network namespace of their own
  * @property {Plant} [plant]
@@ -68,6 +68,15 @@ export const FAULTS = {
     problem: quotaProblem,
     here: true,
   },
+  'postgres-cpu-quota': {
+    resource: 'postgres-quota',
+    about: 'the control group of Postgres may use 5 ms of CPU in every 100 ms',
+    settings: { INSERT_MODE: 'prepared' },
+    load: { rate_rps: 2000 },
+    plant: throttlePostgres,
+    problem: quotaProblem,
+    here: true,
+  },
   'pool-of-one': {
     resource: 'pool-size',
     about: 'one database connection, and statements of 5 ms',
@@ -113,6 +122,11 @@ export const FAULTS = {
     about: 'the API may open 64 files',
     nofile: 64,
   },
+  'connection-limit': {
+    resource: 'max-connections',
+    about: 'the API accepts 16 connections, and the generator opens 64',
+    settings: { MAX_CONNECTIONS: '16' },
+  },
   'short-backlog': {
     resource: 'accept-queue',
     about: 'an accept queue of one, and a new connection for every request',
@@ -147,6 +161,13 @@ export const FAULTS = {
     resource: 'generator-nofile',
     about: 'the generator may open 64 files and needs 200 connections',
     load: { connections: 200, nofile: 64 },
+  },
+  'few-connections': {
+    resource: 'generator-connections',
+    about: 'four connections, for requests that take 5 ms each: 800/s at most',
+    settings: { INSERT_MODE: 'prepared' },
+    load: { connections: 4, connections_needed: 120 },
+    plant: trigger('slow-statement.sql'),
   },
   'few-ports': {
     resource: 'generator-ports',

@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { findPostmaster } from '../../../load/probes/postgres.js'
+import { openSession } from '../../knobs/session.js'
 
 /** @import { Plant } from './index.js' */
 
@@ -8,40 +10,57 @@ import { readFileSync } from 'node:fs'
 const ROOT = '/sys/fs/cgroup/cpu'
 
 /**
- * Grants process $2 5 ms of CPU in every 100 ms, by a group $1, until stdin ends, as it does with us. The group can be removed once
- * its last process has gone.
+ * Grants the processes $2 … 5 ms of CPU in every 100 ms, by a group $1, until stdin ends, as it does with us: then all that are in it
+ * by now move back. The group can be removed once its last process has gone.
  */
 const THROTTLE = `
-  mkdir "$1" && echo 100000 > "$1/cpu.cfs_period_us" && echo 5000 > "$1/cpu.cfs_quota_us" &&
-    echo "$2" > "$1/cgroup.procs" || { rmdir "$1"; exit 1; }
+  group="$1"; shift
+  mkdir "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo 5000 > "$group/cpu.cfs_quota_us" || { rmdir "$group"; exit 1; }
+  for pid in "$@"; do echo "$pid" > "$group/cgroup.procs" || { rmdir "$group"; exit 1; }; done
   echo throttled
   cat
-  echo "$2" > "$1/../cgroup.procs"
-  for i in $(seq 100); do rmdir "$1" && exit; sleep 0.1; done
+  for i in $(seq 100); do
+    while read -r pid; do echo "$pid" > "$group/../cgroup.procs"; done < "$group/cgroup.procs"
+    rmdir "$group" && exit
+    sleep 0.1
+  done
   exit 1`
 
 /** @returns {string | null} why no control group with a quota can be made here; null: it can */
 export function quotaProblem() {
   // In a group's list, 0 is the process that writes it.
-  const { status, stderr } = spawnSync('sh', throttle(`probe-${process.pid}`, 0), { encoding: 'utf8', input: '' })
+  const { status, stderr } = spawnSync('sh', throttle(`probe-${process.pid}`, [0]), { encoding: 'utf8', input: '' })
   return status === 0 ? null : `no control group with a CPU quota (version 1, as root): ${stderr.trim()}`
 }
 
 /** The API may use 5 ms of CPU in every 100 ms. @type {Plant} */
-export async function throttleApi({ api: { pid } }) {
-  const child = spawn('sh', throttle(String(pid), pid), { detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
+export const throttleApi = ({ api: { pid } }) => throttled([pid])
+
+/** So may Postgres, with all its processes and those that it will start. @type {Plant} */
+export async function throttlePostgres({ databaseUrl }) {
+  const session = await openSession(databaseUrl)
+  const query = async (/** @type {string} */ text) => (await session.query(text)).rows
+  const postmaster = await findPostmaster({ query }).finally(() => session.end())
+  if (postmaster === null) throw new Error('expected a Postgres on this machine, found none to throttle')
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ').filter(Boolean)
+  return throttled([postmaster, ...children.map(Number)])
+}
+
+/** @param {number[]} pids */
+async function throttled(pids) {
+  const child = spawn('sh', throttle(String(pids[0]), pids), { detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')
   const [answer] = await Promise.race([once(child.stdout, 'data'), ended])
-  if (String(answer).trim() !== 'throttled') throw new Error(`expected a CPU quota for process ${pid}, got none`)
+  if (String(answer).trim() !== 'throttled') throw new Error(`expected a CPU quota for process ${pids[0]}, got none`)
   return async () => {
     child.stdin.end()
     await ended
   }
 }
 
-/** @param {string} name of the group @param {number} pid */
-function throttle(name, pid) {
+/** @param {string} name of the group @param {number[]} pids */
+function throttle(name, pids) {
   const [, own = '/'] = /^\d+:(?:cpu|cpu,cpuacct):(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8')) ?? []
   const group = `${ROOT}${own}`.replace(/\/$/, '')
-  return ['-c', THROTTLE, 'sh', `${group}/redline-${name}`, String(pid)]
+  return ['-c', THROTTLE, 'sh', `${group}/redline-${name}`, ...pids.map(String)]
 }

@@ -46,6 +46,7 @@ t.test('every resource is named once, those that explain the others first', asyn
     'machine-noise',
     'rate-limit',
     'api-quota',
+    'postgres-quota',
     'nofile',
     'max-connections',
     'postgres-connections',
@@ -493,6 +494,15 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
     ['a time that is not known', { probes: { api: { ...collecting, gc_ratio: undefined } } }, 0, []],
   ])
   const quota = { quota_cores: 0.5, throttled_ratio: 0.1 }
+  check(t, 'postgres-quota', [
+    [
+      'twice the twentieth of the time that is allowed',
+      { probes: { postgres: quota } },
+      2,
+      ['the CPU quota of Postgres is 0.5 cores; it was used up, and Postgres stopped, 10 % of the time'],
+    ],
+    ['a quota of the service', { probes: { api: quota } }, 0, []],
+  ])
   check(t, 'api-quota', [
     [
       'twice as much time as requests can bear',
