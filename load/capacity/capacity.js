@@ -8,7 +8,7 @@ import { isSettled, isValid, MAX_INVALID } from './ladder.js'
 import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
 import { intervalOf, intervalProblem, nextTrial, searchProblem } from './search.js'
 
-/** @import { Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
+/** @import { At, Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
 /** The closed-loop driver for the first guess: autocannon unless it cannot send the load. @param {Pick<Plan, 'url' | 'mix'>} plan */
 export function plateauDriver({ url, mix }) {
@@ -65,7 +65,11 @@ function plateauStep(plan, records) {
       const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
       const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
       const about = 'closed loops, for a first guess of what it takes'
-      return step(plan, records, 'plateau', null, about, { ...load, warmup_s, duration_s: plateauDuration(plan) })
+      return step(plan, records, { phase: 'plateau' }, null, about, {
+        ...load,
+        warmup_s,
+        duration_s: plateauDuration(plan),
+      })
     }
     const before = plateauOf(own.filter(({ load }) => load.connections < connections))
     if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
@@ -83,8 +87,19 @@ function searchStep(plan, records) {
   if (plateauOf(records) === 0) return null
   const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
   if (!next) return null
-  const trial = openStep(plan, records, 'search', null, thoughtOf(plan, records, next), next)
-  const isSustained = plan.sustained_s !== undefined && next.purpose === 'confirm'
+  const { purpose } = next
+  // Two starts of one program differ in speed, so the trials that decide are not all of the same start.
+  const restart = purpose !== 'bracket' && !of(records, 'search').some(({ at }) => at.purpose === purpose)
+  const trial = openStep(
+    plan,
+    records,
+    { phase: 'search', purpose },
+    null,
+    thoughtOf(plan, records, next),
+    next,
+    restart,
+  )
+  const isSustained = plan.sustained_s !== undefined && purpose === 'confirm'
   return isSustained ? { ...trial, load: { ...trial.load, checkpoint: true } } : trial
 }
 
@@ -103,7 +118,7 @@ function relaxStep(plan, records, notApplied) {
       const valid = trials.filter(isValid)
       if (valid.length >= wanted || trials.length - valid.length >= MAX_INVALID) continue
       const about = `does the capacity move with ${cellName(cell)}? ${place ? 'With it' : 'First without'}, at the rate that failed`
-      return openStep(plan, records, phase, place, about, { rate_rps: edge_rps, duration_s: plan.duration_s })
+      return openStep(plan, records, { phase }, place, about, { rate_rps: edge_rps, duration_s: plan.duration_s })
     }
     if (moved(own)) return null
   }
@@ -191,31 +206,32 @@ function boundOf(records, found) {
 }
 
 /**
- * @param {Plan} plan @param {TrialRecord[]} records @param {string} phase @param {Cell | null} cell
- * @param {string} about @param {{ rate_rps: number, duration_s: number }} trial
+ * @param {Plan} plan @param {TrialRecord[]} records @param {At} at @param {Cell | null} cell
+ * @param {string} about @param {{ rate_rps: number, duration_s: number }} trial @param {boolean} [restart] the target, before this trial
  */
-function openStep(plan, records, phase, cell, about, { rate_rps, duration_s }) {
+function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, restart = false) {
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { fresh_connections, unbounded, arrivals } = plan
-  const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
+  const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && !plan.url)
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, FIRST_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
-  return step(plan, records, phase, cell, about, {
+  const trial = step(plan, records, at, cell, about, {
     ...load,
     fresh_connections,
     unbounded,
     ...(arrivals && { arrivals }),
   })
+  return restart ? { ...trial, restart } : trial
 }
 
 /**
- * @param {Plan} plan @param {TrialRecord[]} records @param {string} phase @param {Cell | null} cell
+ * @param {Plan} plan @param {TrialRecord[]} records @param {At} at @param {Cell | null} cell
  * @param {string} about @param {Step['load']} load
  * @returns {Step}
  */
-function step(plan, records, phase, cell, about, load) {
+function step(plan, records, at, cell, about, load) {
   const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
   const search_s = trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
-  const left_s = ACCUSATIONS.includes(phase) ? load.warmup_s + load.duration_s : search_s
-  return { at: { phase }, cell, left_s, about, load }
+  const left_s = ACCUSATIONS.includes(at.phase) ? load.warmup_s + load.duration_s : search_s
+  return { at, cell, left_s, about, load }
 }

@@ -143,8 +143,9 @@
  * @property {string | null} [ssh_config] on the way to them
  * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  *
- * @typedef {{ at: At, cell: any, left_s: number, about?: string, load: StepLoad }} Step the next trial of a design; cell: null where
- *   there is one target only; left_s: expected, of this trial and those that will follow; about: what it is for, for whoever watches
+ * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, load: StepLoad }} Step the next trial of a design; cell:
+ *   null where there is only one target; left_s: expected, for this trial and those that follow; about: its purpose, for the progress
+ *   display; restart: start the target again before this trial
  */
 
 /**

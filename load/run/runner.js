@@ -102,7 +102,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
   Object.assign(state, { capacity: null, limit: null, warnings: [], not_applied: [] })
   const origin = await lab.openOrigin(plan, io)
   const site = await lab.openSite(plan, results, { ...io, runId: run.run_id })
-  let opened = /** @type {{ cell: any, target: Target } | null} */ (null)
+  let opened = /** @type {{ cell: any, target: Target, trials: number } | null} */ (null)
   let noisy = 0
   try {
     Object.assign(state, await lab.describeRun(plan, site), { load_hosts: origin.hosts })
@@ -112,7 +112,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
     for (let step = design(plan, records, state.not_applied); step; step = design(plan, records, state.not_applied)) {
       signal.throwIfAborted()
       const { at, cell, load } = step
-      if (!opened || !isSameCell(opened.cell, cell)) {
+      if (!opened || (step.restart && opened.trials > 0) || !isSameCell(opened.cell, cell)) {
         await opened?.target.stop()
         opened = null
         const target = await lab.openTarget(open, cell, site.place, plan).catch((error) => {
@@ -120,7 +120,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
           state.not_applied.push({ cell, because: error.message })
         })
         if (!target) continue
-        opened = { cell, target }
+        opened = { cell, target, trials: 0 }
         const first = records.find((record) => isSameCell(record.cell, cell))
         if (first) refuseOtherConditions(run.machine ? run : state, first, state, target)
         if (!state.pinning) {
@@ -138,6 +138,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       const record = await lab.runTrial({ target, database, ...about }, trialPlan, signal, progress.tick)
       results.appendTrial(record)
       records.push(record)
+      opened.trials++
       progress.trialEnded(record)
       warnOfMetrics(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0

@@ -70,6 +70,24 @@ t.test('then the search, in an open loop, and an interval around the capacity', 
   t.ok(Number(capacity?.high_rps) / Number(capacity?.low_rps) < 1.15)
 })
 
+t.test(
+  'the target starts again before the first trial at an edge, and before the one that confirms the answer',
+  async (t) => {
+    const records = runOf({})
+    const steps = records.map((_, i) => nextStep(PLAN, records.slice(0, i)))
+    const restarts = steps.flatMap((step) => (step?.restart ? step : []))
+    t.strictSame(
+      restarts.map(({ at }) => at.purpose),
+      ['edge', 'confirm'],
+    )
+    const usual_s = Math.min(...steps.flatMap((step) => step?.load.warmup_s ?? []))
+    t.ok(
+      restarts.every(({ load }) => load.warmup_s > usual_s),
+      'and warms up like a cold one',
+    )
+  },
+)
+
 t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, relaxed twice', async (t) => {
   const records = runOf({ relaxed_rps: 5000 })
   const edge = of(records, 'relax')

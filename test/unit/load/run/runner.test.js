@@ -57,6 +57,13 @@ for (const [what, error, message] of DEATHS) {
   }
 }
 
+t.test('a search starts its target again for the trials that decide, and leaves none of them running', async (t) => {
+  const { code, end, log } = await simulate(sweep, ['--no-confirm', '--seed', '1', '--out', newFolder(t)], serve)
+  t.equal(code, 0, end)
+  t.strictSame(log.opened, [null, null, null], 'at first, for the edges, and to confirm the answer')
+  t.equal(log.open, 0)
+})
+
 /** @type {[string, Error, number, RegExp][]} */
 const REFUSALS = [
   ['a wrong configuration', new UsageError('POOL_MAX: expected 1 to 10000, got 0'), 2, /^redline: POOL_MAX: expected/],
