@@ -32,7 +32,8 @@ export function ledgerOf(trial) {
 /** @param {Trial} trial @returns {Record<string, number | null | undefined>} */
 function utilizations(trial) {
   const { target, settings, probes } = trial
-  const { api, postgres, generator, kernel, here = kernel } = probes
+  // Older records lack some of them.
+  const { api = {}, postgres = {}, kernel = {}, here = kernel } = /** @type {Partial<Probes>} */ (probes)
   const own = expandCores(postgres.cores ?? '').length || 1
   const shared = sharedCore(probes)
   return {
@@ -69,7 +70,7 @@ export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = 
  * @param {Pick<Trial, 'traffic' | 'probes'>} trial
  */
 export function statementsInFlight({ traffic, probes }) {
-  const { statements, statement_mean_ms } = probes.api
+  const { statements, statement_mean_ms } = probes.api ?? {}
   if (!statements || !statement_mean_ms || !(traffic.achieved_rps > 0)) return null
   const run_s = traffic.completed / traffic.achieved_rps
   return (statements * statement_mean_ms) / 1000 / run_s

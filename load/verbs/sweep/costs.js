@@ -42,7 +42,7 @@ export function costBlocks({ capacity, records }) {
 function biasText(records) {
   const seen = records.flatMap((record) => {
     const counted = statementsInFlight(record)
-    const sampled = record.probes.postgres.active_mean
+    const sampled = record.probes.postgres?.active_mean
     return counted && sampled !== undefined ? { counted, sampled } : []
   })
   if (seen.length === 0) return []
