@@ -42,7 +42,7 @@ function utilizations(trial) {
     "the service's CPU quota": api.quota_cores && Number(api.cpu_core_ratio) / api.quota_cores,
     [`core ${postgres.cores} (Postgres${shared ? ' and the generator' : ''})`]: busyShare(here, postgres.cores),
     'Postgres alone': shared && Number(postgres.cpu_core_ratio) / own,
-    'the generator alone': shared && shared.generator_share,
+    'the generator alone': shared?.generator_share,
     "Postgres' CPU quota": postgres.quota_cores && Number(postgres.cpu_core_ratio) / postgres.quota_cores,
     'the database pool': Number(api.pool_used_mean) / Number(settings.POOL_MAX),
     'one shared statement at a time': settings.INSERT_MODE === 'batched' ? statementsInFlight(trial) : null,
