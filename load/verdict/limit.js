@@ -61,9 +61,11 @@ export function limitOf(record, slo) {
  */
 function lockStepOf(record) {
   const { settings, traffic, probes } = record
-  const { statements = 0, statement_mean_ms = 0 } = probes.api
+  const { statements = 0, statement_mean_ms = 0, waiting_mean = 0 } = probes.api
   const in_flight = statementsInFlight(record)
-  if (settings.INSERT_MODE !== 'batched' || in_flight === null || in_flight < STAGE_SHARE) return null
+  if (settings.INSERT_MODE !== 'batched' || in_flight === null || waiting_mean < 1) return null
+  // With more than one in flight on average, statements overlap instead of taking turns.
+  if (in_flight < STAGE_SHARE || in_flight > 1) return null
   const cycle_ms = (traffic.completed / traffic.achieved_rps / statements) * 1000
   const [busiest, second] = ledgerOf(record).filter(({ resource }) => resource.startsWith('core '))
   const cores = [busiest, second].flatMap((one) => (one ? `${one.resource} ${wholePercent(one.utilization)}` : []))

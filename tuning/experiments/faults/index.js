@@ -171,9 +171,10 @@ export const FAULTS = {
   },
   'few-ports': {
     resource: 'generator-ports',
-    about: '64 local ports, and the generator needs 200 connections',
-    load: { connections: 200 },
+    about: '64 local ports, and about 100 requests at a time, as the database is 40 ms away',
+    load: { rate_rps: 2500, connections: 200 },
     namespace: true,
+    plant: trigger('distant-statement.sql'),
     problem: namespaceProblem,
     here: true,
   },
