@@ -48,7 +48,7 @@ export function nextStep(plan, records, notApplied = []) {
 /** The answer that the trials so far give. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
-  const bounded_by = boundOf(records, found)
+  const bounded_by = boundOf(records, found)?.outcome.because
   return {
     capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
     limit: limitOf(plan, records),
@@ -164,7 +164,11 @@ function limitOf(plan, records) {
 
 /** The limit that the search hit above the capacity. @param {Plan} plan @param {TrialRecord[]} records */
 function searchedLimit(plan, records) {
-  return limitOfRun(of(records, 'search'), foundSoFar(plan, records)?.low_rps)
+  const found = foundSoFar(plan, records)
+  const trials = of(records, 'search')
+  // Where the generator or the machine was the bound, what failed beyond it was not the first limit.
+  const asked = boundOf(records, found) ? trials.filter((trial) => !isValid(trial)) : trials
+  return limitOfRun(asked, found?.low_rps)
 }
 
 /** Swaps the limit and its runner-up. @param {Limit} limit @returns {Limit} */
@@ -188,21 +192,21 @@ function problemOf(plan, records, found) {
   if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
     return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
   }
+  // A lower bound needs no search that has settled above it.
+  if (found?.low_rps && boundOf(records, found)?.outcome.blame === 'generator') return null
   return searchProblem(trialsOf(records, plan), searchPlan(plan, records)) ?? intervalProblem(found)
 }
 
 /**
- * Why the answer is only a lower bound: a search that ends at rates with only invalid trials has found the limit of the generator
- * or the machine. Null: it is not just a lower bound.
+ * The trial that bounded a search from above although it says nothing about the target: the generator or the machine could do no more.
+ * The capacity is then only a lower bound. Null: something else ended the search.
  *
- * @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found
+ * @param {TrialRecord[]} records @param {{ low_rps: number | null, high_rps: number | null } | null} found
  */
 function boundOf(records, found) {
   if (!found || found.high_rps !== null) return null
   const low_rps = found.low_rps ?? 0
-  const trials = of(records, 'search')
-  const last = trials.findLast((trial) => !isValid(trial) && Number(trial.load.rate_rps) > low_rps)
-  return last?.outcome.because ?? null
+  return of(records, 'search').findLast((trial) => !isValid(trial) && Number(trial.load.rate_rps) > low_rps) ?? null
 }
 
 /**

@@ -88,6 +88,29 @@ t.test(
   },
 )
 
+t.test(
+  'a search that the generator bounds ends with a lower bound and names the generator, settled or not',
+  async (t) => {
+    const blamed = (/** @type {string} */ blame) => (/** @type {any[]} */ records) =>
+      records.map((record) => {
+        const { at, outcome, limit } = record
+        if (at.phase !== 'search' || outcome.verdict !== 'fail') return record
+        const named = { ...limit, resource: 'generator-cpu' }
+        return { ...record, outcome: { verdict: 'invalid', because: 'made up', blame }, limit: named }
+      })
+    const whole = runOf({ plan: { ...PLAN, confirms: false } })
+    const last = whole.findLastIndex(({ outcome }) => outcome.verdict === 'fail')
+    for (const records of [blamed('generator')(whole), blamed('generator')(whole.slice(0, last + 1))]) {
+      const { capacity, limit, problem } = answerOf(PLAN, records)
+      t.match(capacity, { high_rps: null, bounded_by: 'made up' })
+      t.match(limit, { resource: 'generator-cpu', kind: 'generator' })
+      t.equal(problem, null)
+    }
+    const noisy = answerOf(PLAN, blamed('noise')(whole.slice(0, last + 1)))
+    t.match(noisy.problem, /had not settled/, 'noise of the machine bounds nothing')
+  },
+)
+
 t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, relaxed twice', async (t) => {
   const records = runOf({ relaxed_rps: 5000 })
   const edge = of(records, 'relax')
