@@ -39,7 +39,7 @@ export const PLAN_FLAGS = {
   },
   arrivals: {
     value: 'HOW',
-    about: 'of requests in an open loop: even (default), or poisson (at random times)',
+    about: 'spacing of requests in an open loop: even (default), or poisson (random, as independent users arrive)',
     ...oneOf(['even', 'poisson']),
   },
   connections: {
