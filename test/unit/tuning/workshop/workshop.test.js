@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { terminalOf } from '../../../../load/report/terminal.js'
 import { currentRecord } from '../../../../load/run/older.js'
@@ -54,7 +55,8 @@ t.test('answers as people type them', async (t) => {
   t.equal(await keyboard.line(), 'before its prompt')
   input.end()
   t.equal(await keyboard.line(), null, 'nobody is there')
-  t.match(String(output.read()), /^> after the prompt \n> before its prompt\n> \n$/)
+  output.end()
+  t.equal(await text(output), '> after the prompt \n> before its prompt\n> \n')
 })
 
 t.test('each measurement once; an invalid one again, unless that is what is looked at', async (t) => {
