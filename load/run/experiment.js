@@ -44,7 +44,7 @@ import { runExperiment } from './runner.js'
  * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left: plain data
  * @property {(findings: F) => Block[]} report the answer first, then what supports it
  * @property {(findings: F, run: Run) => Record<string, string>} [files] further files of the results folder, by name
- * @property {Older} [older] how records of older versions are read
+ * @property {Older} [older] how runs of older versions are read
  *
  * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why there is no
  *   trustworthy answer; kept: what run.json says of them, such as `capacity` and `limit`
@@ -78,10 +78,10 @@ import { runExperiment } from './runner.js'
  */
 export async function runVerb(verb, command, given_io) {
   const { resume, out, 'database-url': databaseUrl, ...given } = command.given
-  const { name, size, prepare, older } = verb
+  const { name, size, prepare } = verb
   const io = { ...given_io, environment: withDatabase(given_io.environment, databaseUrl) }
   const planOf = (/** @type {Record<string, any>} */ options) => verb.plan(options, io.environment.settings)
-  const before = resume && resumeRun(name, resume, older)
+  const before = resume && resumeRun(verb, resume)
   const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
@@ -104,15 +104,13 @@ export async function runVerb(verb, command, given_io) {
  * @param {(given: Record<string, any>) => any} planOf
  */
 function resumedPlan({ plan: kept, argv }, folder, given, hasSeed, planOf) {
-  const isRepeated = Object.keys(given).length > 0
-  if (!isRepeated && lacksCredentials(kept)) {
+  if (Object.keys(given).length === 0) {
+    if (!lacksCredentials(kept)) return kept
     throw new UsageError(
       `--resume: expected the flags of the run in ${folder} again, since secrets on its command line were not kept`,
     )
   }
-  const plan = isRepeated ? planOf(hasSeed ? { seed: kept.mix.seed, ...given } : given) : kept
-  if (isRepeated && !isDeepStrictEqual(keptPlan(plan), kept)) {
-    throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.join(' ')}) or none`)
-  }
-  return plan
+  const plan = planOf(hasSeed ? { seed: kept.mix.seed, ...given } : given)
+  if (isDeepStrictEqual(keptPlan(plan), kept)) return plan
+  throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.join(' ')}) or none`)
 }

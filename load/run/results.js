@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../command/errors.js'
 import { holdFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'
-import { currentRecord, currentRun } from './older.js'
+import { currentRecord } from './older.js'
 
 /**
  * @import { Older } from './older.js'
@@ -24,13 +24,15 @@ export function beginRun(verb, { argv, out, plan }) {
   return { results: Results.create(out, run_id), run: { run_id, verb, argv, started_at, plan } }
 }
 
-/** A run that was cut off. @param {string} verb @param {string} folder @param {Older} [older] @throws {UsageError} when there is none of this verb */
-export function resumeRun(verb, folder, older) {
+/** A run that was cut off. @param {Written} verb @param {string} folder @throws {UsageError} when there is none of this verb */
+export function resumeRun(verb, folder) {
   const results = Results.resume(folder)
-  const run = results.readRun(older)
-  if (run.verb !== verb) throw new UsageError(`--resume: expected a ${verb} in ${folder}, got a ${run.verb}`)
+  const run = results.readRun(verb)
+  if (run.verb !== verb.name) throw new UsageError(`--resume: expected a ${verb.name} in ${folder}, got a ${run.verb}`)
   return { results, run }
 }
+
+/** @typedef {{ name: string, older?: Older }} Written the verb that wrote a run; older: how runs of older versions are read */
 
 /** A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived from them. */
 export class Results {
@@ -60,9 +62,6 @@ export class Results {
 
   /** Of a run that was cut off. @param {string} folder @throws {UsageError} when there is none, or a run is using it */
   static resume(folder) {
-    if (!Results.holdsRun(folder)) {
-      throw new UsageError(`--resume: expected a results folder with a run.json, got ${folder}`)
-    }
     const results = new Results(folder)
     results.readRun()
     refuseLinks(folder)
@@ -86,15 +85,15 @@ export class Results {
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }
 
-  /** @param {Older} [older] how runs of older versions are read @returns {any} @throws {UsageError} when there is none */
-  readRun(older) {
+  /** @param {Written} [verb] @returns {any} @throws {UsageError} when there is none */
+  readRun(verb) {
     if (!Results.holdsRun(this.folder)) {
       throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
     }
     const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
     if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
     if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
-    return older ? currentRun(run, older) : run
+    return { ...run, plan: verb?.older?.plan?.(run.plan) ?? run.plan }
   }
 
   /** @param {object} run */
@@ -102,13 +101,13 @@ export class Results {
     this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
-  /** @param {Older} [older] how records of older versions are read @returns {TrialRecord[]} */
-  readTrials(older) {
+  /** @param {Written} [verb] @returns {TrialRecord[]} */
+  readTrials(verb) {
     if (!fs.existsSync(this.file('trials.ndjson'))) return []
     // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
     const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
-    return older ? records.map((record) => currentRecord(record, older)) : records
+    return verb ? records.map((record) => currentRecord(record, verb)) : records
   }
 
   /** @param {TrialRecord} record */

@@ -55,13 +55,6 @@ export const exerciseExperiment = {
       ...evidenceOf(exercise, found),
     ]
   },
-  older: {
-    verb: 'workshop',
-    at: (experiment) => {
-      const [measurement, round] = experiment.split('#')
-      return { measurement, round: Number(round) }
-    },
-  },
 }
 
 /**
@@ -76,7 +69,7 @@ export async function measure(asked, round, { exercise: { id }, state: { facts }
   // A run that was killed before its first trial left only a placeholder.
   if (Results.holdsRun(folder)) new Results(folder).releaseUnused()
   const begun = Results.holdsRun(folder)
-    ? resumeRun('workshop', folder, exerciseExperiment.older)
+    ? resumeRun(exerciseExperiment, folder)
     : beginRun('workshop', { argv: ['--exercise', id], out: folder, plan: planOf({ exercise: id, facts, seed }) })
   const measurements = facts.pinned ? asked : asked.map(warmedUp)
   const plan = { ...begun.run.plan, measurements, round }

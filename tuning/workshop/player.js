@@ -1,7 +1,7 @@
 import { Results } from '../../load/run/results.js'
 import { evidenceOf } from './evidence.js'
 import { figuresOf, questionBlocks } from './exercise.js'
-import { countsFor, exerciseExperiment, measure, trialsByName } from './experiment.js'
+import { countsFor, measure, trialsByName } from './experiment.js'
 import { remarkOf } from './facts.js'
 
 /**
@@ -151,6 +151,6 @@ function judge(name, found, { exercise, state, say }) {
 /** All that is known so far. @param {Desk} desk @returns {Found} */
 function foundOf({ state, folder }) {
   const answers = Object.fromEntries(state.answers.map(({ question, value }) => [question, value]))
-  const records = new Results(folder).readTrials(exerciseExperiment.older)
+  const records = new Results(folder).readTrials()
   return { facts: state.facts, trials: trialsByName(records), answers }
 }

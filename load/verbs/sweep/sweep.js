@@ -50,7 +50,7 @@ export const sweep = {
     { ...shortTrialTable(findings.records), brief: true },
     ...costBlocks(findings),
   ],
-  older: { verb: 'sweep', at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
+  older: { at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
 /** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, limit: Limit | null }} SweepFindings */

@@ -72,7 +72,7 @@ export const ablate = {
   close: closeService,
   analyse,
   report,
-  older: { verb: 'ablate', at: olderPlace, cell: (variant) => ({ variant }) },
+  older: { at: olderPlace, cell: (variant) => ({ variant }) },
 }
 
 /** @param {Record<string, any>} given flags @param {NodeJS.ProcessEnv} settings of the API */

@@ -29,7 +29,6 @@ export const balance = {
   analyse,
   report,
   older: {
-    verb: 'balance',
     at: (experiment) => {
       const [part, block, position] = experiment.split('/')
       return { phase: 'block', part, block: Number(block), position: Number(position) }

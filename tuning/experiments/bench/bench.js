@@ -58,14 +58,6 @@ export const bench = {
   open: (cell, place) => openContender(contenderOf(cell?.contender), place),
   analyse,
   report: benchReport,
-  older: {
-    verb: 'bench',
-    at: (experiment) => {
-      const [kind, block] = experiment.split('/')
-      return { phase: 'block', block: Number(block), kind }
-    },
-    cell: (contender) => ({ contender }),
-  },
 }
 
 /** @typedef {Plan & { repeats: number, contenders: string[] }} BenchPlan */

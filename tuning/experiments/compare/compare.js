@@ -11,7 +11,6 @@ import { compareReport } from './report.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { ComparePlan } from './design.js'
  * @import { CompareFindings } from './findings.js'
- * @import { At } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }
@@ -54,7 +53,6 @@ export const compare = {
   open: (cell, place, plan) => openSide(plan.sides[/** @type {{ side: string }} */ (cell).side], place),
   analyse: findingsOf,
   report: compareReport,
-  older: { verb: 'compare', at: olderAt, cell: (side) => ({ side }) },
 }
 
 /** @param {Record<string, any>} flags @returns {ComparePlan} */
@@ -76,12 +74,4 @@ function planOf({ a, b, ...flags }) {
     ladders: Math.min(blocks, usual.ladders),
     rung_s: usual.rung_s,
   }
-}
-
-/** `latency/0/1/10`, `max/0/1/20`, `limit/search` @param {string} experiment @returns {At} */
-function olderAt(experiment) {
-  const [kind, ...rest] = experiment.split('/')
-  if (kind === 'limit') return { of: kind, phase: rest[0] }
-  const [block, position] = rest.map(Number)
-  return { phase: kind === 'max' ? 'maximum' : kind, block, position }
 }

@@ -3,7 +3,6 @@ import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.j
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
-import { cellOf } from '../../../load/run/older.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { refuseUnnamed } from '../../../load/run/site.js'
 import { coresOf } from '../../../load/system/machine.js'
@@ -67,14 +66,6 @@ export const faults = {
   open: openFaulty,
   analyse,
   report,
-  older: {
-    verb: 'faults',
-    at: (experiment) => ({ block: Number(experiment.split('/')[1]) }),
-    cell: (name) => {
-      const [fault, notch] = name.split(' with ')
-      return { fault, ...(notch && cellOf(notch)) }
-    },
-  },
 }
 
 /** @typedef {Plan & { repeats: number, faults: string[], inside: boolean, skipped: string | null }} FaultsPlan skipped: why some were */

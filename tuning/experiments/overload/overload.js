@@ -53,7 +53,6 @@ export const overload = {
     method(isSplit(records) ? [METHOD, SPLIT] : [METHOD]),
   ],
   older: {
-    verb: 'overload',
     at: (experiment) => {
       if (experiment === 'peak') return { phase: 'peak' }
       const [share, position] = experiment.split('x/').map(Number)

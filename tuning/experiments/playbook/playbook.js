@@ -65,7 +65,6 @@ export const playbook = {
   analyse,
   report: playbookReport,
   older: {
-    verb: 'playbook',
     at: (text) => {
       const [experiment, block, position] = text.split('/')
       if (block === 'peak') return { phase: 'peak', experiment }

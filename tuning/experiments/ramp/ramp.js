@@ -87,16 +87,6 @@ export const ramp = {
   },
   analyse: findingsOf,
   report: rampReport,
-  older: {
-    verb: 'ramp',
-    at: (experiment) => {
-      const [phase, ...rest] = experiment.split('/')
-      if (phase === 'screen') return { phase, entry: rest.join('/') }
-      const [, driver, variant] = rest[1].split(':')
-      return { phase: 'climb', block: Number(rest[0]), driver, variant }
-    },
-    cell: (side) => ({ side }),
-  },
 }
 
 /** @param {Record<string, any>} flags @returns {RampPlan} @throws {UsageError} */

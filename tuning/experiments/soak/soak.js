@@ -57,7 +57,6 @@ export const soak = {
     }),
     samplesTable(records),
   ],
-  older: { verb: 'soak', at: () => ({ phase: 'sample' }) },
 }
 
 /** @typedef {Plan & { samples: number }} SoakPlan */

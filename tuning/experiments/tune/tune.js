@@ -100,7 +100,7 @@ export const tune = {
   analyse: (plan, records) => kindOf(plan).analyse(plan, records),
   report: (findings) => kindOf(findings).report(findings),
   files: (findings, run) => kindOf(findings).files(findings, run),
-  older: { verb: 'tune', at: olderAt, plan: olderPlan },
+  older: { at: olderAt, plan: olderPlan },
 }
 
 /** @param {{ preset: string | null }} named @returns {Record<keyof typeof MATRIX, (...args: any[]) => any>} */

@@ -270,7 +270,7 @@ t.test(
     })
     const file = path.join(folder, 'trials.ndjson')
     const lines = fs.readFileSync(file, 'utf8').split('\n')
-    const places = new Results(folder).readTrials(tune.older).map(({ at, cell }) => ({ at, cell }))
+    const places = new Results(folder).readTrials(tune).map(({ at, cell }) => ({ at, cell }))
     fs.writeFileSync(
       file,
       lines

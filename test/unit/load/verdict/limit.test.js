@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { Results } from '../../../../load/run/results.js'
 import { limitOf, limitOfRun } from '../../../../load/verdict/limit.js'
-import { faults } from '../../../../tuning/experiments/faults/faults.js'
 import { plantedTrial, trialsOf } from '../../../../tuning/experiments/faults/findings.js'
 import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
 
@@ -11,7 +10,7 @@ const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /** Records of real faults, kept from `npm run faults -- --repeats 3`. */
 const EVIDENCE = fileURLToPath(new URL('../../../../tuning/evidence/faults', import.meta.url))
-const kept = new Results(EVIDENCE).readTrials(faults.older)
+const kept = new Results(EVIDENCE).readTrials()
 
 /** The last trial of a fault as it was planted. @param {string} name @returns {any} */
 function recordOf(name) {

@@ -4,7 +4,6 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { terminalOf } from '../../../../load/report/terminal.js'
-import { currentRecord } from '../../../../load/run/older.js'
 import { main } from '../../../../load/run/shell.js'
 import { reportOn } from '../../../../tuning/pages/report/report.js'
 import { VERBS } from '../../../../tuning/verbs.js'
@@ -97,17 +96,6 @@ t.test('each measurement once; an invalid one again, unless that is what is look
   t.equal(trials.a, records[1], 'the one that says something')
   t.equal(trials.b, records[3], 'the last round')
   t.equal(trials.c, records[4])
-})
-
-t.test('a run of an older version is read: a measurement and its round were one string', async (t) => {
-  const { older } = exerciseExperiment
-  if (!older) throw new Error('expected an older form')
-  const record = { experiment: '30 s#2', cell: 'INSERT_MODE=single POOL_MAX=4' }
-  t.strictSame(currentRecord(record, older), {
-    experiment: 'workshop',
-    at: { measurement: '30 s', round: 2 },
-    cell: { INSERT_MODE: 'single', POOL_MAX: 4 },
-  })
 })
 
 t.test("an exercise's folder is shown as its terminal was, however far it got", async (t) => {

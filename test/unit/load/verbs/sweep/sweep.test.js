@@ -130,7 +130,7 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
   await refuses(t, { sweep }, [
     [['--rates', 'fast'], /--rates: expected whole numbers .* got "fast"/],
     [['--out', taken], /--out: expected a folder without a run/],
-    [['--resume', path.join(taken, 'nothing')], /--resume: expected a results folder/],
+    [['--resume', path.join(taken, 'nothing')], /expected a results folder/],
     [['--driver', 'autocannon', '--url', 'https://127.0.0.1:1'], /does not check certificates/],
   ])
 })

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { compare } from '../../../../../tuning/experiments/compare/compare.js'
 import { design } from '../../../../../tuning/experiments/compare/design.js'
 import { findingsOf, PLAN, runOf } from '../../../../support/made-up/compare.js'
 
@@ -29,12 +28,4 @@ t.test('a run that was cut off goes on with the same trial', async (t) => {
     const { at, cell } = records[length]
     t.match(design(PLAN, records.slice(0, length)), { at, cell })
   }
-})
-
-t.test('a run of an older version, whose places and cells were text, is read', async (t) => {
-  const { at, cell } = /** @type {any} */ (compare.older)
-  t.strictSame(at('latency/0/1/10'), { phase: 'latency', block: 0, position: 1 })
-  t.strictSame(at('max/3/0/20'), { phase: 'maximum', block: 3, position: 0 })
-  t.strictSame(at('limit/search'), { of: 'limit', phase: 'search' })
-  t.strictSame(cell('b'), { side: 'b' })
 })

@@ -3,7 +3,6 @@ import { UsageError } from '../../../../../load/command/errors.js'
 import { aroundCeiling, crossingOf, nextWorkers } from '../../../../../tuning/experiments/ramp/climb.js'
 import { design, seriesOf } from '../../../../../tuning/experiments/ramp/design.js'
 import { chosenDrivers, presentDrivers } from '../../../../../tuning/experiments/ramp/drivers.js'
-import { ramp } from '../../../../../tuning/experiments/ramp/ramp.js'
 import { findingsOf, PLAN, runOf, service, textOf } from './services.js'
 
 t.test('workers rise until the ceiling is passed, then close in on it', async (t) => {
@@ -126,11 +125,4 @@ t.test('a driver whose tool is missing is named with what installs it, and the o
   await t.rejects(present(['wrk']), { message: /apt-get install wrk/ })
   t.strictSame(chosenDrivers({ 'cross-check': true }, []), ['autocannon', 'wrk'])
   t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
-})
-
-t.test('a run of an older version, whose places and cells were text, is read', async (t) => {
-  const { at, cell } = /** @type {any} */ (ramp.older)
-  t.strictSame(at('ramp/3/a:wrk:without/16'), { phase: 'climb', block: 3, driver: 'wrk', variant: 'without' })
-  t.strictSame(at('screen/read/all'), { phase: 'screen', entry: 'read/all' })
-  t.strictSame(cell('b'), { side: 'b' })
 })
