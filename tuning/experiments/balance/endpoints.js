@@ -3,7 +3,6 @@
  * immediate errors. An endpoint that fails answers everything with errors for a while, health checks included.
  *
  * @typedef {typeof PLAIN} Endpoint
- * @typedef {{ count: number, extra_ms: number }} Slow
  */
 
 /** An endpoint without a peculiarity. */
@@ -11,20 +10,17 @@ export const PLAIN = { name: '', cached_ratio: 0.5, extra_ms: 0, error_ratio: 0,
 
 /** Latencies of cached and other calls, as published. */
 const CACHED_MS = { from: 50, to: 120 }
-export const COLD_MS = { from: 250, to: 600 }
+const COLD_MS = { from: 250, to: 600 }
 
 /** Errors come at once, so that the endpoint looks the fastest to a balancer that only counts requests in flight. */
 const ERROR_MS = { from: 2, to: 5 }
-
-/** One that is slow, one that errs, one that recovers, and one that does none of it. */
-export const MIN_ENDPOINTS = 4
 
 const USUAL = [{ name: 'cached', cached_ratio: 0.9 }, { name: 'cold', cached_ratio: 0 }, { name: 'half-cached' }]
 
 /**
  * Uneven by design: mostly cached, cold and half-cached ones in turn; then slow ones, one that errs now and then, and one that
  * fails and recovers.
- * @param {number} count @param {Slow} slow @returns {Endpoint[]}
+ * @param {number} count @param {{ count: number, extra_ms: number }} slow @returns {Endpoint[]}
  */
 export function unevenEndpoints(count, slow) {
   const endpoints = [
@@ -57,15 +53,6 @@ export function answerOf({ cached_ratio, extra_ms, error_ratio }, { failing, ran
   if (failing || fate < error_ratio) return { status: 503, latency_ms: within(ERROR_MS, place) }
   const latency_ms = within(cache < cached_ratio ? CACHED_MS : COLD_MS, place) + extra_ms
   return { status: 200, latency_ms: Math.max(0, latency_ms) }
-}
-
-/** Mean latency of requests that are spread evenly and never wait. @param {Endpoint[]} endpoints */
-export function meanLatency_ms(endpoints) {
-  const means = endpoints.map(({ cached_ratio, extra_ms, error_ratio }) => {
-    const ok_ms = cached_ratio * within(CACHED_MS, 0.5) + (1 - cached_ratio) * within(COLD_MS, 0.5) + extra_ms
-    return error_ratio * within(ERROR_MS, 0.5) + (1 - error_ratio) * ok_ms
-  })
-  return means.reduce((sum, ms) => sum + ms, 0) / means.length
 }
 
 /** @param {{ from: number, to: number }} range @param {number} place in [0, 1) */

@@ -17,22 +17,20 @@ import { REFERENCE, strategiesOf } from './steps.js'
 
 export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
 
-/** Parts with several endpoints. */
-export const SHARED = /** @type {const} */ (['strategies', 'crowded', 'failing'])
-
 /** What each strategy did in each part. @param {BalancePlan} plan @param {Records} records */
 export function figuresOf(plan, records) {
   /** @template T @param {MeasuredPart} part @param {(measured: Measured) => T} compute */
   const each = (part, compute) => {
     return measuredIn(part, plan, records).map((one) => ({ strategy: one.strategy, ...compute(one) }))
   }
+  const shared = /** @type {const} */ (['strategies', 'failing'])
   return {
     strategies: each('strategies', unevenFigures),
     crowded: each('crowded', unevenFigures),
     failing: each('failing', failingFigures),
     overhead: each('overhead', overheadFigures),
     processes: each('processes', processFigures),
-    shares: SHARED.flatMap((part) => each(part, ({ trials }) => ({ part, counts: countsOf(trials) }))),
+    shares: shared.flatMap((part) => each(part, ({ trials }) => ({ part, counts: countsOf(trials) }))),
   }
 }
 
@@ -40,7 +38,7 @@ export function figuresOf(plan, records) {
  * The sound trials of each strategy of a part, and how it compares with others within a block.
  * @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records
  */
-export function measuredIn(part, plan, records) {
+function measuredIn(part, plan, records) {
   const sound = trialsAt(records, { part }, isSound).map((record) => {
     return { ...record, cell: { strategy: record.cell.strategy } }
   })
@@ -93,7 +91,7 @@ function overheadFigures({ strategy, middle, differenceTo }) {
   return {
     p50_ms: middle(p50_ms),
     added_ms: isDirect ? null : differenceTo('direct', p50_ms),
-    cpu_us: isDirect ? null : middle(cpu_us),
+    cpu_us: isDirect ? null : middle(({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN),
   }
 }
 
@@ -128,17 +126,14 @@ function countsOf(trials) {
 }
 
 /** Of the successes. @param {'mean' | typeof PERCENTILES[number]} name @returns {Value} */
-export function okLatency_ms(name) {
+function okLatency_ms(name) {
   return ({ traffic }) => traffic.ok_latency_ms?.[name] ?? Number.NaN
 }
 
-export const p50_ms = okLatency_ms('p50')
-
-/** CPU of the balancer per request. @type {Value} */
-export const cpu_us = ({ probes }) => probes.api.cpu_us_per_request ?? Number.NaN
+const p50_ms = okLatency_ms('p50')
 
 /** Of the requests that clients sent. @param {Records} trials */
-export function errorRatio(trials) {
+function errorRatio(trials) {
   const sum = (/** @type {'planned' | 'ok'} */ name) => trials.reduce((total, { traffic }) => total + traffic[name], 0)
   return 1 - sum('ok') / sum('planned')
 }

@@ -1,14 +1,13 @@
-import { answer, code, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
+import { answer, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
-import { haproxyAgainstAdaptive, timesOf, timesText } from './against.js'
 import { figuresOf, PERCENTILES } from './figures.js'
-import { HAPROXY, haproxyConfig } from './haproxy.js'
+import { HAPROXY } from './haproxy.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './published.js'
 import { overTimeBlocks, shareBlocks } from './share-blocks.js'
-import { partsOf, strategiesOf } from './steps.js'
+import { partsOf, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
@@ -25,7 +24,7 @@ import { answerSentences, problemOf } from './verdict.js'
 export function analyse(plan, records, { simulation = null }) {
   const { shares, ...measured } = figuresOf(plan, records)
   const sentences = answerSentences(measured.strategies, measured.crowded, simulation)
-  const figures = { ...measured, haproxy: haproxyAgainstAdaptive(plan, records), simulation }
+  const figures = { ...measured, simulation }
   const kept = { answer: sentences.join(' '), ...figures }
   return { problem: problemOf(plan, records), kept, ...figures, plan, sentences, shares, leftOut: leftOut(records) }
 }
@@ -52,12 +51,9 @@ export function report(findings) {
     ...overTimeBlocks(plan, shares),
     heading('Published', { detail: true }),
     paragraph(publishedText()),
-    ...(plan.haproxy ? configBlocks(plan) : []),
     method(methodOf(plan)),
   ]
 }
-
-const UNEVEN = { strategies: 'over uneven endpoints', crowded: 'over the same endpoints at a higher rate' }
 
 /** @param {BalanceFindings} findings @param {keyof typeof UNEVEN} part */
 function percentilePicture(findings, part) {
@@ -93,20 +89,28 @@ export function strategyBlocks(findings, part) {
 
 /** @param {BalanceFindings} findings */
 export function failingBlocks({ plan, failing }) {
-  const { leave, back } = timesOf(plan)
-  const inWords = (/** @type {(number | null)[]} */ found_s, /** @type {typeof leave} */ time) => {
-    const times_s = found_s.map((s) => s ?? time.longest_s)
-    return times_s.length === 0 ? 'never left' : timesText(times_s, `${spread(times_s, 1)} s`, time)
-  }
+  const { from_s, to_s } = plan.fails.failing
+  const after_s = plan.sizes.failing.duration_s - to_s
   const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
+    // An endpoint that was never left cannot be come back to.
     const left = back_s.filter((_, i) => leave_s[i] !== null)
     const errors = [count(Math.round(errors_at_endpoint)), tenthPercent(error_ratio)]
-    return [strategy, inWords(leave_s, leave), inWords(left, back), ...errors, milliseconds(p50_ms)]
+    return [strategy, timesText(leave_s, to_s - from_s), timesText(left, after_s), ...errors, milliseconds(p50_ms)]
   })
-  const { from_s, to_s } = plan.fails.failing
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503 at once, also to health checks.`
   const head = ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50']
   return titled(about, head, rows)
+}
+
+/** @param {(number | null)[]} found_s null: longer than can be seen @param {number} longest_s that can be seen */
+function timesText(found_s, longest_s) {
+  if (found_s.length === 0) return 'never left'
+  const times_s = found_s.map((s) => s ?? longest_s)
+  const text = `${spread(times_s, 1)} s`
+  const longer = times_s.filter((s) => s >= longest_s).length
+  if (longer === 0) return text
+  const beyond = `more than ${longest_s.toFixed(1)} s in ${longer} of ${times_s.length} trials`
+  return 2 * longer < times_s.length ? `${text}; ${beyond}` : beyond
 }
 
 /** @param {BalanceFindings} findings */
@@ -121,23 +125,17 @@ export function overheadBlocks({ plan, overhead }) {
   return titled(about, ['way', 'p50', 'added to p50', 'CPU per request'], rows)
 }
 
-/** @param {BalanceFindings} findings @returns {Block[]} */
-function haproxyBlocks({ haproxy: { better, worse, even } }) {
-  const compared = better.length + worse.length + even.length
-  if (compared === 0) return []
-  const lists = { 'Better than adaptive': better, Worse: worse, 'No significant difference': even }
-  return [
-    paragraph('**Where HAProxy is the better choice**'),
-    ...Object.entries(lists).flatMap(([title, lines]) =>
-      lines.length > 0 ? [paragraph(`${title}:`), list(lines)] : [],
-    ),
-    paragraph(
-      `Each of these ${compared} comparisons is made at 95 %, and none is corrected for the others: where there is no difference, about one in twenty is listed as better or worse by chance.`,
-    ),
-    paragraph(
-      'Not measured here: HAProxy speaks TLS and HTTP/2, reloads without dropping requests, and checks the health of an endpoint without the help of clients.',
-    ),
-  ]
+/** Ratios to adaptive in the same block. @param {BalanceFindings} findings */
+function haproxyBlocks({ strategies, crowded }) {
+  const rows = [strategies, crowded].flatMap((figures, i) => {
+    const others = figures.filter(({ strategy }) => strategy in HAPROXY)
+    return others.map(({ strategy, to_adaptive }) => [
+      `${strategy}, ${Object.values(UNEVEN)[i]}`,
+      ...PERCENTILES.map((name) => (to_adaptive ? ratioText(to_adaptive[name]) : NONE)),
+    ])
+  })
+  const about = '**HAProxy by adaptive**, latency of the successes; below 1, HAProxy is faster.'
+  return titled(about, ['strategy', ...PERCENTILES], rows)
 }
 
 /** What further API processes bring. @param {BalanceFindings} findings */
@@ -157,7 +155,7 @@ export function processBlocks({ processes }) {
 /** What the simulation gained, and what was published. @param {Simulation | null} simulation @returns {Block[]} */
 function simulationBlocks(simulation) {
   if (!simulation) return []
-  const { worlds, few } = simulation
+  const { worlds } = simulation
   const rows = worlds.map(({ world, workers, round_robin, adaptive }) => [
     `${world}, ${workers} in flight`,
     ...pairTexts(round_robin, adaptive),
@@ -165,17 +163,10 @@ function simulationBlocks(simulation) {
     `${tenthPercent(round_robin.error_ratio)} -> ${tenthPercent(adaptive.error_ratio)}`,
   ])
   const published = ['published', ...pairTexts(PUBLISHED.round_robin, PUBLISHED.adaptive), NONE, NONE]
-  const half = QUANTILES.map((name, i) => {
-    const { p25, p75 } = few.half_of_draws[name]
-    return `${PERCENTILES[i]} ${p25.toFixed(2)}x to ${p75.toFixed(2)}x`
-  })
   return [
     paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
     table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
     list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]),
-    paragraph(
-      `The published round robin rests on ${few.samples} samples. Of ${count(few.draws)} samples of that size, drawn from a distribution through the published quantiles and compared with it, half have ratios of ${half.join(', ')}.`,
-    ),
   ]
 }
 
@@ -193,20 +184,9 @@ function publishedText() {
   return `"${title}" (${author}): ${setting}. Round robin -> adaptive: ${pairs.join('; ')}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
 }
 
-/** @param {BalancePlan} plan @returns {Block[]} */
-function configBlocks({ endpoints, haproxy_version }) {
-  const servers = Array.from({ length: endpoints }, (_, i) => ({ name: `endpoint-${i + 1}`, port: 8001 + i }))
-  const about = `HAProxy ${haproxy_version}. This is haproxy-retry; haproxy-leastconn lacks redispatch and retries, and haproxy-random has \`balance random(2)\` instead. In front of API processes there are no health checks.`
-  return [
-    heading("HAProxy's configuration", { folded: true, detail: true }),
-    paragraph(about),
-    code(haproxyConfig({ ...HAPROXY['haproxy-retry'], port: 8000, servers, watched: true })),
-  ]
-}
-
 /** @param {BalancePlan} plan */
 function methodOf(plan) {
-  const { sizes, parameters, slots, mix } = plan
+  const { sizes, parameters, slots, mix, haproxy_version } = plan
   const blocks = partsOf(plan).map((part) => {
     return `${part}: ${sizes[part].blocks} x ${strategiesOf(part, plan).length} trials of ${sizes[part].duration_s} s`
   })
@@ -217,5 +197,10 @@ function methodOf(plan) {
     'A failing endpoint has been left when, from then on and as long as it fails, it gets less than a fifth of an even share in any half second (at once: it was not in use). It is back when a half second begins in which it gets half of one.',
     `Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. As published, it has no health checks and never retries.`,
     'The proxy, HAProxy and the endpoints are processes of their own on loopback. Connections are kept, and HAProxy has one thread.',
+    ...(haproxy_version
+      ? [
+          `HAProxy ${haproxy_version} watches its servers by health checks and by their answers to clients; haproxy-retry also repeats what failed on another one. It also speaks TLS and HTTP/2 and reloads without dropping requests, which is not measured here.`,
+        ]
+      : []),
   ]
 }

@@ -1,7 +1,6 @@
-import { drawn, heading, paragraph, table, titled } from '../../../load/report/blocks.js'
+import { drawn, heading, titled } from '../../../load/report/blocks.js'
 import { wholePercent } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
-import { SHARED } from './figures.js'
 import { requestsOf, sharesOf } from './shares.js'
 
 /**
@@ -9,15 +8,13 @@ import { requestsOf, sharesOf } from './shares.js'
  * @import { Series } from '../../../load/report/picture.js'
  * @import { Figures } from './figures.js'
  * @import { BalancePlan } from './plan.js'
+ * @import { Counts } from './shares.js'
  */
-
-/** Columns of a table over time. */
-const COLUMNS = 6
 
 /** Points of a curve over time: the more requests there were, the more can be told apart. */
 const POINTS = { least: 6, most: 24, requests: 100 }
 
-/** The endpoints' shares of the requests, in all. @param {BalancePlan} plan @param {Figures['shares']} all @returns {Block[]} */
+/** The endpoints' shares of the requests, in all. @param {BalancePlan} plan @param {Figures['shares']} all */
 export function shareBlocks({ sizes }, all) {
   const shares = all.filter(({ part }) => part === 'strategies')
   const columns = shares.map(({ counts }) => sharesOf(counts, { slices: 1, duration_s: sizes.strategies.duration_s }))
@@ -26,55 +23,38 @@ export function shareBlocks({ sizes }, all) {
   return titled('**Share of the requests per endpoint**', ['endpoint', ...shares.map(({ strategy }) => strategy)], rows)
 }
 
-/** The same over the time of a trial. @param {BalancePlan} plan @param {Figures['shares']} all @returns {Block[]} */
-export function overTimeBlocks(plan, all) {
-  return SHARED.flatMap((part) => {
-    const { duration_s } = plan.sizes[part]
-    const { from_s, to_s } = plan.fails[part]
-    const shares = all.filter((one) => one.part === part)
-    if (shares.length === 0) return []
-    const starts = Array.from({ length: COLUMNS }, (_, i) => `from ${((i * duration_s) / COLUMNS).toFixed(1)} s`)
-    return [
-      heading(`Shares over time: ${part}`, { detail: true }),
-      ...pictures(plan, part, shares),
-      paragraph(`All blocks together; one endpoint fails from second ${from_s} to ${to_s}.`),
-      ...shares.map(({ strategy, counts }) => {
-        const columns = sharesOf(counts, { slices: COLUMNS, duration_s })
-        const rows = counts[0].names.map((name, i) => [name, ...columns[i].map(wholePercent)])
-        return table([strategy, ...starts], rows)
-      }),
-    ]
+/** The same over the time of a trial. @param {BalancePlan} plan @param {Figures['shares']} shares */
+export function overTimeBlocks({ sizes, fails }, shares) {
+  const curves = shares.map(({ part, strategy, counts }) => {
+    return { part, strategy, endpoints: curvesOf(counts, sizes[part].duration_s) }
   })
-}
-
-/** @param {BalancePlan} plan @param {typeof SHARED[number]} part @param {Figures['shares']} shares */
-function pictures({ sizes, fails }, part, shares) {
-  if (part === 'crowded') return []
-  const { duration_s } = sizes[part]
-  const { from_s: from, to_s: to } = fails[part]
-  const curves = shares.map(({ strategy, counts }) => {
-    const slices = Math.min(POINTS.most, Math.max(POINTS.least, Math.floor(requestsOf(counts) / POINTS.requests)))
-    const endpoints = sharesOf(counts, { slices, duration_s }).map((own, i) => {
-      const points = own.map((share, slice) => [((slice + 0.5) * duration_s) / slices, share])
-      return /** @type {Series} */ ({ name: counts[0].names[i], points, as: 'line' })
-    })
-    return { strategy, endpoints }
-  })
-  /** @type {(name: string, title: string, about: string, series: Series[]) => Block} */
-  const picture = (name, title, about, series) => {
-    const x = { title: 'seconds', unit: /** @type {const} */ ('s'), max: duration_s }
+  const [uneven, failing] = ['strategies', 'failing'].map((name) => curves.filter(({ part }) => part === name))
+  /** @type {(part: 'strategies' | 'failing', name: string, title: string, about: string, series: Series[]) => Block} */
+  const picture = (part, name, title, about, series) => {
+    const { from_s: from, to_s: to } = fails[part]
+    const x = { title: 'seconds', unit: /** @type {const} */ ('s'), max: sizes[part].duration_s }
     const y = { title: 'share of the requests', unit: /** @type {const} */ ('share') }
     return drawn(xyPicture(name, title, about, { x, y, series, marks: [{ axis: 'x', from, to, label: 'one fails' }] }))
   }
-  if (part === 'failing') {
-    const about = 'The share of the requests that it got under each strategy, all blocks together.'
-    const series = curves.flatMap(({ strategy, endpoints }) => {
-      return endpoints.filter(({ name }) => name === 'failing').map((own) => ({ ...own, name: strategy }))
+  const own = 'The share of the requests that each endpoint got, all blocks together.'
+  const pictures = uneven.map(({ strategy, endpoints }) => {
+    return picture('strategies', `shares-${strategy}`, `Shares over time: ${strategy}`, own, endpoints)
+  })
+  if (failing.length > 0) {
+    const series = failing.flatMap(({ strategy, endpoints }) => {
+      return endpoints.filter(({ name }) => name === 'failing').map((curve) => ({ ...curve, name: strategy }))
     })
-    return [picture('shares-failing', 'The endpoint that fails, over time', about, series)]
+    const about = 'The share of the requests that it got under each strategy, all blocks together.'
+    pictures.push(picture('failing', 'shares-failing', 'The endpoint that fails, over time', about, series))
   }
-  const about = 'The share of the requests that each endpoint got, all blocks together.'
-  return curves.map(({ strategy, endpoints }) => {
-    return picture(`shares-${strategy}`, `Shares over time: ${strategy}`, about, endpoints)
+  return pictures.length > 0 ? [heading('Shares over time', { detail: true }), ...pictures] : []
+}
+
+/** A curve for each endpoint. @param {Counts[]} counts @param {number} duration_s @returns {Series[]} */
+function curvesOf(counts, duration_s) {
+  const slices = Math.min(POINTS.most, Math.max(POINTS.least, Math.floor(requestsOf(counts) / POINTS.requests)))
+  return sharesOf(counts, { slices, duration_s }).map((own, i) => {
+    const points = own.map((share, slice) => [((slice + 0.5) * duration_s) / slices, share])
+    return /** @type {Series} */ ({ name: counts[0].names[i], points, as: 'line' })
   })
 }

@@ -6,14 +6,12 @@ import { fewSamples, gainsOf, quantilesOf } from './published.js'
 
 /**
  * @import { Parameters, Strategy } from './balancers.js'
- * @import { Endpoint, Slow } from './endpoints.js'
+ * @import { Endpoint } from './endpoints.js'
  * @import { BalancePlan } from './plan.js'
  *
  * @typedef {Awaited<ReturnType<typeof simulateAll>>} Simulation
  * @typedef {(seed: number) => ((now_ms: number) => Endpoint)[]} Create makes endpoints that may change with time
  */
-
-export const NO_MEMORY = 'equal, no memory'
 
 /** No quantile that is compared lies in the gap between cached and cold answers. */
 const CACHED_RATIO = 0.4
@@ -41,12 +39,12 @@ export async function simulateAll({ endpoints, slow, samples, workers, parameter
   return { worlds: found, few: fewSamples(seed) }
 }
 
-/** Made-up endpoints. @param {number} count @param {Slow} slow @returns {{ name: string, about: string, create: Create }[]} */
+/** Made-up endpoints. @param {number} count @param {BalancePlan['slow']} slow @returns {{ name: string, about: string, create: Create }[]} */
 export function worlds(count, slow) {
   const uneven = unevenEndpoints(count, slow)
   return [
     {
-      name: NO_MEMORY,
+      name: 'equal, no memory',
       about: `every answer of every endpoint is cached in ${CACHED_RATIO * 100} of 100 cases, regardless of the one before it`,
       create: () => uneven.map(() => () => ({ ...PLAIN, cached_ratio: CACHED_RATIO })),
     },

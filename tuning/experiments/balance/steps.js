@@ -13,20 +13,19 @@ import { HAPROXY } from './haproxy.js'
 /** From the end of a trial to the load of the next one, in the estimate of the time left. */
 const START_S = 1
 
-/** Enough that no request waits for a connection; plans with more requests in flight are refused. */
-export const OPEN_CONNECTIONS = 256
-
 /**
  * The parts that put load on something. usual and quick: blocks, seconds of warm-up and of load; six blocks are the least for a
- * 95 % interval. A part with `rate_times` has that multiple of the command line's rate, and its duration.
+ * 95 % interval. In an open loop, connections are so many that no request waits for one.
  */
 export const MEASURED = {
   overhead: { usual: [8, 0.5, 2], quick: [1, 0.5, 1], rate_rps: 500, connections: 8 },
-  strategies: { usual: [6, 2, 10], quick: [1, 1, 3], rate_times: 1, connections: OPEN_CONNECTIONS },
-  crowded: { usual: [6, 1, 6], quick: [1, 0.5, 2], rate_times: 2.5, connections: OPEN_CONNECTIONS },
-  failing: { usual: [6, 1, 8], quick: [1, 0.5, 3], rate_rps: 200, connections: OPEN_CONNECTIONS },
+  strategies: { usual: [6, 2, 10], quick: [1, 1, 3], rate_rps: 40, connections: 256 },
+  crowded: { usual: [6, 1, 6], quick: [1, 0.5, 2], rate_rps: 100, connections: 256 },
+  failing: { usual: [6, 1, 8], quick: [1, 0.5, 3], rate_rps: 200, connections: 256 },
   processes: { usual: [6, 1, 3], quick: [1, 0.5, 1], rate_rps: null, connections: 64 },
 }
+
+export const UNEVEN = { strategies: 'over uneven endpoints', crowded: 'over the same endpoints at a higher rate' }
 
 /** The others are compared with round robin. */
 export const REFERENCE = 'round-robin'

@@ -4,7 +4,6 @@ import { ratioText } from '../../stats/effects.js'
 import { isSound, whyUnsound } from '../../stats/sound.js'
 import { PERCENTILES } from './figures.js'
 import { allLower } from './published.js'
-import { NO_MEMORY } from './simulation.js'
 import { cellsOf, REFERENCE } from './steps.js'
 
 /**
@@ -72,10 +71,8 @@ function simulatedSentence({ few, worlds }) {
     })
     return `With ${workers} in flight, all four percentiles are lower over ${lower}, and not over ${others}.`
   })
-  const isNothing = worlds.every(({ world, gains }) => world !== NO_MEMORY || !allLower(gains))
-  const why = isNothing ? ` Over "${NO_MEMORY}" there is nothing to gain: no endpoint is better than another.` : ''
   const chance = `Of ${few.draws} round robins of ${few.samples} samples, drawn from the published quantiles, ${tenthPercent(few.all_lower_ratio)} look slower than they are at all four, and ${tenthPercent(few.as_published_ratio)} by as much as was published.`
-  return `The published shape, simulated: ${found.join(' ')}${why} ${chance}`
+  return `The published shape, simulated: ${found.join(' ')} ${chance}`
 }
 
 /** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { balance } from '../../../../../tuning/experiments/balance/balance.js'
-import { figuresOf, measuredIn } from '../../../../../tuning/experiments/balance/figures.js'
+import { figuresOf } from '../../../../../tuning/experiments/balance/figures.js'
 import { nextStep, partsOf, strategiesOf } from '../../../../../tuning/experiments/balance/steps.js'
 import { madeUp, PLAN, textOf, trialsFor } from '../../../../support/made-up/balance.js'
 
@@ -28,7 +28,7 @@ t.test('each strategy once in each block; a run that was cut off goes on with th
 t.test('a late generator or a failing trial does not count, and a full generator gives no ratio', async (t) => {
   const records = madeUp({ 'round-robin': { p50: 300, errors: 0 }, adaptive: { p50: 200, errors: 0 } })
   const count = (/** @type {any[]} */ some) =>
-    measuredIn('overhead', PLAN, some).find(({ strategy }) => strategy === 'adaptive')?.trials.length ?? 0
+    figuresOf(PLAN, some).strategies.find(({ strategy }) => strategy === 'adaptive')?.trials ?? 0
   const late = records.map((record) => ({
     ...record,
     probes: { ...record.probes, generator: { lateness_ms: { p50: 2, p95: 3 } } },
