@@ -3,13 +3,12 @@
 /**
  * A report consists of blocks. The terminal, report.md and report.html render the same ones.
  *
- * @typedef {Answer | Heading | Text | Code | List | Table | Drawn | Method} Block
+ * @typedef {Answer | Heading | Text | List | Table | Drawn | Method} Block
  *
  * @typedef {{ kind: 'answer', text: string }} Answer the answer in a sentence or two; first, and once
  * @typedef {{ kind: 'heading', text: string, folded?: boolean, detail?: boolean }} Heading begins a section; folded: closed in
  *   report.html until somebody opens it; detail: the section is not for the terminal
  * @typedef {{ kind: 'text', text: string }} Text one paragraph; `code` and **bold** are allowed
- * @typedef {{ kind: 'code', text: string }} Code lines of a program or a configuration; not for the terminal
  * @typedef {{ kind: 'list', items: Item[] }} List
  * @typedef {string | { text: string, items: string[] }} Item
  * @typedef {{ kind: 'table', name?: string, head: string[], rows: string[][], align: ('l' | 'r')[], brief?: boolean }} Table name: by
@@ -26,9 +25,6 @@ export const heading = (text, options) => ({ kind: 'heading', text, ...options }
 
 /** @param {string} text @returns {Text} */
 export const paragraph = (text) => ({ kind: 'text', text })
-
-/** @param {string} text @returns {Code} */
-export const code = (text) => ({ kind: 'code', text })
 
 /** @param {Item[]} items @returns {List} */
 export const list = (items) => ({ kind: 'list', items })

@@ -12,8 +12,6 @@ function blockMarkdown(block) {
   switch (block.kind) {
     case 'heading':
       return `## ${block.text}`
-    case 'code':
-      return `\`\`\`\n${block.text.trimEnd()}\n\`\`\``
     case 'list':
     case 'method':
       return block.items.flatMap(itemLines).join('\n')

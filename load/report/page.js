@@ -72,8 +72,6 @@ function writer(drawings) {
         return figure(block.picture, drawings[block.picture.name])
       case 'table':
         return scrolled(`Table ${++tables}`, tableHtml(block, inline))
-      case 'code':
-        return `<pre tabindex="0"><code>${escaped(block.text)}</code></pre>`
       case 'list':
       case 'method':
         return listHtml(block.items, inline)

@@ -18,7 +18,6 @@ p,li{max-width:46rem}
 ul{padding-left:1.2rem}
 a{color:var(--blue)}
 code{font-family:ui-monospace,monospace;font-size:.9em}
-pre{overflow-x:auto;border:1px solid var(--grid);padding:.75rem}
 figure{margin:1.6rem 0;padding:.9rem;border:1px solid var(--grid);border-radius:6px}
 figcaption{margin-bottom:.6rem;color:var(--muted)}
 figcaption strong{display:block;color:var(--ink)}

@@ -30,7 +30,7 @@ export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
 
 /** @param {Block} block @param {number} columns @returns {string | null} null: not for a terminal */
 function blockText(block, columns) {
-  if (block.kind === 'picture' || block.kind === 'method' || block.kind === 'code') return null
+  if (block.kind === 'picture' || block.kind === 'method') return null
   if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), block.align, columns)
   if (block.kind === 'list') {
     const lines = block.items.flatMap((item) => {

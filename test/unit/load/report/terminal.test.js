@@ -1,7 +1,5 @@
 import t from 'tap'
-import { answer, code, heading, list, paragraph, table } from '../../../../load/report/blocks.js'
-import { markdownOf } from '../../../../load/report/markdown.js'
-import { renderPage } from '../../../../load/report/page.js'
+import { answer, heading, list, paragraph, table } from '../../../../load/report/blocks.js'
 import { terminalOf } from '../../../../load/report/terminal.js'
 
 const WORDS = 'so many words that they need more than one line of a terminal that is not very wide at all'
@@ -43,11 +41,4 @@ t.test('details and pictures are not for the terminal', async (t) => {
   const picture = /** @type {any} */ ({ kind: 'picture', picture: { name: 'x' } })
   const blocks = [heading('Shown'), heading('Hidden', { detail: true }), paragraph('hidden'), picture]
   t.equal(terminalOf(blocks), '## Shown')
-})
-
-t.test('code stays as it is in markdown and on the page, and is not for a terminal', async (t) => {
-  const blocks = [paragraph('before'), code('global\n  a <b>\n')]
-  t.equal(terminalOf(blocks), 'before')
-  t.equal(markdownOf(blocks), 'before\n\n```\nglobal\n  a <b>\n```')
-  t.match(renderPage('title', blocks, {}), '<code>global\n  a &#60;b&#62;\n</code></pre>')
 })
