@@ -14,7 +14,7 @@ import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable } from '../workshop/pages.js'
 import { evidence } from './evidence.js'
 import { answerBlocks } from './front.js'
-import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
+import { arithmeticBlocks } from './more-cores.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
@@ -35,6 +35,12 @@ import { arithmeticBlocks, pgbouncerBlocks } from './more-cores.js'
 
 /** @type {Part} */
 const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
+
+/** Its version, which a cell with a pool of its reports. @type {Part} */
+const PGBOUNCER = ({ records }) => {
+  const versions = new Set(records.flatMap(({ settings }) => settings.PGBOUNCER ?? []))
+  return [paragraph(`PgBouncer ${[...versions].join(', ')}.`)]
+}
 
 /** A report without its answer, pictures and method. @type {Part} */
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
@@ -72,7 +78,7 @@ const PAGES = {
   },
   'tuning/SCALING.md': {
     processes: { run: 'balance', of: [({ findings }) => processBlocks(findings)], below: 'settings' },
-    pgbouncer: { of: [pgbouncerBlocks], below: 'settings' },
+    pgbouncer: { of: ['cells', PGBOUNCER], below: 'settings' },
     arithmetic: () => arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence)),
   },
   'tuning/PLAYBOOK.md': {

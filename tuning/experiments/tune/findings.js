@@ -112,7 +112,6 @@ function cellsOf({ cells, anchor }, records, responses) {
       is_measured: own.length > 0,
       success_ratio: { below: success('below'), at: success('at'), above: success('above') },
       p99_ms: medianOf('at', ({ traffic }) => traffic.latency_ms?.p99),
-      ok_p99_ms: medianOf('at', ({ traffic }) => traffic.ok_latency_ms?.p99),
       goodput_rps: medianOf('above', ({ traffic }) => traffic.goodput_rps),
       cpu_us: medianOf('below', ({ probes }) => probes.api.cpu_us_per_request),
       ratios: /** @type {Record<string, ReturnType<typeof ratioOf>>} */ (Object.fromEntries(ratios)),

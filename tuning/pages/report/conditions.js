@@ -10,7 +10,10 @@ const LONGEST = 80
 
 /** How the machines of the runs differ, as far as their descriptions go; null: they do not. @param {Source[]} sources */
 export function machineDifference(sources) {
-  const texts = differing(sources.map(machinesOf)).map(([name, ...values]) => `${name} ${values.join(' against ')}`)
+  const machines = sources.map(({ run }) => {
+    return { ...described(run.machine), ...prefixed('target ', described(run.target_machine)) }
+  })
+  const texts = differing(machines).map(([name, ...values]) => `${name} ${values.join(' against ')}`)
   const names = new Intl.ListFormat('en-GB').format(sources.map(({ name }) => name))
   return texts.length > 0 ? `${names} are of different machines: ${texts.join(', ')}` : null
 }
@@ -37,27 +40,24 @@ function differing(descriptions) {
   })
 }
 
-/** The lab's machine, and the service's if it ran on another. @param {Source} source */
-function machinesOf({ run: { machine = {}, target_machine } }) {
-  return { ...described(machine), ...(target_machine && prefixed('target ', described(target_machine))) }
-}
-
-/** @param {Record<string, any>} machine */
-function described({ cpu_model = 'unknown', cores = 0, memory_bytes = 0, kernel = 'unknown' }) {
+/** @param {Record<string, any>} [machine] */
+function described(machine) {
+  if (!machine) return {}
+  const { cpu_model, cores, memory_bytes, kernel } = machine
   // Kernels differ by some MiB in what they report of the same memory.
   return { cpu_model, cores, memory_gib: Math.round(memory_bytes / 2 ** 30), kernel }
 }
 
 /** Settings as read back, without ports, which are drawn anew each time. @param {Source['records']} records */
 function settingsOf(records) {
-  const names = [...new Set(records.flatMap(({ settings }) => Object.keys(settings ?? {})))]
+  const names = new Set(records.flatMap(({ settings }) => Object.keys(settings ?? {})))
+  const own = [...names].filter((name) => !name.endsWith('PORT'))
   const levelsOf = (/** @type {string} */ name) => new Set(records.map(({ settings }) => settings?.[name]))
-  const entries = names.filter((name) => !name.endsWith('PORT')).map((name) => [name, [...levelsOf(name)].join(', ')])
-  return Object.fromEntries(entries)
+  return Object.fromEntries(own.map((name) => [name, [...levelsOf(name)].join(', ')]))
 }
 
-/** @param {string} prefix @param {object} [values] */
-function prefixed(prefix, values = {}) {
+/** @param {string} prefix @param {object} values */
+function prefixed(prefix, values) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]))
 }
 

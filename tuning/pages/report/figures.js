@@ -31,9 +31,10 @@ const REPETITION = ['block', 'position']
  * Capacities and figures of runs, each with its ratios to the first run; capacities are null if the verb measures none.
  *
  * @param {Source[]} sources
+ *
  * @typedef {ReturnType<typeof besideEachOther>} Compared
- * @typedef {{ ratio: number, low: number, high: number, verdict: 'better' | 'worse' | 'tied' | 'too few trials' }} Ratio NaN and
- *   Infinity are unknown ends
+ * @typedef {Compared['figures'][number]} Figure
+ * @typedef {ReturnType<typeof ratioOf>} Ratio
  */
 export function besideEachOther(sources) {
   const [first, ...others] = sources.map(({ run }) => run)
@@ -44,18 +45,15 @@ export function besideEachOther(sources) {
 /**
  * The ratio of two capacities, from the ends of their intervals: tied if these overlap.
  *
- * @param {Bounds | null} reference @param {Bounds | null} other @returns {Ratio | null}
+ * @param {Bounds | null} reference @param {Bounds | null} other
+ *
  * @typedef {{ low_rps: number | null, high_rps: number | null }} Bounds
  */
 export function capacityRatio(reference, other) {
   if (!reference || !other) return null
-  const [a, b] = [reference, other].map(({ low_rps, high_rps }) => {
-    const middle = ((low_rps ?? Number(high_rps)) + (high_rps ?? Number(low_rps))) / 2
-    return { low: low_rps ?? 0, high: high_rps ?? Number.POSITIVE_INFINITY, middle }
-  })
-  const [low, high] = [b.low / a.high, a.low === 0 ? Number.POSITIVE_INFINITY : b.high / a.low]
-  const verdict = low > 1 ? 'better' : high < 1 ? 'worse' : 'tied'
-  return { ratio: b.middle / a.middle, low, high, verdict }
+  const low = (other.low_rps ?? 0) / (reference.high_rps ?? Number.POSITIVE_INFINITY)
+  const high = (other.high_rps ?? Number.POSITIVE_INFINITY) / (reference.low_rps ?? 0)
+  return { low, high, verdict: low > 1 ? 'better' : high < 1 ? 'worse' : 'tied' }
 }
 
 /** The figures that every run has; medians, trials: one per run; ratios: one per run but the first. @param {Source[]} sources */
@@ -94,7 +92,7 @@ function groupOf(verb, { at, cell, load: { rate_rps, connections } }) {
   return [place, cellName(cell), rate_rps === null ? `${connections} connections` : rate].filter(Boolean).join(', ')
 }
 
-/** @param {number[]} sample @param {number[]} reference @param {'more' | 'less'} better @returns {Ratio} */
+/** low, high: NaN with too few trials. @param {number[]} sample @param {number[]} reference @param {'more' | 'less'} better */
 function ratioOf(sample, reference, better) {
   const { estimate, low, high } = shift(sample.map(Math.log), reference.map(Math.log), CONFIDENCE)
   const ratio = Math.exp(estimate)

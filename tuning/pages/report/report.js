@@ -8,9 +8,9 @@ import { framed } from '../../../load/run/frame.js'
 import { Results } from '../../../load/run/results.js'
 import { titleOf } from '../../../load/run/runner.js'
 import { classBlocks, readClass } from '../../workshop/class.js'
+import { besideBlocks } from './beside.js'
 import { machineDifference } from './conditions.js'
 import { besideEachOther } from './figures.js'
-import { besideBlocks } from './tables.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'

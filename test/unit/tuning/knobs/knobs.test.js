@@ -2,14 +2,11 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { cellName } from '../../../../load/report/format.js'
 import { markdownOf } from '../../../../load/report/markdown.js'
-import { analyseMatrix } from '../../../../tuning/experiments/tune/findings.js'
 import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
 import { asksForTls } from '../../../../tuning/knobs/between.js'
 import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
 import { pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
-import { arithmeticBlocks, pgbouncerBlocks } from '../../../../tuning/pages/more-cores.js'
-
-/** @import { Cell } from '../../../../load/report/record.js' */
+import { arithmeticBlocks } from '../../../../tuning/pages/more-cores.js'
 
 t.test('every level that is offered is one that the knob accepts', async (t) => {
   const offered = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))
@@ -81,28 +78,7 @@ t.test('the preset: pools against each other, and every mode where PgBouncer has
     )
 })
 
-t.test('the tables', async (t) => {
-  const { cells } = PRESETS.pgbouncer()
-  const plan = { knobs: [], cells: cells.slice(0, 3), anchor: cells[0], capacity_rps: 1000 }
-  const trial = (/** @type {Cell} */ cell, /** @type {string} */ kind, /** @type {number} */ goodput_rps) => ({
-    cell,
-    at: { phase: 'block', block: 0, position: 0, kind },
-    outcome: { verdict: 'pass' },
-    traffic: { goodput_rps, success_ratio: 0.5, ok_latency_ms: { p99: 12 } },
-    probes: { api: { cpu_us_per_request: 70 } },
-    settings: { PGBOUNCER: '1.18.0' },
-  })
-  const records = cells
-    .slice(0, 2)
-    .flatMap((cell, i) => ['below', 'at', 'above'].map((kind) => trial(cell, kind, 1000 / (i + 1))))
-  const findings = analyseMatrix(/** @type {any} */ (plan), /** @type {any} */ (records))
-  const run = { not_applied: [{ cell: cells[2], because: 'no PgBouncer' }] }
-  const text = markdownOf(pgbouncerBlocks(/** @type {any} */ ({ findings, run, records })))
-  t.match(text, /PgBouncer 1.18.0 in transaction mode, a database 5 ms away/)
-  t.match(text, /single +\| +20 +\| +none +\| +50.00 % +\| +12.0 ms +\| +1,000\/s +\| +1 \| +70.0/)
-  t.match(text, /single +\| +20 +\| +4 +\|.*500\/s.*0.50x/)
-  t.match(text, /Not applied: .*PGBOUNCER_POOL=20: no PgBouncer/)
-
+t.test('the arithmetic of more cores: a multiple of the best rate that passed', async (t) => {
   const swept = JSON.parse(readFileSync('tuning/evidence/sweep-batched/run.json', 'utf8'))
   const lines = readFileSync('tuning/evidence/sweep-batched/trials.ndjson', 'utf8').trim().split('\n')
   const sweep = { run: swept, records: lines.map((line) => JSON.parse(line)) }

@@ -1,0 +1,128 @@
+import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
+import { count, ratesText } from '../../../load/report/format.js'
+import { xyPicture } from '../../../load/report/picture.js'
+import { conditionsOf } from '../../../load/run/conditions.js'
+import { CONFIDENCE, digits } from '../../stats/effects.js'
+import { figureOf } from '../../stats/spread.js'
+import { otherDifferences } from './conditions.js'
+import { MEASURES } from './figures.js'
+
+/**
+ * @import { Picture } from '../../../load/report/picture.js'
+ * @import { Compared, Figure, Ratio } from './figures.js'
+ * @import { Source } from './report.js'
+ */
+
+/** More rows than these are shown by a table alone. */
+const MOST_ROWS = 30
+
+/** A report of runs side by side. @param {Source[]} sources @param {Compared} compared @param {string | null} difference of machines */
+export function besideBlocks(sources, { capacities, figures }, difference) {
+  const names = sources.map(({ name }) => name)
+  const [first, ...others] = names
+  const different = otherDifferences(sources)
+  const sentences = others.map((name, i) => sentence(name, first, i, { capacities, figures }))
+  return [
+    answer([...(difference ? [`Across machines: ${difference}.`] : []), ...sentences].join(' ')),
+    list(sources.map(runLine)),
+    ...(capacities ? achievedPictures(sources).map(drawn) : []),
+    heading('Figures'),
+    ...ratioPictures(names, figures).map(drawn),
+    figures.length > 0
+      ? figuresTable(names, figures)
+      : paragraph('The runs have no trials with the same cell and the same load.'),
+    ...(different.length > 0 ? [heading('Other differences'), table(['', ...names], different)] : []),
+    heading('How it was measured', { folded: true }),
+    list([
+      `Medians of the valid trials with the same cell and load in all runs; ratios to ${first} with ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which need four trials in each run. Tied: the interval contains 1.`,
+      'Where nothing differs, one interval in twenty still misses 1: among many figures, some will.',
+      'Capacities are compared by the ends of their intervals: they are tied if these overlap.',
+      'The runs were made one after the other, so the ratios include whatever changed on the machine between them; `npm run compare` and `npm run tune` alternate instead.',
+    ]),
+    heading('Where', { folded: true }),
+    list(sources.map(({ name, run }) => ({ text: `${name}:`, items: conditionsOf(run) }))),
+  ]
+}
+
+/** One run compared with the first. @param {string} name @param {string} first @param {number} i @param {Compared} compared */
+function sentence(name, first, i, { capacities, figures }) {
+  const capacity = capacities?.[i]
+  if (capacity?.verdict === 'tied') return `The capacities of ${name} and ${first} are tied: their intervals overlap.`
+  if (capacity) {
+    const { low, high } = capacity
+    const range = Number.isFinite(high) ? `${digits(low)}x to ${digits(high)}x` : `at least ${digits(low)}x`
+    return `${name} takes ${range} of what ${first} takes.`
+  }
+  const numbers = ['better', 'worse', 'tied', 'too few trials'].map((verdict) => {
+    return `${verdict} ${figures.filter(({ ratios }) => ratios[i].verdict === verdict).length}`
+  })
+  return `${name} compared with ${first}, in ${figures.length} figures: ${numbers.join(', ')}.`
+}
+
+/** @param {Source} source */
+function runLine({ name, folder, run, records }) {
+  return [
+    `${name}: ${run.run_id} in \`${folder.replaceAll('`', "'")}\`, ${count(records.length)} trials`,
+    ...(run.capacity ? [`capacity ${ratesText(run.capacity)}, limit ${run.limit?.resource ?? 'unknown'}`] : []),
+    ...(run.interrupted ? ['interrupted'] : []),
+    ...(run.problem ? [`no trustworthy answer: ${run.problem}`] : []),
+  ].join('; ')
+}
+
+/** @param {string[]} names @param {Figure[]} figures */
+function figuresTable([first, ...others], figures) {
+  const rows = figures.map(({ group, measure, medians, trials, ratios }) => {
+    const [value, ...values] = medians.map((median, i) => `${valueText(median)} (${trials[i]})`)
+    return [group, MEASURES[measure].title, value, ...ratios.flatMap((ratio, i) => [values[i], ratioCell(ratio)])]
+  })
+  return table(['load', 'figure', first, ...others.flatMap((name) => [name, `${name} to ${first}`])], rows)
+}
+
+/** @param {number} value */
+function valueText(value) {
+  return value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)))
+}
+
+/** `0.71x [0.66–0.75], worse` @param {Ratio} ratio */
+function ratioCell({ ratio, low, high, verdict }) {
+  return `${digits(ratio)}x${Number.isNaN(low) ? '' : ` [${digits(low)}–${digits(high)}]`}, ${verdict}`
+}
+
+/** @param {Source[]} sources */
+function achievedPictures(sources) {
+  const series = sources.map(({ name, records }) => {
+    const own = records.filter(({ load, outcome, cell }) => {
+      return load.rate_rps !== null && cell === null && outcome.verdict !== 'invalid'
+    })
+    const points = own.map(({ load, traffic }) => {
+      return /** @type {[number, number]} */ ([Number(load.rate_rps), traffic.goodput_rps])
+    })
+    return { name, as: /** @type {const} */ ('dots'), points }
+  })
+  if (series.every(({ points }) => points.length === 0)) return []
+  const x = { title: 'offered per second', unit: /** @type {const} */ ('rate') }
+  const y = { ...x, title: 'successes per second' }
+  return [xyPicture('achieved', 'Achieved against offered', 'Every valid trial of an open loop.', { x, y, series })]
+}
+
+/** The ratios of each measure to the first run. @param {string[]} names @param {Figure[]} figures @returns {Picture[]} */
+function ratioPictures([first, ...others], figures) {
+  return Object.entries(MEASURES).flatMap(([measure, { title, better }]) => {
+    const own = figures.filter((figure) => {
+      return figure.measure === measure && figure.ratios.some(({ low }) => Number.isFinite(low))
+    })
+    if (own.length === 0 || own.length > MOST_ROWS) return []
+    return {
+      name: `ratios-${measure}`,
+      title: `Compared with ${first}: ${title}`,
+      about: `Ratios to ${first}, with intervals if there are enough trials; ${better} is better, and an interval that contains 1 is a tie.`,
+      form: {
+        kind: 'dots',
+        x: { title: `ratio to ${first}`, unit: 'ratio', log: true },
+        labels: own.map(({ group }) => group),
+        series: others.map((name, i) => ({ name, values: own.map(({ ratios }) => figureOf(ratios[i])) })),
+        reference: 1,
+      },
+    }
+  })
+}
