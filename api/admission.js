@@ -7,15 +7,11 @@
  * A refusal costs about as much as an insert. A service with a saturated core could spend all its time on refusals, so their
  * number is limited; requests beyond that are admitted and wait.
  *
- * @param {Signals} signals
+ * @param {{ waiting: number, rate_rps: number, loop_delay_ms: number, refusals: number }} signals waiting: queued requests,
+ *   excluding those being served; rate_rps: throughput of the service, Infinity: not known yet; refusals: how many more the
+ *   service can afford for now
  * @param {Limits} limits
- * @returns {{ shed: false } | { shed: true, limit: Limit, value: number }} value: the signal, in the limit's unit
- *
- * @typedef {object} Signals
- * @property {number} waiting queued requests, excluding those being served
- * @property {number} rate_rps throughput of the service; Infinity: not known yet
- * @property {number} loop_delay_ms
- * @property {number} refusals number of further refusals that the service can afford for now
+ * @returns {Limit | null} the limit that is exceeded; null: the request is admitted
  *
  * @typedef {{ maxQueueRequests: number, maxQueueMs: number, maxLoopDelayMs: number }} Limits maxQueueMs and maxLoopDelayMs: 0 means no limit
  * @typedef {'queue_requests' | 'queue_ms' | 'loop_delay_ms'} Limit
@@ -24,17 +20,11 @@ export function admit(
   { waiting, rate_rps, loop_delay_ms, refusals },
   { maxQueueRequests, maxQueueMs, maxLoopDelayMs },
 ) {
-  if (waiting >= maxQueueRequests) return { shed: true, limit: 'queue_requests', value: waiting }
-  if (refusals <= 0) return ACCEPT
-  if (maxLoopDelayMs > 0 && loop_delay_ms > maxLoopDelayMs) {
-    return { shed: true, limit: 'loop_delay_ms', value: loop_delay_ms }
-  }
-  const wait_ms = (waiting / rate_rps) * 1000
-  if (maxQueueMs > 0 && wait_ms > maxQueueMs) return { shed: true, limit: 'queue_ms', value: wait_ms }
-  return ACCEPT
+  if (waiting >= maxQueueRequests) return 'queue_requests'
+  if (refusals <= 0) return null
+  if (maxLoopDelayMs > 0 && loop_delay_ms > maxLoopDelayMs) return 'loop_delay_ms'
+  return maxQueueMs > 0 && (waiting / rate_rps) * 1000 > maxQueueMs ? 'queue_ms' : null
 }
-
-const ACCEPT = Object.freeze({ shed: false })
 
 /** Share of the core reserved for refusals, whatever the load. */
 const REFUSAL_SHARE = 0.05
@@ -52,7 +42,6 @@ const FEW = 10
  *
  * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: never idle;
  *   handled: requests served or refused
- * @returns {number}
  */
 export function affordableRefusals({ seconds, utilization, handled }) {
   const cost_s = handled < FEW ? USUAL_COST_S : (utilization * seconds) / handled
@@ -67,7 +56,7 @@ const NEWEST_WEIGHT = 0.2
  * capacity, and can only raise the known rate. Pure.
  *
  * @param {number} known_rps Infinity: not known yet
- * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window @returns {number}
+ * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window
  */
 export function serviceRate(known_rps, { done, seconds, alwaysBusy }) {
   const seen_rps = done / seconds

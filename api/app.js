@@ -1,9 +1,8 @@
 import { boundPieces } from './body.js'
 import { ApiError } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
-import { createRefusalLog } from './log.js'
-import { refuseBytes, refuseMore } from './parser-errors.js'
-import { enter, LAST_ON_CONNECTION, leave, lineOf } from './pipelining.js'
+import { createCauseLog } from './log.js'
+import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseMore } from './pipelining.js'
 import { createRoutes } from './routes.js'
 
 /**
@@ -28,8 +27,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   const logsRequests = log.isLevelEnabled('debug')
   let draining = false
 
-  /** @param {ApiError} problem */
-  function countRefused({ status, code }) {
+  const countRefused = (/** @type {ApiError} */ { status, code }) => {
     count(stats.answers, status)
     count(stats.problems, code)
   }
@@ -37,7 +35,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /** @param {IncomingMessage} req @param {ServerResponse} res @param {Handler} [handler] */
   async function handle(req, res, handler = route) {
     const line = lineOf(req.socket)
-    const place = enter(line, req)
+    enter(line, req)
     stats.inFlight++
     if (req.headers['transfer-encoding'] !== undefined) {
       boundPieces(req, () => refuseMore('chunks_too_small', req.socket, countRefused))
@@ -56,7 +54,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     // The unread rest of a body must not accumulate while earlier answers are pending.
     if (!req.complete) req.resume()
     if (answer) {
-      if (draining && place === line.received) answer.headers.push(...LAST_ON_CONNECTION)
+      if (draining && line.newest === req) answer.headers.push(...LAST_ON_CONNECTION)
       send(res, answer)
       count(stats.answers, answer.status)
     } else {
@@ -85,32 +83,29 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
 /** @typedef {ReturnType<typeof createApp>} App */
 
+/** @typedef {Record<string, number>} Counters */
+
 const OVERLOADED = problem(new ApiError('overloaded'))
 
 /** Built from a constant: a refusal must cost next to nothing. The request's body, if any, is discarded unread. */
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
-
-/** @typedef {Record<string, number>} Counters */
 
 /**
  * @param {Logger} log @param {Counters} problems counts answers by problem code
  * @returns {(error: unknown, req: IncomingMessage) => Answer | null} null: the client is gone
  */
 function createErrorAnswers(log, problems) {
-  /** @type {WeakSet<object>} causes already logged: many requests share one */
-  const logged = new WeakSet()
-  const logRowRefusal = createRefusalLog(log, 'a rule of the database forbids a user: answering 500')
+  /** Each cause is logged once, although many requests share one. */
+  const logCause = {
+    row_refused: createCauseLog(log, 'a rule of the database forbids a user: answering 500'),
+    outcome_unknown: createCauseLog(log, 'no response to a statement: answering 504, since its rows may be stored'),
+  }
 
   return (error, req) => {
     if (error instanceof ClientGone) return null
     const known = error instanceof ApiError ? error : new ApiError('internal_error')
-    const cause = /** @type {any} */ (known.cause)
     if (known.code === 'internal_error') log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')
-    if (known.code === 'row_refused') logRowRefusal(cause instanceof Error ? cause : known)
-    if (known.code === 'outcome_unknown' && !logged.has(cause)) {
-      logged.add(cause)
-      log.warn({ err: cause }, 'no response to a statement: answering 504, since its rows may be stored')
-    }
+    if (known.code === 'row_refused' || known.code === 'outcome_unknown') logCause[known.code](known.cause ?? known)
     count(problems, known.code)
     return problem(known)
   }

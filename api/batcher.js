@@ -1,4 +1,4 @@
-import { RowRefused } from './errors.js'
+import { ApiError } from './errors.js'
 
 /**
  * @import { Insert, User } from './insert.js'
@@ -44,13 +44,10 @@ export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
  * Up to `batchSlots` statements are in flight while each carries one row, so that no request waits at low load. Statements
  * with several rows are sent while fewer than `sharedInFlight` are in flight.
  *
- * @param {object} statements
- * @param {Insert} statements.insertOne
- * @param {(users: User[]) => Promise<string[]>} statements.insertMany stores all or none; resolves to their ids in order
- * @param {RoundTrip} statements.roundTrip
+ * @param {{ insertOne: Insert, insertMany: (users: User[]) => Promise<string[]>, roundTrip: RoundTrip }} statements insertMany
+ *   stores all or none and resolves to their ids in order
  * @param {{ batchSlots: number, batchMaxRows: number, sharedMax: number }} limits maxima: statements in flight while each carries one
  *   row, rows per statement, and shared statements in flight
- * @returns {Insert & { waiting: () => number }}
  */
 export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots, batchMaxRows, sharedMax }) {
   /** @type {Waiting[]} */
@@ -61,9 +58,8 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   let statement_ms = 0
   let most = 1
 
-  const slotIsFree = () => {
-    return statementsOnTheirWay < most || (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
-  }
+  const slotIsFree = () =>
+    statementsOnTheirWay < most || (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
 
   /** Flushes once all arrived input has been read: Node runs immediates before it waits for more. */
   function flushSoon() {
@@ -96,15 +92,10 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     clearTimeout(patience)
     statementsOnTheirWay--
     rowsOnTheirWay -= rows
-    learn(performance.now() - sentAt_ms)
-    flushSoon()
-  }
-
-  /** @param {number} took_ms */
-  function learn(took_ms) {
-    statement_ms += (statement_ms === 0 ? 1 : NEWEST_WEIGHT) * (took_ms - statement_ms)
+    statement_ms += (statement_ms === 0 ? 1 : NEWEST_WEIGHT) * (performance.now() - sentAt_ms - statement_ms)
     roundTrip.sample()
     most = sharedInFlight({ statement_ms, roundTrip_ms: roundTrip.shortest_ms(), most: sharedMax })
+    flushSoon()
   }
 
   const storeAlone = (/** @type {Waiting} */ { user, resolve, reject }) => insertOne(user).then(resolve, reject)
@@ -117,7 +108,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     } catch (error) {
       // One bad row must not fail its neighbours. After any other error, a second attempt would fail the same way or, if the
       // outcome is unknown, might store a row twice.
-      if (error instanceof RowRefused) await Promise.all(batch.map(storeAlone))
+      if (error instanceof ApiError && error.code === 'row_refused') await Promise.all(batch.map(storeAlone))
       else for (const { reject } of batch) reject(error)
     }
   }

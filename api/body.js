@@ -12,6 +12,9 @@ const MIN_CAPACITY_BYTES = 1024
 const FREE_PIECES = 128
 const BYTES_PER_PIECE = 64
 
+/** @type {Buffer} */
+const EMPTY = Buffer.alloc(0)
+
 /**
  * Collects a body in at most one buffer, so that the limit bounds its memory: a separate Buffer takes 100 bytes or more, even
  * for a piece of one byte. Most bodies arrive in one piece and are never copied.
@@ -56,18 +59,17 @@ export function createBody(limitBytes) {
  * later, which costs about a tenth of a request that stores nothing.
  *
  * @param {IncomingMessage} req its body must be unread, and its handler must not have returned
- * @param {(piece: Buffer) => void} add
- * @param {() => void} end
+ * @param {(piece: Buffer) => void} add @param {() => void} end
  */
 export function takeFromParser(req, add, end) {
   req.push = (/** @type {Buffer | null} */ piece) => {
     if (piece !== null) {
       add(piece)
-      return true
+    } else {
+      // The stream has to end, too; otherwise the connection retains the whole request until the next one arrives.
+      Readable.prototype.push.call(req, null)
+      end()
     }
-    // The stream has to end, too; otherwise the connection retains the whole request until the next one arrives.
-    Readable.prototype.push.call(req, null)
-    end()
     return true
   }
 }
@@ -104,9 +106,7 @@ export function boundPieces(req, refuse) {
 /**
  * Makes Node's parser skip the rest of the current read, perhaps ten thousand chunks. Nothing can stop it within a read, but
  * without its body callback a chunk takes well under a microsecond. The callback is undocumented (lib/_http_common.js, the
- * same in Node 20 to 26); if it is not found, the rest of this read is slower but no less safe.
- *
- * @param {Socket} socket
+ * same in Node 20 to 26); if it is not found, the rest of this read is slower but no less safe. @param {Socket} socket
  */
 function skipRead(socket) {
   const parser = Reflect.get(socket, 'parser') ?? {}
@@ -119,9 +119,6 @@ function skipRead(socket) {
     parser[slot] = callback
   })
 }
-
-/** @type {Buffer} */
-const EMPTY = Buffer.alloc(0)
 
 /** Allocates outside Node's buffer pool, where a small slice would keep 8 KiB alive. @param {Buffer} buffer @param {number} capacityBytes */
 function grown(buffer, capacityBytes) {

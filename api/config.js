@@ -17,7 +17,7 @@ export class ConfigError extends Error {}
 /**
  * Reads the configuration: the environment first, then `.env` in the working directory, then the defaults.
  *
- * @param {Record<string, string | undefined>} [env] @param {string} [dotenvFile] @returns {Readonly<Config>}
+ * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile] @returns {Readonly<Config>}
  * @throws {ConfigError} on the first invalid value, or unknown name in `.env`
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
@@ -51,42 +51,34 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
  * @typedef {Name extends `${infer First}_${infer Rest}` ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}` : Lowercase<Name>} CamelCase
  */
 
-/**
- * Values of all settings, by camel-case name.
- *
- * @typedef {typeof SETTINGS} Settings
- * @typedef {{ [Name in keyof Settings as CamelCase<Name>]: Settings[Name]['default'] }} Config
- */
+/** @typedef {{ [Name in keyof typeof SETTINGS as CamelCase<Name>]: (typeof SETTINGS)[Name]['default'] }} Config */
 
 /** @param {string} file */
 function readDotenv(file) {
   if (!existsSync(file)) return {}
   const values = parseDotenv(readFileSync(file))
-  for (const name of Object.keys(values)) {
-    if (Object.hasOwn(SETTINGS, name) || PG_VARIABLES.includes(name)) continue
-    throw wrong(file, 'only known settings (see .env.example)', JSON.stringify(name))
+  for (const [name, value] of Object.entries(values)) {
+    // pg reads its variables from the environment.
+    if (PG_VARIABLES.includes(name)) process.env[name] ??= value
+    else if (!Object.hasOwn(SETTINGS, name)) {
+      throw wrong(file, 'only known settings (see .env.example)', JSON.stringify(name))
+    }
   }
-  // pg reads its variables from the environment, so those in the file are copied there.
-  for (const [name, value] of Object.entries(values)) if (name.startsWith('PG')) process.env[name] ??= value
   return values
 }
 
-/** @param {string} name @param {Setting} setting @param {string | undefined} raw */
-function settingValue(name, setting, raw) {
+/** @param {string} name @param {Setting} setting @param {string} [raw] */
+function settingValue(name, { default: byDefault, expected, levels, form, min = 1, max = 0 }, raw) {
   // .env files and shells write an empty value for "not set".
-  if (raw === undefined || raw === '') return setting.default
-  const value = parsed(setting, raw)
-  if (value !== undefined) return value
+  if (raw === undefined || raw === '') return byDefault
+  if (levels?.includes(raw) || (form && FORMS[form](raw))) return raw
+  // Only whole numbers have a range that is not empty.
+  if (/^\d{1,15}$/.test(raw) && Number(raw) >= min && Number(raw) <= max) return Number(raw)
   // A URL may contain a password.
-  throw wrong(name, setting.expected, setting.form === 'url' ? 'something else' : JSON.stringify(raw))
+  throw wrong(name, expected, form === 'url' ? 'something else' : JSON.stringify(raw))
 }
 
-/**
- * Refuses pg's modes that encrypt without verifying the server, however they are set. Also refuses URL parameters that are
- * unknown here or repeated (pg takes the last).
- *
- * @param {Record<string, string | undefined>} env
- */
+/** Refuses pg's modes that encrypt without verifying the server, and URL parameters that are unknown or repeated. @param {NodeJS.ProcessEnv} env */
 function refuseUnverifiedTls(env) {
   const query = env.DATABASE_URL ? new URL(env.DATABASE_URL).searchParams : new URLSearchParams()
   for (const name of query.keys()) {
@@ -113,14 +105,6 @@ function refuseUnverifiedTls(env) {
 /** @param {string} name @param {string} expected @param {string} got */
 function wrong(name, expected, got) {
   return new ConfigError(`${name}: expected ${expected}, got ${got}`)
-}
-
-/** @param {Setting} setting @param {string} raw @returns {string | number | undefined} undefined: invalid */
-function parsed({ levels, form, min = 0, max = 0 }, raw) {
-  if (levels) return levels.includes(raw) ? raw : undefined
-  if (form) return FORMS[form](raw) ? raw : undefined
-  const value = /^\d{1,15}$/.test(raw) ? Number(raw) : Number.NaN
-  return value >= min && value <= max ? value : undefined
 }
 
 const FORMS = {

@@ -9,10 +9,7 @@ export const PROBLEMS = /** @type {const} */ ({
   chunks_too_small: { status: 400, title: 'The body is sent in too many chunks for its length' },
   malformed_json: { status: 400, title: 'The body is not valid JSON in UTF-8' },
   invalid_user: { status: 400, title: 'The body is not a valid user' },
-  malformed_idempotency_key: {
-    status: 400,
-    title: 'The Idempotency-Key is not a string of 1 to 255 printable characters',
-  },
+  malformed_idempotency_key: { status: 400, title: 'The Idempotency-Key is not 1 to 255 printable characters' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'This path does not take this method' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
@@ -40,9 +37,9 @@ const RETRY_AFTER_S = '1'
 /** An error with a defined answer. Any other error is unexpected and answered with `internal_error`. */
 export class ApiError extends Error {
   /**
-   * @param {ProblemCode} code a row of PROBLEMS
+   * @param {ProblemCode} code
    * @param {string} [detail] what was wrong with this request; never internals
-   * @param {{ headers?: string[], cause?: unknown }} [options] `headers`: flat list of names and values added to the answer
+   * @param {{ headers?: string[], cause?: unknown }} [options] headers: flat list of names and values added to the answer
    */
   constructor(code, detail, { headers = [], cause } = {}) {
     super(detail ?? PROBLEMS[code].title, { cause })
@@ -50,13 +47,5 @@ export class ApiError extends Error {
     this.detail = detail
     this.status = PROBLEMS[code].status
     this.headers = this.status === 503 ? ['Retry-After', RETRY_AFTER_S, ...headers] : headers
-  }
-}
-
-/** Postgres rejected a statement because of a row's values. Nothing is stored, and a retry is pointless. */
-export class RowRefused extends ApiError {
-  /** @param {Error} cause */
-  constructor(cause) {
-    super('row_refused', undefined, { cause })
   }
 }

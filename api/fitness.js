@@ -48,23 +48,17 @@ export const FACTS = `
 
 /**
  * @typedef {object} Facts the row that FACTS returns
- * @property {string} encoding of the database
+ * @property {string} encoding
  * @property {boolean} is_read_only the server is a standby, or transactions are read-only by default
  * @property {boolean} has_table
  * @property {Record<string, Column> | null} columns by name
  * @property {Ids | null} ids null: ids do not come from a sequence
  *
+ * @typedef {'is_integer' | 'is_text' | 'needs_value' | 'is_generated' | 'may_insert' | 'may_select'} ColumnFlag
  * @typedef {{ type: string, characters: number | null } & Record<ColumnFlag, boolean>} Column characters: maximum length;
  *   null: unlimited; needs_value: the column is NOT NULL and has no default
- * @typedef {'is_integer' | 'is_text' | 'needs_value' | 'is_generated' | 'may_insert' | 'may_select'} ColumnFlag
- *
- * @typedef {object} Ids the sequence; integers of up to 64 bits, as text
- * @property {string} first its minimum
- * @property {string} final its maximum
- * @property {string} increment
- * @property {string | null} last value issued last; null: none yet, or we may not read it
- * @property {number} column_bits size of the column's type
- * @property {boolean} may_use
+ * @typedef {{ first: string, final: string, increment: string, last: string | null, column_bits: number, may_use: boolean }} Ids
+ *   the sequence, whose integers of up to 64 bits are text; last: issued last; null: none yet, or we may not read it
  */
 
 /**
@@ -74,12 +68,6 @@ export const FACTS = `
 const ID_MARGIN = 1_000_000n
 const ID_MARGIN_DIVISOR = 100n
 
-const DETAILS = {
-  readOnly: 'expected a primary that takes writes, got a standby or default_transaction_read_only = on',
-  noTable: 'expected a table "users" on the search_path of this role; apply sql/schema.sql',
-  denied: 'expected INSERT on email and password, SELECT on id, and USAGE on the sequence of id',
-}
-
 /**
  * Decides whether a database can store users.
  *
@@ -87,17 +75,24 @@ const DETAILS = {
  * @returns {{ status: string, detail: string } | null} status: fixed text per problem; detail: what was expected; null: it can
  */
 export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
-  if (is_read_only) return { status: 'the server is read-only', detail: DETAILS.readOnly }
+  if (is_read_only) {
+    const detail = 'expected a primary that takes writes, got a standby or default_transaction_read_only = on'
+    return { status: 'the server is read-only', detail }
+  }
   if (encoding !== 'UTF8') {
     const detail = `expected UTF8, got ${encoding}, which cannot represent every user; create the database with ENCODING 'UTF8'`
     return { status: 'the database encoding is not UTF8', detail }
   }
-  if (!has_table) return { status: 'the table users is missing', detail: DETAILS.noTable }
+  if (!has_table) {
+    const detail = 'expected a table "users" on the search_path of this role; apply sql/schema.sql'
+    return { status: 'the table users is missing', detail }
+  }
   const misfit = misfitOf(columns ?? {}, ids)
   if (misfit) return { status: 'the columns of users do not fit', detail: misfit }
   const { id, email, password } = /** @type {Record<string, Column>} */ (columns)
   if (!email.may_insert || !password.may_insert || !id.may_select || ids?.may_use === false) {
-    return { status: 'no permission to store users', detail: DETAILS.denied }
+    const detail = 'expected INSERT on email and password, SELECT on id, and USAGE on the sequence of id'
+    return { status: 'no permission to store users', detail }
   }
   const few = ids && fewIds(ids)
   return few ? { status: 'the ids run out', detail: few } : null
@@ -121,12 +116,7 @@ function misfitOf({ id, email, password, ...others }, ids) {
   return countsUp ? undefined : `id: expected a sequence that counts up, got INCREMENT BY ${ids.increment}`
 }
 
-/**
- * Describes how many ids are left, if too few. Ids end at the maximum of the sequence or of the column's type: a sequence that
- * cycles would issue ids already taken.
- *
- * @param {Ids} ids
- */
+/** Describes how many ids are left, if too few: a sequence that cycles would issue ids already taken. @param {Ids} ids */
 function fewIds({ column_bits, ...sequence }) {
   const [first, final, step] = [sequence.first, sequence.final, sequence.increment].map(BigInt)
   const most = 2n ** BigInt(column_bits - 1) - 1n

@@ -16,8 +16,7 @@ const FIRST_WINDOW_MS = 500
  */
 export function createGate({ waiting, limits }) {
   const signals = { waiting: 0, rate_rps: Number.POSITIVE_INFINITY, loop_delay_ms: 0, refusals: 0 }
-  const none = { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
-  const stats = { shed: { ...none }, value: { ...none } }
+  const shed = { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
   let done = 0
   let handled = 0
   let alwaysBusy = false
@@ -28,8 +27,8 @@ export function createGate({ waiting, limits }) {
 
   setInterval(() => {
     const now_ms = performance.now()
-    // A late timer reveals event-loop delay. A single stall is over once we detect it, and refusing the requests it delayed
-    // would not help, so a delay counts only if it occurs twice in a row.
+    // A single stall is over once we detect it, and refusing the requests it delayed would not help, so a delay counts only
+    // if it occurs twice in a row.
     const delay_ms = Math.max(0, now_ms - tick_ms - WINDOW_MS)
     signals.loop_delay_ms = Math.min(delay_ms, lastDelay_ms)
     lastDelay_ms = delay_ms
@@ -49,19 +48,19 @@ export function createGate({ waiting, limits }) {
   }, WINDOW_MS).unref()
 
   return {
-    stats,
+    /** Number of refused requests, by limit. */
+    shed,
     signals: () => ({ ...signals, waiting: waiting() }),
 
     /** Called when a request arrives. @returns {boolean} whether it is admitted */
     lets() {
       signals.waiting = waiting()
       if (signals.waiting === 0) alwaysBusy = false
-      const decision = admit(signals, limits)
-      if (!decision.shed) return true
+      const limit = admit(signals, limits)
+      if (limit === null) return true
       signals.refusals--
       handled++
-      stats.shed[decision.limit]++
-      stats.value[decision.limit] = decision.value
+      shed[limit]++
       return false
     },
 

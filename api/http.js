@@ -19,8 +19,7 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  */
 export function readJson(req, limitBytes) {
   return new Promise((resolve, reject) => {
-    const { headers } = req
-    const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = headers
+    const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = req.headers
     if (!isJson(type) || (encoding ?? 'identity') !== 'identity') throw new ApiError('unsupported_media_type')
     if (Number(length ?? 0) > limitBytes) throw tooLarge(limitBytes)
     const body = createBody(limitBytes)
@@ -34,7 +33,7 @@ export function readJson(req, limitBytes) {
         reject(error)
       }
     }
-    if (headers['transfer-encoding'] === undefined) takeFromParser(req, add, end)
+    if (req.headers['transfer-encoding'] === undefined) takeFromParser(req, add, end)
     else req.on('data', add).on('end', end)
     req.on('error', (error) => reject(error instanceof ApiError ? error : new ClientGone()))
   })
@@ -73,14 +72,12 @@ export function rawProblem(error) {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`
 }
 
+const tooLarge = (/** @type {number} */ limitBytes) =>
+  new ApiError('body_too_large', `expected at most ${limitBytes} bytes`)
+
 /** @param {string | undefined} type */
 function isJson(type = '') {
   return type === 'application/json' || (type.length <= JSON_TYPE_MAX_LENGTH && JSON_TYPE.test(type))
-}
-
-/** @param {number} limitBytes */
-function tooLarge(limitBytes) {
-  return new ApiError('body_too_large', `expected at most ${limitBytes} bytes`)
 }
 
 /** @param {Buffer} bytes */

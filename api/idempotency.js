@@ -47,12 +47,7 @@ const DELETE_EXPIRED = `
 /** Interval between deletions. An expired key remains in force until it is deleted. */
 const DELETE_INTERVAL_MS = 60_000
 
-/**
- * Extracts the key from an Idempotency-Key header. Node joins repeated headers, and the result is refused.
- *
- * @param {string | string[]} header
- * @throws {ApiError} malformed_idempotency_key
- */
+/** Extracts the key from a header; Node joins repeated ones. @param {string | string[]} header @throws {ApiError} malformed_idempotency_key */
 export function keyOf(header) {
   if (typeof header !== 'string' || !KEY.test(header)) {
     throw new ApiError('malformed_idempotency_key', 'expected one key such as "8e03978e-40d5-43dd-bc93-6894a57f9324"')
@@ -103,7 +98,7 @@ async function storeOnce(pool, key, { email, password }) {
     const result = await pool.query({ name: 'insert_user_once', text: STORE_ONCE, values: [key, email, password] })
     return result.rows.length === 0 ? null : idOf(result)
   } catch (error) {
-    const { code, table, message } = causeOf(error)
+    const { code, table, message } = /** @type {any} */ (error).cause ?? error
     if (code === UNIQUE_VIOLATION && table === TABLE) return null
     if (code !== UNDEFINED_TABLE || !message.includes(TABLE)) throw error
     const detail = 'send the request without Idempotency-Key, or ask the operator to apply sql/schema.sql'
@@ -113,15 +108,10 @@ async function storeOnce(pool, key, { email, password }) {
 
 /** @param {Pool} pool @param {string} key @param {Parameters<InsertOnce>[2]} isRepeatOf @returns {Promise<string | null>} null: no such key */
 async function earlierId(pool, key, isRepeatOf) {
-  const result = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
-  if (result.rows.length === 0) return null
-  const [{ id, email, password }] = result.rows
+  const { rows } = await pool.read({ name: 'find_user_by_key', text: FIND_EARLIER, values: [key] })
+  if (rows.length === 0) return null
+  const [{ id, ...earlier }] = rows
   // A user who has since been deleted or altered does not match this request either.
-  if (id === null || !(await isRepeatOf({ email, password }))) throw new ApiError('idempotency_key_reused')
-  return idOf(result)
-}
-
-/** The underlying Postgres error. @param {any} error @returns {{ code?: string, table?: string, message: string }} */
-function causeOf(error) {
-  return (error instanceof ApiError && error.cause) || error
+  if (id === null || !(await isRepeatOf(earlier))) throw new ApiError('idempotency_key_reused')
+  return id
 }

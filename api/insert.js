@@ -55,7 +55,7 @@ function prepared({ email, password }) {
   return { name: 'insert_user', text: INSERT, values: [email, password] }
 }
 
-/** @param {Awaited<ReturnType<Pool['query']>>} result @returns {string} */
+/** @param {{ rows: any[] }} result @returns {string} */
 export function idOf({ rows }) {
   // A trigger can make a statement succeed without storing anything.
   if (rows.length === 0) throw new ApiError('row_refused')
@@ -89,7 +89,6 @@ const LENGTH_BYTES = 4
  * escape an array of strings character by character, which Postgres would then have to parse.
  *
  * @param {string[]} texts
- * @returns {Buffer}
  */
 export function textArray(texts) {
   let size = HEADER_BYTES

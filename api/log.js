@@ -2,7 +2,7 @@ import pino from 'pino'
 
 /** @import { DestinationStream, Logger } from 'pino' */
 
-/** Minimum interval between log entries for the same refusal. */
+/** Minimum interval between log entries for the same cause. */
 const REPEAT_MS = 60_000
 
 /** Limits memory if every error text is different. */
@@ -16,15 +16,11 @@ export function createLog(level, destination) {
   return destination ? pino(options, destination) : pino(options)
 }
 
-/**
- * Logs why Postgres refuses statements, once a minute per cause, however many requests are affected.
- *
- * @param {Logger} log @param {string} message @returns {(error: Error & { code?: string }) => void}
- */
-export function createRefusalLog(log, message) {
+/** Logs an error once a minute per cause, however many requests it affects. @param {Logger} log @param {string} message */
+export function createCauseLog(log, message) {
   /** @type {Map<string, number>} */
   const loggedAt_ms = new Map()
-  return (error) => {
+  return (/** @type {any} */ error) => {
     const text = `${error.code} ${error.message}`
     const now_ms = performance.now()
     if (now_ms - (loggedAt_ms.get(text) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return

@@ -19,13 +19,9 @@ const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
 
 /**
- * Metrics of this process in Prometheus' text format. prom-client's default metrics cover CPU, memory, garbage collection
- * and file descriptors (`process_open_fds`, `process_max_fds`); the ones below are Redline's own.
+ * Metrics of this process in Prometheus' text format: prom-client's default metrics and Redline's own.
  *
  * @param {Config} config
- *
- * @typedef {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server, dropped: () => number }} Watched dropped:
- *   connections closed because the limit was reached
  */
 export function createMetrics(config) {
   const registry = new Registry()
@@ -43,29 +39,27 @@ export function createMetrics(config) {
   return {
     registry,
 
-    /** @param {number} seconds */
-    observeStatement: (seconds) => statementSeconds.observe(seconds),
+    observeStatement: (/** @type {number} */ seconds) => statementSeconds.observe(seconds),
 
-    /** @param {Watched} parts */
-    watch({ app, pool, users, gate, server, dropped }) {
+    /** @param {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server }} parts */
+    watch({ app, pool, users, gate, server }) {
+      const dropped = { connections: 0 }
+      server.on('drop', () => dropped.connections++)
       show(registry, Gauge, [
         ['redline_connections', 'Client connections open', () => promisify(server.getConnections).call(server)],
         ['redline_connections_max', 'Maximum number of client connections', () => server.maxConnections],
         ['redline_in_flight_requests', 'Requests without an answer yet', () => app.stats.inFlight],
         ['redline_waiting_requests', 'Requests that wait for their turn', () => gate.signals().waiting],
-        ['redline_service_rate_rps', 'Requests done per second, as far as known', () => gate.signals().rate_rps],
         ['redline_pool_total', 'Database connections open', () => pool.stats().total],
         ['redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle],
         ['redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting()],
         ['redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing()],
-        ['redline_shed_value', 'What was over the limit, the last time', () => gate.stats.value, 'limit'],
       ])
-      const closed = () => ({ connections: dropped() })
       show(registry, Counter, [
         ['redline_answers_total', 'Answers by HTTP status', () => app.stats.answers, 'status'],
         ['redline_problems_total', 'Answers with a problem, by its code', () => app.stats.problems, 'code'],
-        ['redline_shed_total', 'Requests answered 503 at once', () => gate.stats.shed, 'limit'],
-        ['redline_dropped_connections_total', 'Beyond redline_connections_max', closed, 'limit'],
+        ['redline_shed_total', 'Requests answered 503 at once', () => gate.shed, 'limit'],
+        ['redline_dropped_connections_total', 'Beyond redline_connections_max', () => dropped, 'limit'],
       ])
     },
 
@@ -144,9 +138,7 @@ function watchGc(registry) {
 }
 
 /** Node's histogram holds whole timer periods; the excess over the resolution is the delay. @param {number} period_ns */
-function lateness_s(period_ns) {
-  return Math.max(0, period_ns / 1e9 - LOOP_RESOLUTION_MS / 1e3)
-}
+const lateness_s = (period_ns) => Math.max(0, period_ns / 1e9 - LOOP_RESOLUTION_MS / 1e3)
 
 /**
  * Registers metrics that are read when scraped and cost nothing in between.

@@ -28,8 +28,7 @@ const idSchema = {
   type: 'integer',
   format: 'int64',
   minimum: 1,
-  description:
-    'Up to 9223372036854775807. Parsers that read numbers as doubles are exact up to 2^53; Location is always exact.',
+  description: 'Parsers that read numbers as doubles are exact up to 2^53; Location is always exact.',
 }
 
 const userSchema = {
@@ -54,21 +53,21 @@ const problemSchema = {
   },
 }
 
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes a retry safe: requests with the same key and the same user store one row, and each is answered 201 with ' +
+    'its Location. Concurrent ones wait for the first. Use a new UUID for each user.',
+  schema: { type: 'string', pattern: KEY_PATTERN },
+}
+
 const createUser = {
   operationId: 'createUser',
   summary: 'Store a user. 201 means that the row is committed.',
-  parameters: [
-    {
-      name: 'Idempotency-Key',
-      in: 'header',
-      required: false,
-      description:
-        'Makes a retry safe: requests with the same key and the same user store one row, and each is answered 201 with ' +
-        'its Location. Concurrent ones wait for the first. Use a new UUID for each user.',
-      schema: { type: 'string', pattern: KEY_PATTERN },
-    },
-  ],
-  requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/User' } } } },
+  parameters: [idempotencyKey],
+  requestBody: { required: true, content: json({ $ref: '#/components/schemas/User' }) },
   responses: {
     201: {
       description: 'The row is committed',

@@ -1,10 +1,12 @@
+/** @import { ProblemCode } from './errors.js' */
+
 /**
- * Determines the fate of a failed statement. Only this module interprets SQLSTATEs (Postgres manual, appendix A). Pure.
+ * Determines what a failed statement means for its requests. Interprets SQLSTATEs (Postgres manual, appendix A). Pure.
  *
- * - `refused-row`: one row's values are the cause. Nothing is stored; other rows may be accepted.
- * - `refused-statement`: no row can be stored: a table, a privilege or an id is missing. Permanent until somebody acts.
- * - `not-stored`: nothing is stored, and the same statement may succeed later.
- * - `unknown`: the statement may have been committed, or may still be.
+ * - `row_refused`: one row's values are the cause. Nothing is stored; other rows may be accepted.
+ * - `database_refused`: no row can be stored: a table, a privilege or an id is missing. Permanent until somebody acts.
+ * - `database_unavailable`: nothing is stored, and the same statement may succeed later.
+ * - `outcome_unknown`: the statement may have been committed, or may still be.
  *
  * An ErrorResponse to a statement means that its transaction was aborted: Postgres reports no ERROR once a commit has
  * begun. (A backend terminated while it waits for a synchronous standby, after its local commit, sends a warning and
@@ -14,22 +16,22 @@
  * pg gives the same error to every statement on a lost connection, sent or not. Those possibly sent count as unknown.
  *
  * @param {any} error pg's error for a statement that had obtained a connection
- * @returns {{ fate: Fate, endsSession: boolean }} endsSession: the connection must not be used again
- *
- * @typedef {'refused-row' | 'refused-statement' | 'not-stored' | 'unknown'} Fate
+ * @returns {{ problem: ProblemCode, endsSession: boolean }} endsSession: the connection must not be used again
  */
 export function outcomeOf({ message, severity, code = '', routine }) {
   // Only an ErrorResponse from a server has a severity.
-  if (severity === undefined) return { fate: NEVER_SENT.test(message) ? 'not-stored' : 'unknown', endsSession: true }
+  if (severity === undefined) {
+    return { problem: NEVER_SENT.test(message) ? 'database_unavailable' : 'outcome_unknown', endsSession: true }
+  }
   // "cached plan must not change result type": the table was altered after this session prepared its statement.
   const isStalePlan = code === '0A000' && routine === 'RevalidateCachedQuery'
   // A row that violates a row-level security policy gets the SQLSTATE of a missing privilege.
   const isAboutRow = ABOUT_A_ROW.test(code) || (code === '42501' && routine === 'ExecWithCheckOptions')
   const isLost = LOST.test(code) || severity === 'PANIC' || (severity !== 'ERROR' && MAY_STRIKE_IN_COMMIT.test(code))
   const endsSession = ENDS_SESSION.test(code) || /^(FATAL|PANIC)$/.test(severity) || isStalePlan
-  if (isLost) return { fate: 'unknown', endsSession }
-  if (isAboutRow) return { fate: 'refused-row', endsSession }
-  return { fate: PASSING.test(code) || isStalePlan ? 'not-stored' : 'refused-statement', endsSession }
+  if (isLost) return { problem: 'outcome_unknown', endsSession }
+  if (isAboutRow) return { problem: 'row_refused', endsSession }
+  return { problem: PASSING.test(code) || isStalePlan ? 'database_unavailable' : 'database_refused', endsSession }
 }
 
 /** pg's message for a statement on a connection already lost or closed: not a byte was sent. */

@@ -43,6 +43,4 @@ function scryptHash(password, salt) {
 }
 
 /** Base64 without padding, as in PHC strings. @param {Buffer} bytes */
-function unpadded(bytes) {
-  return bytes.toString('base64').replace(/=+$/, '')
-}
+const unpadded = (bytes) => bytes.toString('base64').replace(/=+$/, '')

@@ -1,7 +1,20 @@
-/** @import { IncomingMessage } from 'node:http' */
+import { ApiError } from './errors.js'
+import { rawProblem } from './http.js'
+
+/**
+ * @import { ProblemCode } from './errors.js'
+ * @import { IncomingMessage } from 'node:http'
+ * @import { Duplex } from 'node:stream'
+ */
 
 /** Sent with the response to the newest request on a connection: Node drops requests pipelined after it. */
 export const LAST_ON_CONNECTION = ['Connection', 'close']
+
+/** Our answers to errors of Node's HTTP parser; all its other errors become malformed_http. */
+const PARSER_PROBLEMS = /** @type {Record<string, ProblemCode>} */ ({
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+})
 
 const LINE = Symbol('line')
 
@@ -19,14 +32,51 @@ export function lineOf(socket) {
   return socket[LINE]
 }
 
-/** @param {Line} line @param {IncomingMessage} req @returns {number} its position in the line, from 1 */
+/** @param {Line} line @param {IncomingMessage} req */
 export function enter(line, req) {
   line.newest = req
-  return ++line.received
+  line.received++
 }
 
 /** @param {Line} line @param {IncomingMessage} req answered, or never to be answered */
 export function leave(line, req) {
   if (line.newest === req) line.newest = undefined
   if (++line.answered === line.received) line.onAllAnswered?.()
+}
+
+/**
+ * Handles the server's `clientError`: the bytes were not a request, or arrived too late.
+ *
+ * @param {Error & { code?: string }} error @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer
+ */
+export function refuseBytes({ code = '' }, socket, onAnswer) {
+  // After ECONNRESET and the like, the client is gone.
+  if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(code)) socket.destroy()
+  else refuseMore(PARSER_PROBLEMS[code] ?? 'malformed_http', socket, onAnswer)
+}
+
+/**
+ * Sends a final answer on a connection, after those to earlier requests, and closes it.
+ *
+ * @param {ProblemCode} code @param {Duplex} socket
+ * @param {(problem: ApiError) => void} onAnswer called if the answer is sent here rather than by a request's handler
+ */
+export function refuseMore(code, socket, onAnswer) {
+  // Any further input on this connection is useless.
+  socket.pause()
+  const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
+  const line = lineOf(socket)
+  const { newest } = line
+  // A request with a malformed body gets its answer from its handler. Bytes that are not yet a request, or that follow an
+  // answered one, are answered here.
+  if (newest && !newest.complete && newest.listenerCount('error') > 0) {
+    newest.emit('error', problem)
+    return
+  }
+  const answer = () => {
+    onAnswer(problem)
+    socket.end(rawProblem(problem), () => socket.destroy())
+  }
+  if (line.answered === line.received) answer()
+  else line.onAllAnswered = () => setImmediate(answer)
 }

@@ -1,13 +1,12 @@
 import { openPool, silenceOf } from './connections.js'
-import { ApiError, RowRefused } from './errors.js'
-import { createRefusalLog } from './log.js'
+import { ApiError } from './errors.js'
+import { createCauseLog } from './log.js'
 import { outcomeOf } from './outcome.js'
 import { createPipeline } from './pipeline.js'
 
 /**
  * @import { Config } from './config.js'
  * @import { Client, ClientPool, Result, Statement } from './connections.js'
- * @import { Fate } from './outcome.js'
  * @import { Duplex } from 'node:stream'
  * @import { Logger } from 'pino'
  */
@@ -38,7 +37,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   // pg's query_timeout would include the time queued behind other statements, so the pipeline has its own watchdog.
   const shared = openPool(config, log, { stream, max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
   const advice = 'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence'
-  const logRefusal = createRefusalLog(log, advice)
+  const logRefusal = createCauseLog(log, advice)
   /** @type {WeakMap<object, { cause: unknown, at_ms: number }>} the last refusal on each connection */
   const refusals = new WeakMap()
   let away = false
@@ -90,13 +89,16 @@ export function createPool(config, { log, observe = () => {}, stream }) {
       return result
     } catch (error) {
       const { code, message } = /** @type {Error & { code?: string }} */ (error)
-      const { fate, endsSession } = outcomeOf(error)
-      const earlier = earlierRefusal(client, error, startedAt)
+      const { problem, endsSession } = outcomeOf(error)
+      const earlier = code === UNPREPARED ? earlierRefusal(client, startedAt) : undefined
       // Replacement is the only way to close a shared connection that is unusable but still open.
       const isStuck = endsSession && !release && !earlier
       if (code === READ_ONLY || message === SILENT || isStuck) replaceSessions()
       release?.(endsSession)
-      throw failure(client, fate, error, earlier)
+      if (problem === 'database_refused') refusals.set(client, { cause: error, at_ms: performance.now() })
+      if (problem === 'database_refused' || earlier) throw refused(earlier ?? error)
+      if (problem === 'database_unavailable') throw lost(error)
+      throw new ApiError(problem, undefined, { cause: error })
     }
   }
 
@@ -104,24 +106,17 @@ export function createPool(config, { log, observe = () => {}, stream }) {
    * On a shared connection, a refused Parse also fails the statements sent after it, for which Postgres only reports that
    * the prepared statement does not exist. The refusal is their real cause.
    *
-   * @param {object} client @param {any} error @param {number} sentAt_ms
+   * @param {object} client @param {number} sentAt_ms
    */
-  function earlierRefusal(client, error, sentAt_ms) {
-    const earlier = error.code === UNPREPARED ? refusals.get(client) : undefined
+  function earlierRefusal(client, sentAt_ms) {
+    const earlier = refusals.get(client)
     return earlier && sentAt_ms < earlier.at_ms ? earlier.cause : undefined
   }
 
-  /** @param {object} client @param {Fate} fate @param {any} error @param {unknown} earlier refusal that explains it */
-  function failure(client, fate, error, earlier) {
-    if (fate === 'refused-statement') refusals.set(client, { cause: error, at_ms: performance.now() })
-    const refusal = fate === 'refused-statement' ? error : earlier
-    if (refusal) {
-      logRefusal(refusal)
-      return new ApiError('database_refused', undefined, { cause: refusal })
-    }
-    if (fate === 'refused-row') return new RowRefused(error)
-    if (fate === 'unknown') return new ApiError('outcome_unknown', undefined, { cause: error })
-    return lost(error)
+  /** @param {unknown} cause */
+  function refused(cause) {
+    logRefusal(cause)
+    return new ApiError('database_refused', undefined, { cause })
   }
 
   /** @param {Statement} statement */
@@ -162,16 +157,18 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. @param {Statement} statement */
     pipe: (statement) => pipeline.query(statement),
 
-    /** Measures a round trip with an empty statement, in ms; Infinity if it fails. @throws as `query` if it gets no connection */
+    /** Measures a round trip with an empty statement, in ms. @throws as pg or `query` if it fails */
     async roundTrip() {
       const client = await connect(pool)
-      const sentAt_ms = performance.now()
-      const isBroken = await client.query(NOTHING).then(
-        () => false,
-        () => true,
-      )
-      client.release(isBroken)
-      return isBroken ? Number.POSITIVE_INFINITY : performance.now() - sentAt_ms
+      let isBroken = true
+      try {
+        const sentAt_ms = performance.now()
+        await client.query(NOTHING)
+        isBroken = false
+        return performance.now() - sentAt_ms
+      } finally {
+        client.release(isBroken)
+      }
     },
 
     /** Number of open and idle connections. */

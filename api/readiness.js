@@ -11,9 +11,9 @@ import { FACTS, unfitness } from './fitness.js'
 
 /** Maximum response time of /readyz, and minimum pause between two database checks. */
 const ANSWER_WITHIN_MS = 1000
-const LOOK_INTERVAL_MS = 250
+const CHECK_INTERVAL_MS = 250
 
-/** Maximum age of the session for a check: its server may no longer be the one that requests reach. */
+/** Maximum age of the session for checks: its server may no longer be the one that requests reach. */
 const KEEP_MS = 10_000
 
 /** A statement that succeeded this recently shows that an unresponsive database is busy, not gone. */
@@ -36,79 +36,57 @@ const READY = { status: 'ready' }
  * @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
  */
 export function createReadiness(config, { pool, log, isDraining }) {
-  const maxLifetime_ms = config.poolMaxLifetimeMs
-  /** @type {{ session: Session, generation: number, opened_ms: number, timer?: NodeJS.Timeout } | null} */
+  const keep_ms = Math.min(KEEP_MS, config.poolMaxLifetimeMs || Number.POSITIVE_INFINITY)
+  /** @type {{ session: Session, generation: number, opened_ms: number } | null} */
   let kept = null
+  /** @type {NodeJS.Timeout | undefined} */
+  let expiry
   /** @type {Promise<Verdict> | null} */
-  let looking = null
-  let looked_ms = Number.NEGATIVE_INFINITY
+  let checking = null
+  let checked_ms = Number.NEGATIVE_INFINITY
   let lastStatus = READY.status
 
-  async function look() {
-    await pause(Math.max(0, looked_ms + LOOK_INTERVAL_MS - performance.now()))
-    const verdict = await judge()
-    looked_ms = performance.now()
-    looking = null
-    expire()
+  async function checkDatabase() {
+    await pause(Math.max(0, checked_ms + CHECK_INTERVAL_MS - performance.now()))
+    clearTimeout(expiry)
+    const verdict = await ask().catch(afterError)
+    checked_ms = performance.now()
+    checking = null
+    // The session is closed in time even if nobody asks again.
+    if (kept) expiry = setTimeout(close, kept.opened_ms + keep_ms - checked_ms).unref()
     return verdict
   }
 
-  async function judge() {
-    try {
-      return noted(await askKeptOrFresh())
-    } catch (error) {
-      const { code, message } = /** @type {Error & { code?: string }} */ (error)
-      const isFull = code === NO_SLOT
-      const isBusy = (isFull && pool.stats().idle > 0) || ((isFull || NO_ANSWER.test(message)) && hasServed())
-      return noted(isBusy ? READY : unavailable(message || String(code)), error)
-    }
-  }
-
   /** Trusts a kept session only if it says "ready", since it may be broken or on a replaced server; otherwise opens a new one. */
-  async function askKeptOrFresh() {
-    if (kept && isCurrent(kept)) {
-      const verdict = await ask(kept.session).catch(() => null)
-      if (verdict === READY) return verdict
-      if (!verdict) close()
+  async function ask() {
+    if (kept?.generation === pool.generation()) {
+      const verdict = await verdictOf(kept.session).catch(() => null)
+      if (verdict === READY) return noted(READY)
     }
-    try {
-      const age = { generation: pool.generation(), opened_ms: performance.now() }
-      const session = await openSession(config)
-      close()
-      kept = { ...age, session }
-      if (maxLifetime_ms > 0) kept.timer = setTimeout(expire, maxLifetime_ms).unref()
-    } catch (error) {
-      // If no slot is free, the existing session is used.
-      if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
-    }
-    try {
-      return await ask(kept.session)
-    } catch (error) {
-      close()
-      throw error
-    }
+    close()
+    const age = { generation: pool.generation(), opened_ms: performance.now() }
+    kept = { ...age, session: await openSession(config) }
+    return noted(await verdictOf(kept.session))
   }
 
-  /** @param {NonNullable<typeof kept>} session */
-  function isCurrent({ generation, opened_ms }) {
-    return generation === pool.generation() && performance.now() - opened_ms < KEEP_MS
-  }
-
-  /** Closes the session at the end of its lifetime, but never during a check. */
-  function expire() {
-    if (!kept || looking || maxLifetime_ms === 0) return
-    if (performance.now() - kept.opened_ms >= maxLifetime_ms) close()
+  /** @param {Error & { code?: string }} error */
+  function afterError(error) {
+    close()
+    const { code, message } = error
+    const isFull = code === NO_SLOT
+    const isBusy = (isFull && pool.stats().idle > 0) || ((isFull || NO_ANSWER.test(message)) && hasServed())
+    return noted(isBusy ? READY : unavailable(message || String(code)), error)
   }
 
   function close() {
-    clearTimeout(kept?.timer)
+    clearTimeout(expiry)
     void kept?.session.end()
     kept = null
   }
 
   const hasServed = () => performance.now() - pool.served_ms() < SERVED_WITHIN_MS
 
-  /** @param {Verdict} verdict @param {unknown} [error] */
+  /** @param {Verdict} verdict @param {Error} [error] */
   function noted(verdict, error) {
     const { status, detail } = verdict
     if (status !== lastStatus && verdict === READY) log.info('ready again')
@@ -122,8 +100,8 @@ export function createReadiness(config, { pool, log, isDraining }) {
     async check() {
       if (isDraining()) return { status: 'draining' }
       // Concurrent callers share one check.
-      looking ??= look()
-      const verdict = await Promise.race([looking, pause(ANSWER_WITHIN_MS, null, { ref: false })])
+      checking ??= checkDatabase()
+      const verdict = await Promise.race([checking, pause(ANSWER_WITHIN_MS, null, { ref: false })])
       if (verdict) return verdict
       return hasServed() ? READY : unavailable(`expected an answer within ${ANSWER_WITHIN_MS} ms, got none`)
     },
@@ -135,7 +113,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
 /** @typedef {ReturnType<typeof createReadiness>} Readiness */
 
 /** @param {Session} session @returns {Promise<Verdict>} */
-async function ask(session) {
+async function verdictOf(session) {
   return unfitness(await session.row(FACTS)) ?? READY
 }
 

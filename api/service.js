@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { createApp } from './app.js'
-import { warningsOf } from './config.js'
+import { ConfigError, warningsOf } from './config.js'
+import { checkDatabaseSettings } from './connections.js'
 import { drain } from './drain.js'
 import { createGate } from './gate.js'
 import { createInsertOnce } from './idempotency.js'
@@ -26,16 +27,14 @@ const OTHER_FILES = 48
 /** Interval at which Node checks for slow requests; its default of 30 s would make the timeouts meaningless. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
-/** The service cannot listen on a port. The message is one line. */
-export class ListenError extends Error {}
-
 /**
  * Starts the whole service on its two ports. Independent of the process's environment, signals and exit.
  *
  * @param {Config} config @param {Logger} log
- * @throws {ListenError}
+ * @throws {ConfigError} also if it cannot listen on a port
  */
 export async function startService(config, log) {
+  checkDatabaseSettings(config)
   for (const warning of warningsOf(config)) log.warn(warning)
   const metrics = createMetrics(config)
   const pool = createPool(config, { log, observe: metrics.observeStatement })
@@ -45,8 +44,8 @@ export async function startService(config, log) {
   const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })
-  const { server, sockets, dropped } = createApiServer(app, config)
-  metrics.watch({ app, pool, users, gate, server, dropped })
+  const { server, sockets } = createApiServer(app, config)
+  metrics.watch({ app, pool, users, gate, server })
 
   let draining = false
   const readiness = createReadiness(config, { pool, log, isDraining: () => draining })
@@ -100,17 +99,14 @@ function createApiServer(app, config) {
   // At the open-file limit, the kernel still accepts connections, and Node closes them silently.
   const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
-  let dropped = 0
-  server.on('drop', () => dropped++)
-  /** @type {Set<Socket>} */
-  const sockets = new Set()
+  const sockets = /** @type {Set<Socket>} */ (new Set())
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
   server.on('checkExpectation', app.refuseExpectation)
   server.on('clientError', app.clientError)
-  return { server, sockets, dropped: () => dropped }
+  return { server, sockets }
 }
 
 /** Hard limit on open files, to which Node raises the soft limit at startup; Infinity without /proc. */
@@ -122,13 +118,13 @@ function openFiles() {
   }
 }
 
-/** Starts listening and resolves to the URL. @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog] @throws {ListenError} */
+/** Starts listening and resolves to the URL. @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog] */
 async function listen(server, port, host, backlog) {
   server.listen({ port, host, backlog })
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw new ListenError(`cannot listen on ${host}:${port}: ${/** @type {Error} */ (error).message}`)
+    throw new ConfigError(`cannot listen on ${host}:${port}: ${/** @type {Error} */ (error).message}`)
   }
   const { address, family, port: bound } = /** @type {AddressInfo} */ (server.address())
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`

@@ -30,7 +30,7 @@ const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 export function createUsers({ pool, insert, insertOnce, storePassword }) {
   let hashing = 0
 
-  /** @template T @param {Promise<T>} hash @returns {Promise<T>} */
+  /** @template T @param {Promise<T>} hash */
   function counted(hash) {
     hashing++
     return hash.finally(() => hashing--)
@@ -38,11 +38,9 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
 
   return {
     /**
-     * Stores a user.
+     * Stores a user and resolves to the id of the committed row.
      *
-     * @param {unknown} body the client's parsed JSON
-     * @returns {Promise<string>} the id of the committed row
-     * @throws {ApiError} invalid_user, or as the pool throws
+     * @param {unknown} body the client's parsed JSON @throws {ApiError} invalid_user, or as the pool throws
      */
     create(body) {
       const { email, password } = validUser(body)
@@ -56,9 +54,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
      * Stores a user unless an earlier request with the same key has done so. A repeat is recognized by the stored user
      * itself: a stored digest of the request would be a fast hash of the password next to its slow one.
      *
-     * @param {unknown} body the client's parsed JSON
-     * @param {string} key the request's Idempotency-Key
-     * @returns {Promise<string>} the id of the committed row, stored by this request or the earlier one
+     * @param {unknown} body the client's parsed JSON @param {string} key the request's Idempotency-Key
      * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or as the pool throws
      */
     async createOnce(body, key) {
@@ -103,13 +99,11 @@ function validUser(body) {
 
 /** @param {string} name @param {unknown} value */
 function refuseText(name, value) {
-  if (value === undefined) throw invalid(`${name}: expected a string, it is missing`)
-  if (value === null) throw invalid(`${name}: expected a string, got null`)
-  if (typeof value !== 'string') throw invalid(`${name}: expected a string, got ${typeof value}`)
-  if (value === '') throw invalid(`${name}: expected 1 to ${MAX_FIELD_CHARACTERS} characters, got none`)
+  if (typeof value !== 'string')
+    throw invalid(`${name}: expected a string, got ${value === null ? null : typeof value}`)
   // length counts UTF-16 units, never fewer than code points, so the exact count is needed only beyond the limit.
-  if (value.length > MAX_FIELD_CHARACTERS && [...value].length > MAX_FIELD_CHARACTERS) {
-    throw invalid(`${name}: expected at most ${MAX_FIELD_CHARACTERS} characters`)
+  if (value === '' || (value.length > MAX_FIELD_CHARACTERS && [...value].length > MAX_FIELD_CHARACTERS)) {
+    throw invalid(`${name}: expected 1 to ${MAX_FIELD_CHARACTERS} characters`)
   }
   // Postgres' text type accepts neither; a lone surrogate would be stored as another character.
   if (value.includes('\0')) throw invalid(`${name}: expected no NUL character`)

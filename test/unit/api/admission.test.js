@@ -5,38 +5,26 @@ const LIMITS = { maxQueueRequests: 100, maxQueueMs: 50, maxLoopDelayMs: 200 }
 const IDLE = { waiting: 0, rate_rps: 1000, loop_delay_ms: 0, refusals: 10 }
 
 t.test('who is let in', async (t) => {
-  /** @type {[string, Partial<typeof IDLE>, object][]} */
+  /** @type {[string, Partial<typeof IDLE>, string | null][]} */
   const cases = [
-    ['nobody waits', {}, { shed: false }],
-    ['50 wait at 1,000/s: 50 ms', { waiting: 50 }, { shed: false }],
-    ['51 wait at 1,000/s', { waiting: 51 }, { shed: true, limit: 'queue_ms', value: 51 }],
-    ['51 wait at 10,000/s', { waiting: 51, rate_rps: 10_000 }, { shed: false }],
-    ['nothing gets done', { waiting: 1, rate_rps: 0 }, { shed: true, limit: 'queue_ms', value: Infinity }],
-    ['nothing gets done, and nobody waits', { rate_rps: 0 }, { shed: false }],
-    ['the rate is not known yet', { waiting: 99, rate_rps: Infinity }, { shed: false }],
-    ['too many at any rate', { waiting: 100, rate_rps: Infinity }, { shed: true, limit: 'queue_requests', value: 100 }],
-    ['the loop is not late enough', { loop_delay_ms: 200 }, { shed: false }],
-    ['the loop is late', { loop_delay_ms: 201 }, { shed: true, limit: 'loop_delay_ms', value: 201 }],
-    [
-      'the loop is late, and too many wait',
-      { loop_delay_ms: 201, waiting: 51 },
-      { shed: true, limit: 'loop_delay_ms', value: 201 },
-    ],
-    ['one more refusal', { waiting: 51, refusals: 1 }, { shed: true, limit: 'queue_ms', value: 51 }],
-    ['no more refusals', { waiting: 99, loop_delay_ms: 900, refusals: 0 }, { shed: false }],
-    [
-      'no more refusals, and too many',
-      { waiting: 100, refusals: 0 },
-      { shed: true, limit: 'queue_requests', value: 100 },
-    ],
+    ['nobody waits', {}, null],
+    ['50 wait at 1,000/s: 50 ms', { waiting: 50 }, null],
+    ['51 wait at 1,000/s', { waiting: 51 }, 'queue_ms'],
+    ['51 wait at 10,000/s', { waiting: 51, rate_rps: 10_000 }, null],
+    ['nothing gets done', { waiting: 1, rate_rps: 0 }, 'queue_ms'],
+    ['nothing gets done, and nobody waits', { rate_rps: 0 }, null],
+    ['the rate is not known yet', { waiting: 99, rate_rps: Infinity }, null],
+    ['too many at any rate', { waiting: 100, rate_rps: Infinity }, 'queue_requests'],
+    ['the loop is not late enough', { loop_delay_ms: 200 }, null],
+    ['the loop is late', { loop_delay_ms: 201 }, 'loop_delay_ms'],
+    ['the loop is late, and too many wait', { loop_delay_ms: 201, waiting: 51 }, 'loop_delay_ms'],
+    ['one more refusal', { waiting: 51, refusals: 1 }, 'queue_ms'],
+    ['no more refusals', { waiting: 99, loop_delay_ms: 900, refusals: 0 }, null],
+    ['no more refusals, and too many', { waiting: 100, refusals: 0 }, 'queue_requests'],
   ]
-  for (const [name, signals, decision] of cases) t.strictSame(admit({ ...IDLE, ...signals }, LIMITS), decision, name)
+  for (const [name, signals, limit] of cases) t.equal(admit({ ...IDLE, ...signals }, LIMITS), limit, name)
   const off = { ...LIMITS, maxQueueMs: 0, maxLoopDelayMs: 0 }
-  t.strictSame(
-    admit({ ...IDLE, waiting: 99, rate_rps: 1, loop_delay_ms: 9999 }, off),
-    { shed: false },
-    '0 switches off',
-  )
+  t.equal(admit({ ...IDLE, waiting: 99, rate_rps: 1, loop_delay_ms: 9999 }, off), null, '0 switches off')
 })
 
 t.test('the rate is what is done while somebody waits; an idle window only shows that more can be done', async (t) => {
