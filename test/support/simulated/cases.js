@@ -96,7 +96,7 @@ const CASES = [
       capacity_rps: { 'no-op': 24_000, batched: 20_000, single: 10_000 }[String(cell?.contender)] ?? 0,
       noise: 0.02,
     })),
-    pictures: ['inserts', 'cpu'],
+    pictures: ['inserts'],
     holds: (t, { records, stdout }) => {
       const [, ratio] = /\| single +\| +[\d,]+ \| +(\S+) \|/.exec(stdout) ?? []
       near(t, Number(ratio), 0.5, 0.05, 'of batched')
@@ -116,7 +116,7 @@ const CASES = [
       ...(cell.side === 'a' ? { capacity_rps: 1500, least_ms: 4 } : { capacity_rps: 1200, least_ms: 5.2 }),
       ...{ noise: 0.02, latency_noise: 0.03 },
     })),
-    pictures: ['ratios', 'latency', 'rate'],
+    pictures: ['ratios', 'latency'],
     holds: (t, { run }) => {
       const [one, hundred, most] = run.differences
       within(t, 1.3, one, one.about)
@@ -131,7 +131,7 @@ const CASES = [
     argv: ['--only', 'pool-of-one,spinning-handler'],
     serve: createService(({ cell }) => FAULTY[cellName(cell)]),
     lab: { settings: (cell) => ({ POOL_MAX: FAULTY[cellName(cell)].POOL_MAX }) },
-    pictures: ['named'],
+    pictures: [],
     holds: (t, { records, stdout }) => {
       t.strictSame(
         records.map(({ cell, limit }) => [cell, limit.resource]),
@@ -212,7 +212,7 @@ const CASES = [
       limit: 'pool-size',
       noise: 0.01,
     })),
-    pictures: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu'],
+    pictures: ['effects-goodput', 'effects-p99', 'effects-cpu'],
     holds: (t, { run, stdout }) => {
       t.strictSame(run.recommended, { POOL_MAX: 20 })
       const [{ by, effect }] = run.choices

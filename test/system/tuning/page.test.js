@@ -17,14 +17,14 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 /** A run of every verb, with the pictures that its page has to have. */
 const PAGES = {
   'sweep-batched': ['capacity', 'latency', 'resources', 'seconds'],
-  tune: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu', 'seconds'],
+  tune: ['effects-goodput', 'effects-p99', 'effects-cpu', 'seconds'],
   article: ['success', 'seconds'],
-  compare: ['ratios', 'latency', 'rate', 'seconds'],
+  compare: ['ratios', 'latency', 'seconds'],
   ramp: ['latency', 'rate', 'seconds'],
   ablate: ['budget-cpu', 'budget-time', 'seconds'],
   balance: ['percentiles-strategies', 'percentiles-crowded', 'shares-adaptive', 'shares-failing', 'seconds'],
-  bench: ['inserts', 'cpu', 'seconds'],
-  faults: ['named', 'seconds'],
+  bench: ['inserts', 'seconds'],
+  faults: ['seconds'],
   playbook: ['claims', 'seconds'],
   overload: ['goodput', 'seconds'],
   soak: ['memory', 'files', 'seconds'],
@@ -307,7 +307,7 @@ function inspect() {
   const pictures = visible.map((svg) => {
     const frame = svg.getBoundingClientRect()
     const grounds = new Set(['#dde3e9', '#57606a', 'none', null])
-    // What is drawn in a colour of a series, or of a heat map: no axis, no grid, no letter.
+    // What is drawn in a colour of a series: no axis, no grid, no letter.
     const marks = [...svg.querySelectorAll('path,rect,circle,polygon,polyline,line,ellipse')].filter((mark) => {
       return ['fill', 'stroke'].some((name) => !grounds.has(mark.getAttribute(name)))
     })

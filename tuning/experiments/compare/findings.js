@@ -17,12 +17,12 @@ export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 /**
  * Figures are medians of the blocks; NaN where nothing was measured.
  *
+ * @param {ComparePlan} plan @param {Records} records
+ *
  * @typedef {ReturnType<typeof findingsOf>} CompareFindings
  * @typedef {ReturnType<typeof sideFindings>} SideFindings
  * @typedef {ReturnType<typeof levelOf>} Level
  */
-
-/** @param {ComparePlan} plan @param {Records} records */
 export function findingsOf(plan, records) {
   const valid = records.filter(isValid)
   const sides = SIDES.map((side) => sideFindings(plan, records, side))
@@ -115,12 +115,11 @@ function boundOf(maxima) {
 
 /** The rate at which a side begins to fail requests, and how it fails them. @param {ComparePlan} plan @param {Records} own @param {string} side */
 function refusalOf(plan, own, side) {
-  if (plan.mix.entries) return { searched: false, capacity: null, failure: null }
   const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), own)
   const failed = own.filter(({ at, outcome }) => at.of === 'limit' && outcome.verdict === 'fail')
   const failures = Object.entries(answersOf(failed)).filter(([key]) => !/^2\d\d$/.test(key))
   const [failure = null] = failures.sort(([, a], [, b]) => b - a)[0] ?? []
-  return { searched: true, capacity, failure }
+  return { capacity, failure }
 }
 
 /** The number of answers by status, and of errors by name. @param {Records} records */

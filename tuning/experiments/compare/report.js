@@ -64,15 +64,13 @@ function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) 
 
 /** @param {CompareFindings} findings */
 function differencesTable({ differences }) {
-  const rows = differences.map(({ about, ratio, low, high, pairs, because, verdict, refused, bounded }) => {
-    const limited = bounded.length > 0 ? 'our own limit' : 'too few blocks'
-    const missing = refused.length > 0 ? 'refused' : limited
+  const rows = differences.map(({ about, ratio, low, high, pairs, because, verdict }) => {
     return [
       about,
-      Number.isNaN(ratio) || because !== '' ? NONE : `${digits(ratio)}x`,
-      verdict ? `${digits(low)}–${digits(high)}` : missing,
+      Number.isNaN(ratio) ? NONE : `${digits(ratio)}x`,
+      because === '' ? `${digits(low)}–${digits(high)}` : NONE,
       String(pairs),
-      verdict ?? NONE,
+      because || verdict,
     ]
   })
   return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
@@ -138,23 +136,18 @@ function publishedBlocks() {
 /** What limited a side's figures other than the side itself, and how it refuses requests. @param {SideFindings} side */
 function limitSentences({ name, bound, refusal }) {
   const least = bound ? [`${name}: at least ${count(Math.round(bound.rps))}/s: ${bound.because}.`] : []
-  return refusal ? [...least, refusalSentence(name, refusal)] : least
+  return refusal
+    ? [...least, `${name} refused requests (429 or 503), which is no throughput; ${refusalText(refusal)}.`]
+    : least
 }
 
-/** @param {string} name @param {NonNullable<SideFindings['refusal']>} refusal */
-function refusalSentence(name, { searched, capacity, failure }) {
-  const refused = `${name} refused requests (429 or 503)`
-  if (!searched)
-    return `${refused}; the rate at which it begins was not looked for, since the mix has several requests.`
-  if (!capacity?.low_rps || !capacity.high_rps) {
-    return `${refused}${capacity ? `; without a refusal it took ${ratesText(capacity)}` : ''}.`
-  }
-  const between = `between ${count(capacity.low_rps)} and ${count(capacity.high_rps)}/s`
-  if (failure === '429')
-    return `${name}: rate limit ${between}; requests above it are answered 429, which is no throughput.`
-  if (failure === '503') {
-    return `${name}: at some rate ${between} it begins to refuse requests (503), which is no throughput; a rate limit is not known.`
-  }
-  const how = failure ? `above all by ${failure}` : 'by taking too long'
-  return `${refused}; ${between} it begins to fail, ${how}: a rate limit is not known.`
+/** @param {NonNullable<SideFindings['refusal']>} refusal */
+function refusalText({ capacity, failure }) {
+  if (!capacity) return 'the rate at which it begins was not found; it is not looked for with a mix of several requests'
+  const { low_rps, high_rps } = capacity
+  if (low_rps === null || high_rps === null) return `without a refusal it took ${ratesText(capacity)}`
+  const between = `between ${count(low_rps)} and ${count(high_rps)}/s`
+  return failure === '429'
+    ? `rate limit ${between}, above which it answers 429`
+    : `${between} it begins to fail, above all by ${failure ?? 'late answers'}: a rate limit is not known`
 }

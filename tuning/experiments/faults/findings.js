@@ -1,5 +1,5 @@
 import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
-import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { cellName, NONE } from '../../../load/report/format.js'
 import { moved } from '../../../load/verdict/relax.js'
 import { groupBy } from '../../stats/design.js'
@@ -7,7 +7,6 @@ import { FAULTS, notchOf } from './index.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture } from '../../../load/report/picture.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
@@ -66,7 +65,6 @@ export function report({ found, tried, right, skipped }) {
   return [
     answer(`${right} of ${tried} planted faults were named right.`),
     ...(skipped ? [paragraph(`Skipped: ${skipped}.`)] : []),
-    ...(found.length > 0 ? [drawn(namedPicture(found))] : []),
     namedTable(found),
     heading('What each was named for', { detail: true }),
     list(evidence),
@@ -91,29 +89,4 @@ function namedTable(found) {
 function tally(names) {
   const groups = [...groupBy(names, (name) => name).values()].sort((a, b) => b.length - a.length)
   return groups.map(({ 0: name, length }) => (names.length > 1 ? `${name} ${length}x` : name)).join(', ')
-}
-
-/** Columns of the picture, and their colours. */
-const SCORES = { named: 1, 'runner-up': -0.4, 'not named': -1 }
-
-/** How often each fault was named right. @param {FaultsFindings['found']} found @returns {Picture} */
-function namedPicture(found) {
-  const cells = found.map(({ resource, cases }) => {
-    const right = cases.filter(({ isRight }) => isRight).length
-    const second = cases.filter(({ isRight, limit }) => !isRight && limit.runner_up === resource).length
-    const counts = [right, second, cases.length - right - second]
-    return counts.map((number, i) => (number === 0 ? null : { score: Object.values(SCORES)[i], text: String(number) }))
-  })
-  return {
-    name: 'named',
-    title: 'Planted, and what was named',
-    about: 'How many times each fault was planted and named as the limit, as the runner-up only, or not at all.',
-    form: {
-      kind: 'heat',
-      corner: 'fault',
-      rows: found.map(({ fault }) => fault),
-      columns: Object.keys(SCORES),
-      cells,
-    },
-  }
 }

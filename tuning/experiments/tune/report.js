@@ -16,9 +16,6 @@ import { OFFERED } from './design.js'
 /** Interactions in the report. */
 const STRONGEST = 5
 
-/** A factor of this, for the better or the worse, has the deepest color. */
-const DEEPEST_RATIO = 2
-
 /** 1, 2 and 3 */
 const WORDS = new Intl.ListFormat('en-GB')
 
@@ -33,8 +30,6 @@ export function matrixReport(findings) {
     heading('Recommended'),
     ...recommended(findings),
     heading('Cells'),
-    ...cellsPicture(findings),
-    paragraph(noiseText(responses[0].noise, 'goodput')),
     cellsTable(findings),
     ...responses.flatMap(responseBlocks),
     method(methodLines(findings)),
@@ -164,32 +159,6 @@ function verdictOf({ tied, ratio, high }, better) {
   if (!Number.isFinite(high)) return 'too few pairs'
   if (tied) return 'tied'
   return ratio > 1 === (better === 'more') ? 'better' : 'worse'
-}
-
-/** @param {TuneFindings} findings @returns {Block[]} none: nothing was measured */
-function cellsPicture({ cells, anchor, responses }) {
-  const known = cells.filter(({ is_measured }) => is_measured)
-  if (known.length === 0) return []
-  const picture = drawn({
-    name: 'cells',
-    title: 'Cells beside the anchor',
-    about: `Ratios to ${cellName(anchor)}, within a block. Blue is better, orange is worse, pale is close to it.`,
-    form: {
-      kind: 'heat',
-      corner: 'cell',
-      rows: known.map(({ cell }) => cellName(cell)),
-      columns: responses.map(({ short }) => short),
-      cells: known.map(({ is_anchor, ratios }) =>
-        responses.map(({ name, better }) => {
-          if (is_anchor) return { score: 0, text: 'anchor' }
-          if (Number.isNaN(ratios[name].ratio)) return null
-          const score = Math.log(ratios[name].ratio) / Math.log(DEEPEST_RATIO)
-          return { score: better === 'more' ? score : -score, text: ratioText(ratios[name]).split(' ')[0] }
-        }),
-      ),
-    },
-  })
-  return [picture]
 }
 
 /** @param {ResponseFindings} response @returns {Block[]} none: no effect is known */
