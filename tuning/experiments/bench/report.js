@@ -1,11 +1,10 @@
-import { answer, drawn, list, method, paragraph, titled } from '../../../load/report/blocks.js'
-import { count, decimal } from '../../../load/report/format.js'
+import { answer, drawn, list, method, titled } from '../../../load/report/blocks.js'
+import { count } from '../../../load/report/format.js'
 import { spreadOf } from '../../stats/spread.js'
 import { TABLES } from './tables.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture } from '../../../load/report/picture.js'
  * @import { BenchFindings, Server } from './bench.js'
  */
 
@@ -20,11 +19,10 @@ export function benchReport({ servers: all, repeats }) {
   const batched = servers.filter(({ name }) => name === 'batched')
   return [
     answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : direct)),
-    ...pictures(servers).map(drawn),
+    ...picture(servers),
     ...['closed', 'rates', 'half'].flatMap((name) => tableOf(name, servers)),
     ...tableOf('far', far),
     ...(direct.length > 0 ? tableOf('direct', [...batched, ...direct]) : []),
-    ...headroom(direct),
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([
       `${repeats} blocks, each with every server once, in an order of its own; each server is a process of its own.`,
@@ -46,20 +44,6 @@ function tableOf(name, servers) {
   return titled(about, [name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)], rows, { name })
 }
 
-/** @param {Server[]} direct */
-function headroom(direct) {
-  const ratios = direct.flatMap(({ name, values }) => {
-    const ratio = spreadOf(values.direct['of batched'])
-    return ratio ? [`${name} ${decimal(ratio.value, 2)}`] : []
-  })
-  if (ratios.length === 0) return []
-  return [
-    paragraph(
-      `Rows per second relative to \`batched\` in the same block: ${ratios.join(', ')}. A ratio above 1 is headroom between the API and the database.`,
-    ),
-  ]
-}
-
 /** @param {Server[]} servers */
 function sentence(servers) {
   const stored = servers.flatMap(({ name, about, kind, values }) => {
@@ -71,28 +55,26 @@ function sentence(servers) {
   return best ? `Most inserts in a closed loop: ${best}${next ? `; then ${next}` : ''}.` : 'Nothing was stored.'
 }
 
-/** The closed loops side by side. @param {Server[]} servers @returns {Picture[]} */
-function pictures(servers) {
-  const known = servers.filter(({ values }) => spreadOf(values.closed['inserts/s']) !== null)
-  if (known.length === 0) return []
-  const bars = (/** @type {string} */ head) => ({
-    kind: /** @type {const} */ ('dots'),
-    bars: true,
-    labels: known.map(({ name }) => name),
-    series: [{ name: 'median', values: known.map(({ values }) => spreadOf(values.closed[head])) }],
+/** The closed loops side by side. @param {Server[]} servers @returns {Block[]} */
+function picture(servers) {
+  const rates = servers.flatMap(({ name, values }) => {
+    const value = spreadOf(values.closed['inserts/s'])
+    return value ? [{ name, value }] : []
   })
+  if (rates.length === 0) return []
+  const about = 'Closed loop; medians of the blocks, from the least to the most. no-op and json store nothing.'
   return [
-    {
+    drawn({
       name: 'inserts',
       title: 'Inserts per second, as fast as possible',
-      about: 'Closed loop; medians of the blocks, from the least to the most. no-op and json store nothing.',
-      form: { ...bars('inserts/s'), x: { title: 'inserts per second', unit: 'rate', min: 0 } },
-    },
-    {
-      name: 'cpu',
-      title: 'CPU per insert',
-      about: "CPU of the service's process in the same loops: less is better.",
-      form: { ...bars('CPU us each'), x: { title: 'us per insert', unit: 'us', min: 0 } },
-    },
+      about,
+      form: {
+        kind: 'dots',
+        bars: true,
+        x: { title: 'inserts per second', unit: 'rate', min: 0 },
+        labels: rates.map(({ name }) => name),
+        series: [{ name: 'median', values: rates.map(({ value }) => value) }],
+      },
+    }),
   ]
 }

@@ -95,7 +95,8 @@ export const TABLES = {
   direct: {
     about:
       '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
-      "last column is the CPU of all of Postgres' processes, as a share of one core.",
+      "last column is the CPU of all of Postgres' processes, as a share of one core. A ratio to batched, in the same block, above 1 is " +
+      'headroom between the API and the database.',
     columns: [
       { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },

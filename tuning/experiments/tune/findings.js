@@ -15,14 +15,13 @@ import { median } from '../../stats/ranks.js'
 /**
  * The figures by which cells are compared, in order of importance. kind: of the trials that have it
  *
- * @type {{ name: string, title: string, short: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
+ * @type {{ name: string, title: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
 const RESPONSES = [
   {
     name: 'goodput',
     title: "Goodput when 1.5 x the anchor's capacity is offered",
-    short: 'goodput at 1.5x',
     kind: 'above',
     better: 'more',
     // Zero has no logarithm.
@@ -31,7 +30,6 @@ const RESPONSES = [
   {
     name: 'p99',
     title: "p99 when 1.5 x the anchor's capacity is offered",
-    short: 'p99 at 1.5x',
     kind: 'above',
     better: 'less',
     value: ({ traffic }) => traffic.latency_ms?.p99,
@@ -39,7 +37,6 @@ const RESPONSES = [
   {
     name: 'cpu',
     title: "CPU of the API per request, at half of the anchor's capacity",
-    short: 'CPU at 0.5x',
     kind: 'below',
     better: 'less',
     value: ({ probes }) => probes.api.cpu_us_per_request,
@@ -75,10 +72,10 @@ export function analyseMatrix(plan, records) {
     finals: (isKnown ? finalistsOf(plan, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }
     }),
-    responses: responses.map(({ value, ...response }) => {
-      return { ...response, interactions: interactions(response.observations, knobs, response.noise) }
+    responses: responses.map(({ value, observations, ...response }) => {
+      return { ...response, interactions: interactions(observations, knobs, response.noise) }
     }),
-    cells: cellsOf(plan, records, responses),
+    cells: cellsOf(plan, records, responses[0]),
   }
 }
 
@@ -89,32 +86,26 @@ function tookAll({ name, level }, records) {
 }
 
 /**
- * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor.
+ * Medians of each cell, NaN where nothing was measured, and the ratio of its goodput to the anchor's.
  *
- * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>} responses
+ * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>[number]} goodput
  */
-function cellsOf({ cells, anchor }, records, responses) {
+function cellsOf({ cells, anchor }, records, { observations, noise }) {
   const trials = groupBy(trialsAt(records), ({ cell }) => cellName(cell))
-  const ofAnchor = trials.get(cellName(anchor)) ?? []
   return cells.map((cell) => {
     const own = trials.get(cellName(cell)) ?? []
     const medianOf = (/** @type {string} */ kind, /** @type {ValueOf} */ value) => {
       return median(trialsAt(own, { kind }).map((record) => value(record)))
     }
     const success = (/** @type {string} */ kind) => medianOf(kind, ({ traffic }) => traffic.success_ratio)
-    const ratios = responses.map(({ name, kind, value, noise }) => {
-      const observations = observationsOf(trialsAt([...own, ...ofAnchor], { kind }), value)
-      return [name, ratioOf(observations, cell, anchor, noise)]
-    })
     return {
       cell,
       is_anchor: isSameCell(cell, anchor),
-      is_measured: own.length > 0,
       success_ratio: { below: success('below'), at: success('at'), above: success('above') },
       p99_ms: medianOf('at', ({ traffic }) => traffic.latency_ms?.p99),
       goodput_rps: medianOf('above', ({ traffic }) => traffic.goodput_rps),
       cpu_us: medianOf('below', ({ probes }) => probes.api.cpu_us_per_request),
-      ratios: /** @type {Record<string, ReturnType<typeof ratioOf>>} */ (Object.fromEntries(ratios)),
+      ratio: ratioOf(observations, cell, anchor, noise),
     }
   })
 }
@@ -141,17 +132,17 @@ export function lastReason(records) {
  */
 export function recommendationOf(plan, records) {
   const known = responsesOf(plan, records)
-  const choices = plan.knobs.map(({ name, levels }, i) => {
+  const choices = plan.knobs.map(({ name, levels }) => {
     /** by: the response in which the level is better; null: it is the reference */
     const reference = { name, level: levels[0], by: null, effect: null }
     if (!KNOBS[name].advised) return reference
     let candidates = levels.slice(1)
     for (const { name: by, better, effects } of known) {
-      const found = effects[i].found.filter(({ level }) => candidates.includes(level))
-      const gainOf = (/** @type {Effect} */ { ratio }) => (better === 'more' ? ratio : 1 / ratio)
-      const [best] = found.filter((effect) => !effect.tied && gainOf(effect) > 1).sort((a, b) => gainOf(b) - gainOf(a))
+      const own = effects.filter((effect) => effect.name === name && candidates.includes(effect.level))
+      const gainOf = (/** @type {{ ratio: number }} */ { ratio }) => (better === 'more' ? ratio : 1 / ratio)
+      const [best] = own.filter(({ verdict }) => verdict === 'better').sort((a, b) => gainOf(b) - gainOf(a))
       if (best) return { name, level: best.level, by, effect: best }
-      candidates = found.filter(({ tied, pairs }) => tied && pairs > 0).map(({ level }) => level)
+      candidates = own.filter(({ tied, pairs }) => tied && pairs > 0).map(({ level }) => level)
     }
     return reference
   })
@@ -174,7 +165,18 @@ function responsesOf({ knobs }, records) {
   return RESPONSES.map((response) => {
     const observations = observationsOf(trialsAt(records, { kind: response.kind }), response.value)
     const noise = noiseOf(observations)
-    const effects = knobs.map((knob) => ({ knob, found: mainEffects(observations, knob, noise) }))
+    const effects = knobs.flatMap((knob) =>
+      mainEffects(observations, knob, noise).map((effect) => {
+        return { name: knob.name, reference: knob.levels[0], ...effect, verdict: verdictOf(effect, response.better) }
+      }),
+    )
     return { ...response, observations, noise, effects }
   })
+}
+
+/** @param {Effect} effect @param {'more' | 'less'} better */
+function verdictOf({ tied, ratio, high }, better) {
+  if (!Number.isFinite(high)) return 'too few pairs'
+  if (tied) return 'tied'
+  return ratio > 1 === (better === 'more') ? 'better' : 'worse'
 }

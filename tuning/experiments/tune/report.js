@@ -7,8 +7,7 @@ import { OFFERED } from './design.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Factor } from '../../stats/design.js'
- * @import { Effect, Noise } from '../../stats/effects.js'
+ * @import { Noise } from '../../stats/effects.js'
  * @import { ResponseFindings, TuneFindings } from './findings.js'
  * @import { Cell, Run } from '../../../load/report/record.js'
  */
@@ -38,12 +37,12 @@ export function matrixReport(findings) {
 
 /** @param {TuneFindings} findings */
 function sentence({ responses: [goodput] }) {
-  const moving = goodput.effects.flatMap(({ knob, found }) => {
-    const untied = found.filter(({ tied }) => !tied)
-    return untied.length > 0 ? [effectSentence(knob, untied, goodput.better)] : []
-  })
+  const moving = goodput.effects.filter(({ tied }) => !tied)
   if (moving.length === 0) return 'No knob moves the goodput further than two visits to the same cell differ.'
-  return `What moves the goodput: ${moving.join('. ')}.`
+  const parts = moving.map((effect) => {
+    return `${effect.name}=${effect.level}, ${ratioText(effect)} of ${effect.reference} (${effect.verdict})`
+  })
+  return `What moves the goodput: ${parts.join('; ')}.`
 }
 
 /** @param {TuneFindings} findings @returns {Block[]} */
@@ -92,12 +91,12 @@ function cellsTable({ cells }) {
   const known = (/** @type {number} */ value, /** @type {(value: number) => string} */ text) => {
     return Number.isNaN(value) ? NONE : text(value)
   }
-  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratios }) => [
+  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratio }) => [
     is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell),
     ...Object.values(success_ratio).map((ratio) => known(ratio, percent)),
     milliseconds(p99_ms),
     known(goodput_rps, (value) => decimal(value, 0)),
-    is_anchor ? '1' : ratioText(ratios.goodput),
+    is_anchor ? '1' : ratioText(ratio),
     known(cpu_us, (value) => decimal(value, 1)),
   ])
   const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
@@ -108,63 +107,33 @@ function cellsTable({ cells }) {
 /** @param {ResponseFindings} response @returns {Block[]} */
 function responseBlocks(response) {
   const { title, better, noise, effects, interactions } = response
-  const rows = effects.flatMap(({ knob: { name, levels }, found }) =>
-    found.map((effect) => [
-      `${name}=${effect.level}`,
-      String(levels[0]),
-      ratioText(effect),
-      String(effect.pairs),
-      verdictOf(effect, better),
-    ]),
-  )
+  const rows = effects.map((effect) => {
+    const { name, level, reference, pairs, verdict } = effect
+    return [`${name}=${level}`, String(reference), ratioText(effect), String(pairs), verdict]
+  })
   const together = interactions.slice(0, STRONGEST).map((effect) => {
-    const isThere = effect.tied ? 'none' : 'yes'
-    const known = Number.isFinite(effect.high) ? isThere : 'too few pairs'
-    return [String(effect.level), ratioText(effect), String(effect.pairs), known]
+    const { level, high, pairs, tied } = effect
+    return [String(level), ratioText(effect), String(pairs), Number.isFinite(high) && !tied ? 'yes' : 'not seen']
   })
   const head = ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${better}`]
   return [
     heading(title),
     ...effectsPicture(response),
-    paragraph(noiseText(noise, 'this')),
-    list(effects.map(({ knob, found }) => effectSentence(knob, found, better))),
+    paragraph(noiseText(noise)),
     table(head, rows),
     ...(together.length > 0 ? [table(['together', 'ratio of ratios', 'pairs', 'interaction'], together)] : []),
   ]
 }
 
-/** @param {Noise} noise @param {string} what */
-function noiseText({ ratio, pairs }, what) {
-  if (pairs === 0) return `Noise floor of ${what}: unknown, no cell was visited twice in a block.`
-  return `Noise floor of ${what}: two visits to the same cell in the same block differ by up to x${ratio.toFixed(2)} (95 % of ${pairs} pairs).`
-}
-
-/** "20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75]". @param {Factor} knob @param {Effect[]} found @param {'more' | 'less'} better */
-export function effectSentence({ name, levels }, found, better) {
-  const levelsThatAre = (/** @type {string} */ verdict) => {
-    return found.flatMap((effect) => (verdictOf(effect, better) === verdict ? [String(effect.level)] : []))
-  }
-  const [tied, few] = [levelsThatAre('tied'), levelsThatAre('too few pairs')]
-  const others = found.filter((effect) => !effect.tied)
-  const parts = [
-    ...(tied.length > 0 ? [`${WORDS.format([String(levels[0]), ...tied])} are tied`] : []),
-    ...others.map((effect) => `${effect.level} is ${ratioText(effect)} of ${levels[0]} (${verdictOf(effect, better)})`),
-    ...(few.length > 0 ? [`too few pairs to say anything about ${WORDS.format(few)}`] : []),
-  ]
-  return `${name}: ${parts.join('; ') || 'nothing was measured'}`
-}
-
-/** @param {Effect} effect @param {'more' | 'less'} better */
-function verdictOf({ tied, ratio, high }, better) {
-  if (!Number.isFinite(high)) return 'too few pairs'
-  if (tied) return 'tied'
-  return ratio > 1 === (better === 'more') ? 'better' : 'worse'
+/** @param {Noise} noise */
+function noiseText({ ratio, pairs }) {
+  if (pairs === 0) return 'Noise floor: unknown, no cell was visited twice in a block.'
+  return `Noise floor: two visits to the same cell in the same block differ by up to x${ratio.toFixed(2)} (95 % of ${pairs} pairs).`
 }
 
 /** @param {ResponseFindings} response @returns {Block[]} none: no effect is known */
 function effectsPicture({ name, title, better, effects }) {
-  const all = effects.flatMap(({ knob, found }) => found.map((effect) => ({ knob, effect })))
-  const known = all.filter(({ effect }) => Number.isFinite(effect.ratio))
+  const known = effects.filter(({ ratio }) => Number.isFinite(ratio))
   if (known.length === 0) return []
   const picture = drawn({
     name: `effects-${name}`,
@@ -173,8 +142,8 @@ function effectsPicture({ name, title, better, effects }) {
     form: {
       kind: 'dots',
       x: { title: 'ratio to the reference level', unit: 'ratio', log: true },
-      labels: known.map(({ knob, effect }) => `${knob.name}=${effect.level}`),
-      series: [{ name: 'ratio', values: known.map(({ effect }) => figureOf(effect)) }],
+      labels: known.map((effect) => `${effect.name}=${effect.level}`),
+      series: [{ name: 'ratio', values: known.map(figureOf) }],
       reference: 1,
     },
   })

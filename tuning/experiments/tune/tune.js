@@ -35,26 +35,6 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
   return `  ${name.padEnd(24)} ${about} (${levels.join(', ')})`
 })
 
-/** A matrix of cells at the same rates. */
-const MATRIX = {
-  visits: (/** @type {TunePlan} */ { cells }) => `${cells.length} cells`,
-  duration_s: matrixDuration,
-  design: designMatrix,
-  analyse: analyseMatrix,
-  report: matrixReport,
-  files: matrixFiles,
-}
-
-/** The article's rows. */
-const ROWS = {
-  visits: () => '8 rows by two generators',
-  duration_s: articleDuration,
-  design: designArticle,
-  analyse: analyseArticle,
-  report: articleReport,
-  files: () => ({}),
-}
-
 /** Which knob matters, by how much? @type {Experiment} */
 export const tune = {
   name: 'tune',
@@ -92,20 +72,22 @@ export const tune = {
   npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`,
   plan: planOf,
   size: (plan) => {
-    const { visits, duration_s } = kindOf(plan)
-    return `${visits(plan)} in ${plan.blocks} blocks: about ${Math.ceil(duration_s(plan) / 60)} min`
+    const [visits, duration_s] = isArticle(plan)
+      ? ['8 rows by two generators', articleDuration(plan)]
+      : [`${plan.cells.length} cells`, matrixDuration(plan)]
+    return `${visits} in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
   },
-  design: (plan, records, notApplied) => kindOf(plan).design(plan, records, notApplied),
+  design: (plan, ...known) => (isArticle(plan) ? designArticle(plan, ...known) : designMatrix(plan, ...known)),
   open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
-  analyse: (plan, records) => kindOf(plan).analyse(plan, records),
-  report: (findings) => kindOf(findings).report(findings),
-  files: (findings, run) => kindOf(findings).files(findings, run),
+  analyse: (plan, records) => (isArticle(plan) ? analyseArticle(plan, records) : analyseMatrix(plan, records)),
+  report: (findings) => (isArticle(findings) ? articleReport(findings) : matrixReport(findings)),
+  files: (findings, run) => (isArticle(findings) ? {} : matrixFiles(findings, run)),
   older: { at: olderAt, plan: olderPlan },
 }
 
-/** @param {{ preset: string | null }} named @returns {Record<keyof typeof MATRIX, (...args: any[]) => any>} */
-function kindOf({ preset }) {
-  return preset === 'article' ? ROWS : MATRIX
+/** Whether it is about the article's rows. @param {{ preset: string | null }} named */
+function isArticle({ preset }) {
+  return preset === 'article'
 }
 
 /** @param {Record<string, any>} flags @returns {ArticlePlan | TunePlan} */

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { cellName } from '../../../../load/report/format.js'
-import { effectSentence } from '../../../../tuning/experiments/tune/report.js'
 import { interactions, mainEffects, noiseOf, ratioOf, ratioText, verdictOf } from '../../../../tuning/stats/effects.js'
 
 /** @import { Test } from 'tap' */
@@ -229,17 +228,6 @@ t.test('a ratio is printed with its interval', async (t) => {
   ]
   for (const [effect, text, about] of /** @type {[any, string, string][]} */ (rows))
     t.equal(ratioText(effect), text, about)
-})
-
-t.test('ties are printed as ties', async (t) => {
-  const effect = { ratio: 0.71, low: 0.66, high: 0.75, pairs: 8, tied: false, level: '5' }
-  const tie = { ratio: 1.01, low: 0.95, high: 1.06, pairs: 8, tied: true, level: '40' }
-  const sentence = effectSentence(
-    { name: 'POOL_MAX', levels: ['20', '5', '40', '80'] },
-    [effect, tie, { ...tie, level: '80' }],
-    'more',
-  )
-  t.equal(sentence, 'POOL_MAX: 20, 40 and 80 are tied; 5 is 0.71x [0.66–0.75] of 20 (worse)')
 })
 
 t.test('a verdict: beyond 1 on the side that was claimed, and large enough', async (t) => {

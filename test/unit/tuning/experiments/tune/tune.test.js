@@ -6,6 +6,7 @@ import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
 import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
 import { envFile, gainText } from '../../../../../tuning/experiments/tune/report.js'
+import { tune } from '../../../../../tuning/experiments/tune/tune.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
 
@@ -78,6 +79,17 @@ t.test(
     t.match(file, /# SEMI_SPACE_MB=64: node --max-semi-space-size=64/)
   },
 )
+
+t.test('ties are printed as ties', async (t) => {
+  const records = runOf(designMatrix, PLAN)
+  const goodput = tune.report(tune.analyse(PLAN, records, {})).filter(({ kind }) => kind === 'table')[2]
+  const verdicts = /** @type {any} */ (goodput).rows.map((/** @type {string[]} */ row) => [row[0], row.at(-1)])
+  t.strictSame(verdicts, [
+    ['POOL_MAX=5', 'worse'],
+    ['SEMI_SPACE_MB=64', 'tied'],
+    ['LOG_LEVEL=info', 'tied'],
+  ])
+})
 
 t.test('a cell that cannot be had is left out', async (t) => {
   const out = [{ cell: PLAN.cells[3], because: 'no right' }]
