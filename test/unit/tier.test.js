@@ -33,7 +33,6 @@ const MAY = /** @type {Record<string, string>} */ ({
   'test/unit/assertions.test.js': 'has sleeps in the texts that it scans',
   'test/unit/api/drain.test.js': 'makes a server that never listens',
   'test/unit/api/simulation.test.js': 'says how many seeds a second it runs',
-  'test/unit/tuning/workshop/workshop.test.js': 'a class shows the minutes since its first answer',
 })
 
 t.test('no unit test asks for the outside or the real clock', async (t) => {

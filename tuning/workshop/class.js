@@ -1,6 +1,5 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { capacityOf } from '../../load/capacity/ladder.js'
 import { UsageError } from '../../load/command/errors.js'
 import { answer, paragraph, table } from '../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../load/report/format.js'
@@ -16,7 +15,6 @@ import { isShown, readProgress } from './progress.js'
  * the folder of the workshop.
  *
  * @param {string} folder @throws {UsageError} if there are none
- * @typedef {NonNullable<ReturnType<typeof readStudent>>} Student
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
@@ -26,23 +24,19 @@ export function readClass(folder) {
   throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
 }
 
-/** The results of a student; null: the folder contains none. @param {string} folder */
+/** The results of a student; null: the folder contains none. @param {string} folder @typedef {NonNullable<ReturnType<typeof readStudent>>} Student */
 function readStudent(folder) {
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
-  const exercises = own ? readProgress(own).exercises : {}
   // Names of runs begin with their time.
   const names = fs.readdirSync(folder).sort()
   const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
   if (!own && runs.length === 0) return null
-  const [{ id, name }] = EXERCISES
-  const first = own && exercises[id] ? path.join(own, name) : null
-  const { machine } = runs[0] ?? (first && readRun(first)) ?? {}
+  const machine = runs[0]?.machine
   return {
     name: path.basename(folder),
     machine: machine ? `${machine.cpu_model}, ${machine.cores} cores` : NONE,
     capacities: runs.flatMap(({ verb, capacity }) => (verb === 'sweep' && capacity ? [capacity] : [])),
-    kept: first ? capacityOf(new Results(first).readTrials()) : null,
-    exercises,
+    exercises: own ? readProgress(own).exercises : {},
   }
 }
 
@@ -60,20 +54,22 @@ function readRun(folder) {
 /** Capacities and guesses in one table, and how the class did in each exercise in another. @param {Student[]} students */
 export function classBlocks(students) {
   const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
-  const head = ['student', 'machine', 'capacity (sweep)', 'kept (exercise 1)', ...begun.map(({ id }) => id)]
-  const rows = students.map(({ name, machine, capacities, kept, exercises }) => [
+  const rows = students.map(({ name, machine, capacities, exercises }) => [
     plain(name),
     plain(machine),
     capacities.map(ratesText).join('; ') || NONE,
-    kept ? ratesText(kept) : NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),
   ])
-  const who = `${students.length} ${students.length === 1 ? 'student' : 'students'}`
+  const guesses = begun.map(({ id, title }) => {
+    const states = students.flatMap(({ exercises }) => exercises[id] ?? []).filter((state) => !isShown(state))
+    const judged = states.flatMap(({ comparisons }) => comparisons.predict ?? [])
+    return [title, `${judged.filter(({ right }) => right).length} of ${judged.length}`, guessesText(states)]
+  })
   return [
-    answer(`${who}. Rates of different machines are not compared; guesses and outcomes are.`),
-    table(head, rows),
+    answer(`Students: ${students.length}. Rates of different machines are not compared; guesses and outcomes are.`),
+    table(['student', 'machine', 'capacity (sweep)', ...begun.map(({ id }) => id)], rows),
     paragraph('For each exercise: + or - for the guess, + or - for the second guess, and the number of tries.'),
-    ...(begun.length > 0 ? [exercisesTable(students, begun)] : []),
+    table(['exercise', 'guessed right', 'guesses'], guesses),
   ]
 }
 
@@ -84,26 +80,6 @@ function markOf(state) {
   const guesses = [predict, expect].flatMap((guess) => (guess ? [guess.right ? '+' : '-'] : []))
   const end = state.stage === 'done' ? String(state.round) : 'open'
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
-}
-
-/** @param {Student[]} students @param {typeof EXERCISES} begun */
-function exercisesTable(students, begun) {
-  const rows = begun.map(({ id, title }) => {
-    const states = students.flatMap(({ exercises }) => exercises[id] ?? [])
-    const own = states.filter((state) => !isShown(state))
-    const guessed = own.filter(({ comparisons }) => comparisons.predict)
-    const solved = own.filter(({ stage }) => stage === 'done')
-    const minutes = solved.map((state) => (Date.parse(String(state.solved_at)) - Date.parse(state.started_at)) / 60_000)
-    return [
-      title,
-      `${guessed.filter(({ comparisons }) => comparisons.predict.right).length} of ${guessed.length}`,
-      guessesText(guessed),
-      `${solved.length} of ${states.length}`,
-      solved.length === 0 ? NONE : String(median(solved.map(({ round }) => round))),
-      solved.length === 0 ? NONE : `${median(minutes).toFixed(0)} min`,
-    ]
-  })
-  return table(['exercise', 'guessed right', 'guesses', 'solved', 'tries (median)', 'took (median)'], rows)
 }
 
 /** Numbers by their range, choices by how often each was made. @param {State[]} states */

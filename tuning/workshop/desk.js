@@ -1,9 +1,14 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import os from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { styleText } from 'node:util'
+import { UsageError } from '../../load/command/errors.js'
+import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { paragraph } from '../../load/report/blocks.js'
 import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
-import { factsOfMachine } from './facts.js'
-import { createKeyboard } from './keyboard.js'
+import { planCores } from '../../load/system/machine.js'
 import { newState, writeProgress } from './progress.js'
 
 /**
@@ -40,7 +45,29 @@ export function openDesk(exercise, progress, { out, seed, solution, json }, io) 
     say,
     head: (/** @type {string} */ text) => say(styleText('bold', text, { stream: output })),
     by: /** @type {'student' | 'solution'} */ (solution ? 'solution' : 'student'),
-    ...(solution ? solver(say) : createKeyboard(process.stdin, output, io.signal)),
+    ...(solution ? createSolver(say) : createKeyboard(process.stdin, output, io.signal)),
+  }
+}
+
+/** What this machine can do, as far as an exercise depends on it. */
+export function factsOfMachine() {
+  return {
+    /** The service has a core for itself. */
+    pinned: planCores() !== null,
+    cores: os.availableParallelism(),
+    /** A process can be given a limit of open files. */
+    limits: process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0,
+    vegeta: hasVegeta(),
+  }
+}
+
+function hasVegeta() {
+  try {
+    DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
+    return true
+  } catch (error) {
+    if (error instanceof UsageError) return false
+    throw error
   }
 }
 
@@ -48,7 +75,7 @@ export function openDesk(exercise, progress, { out, seed, solution, json }, io) 
 const MOST_SOLUTIONS = 3
 
 /** Answers with the solutions. @param {(text: string) => void} say */
-function solver(say) {
+function createSolver(say) {
   const asked = new Map()
   return {
     /** @param {Question} question @param {Found} found @returns {Promise<string | null>} null: there will be no more */
@@ -62,5 +89,38 @@ function solver(say) {
     },
 
     close() {},
+  }
+}
+
+/**
+ * Reads lines from a terminal or a pipe.
+ *
+ * @param {NodeJS.ReadStream} input @param {NodeJS.WriteStream} output shows the prompt @param {AbortSignal} signal
+ */
+export function createKeyboard(input, output, signal) {
+  // Never in raw mode: the terminal itself edits the line, and Ctrl-C stays a signal while something is measured.
+  const reader = createInterface({ input, terminal: false, signal })
+  const closed = once(reader, 'close')
+  /** @type {string[]} */
+  const lines = []
+  reader.on('line', (line) => lines.push(line))
+  return {
+    /** @returns {Promise<string | null>} null: there will be no more @throws the signal's reason */
+    async line() {
+      // Lines typed during a measurement answer no question; a script cannot wait for the prompt.
+      if (input.isTTY) lines.length = 0
+      output.write('> ')
+      if (lines.length === 0) await Promise.race([once(reader, 'line'), closed])
+      signal.throwIfAborted()
+      const line = lines.shift()
+      // A terminal shows what is typed; a pipe does not.
+      if (!input.isTTY) output.write(line === undefined ? '\n' : `${line}\n`)
+      return line === undefined ? null : line.trim()
+    },
+
+    close() {
+      reader.close()
+      input.destroy()
+    },
   }
 }

@@ -5,7 +5,7 @@ import { figure, milliseconds } from '../../load/report/format.js'
 /**
  * @import { KindOf } from './answers.js'
  * @import { Column } from './evidence.js'
- * @import { factsOfMachine } from './facts.js'
+ * @import { factsOfMachine } from './desk.js'
  * @import { Cell, Step, TrialRecord } from '../../load/report/record.js'
  */
 

@@ -2,21 +2,23 @@ import { Results } from '../../load/run/results.js'
 import { evidenceOf } from './evidence.js'
 import { figuresOf, questionBlocks } from './exercise.js'
 import { countsFor, measure, trialsByName } from './experiment.js'
-import { remarkOf } from './facts.js'
 
 /**
  * @import { Desk } from './desk.js'
- * @import { Found, Measurement } from './exercise.js'
- * @import { Stage } from './progress.js'
+ * @import { Facts, Found, Measurement } from './exercise.js'
+ * @import { State } from './progress.js'
  */
 
-/** The student left before the end; progress is kept. */
-export class Left extends Error {}
+/** The exercise cannot go on now; progress is kept. */
+export class Stopped extends Error {
+  /** @param {string | null} problem null: the student left */
+  constructor(problem) {
+    super(problem ?? 'the student left')
+    this.problem = problem
+  }
+}
 
-/** A measurement that an exercise depends on failed on this machine, or failed this time. */
-export class Unmeasured extends Error {}
-
-/** Plays an exercise from where it is to its end. @param {Desk} desk @throws {Left} when the student leaves @throws {Unmeasured} */
+/** Plays an exercise from where it is to its end. @param {Desk} desk @throws {Stopped} */
 export async function play(desk) {
   const { exercise, state, say, save } = desk
   for (const paragraph of exercise.symptoms) say(paragraph)
@@ -24,23 +26,29 @@ export async function play(desk) {
   if (['turn', 'expect', 'again', 'done'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
   while (state.stage !== 'done') {
     state.stage = await STAGES[state.stage](desk)
-    if (state.stage === 'done') state.solved_at = new Date().toISOString()
     save()
   }
   for (const paragraph of exercise.discussion) say(paragraph)
 }
 
+/** What a student has to know before anything is measured. @param {Facts} facts @returns {string | null} */
+function remarkOf({ pinned, cores }) {
+  if (pinned) return null
+  const why = cores === 1 ? 'There is one core to use' : 'This system cannot pin a process to a core'
+  return `${why}: the service shares it with Postgres, the generator and this program. Rates are lower than on cores of their own, and vary more; what is compared here are ratios, which hold.`
+}
+
 /**
  * Each stage does its part and returns the next. One that was cut off is done again, except for what it has measured.
  *
- * @type {Record<Exclude<Stage, 'done'>, (desk: Desk) => Promise<Stage>>}
+ * @type {Record<Exclude<State['stage'], 'done'>, (desk: Desk) => Promise<State['stage']>>}
  */
 const STAGES = {
   async before(desk) {
     desk.say('First, what this machine takes:')
     const { problem, warnings } = await measure([desk.exercise.before(desk.state.facts)], 0, desk)
     for (const warning of warnings) desk.say(`Warning: ${warning}.`)
-    if (problem !== null) throw new Unmeasured(problem)
+    if (problem !== null) throw new Stopped(problem)
     return 'predict'
   },
 
@@ -53,7 +61,7 @@ const STAGES = {
   async first(desk) {
     const measurements = desk.exercise.first(foundOf(desk))
     const { problem, found } = await measured('Evidence', measurements, 0, desk)
-    if (problem !== null) throw new Unmeasured(problem)
+    if (problem !== null) throw new Stopped(problem)
     const spoiled = spoiledBy(measurements, found)
     if (spoiled.length === measurements.length) desk.say(`Your guess is not judged: ${spoiled[0]}.`)
     else judge('predict', found, desk)
@@ -111,32 +119,29 @@ function spoiledBy(measurements, { trials }) {
 
 /** Asks until the answer is understood, and keeps it. @param {'predict' | 'turn' | 'expect'} name @param {Desk} desk */
 async function ask(name, desk) {
-  const { exercise, state, say, save } = desk
+  const { exercise, state, say, by } = desk
   const question = exercise[name]
   if (!question) return
   const found = foundOf(desk)
-  const { hints } = question
   const { parse, expected } = question.kind(found.facts)
+  const hints = question.hints.map((hint, i) => `Hint ${i + 1} of ${question.hints.length}: ${hint}`)
   say(questionBlocks(question, found.facts, figuresOf(exercise, found)))
   say(`(${expected}; "hint" helps, "quit" leaves)`)
   for (const asked_ms = Date.now(); ; ) {
     const said = await desk.line(question, found)
-    if (said === null || /^(quit|exit|q)$/i.test(said)) throw new Left()
-    if (/^(hint|help|\?)$/i.test(said)) {
-      const given = state.hints[name] ?? 0
-      const hint = hints[given] && `Hint ${given + 1} of ${hints.length}: ${hints[given]}`
-      say(hint ?? 'That was the last hint. To see the solution, leave and start again with --solution.')
-      state.hints[name] = Math.min(given + 1, hints.length)
-      save()
-      continue
+    if (said === null || /^(quit|exit|q)$/i.test(said)) {
+      throw new Stopped(
+        by === 'student' ? null : 'the solution did not hold; on a machine that runs nothing else, it may',
+      )
     }
     const value = parse(said)
     if (value !== undefined) {
       const at = new Date().toISOString()
-      state.answers.push({ question: name, said, value, by: desk.by, at, took_ms: Date.now() - asked_ms })
+      state.answers.push({ question: name, said, value, by, at, took_ms: Date.now() - asked_ms })
       return
     }
-    say(`Expected ${expected}, got ${JSON.stringify(said)}.`)
+    if (!/^(hint|help|\?)$/i.test(said)) say(`Expected ${expected}, got ${JSON.stringify(said)}.`)
+    else say(hints.shift() ?? 'That was the last hint. To see the solution, leave and start again with --solution.')
   }
 }
 

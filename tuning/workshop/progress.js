@@ -14,23 +14,7 @@ const FORMAT = 'redline-workshop-1'
  *
  * @typedef {{ format: string, exercises: Record<string, State> }} Progress exercises: those that were begun, by id
  * @typedef {ReturnType<typeof newState>} State
- * @typedef {keyof typeof NEXT} Stage
- * @typedef {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }} Answer
  */
-
-/** What comes next, in words. */
-const NEXT = {
-  before: 'a first measurement',
-  predict: 'your guess',
-  first: 'measuring',
-  turn: 'a knob',
-  expect: 'the effect that you expect',
-  again: 'measuring again',
-  done: 'nothing',
-}
-
-/** Older versions showed what they had measured in a separate stage. @type {Record<string, Stage>} */
-const OLDER = { read: 'first', outcome: 'again' }
 
 /** @param {string} folder @returns {Progress} @throws {UsageError} if something else is kept there */
 export function readProgress(folder) {
@@ -40,11 +24,8 @@ export function readProgress(folder) {
     return { format: FORMAT, exercises: {} }
   }
   const progress = parsed(file)
-  if (progress?.format !== FORMAT) {
-    throw new UsageError(`--out: expected the folder of a workshop, got ${file} of another format`)
-  }
-  for (const state of Object.values(progress.exercises)) state.stage = OLDER[state.stage] ?? state.stage
-  return progress
+  if (progress?.format === FORMAT) return progress
+  throw new UsageError(`--out: expected the folder of a workshop, got ${file} of another format`)
 }
 
 /** @param {string} file */
@@ -79,27 +60,26 @@ export function forget(folder, exercises) {
   return begun.map(({ id }) => id)
 }
 
-/** The state of an exercise that begins. Hints and comparisons are by question. @param {Facts} facts of the machine */
+/** The state of an exercise that begins. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
-    stage: /** @type {Stage} */ ('before'),
+    stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'expect' | 'again' | 'done'} */ ('before'),
     /** How often a knob was turned. */
     round: 0,
     facts,
-    answers: /** @type {Answer[]} */ ([]),
-    hints: /** @type {Record<string, number>} */ ({}),
+    answers:
+      /** @type {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }[]} */ ([]),
+    /** By question. */
     comparisons: /** @type {Record<string, Comparison>} */ ({}),
     outcomes: /** @type {ReturnType<Rules['outcome']>[]} */ ([]),
-    started_at: new Date().toISOString(),
-    solved_at: /** @type {string | null} */ (null),
   }
 }
 
-/** The progress with an exercise, in words. @param {State | undefined} state */
+/** @param {State | undefined} state */
 export function stateText(state) {
   if (!state) return 'not begun'
-  if (state.stage !== 'done') return `begun: ${NEXT[state.stage]} is next`
-  return isShown(state) ? 'shown (--solution)' : `solved in ${state.round} ${state.round === 1 ? 'try' : 'tries'}`
+  if (state.stage !== 'done') return 'begun'
+  return isShown(state) ? 'shown (--solution)' : `solved, tries: ${state.round}`
 }
 
 /** Whether --solution answered any question. @param {State} state */

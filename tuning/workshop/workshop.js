@@ -8,7 +8,7 @@ import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
 import { openDesk } from './desk.js'
 import { EXERCISES } from './exercises/index.js'
 import { exerciseExperiment } from './experiment.js'
-import { Left, play, Unmeasured } from './player.js'
+import { play, Stopped } from './player.js'
 import { forget, readProgress, stateText } from './progress.js'
 
 /**
@@ -79,7 +79,7 @@ function withoutPlaying({ list, reset, exercise, out: folder }) {
 
 /** @param {Flags} flags @param {Io} io @returns {Promise<Said>} */
 async function playOne(flags, io) {
-  const { out: folder, exercise: wanted, solution } = flags
+  const { out: folder, exercise: wanted } = flags
   const progress = readProgress(folder)
   const unsolved = EXERCISES.find(({ id }) => progress.exercises[id]?.stage !== 'done')
   const exercise = wanted === undefined ? unsolved : EXERCISES[wanted - 1]
@@ -88,19 +88,12 @@ async function playOne(flags, io) {
   const desk = openDesk(exercise, progress, flags, io)
   desk.head(`Exercise ${number} of ${EXERCISES.length}: ${title}`)
   if (needs) desk.say(`Needs: ${needs}`)
-  if (desk.state.stage !== 'before') desk.say(`You were here before: ${stateText(desk.state)}.`)
   desk.save()
   try {
     await play(desk)
   } catch (error) {
     const command = commandOf(number, folder)
-    if (error instanceof Left) {
-      return {
-        said: `Kept. ${command} continues here.`,
-        problem: solution ? 'the solution did not hold; on a machine that runs nothing else, it may' : null,
-      }
-    }
-    if (error instanceof Unmeasured) return { said: `Kept. ${command} tries again.`, problem: error.message }
+    if (error instanceof Stopped) return { said: `Kept. ${command} continues here.`, problem: error.problem }
     if (io.signal.aborted) process.stderr.write(`\nkept; continue with: ${command}\n`)
     // The message of the error names --resume, which nobody typed.
     if (!(error instanceof OtherConditions)) throw error

@@ -9,9 +9,9 @@ import { reportOn } from '../../../../tuning/pages/report/report.js'
 import { VERBS } from '../../../../tuning/verbs.js'
 import { choice, number, setting } from '../../../../tuning/workshop/answers.js'
 import { classBlocks, readClass } from '../../../../tuning/workshop/class.js'
+import { createKeyboard } from '../../../../tuning/workshop/desk.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { exerciseExperiment, trialsByName } from '../../../../tuning/workshop/experiment.js'
-import { createKeyboard } from '../../../../tuning/workshop/keyboard.js'
 import { forget, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
 import { temporaryFolder } from '../../../support/lab.js'
 import { createShell } from '../../../support/shell.js'
@@ -108,8 +108,8 @@ t.test("an exercise's folder is shown as its terminal was, however far it got", 
     t.equal(findings.problem, null)
     return terminalOf(exerciseExperiment.report(findings))
   }
-  t.match(shown([]), /^What was measured for the exercise "The database moves away", in 0 trials\.$/m)
-  t.match(shown(recordsOf(before)), /in 1 trial\..*\| peak /s)
+  t.match(shown([]), /^What was measured for the exercise "The database moves away"\.$/m)
+  t.match(shown(recordsOf(before)), /\| peak /)
   t.match(shown(recordsOf({ ...before, ...first })), /\| as it is .*At its limit: pool-size: some evidence\.$/s)
 })
 
@@ -137,7 +137,7 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
   t.match(await run('--reset'), { status: 0, stdout: /No exercise was begun/ })
   t.notOk(fs.existsSync(folder), 'a look leaves nothing behind')
   writeProgress(folder, { format: 'redline-workshop-1', exercises: { files: { ...newState(LINUX), stage: 'turn' } } })
-  t.match(await run('--list'), { stdout: /Files and sockets .* begun: a knob is next/ })
+  t.match(await run('--list'), { stdout: /Files and sockets .* begun \|/ })
   t.match(await run('--reset', '--exercise', '6'), { status: 0, stdout: /Forgotten: files/ })
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
     [['--exercise', '11'], /--exercise: expected a whole number from 1 to 10, got "11"/],
@@ -157,7 +157,6 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
     ...newState(LINUX),
     stage: /** @type {const} */ ('done'),
     round: 2,
-    solved_at: new Date().toISOString(),
   }
   const answers = [
     { question: 'predict', said: '4000', value: 4000, by: /** @type {const} */ ('student'), at: '', took_ms: 1 },
@@ -177,16 +176,16 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
   fs.mkdirSync(path.join(folder, 'nothing'))
   const text = terminalOf(classBlocks(readClass(folder)), 200)
-  t.match(text, /^2 students/m)
-  t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| +– \| \+ - 2 \|/)
-  t.match(text, /\| eve {3}x +\| +– \| +– \| +– \| +open \|/)
-  t.match(text, /\| Where does it bend\? \| +1 of 1 \| 4,000 to 4,000, median 4,000 \| 1 of 2 \| +2 \| +0 min \|/)
+  t.match(text, /^Students: 2\./m)
+  t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ - 2 \|/)
+  t.match(text, /\| eve {3}x +\| +– \| +– \| +open \|/)
+  t.match(text, /\| Where does it bend\? \| +1 of 1 \| 4,000 to 4,000, median 4,000 \|/)
   t.throws(() => readClass(path.join(folder, 'nothing')), /--class: expected a results folder for each student/)
 
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
   }
-  t.match(await report(), { status: 0, stdout: /2 students.*ada.*eve/s })
+  t.match(await report(), { status: 0, stdout: /Students: 2.*ada.*eve/s })
   t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })
