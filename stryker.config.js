@@ -13,7 +13,7 @@ export default {
     'load/generators/drivers/recorder.js',
     'load/generators/drivers/pacing.js',
     'api/{admission,gate,insert}.js',
-    'tuning/stats/ranks.js',
+    'load/verdict/ranks.js',
     'tuning/stats/effects.js',
     'tuning/stats/design.js',
     'tuning/stats/matrix.js',

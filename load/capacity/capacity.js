@@ -6,6 +6,7 @@ import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
 import { isSettled, isValid, MAX_INVALID } from './ladder.js'
 import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
+import { proofStep, proven } from './proving.js'
 import { intervalOf, intervalProblem, nextTrial, searchProblem } from './search.js'
 
 /** @import { At, Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
@@ -36,13 +37,18 @@ const BETWEEN_TRIALS_S = 1
 
 /**
  * The next trial of a capacity run: a short closed-loop ladder finds the plateau, an open-loop search starts from it, and the
- * edge is then repeated with the suspected limit relaxed. Pure.
+ * edge is then repeated with the suspected limit relaxed, and the limit is proven by slowing each suspect. Pure.
  *
  * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
 export function nextStep(plan, records, notApplied = []) {
-  return plateauStep(plan, records) ?? searchStep(plan, records) ?? relaxStep(plan, records, notApplied)
+  return (
+    plateauStep(plan, records) ??
+    searchStep(plan, records) ??
+    relaxStep(plan, records, notApplied) ??
+    proofStep(plan, records, plateauDriver(plan))
+  )
 }
 
 /** The answer that the trials so far give. Pure. @param {Plan} plan @param {TrialRecord[]} records */
@@ -51,7 +57,7 @@ export function answerOf(plan, records) {
   const bounded_by = boundOf(records, found)?.outcome.because
   return {
     capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
-    limit: limitOf(plan, records),
+    ...proven(limitOf(plan, records), records),
     problem: problemOf(plan, records, found),
   }
 }
@@ -89,7 +95,11 @@ function searchStep(plan, records) {
   if (!next) return null
   const { purpose } = next
   // Two starts of one program differ in speed, so the trials that decide are not all of the same start.
-  const restart = purpose !== 'bracket' && !of(records, 'search').some(({ at }) => at.purpose === purpose)
+  const restart =
+    purpose !== 'bracket' &&
+    !of(records, 'search')
+      .filter(isValid)
+      .some(({ at }) => at.purpose === purpose)
   const trial = openStep(
     plan,
     records,

@@ -1,3 +1,4 @@
+import { median } from '../verdict/ranks.js'
 import { MAX_INVALID } from './ladder.js'
 
 /** @import { SearchPlan, SearchTrial } from './search.js' */
@@ -73,11 +74,4 @@ function countsOf(trials) {
   const count = (/** @type {string} */ wanted) => trials.filter(({ verdict }) => verdict === wanted).length
   const scores = trials.filter(({ verdict }) => verdict !== 'invalid').map(({ score }) => score)
   return { passes: count('pass'), fails: count('fail'), invalids: count('invalid'), scores }
-}
-
-/** @param {number[]} values at least one */
-export function median(values) {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = (sorted.length - 1) / 2
-  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2
 }

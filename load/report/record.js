@@ -9,11 +9,11 @@
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
  *
  * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
- *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside,
+ *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[],
  *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
  *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
  *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
- *   done to the target meanwhile
+ *   done to the target meanwhile; doses: of a proof, in the order in which they were taken
  *
  * @typedef {{ api: ApiProbe, postgres: PostgresProbe, kernel: KernelProbe, here?: KernelProbe, target?: any,
  *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes what was
@@ -34,6 +34,13 @@
  * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
+ * @typedef {{ suspect: string, resource: string, cores?: string, of?: 'service' | 'postgres' | 'generator', pid?: number }} Suspect resource:
+ *   the limit that it would be; it is slowed by burning time of its cores, or by stopping the processes of this part or pid
+ * @typedef {Suspect & { isDosed: boolean, share: number }} Slice of a load: a suspect is slowed for a share of the time, or this is its
+ *   undosed neighbour
+ * @typedef {Slice & { taken_ratio: number, from_ms: number, to_ms: number }} Dose taken_ratio: read back; from, to: since 1970
+ * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number }} Elasticity of the throughput
+ *   with respect to the suspect's speed, with its 95 % interval; null: too few pairs
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
  * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
  *
@@ -60,6 +67,7 @@
  * @property {Arrivals} [arrivals] of an open loop's requests; by default even
  * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
+ * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  *
@@ -76,6 +84,8 @@
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
+ * @property {{ start_ms: number, tick_ms: number, ok: number[] }} [ticks] successes of a closed loop by time of response, in parts of
+ *   tick_ms; start: since 1970
  * @property {number[]} [backlog] open loop: requests that were due and not finished, at the ends of equal parts of the phase
  * @property {number} [threads] of a program that sends by several threads or processes
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
@@ -101,7 +111,7 @@
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
- *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, limit?: Limit | null }} Run run.json;
+ *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
  *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked
  *
@@ -134,6 +144,8 @@
  * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
  * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
  * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
+ * @property {boolean} [proves] the limit by slowing each suspect in turn
+ * @property {number[]} [pids] of the service's processes on this machine, behind a URL
  * @property {MixPlan} mix
  * @property {Slo} slo
  * @property {number} warmup_s

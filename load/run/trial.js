@@ -4,6 +4,8 @@ import { DatabaseError } from '../../sql/database.js'
 import { startGenerator } from '../generators/drive.js'
 import { startProbes } from '../probes/index.js'
 import { watchProcess } from '../probes/process.js'
+import { openDosing } from '../verdict/dose/dosing.js'
+import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
 
@@ -41,7 +43,10 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
   let probes
   let calm = /** @type {Calm} */ (async () => {})
+  /** @type {Awaited<ReturnType<typeof openDosing>> | undefined} */
+  let dosing
   try {
+    if (plan.slices) dosing = await openDosing(await suspectsIn(plan.slices, { target, generator, database }), signal)
     if (target.disturb) calm = await target.disturb(generator, at, plan.trial, signal)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
@@ -66,10 +71,14 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       findings = probes?.end()
     }
     const checkpoint = plan.checkpoint ? checkpointIn(database, plan.duration_s / 2, signal) : null
+    const dosed = dosing?.run(plan.slices ?? [], plan.duration_s)
+    // Awaited after the load; an abort rejects both.
+    dosed?.catch(() => {})
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const seen = findings ?? probes.end()
     const found = await orAborted(signal, () => seen({ ...traffic, lateness_ms }))
     Object.assign(found.postgres, await checkpoint)
+    const doses = await dosed
     const beside = await calm()
     calm = async () => {}
     const rowsAfter = await orAborted(signal, async () => counted?.countRows())
@@ -84,11 +93,13 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       traffic: { ...counts, ...traffic },
       probes: found,
       ...(beside && { beside }),
+      ...(doses && { doses }),
     }
     const judged = { ...record, outcome: judge(record, slo) }
     return { ...judged, limit: limitOf(judged, slo) }
   } finally {
     probes?.stop()
+    await dosing?.close()
     try {
       await calm()
     } finally {
@@ -116,7 +127,7 @@ export async function checkpointIn(database, delay_s, signal) {
 }
 
 /** @param {TrialPlan} plan */
-function describeLoad({ mix, trial, ssh_config, load_hosts, ...load }) {
+function describeLoad({ mix, trial, ssh_config, load_hosts, slices, ...load }) {
   const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }

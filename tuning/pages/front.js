@@ -3,8 +3,8 @@ import { milliseconds, ratesText } from '../../load/report/format.js'
 import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear, nearCapacity } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
+import { median } from '../../load/verdict/ranks.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
-import { median } from '../stats/ranks.js'
 import { evidence } from './evidence.js'
 
 /** @import { Evidence } from './evidence.js' */

@@ -1,6 +1,6 @@
 import { cellName, NONE } from '../../load/report/format.js'
+import { typical } from '../../load/verdict/ranks.js'
 import { factorial, groupBy } from './design.js'
-import { typical } from './ranks.js'
 
 /**
  * @import { Factor } from './design.js'

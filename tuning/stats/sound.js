@@ -1,7 +1,7 @@
 import { isValid } from '../../load/capacity/ladder.js'
 import { expandCores } from '../../load/system/machine.js'
 import { generatorLateness } from '../../load/verdict/detectors/generator.js'
-import { median } from './ranks.js'
+import { median } from '../../load/verdict/ranks.js'
 
 /**
  * @import { TrialRecord } from '../../load/report/record.js'

@@ -1,5 +1,5 @@
 import { decimal, NONE } from '../../load/report/format.js'
-import { median } from './ranks.js'
+import { median } from '../../load/verdict/ranks.js'
 
 /** @import { Value } from '../../load/report/picture.js' */
 

@@ -4,7 +4,7 @@ import { UsageError } from '../../load/command/errors.js'
 import { answer, paragraph, table } from '../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
-import { median } from '../stats/ranks.js'
+import { median } from '../../load/verdict/ranks.js'
 import { EXERCISES } from './exercises/index.js'
 import { isShown, readProgress } from './progress.js'
 

@@ -24,14 +24,18 @@ export class Recorder {
   /** @type {{ completed: number, ok: number }[]} */
   #seconds = []
   #lastAnswer_ms = 0
+  /** @type {number[]} */
+  #ticks = []
+  #tick_ms
   #byEntry
   sent = 0
   completed = 0
   ok = 0
   failed = 0
 
-  /** @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry */
-  constructor(entries) {
+  /** @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry @param {number} [tick_ms] successes are also counted per tick */
+  constructor(entries, tick_ms) {
+    this.#tick_ms = tick_ms
     this.#byEntry =
       entries && new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, latencies: new Samples() }]))
   }
@@ -51,6 +55,7 @@ export class Recorder {
     if (ok) {
       this.ok++
       second.ok++
+      if (this.#tick_ms) this.#count(Math.floor(at_ms / this.#tick_ms))
       this.#okLatencies.add(latency_ms)
       if (service_ms !== undefined) this.#okServices.add(service_ms)
     }
@@ -106,6 +111,16 @@ export class Recorder {
       ...(service_ms && { ok_service_ms: service_ms }),
       ...(this.#byEntry && { by_entry: Object.fromEntries(entries) }),
     })
+  }
+
+  /** Successes by time of response. */
+  get ticks() {
+    return Array.from(this.#ticks, (ok) => ok ?? 0)
+  }
+
+  /** @param {number} tick */
+  #count(tick) {
+    this.#ticks[tick] = (this.#ticks[tick] ?? 0) + 1
   }
 
   /** @param {number} at_ms */

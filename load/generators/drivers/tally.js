@@ -5,17 +5,20 @@ import { Recorder } from './recorder.js'
  * @import { Traffic } from '../../report/record.js'
  */
 
+/** Fine enough to tell the slices of a proof apart, whose shortest last a second. */
+const TICK_MS = 25
+
 /**
  * Counts the traffic of a closed loop in this process.
  *
- * @param {Pick<Load, 'mix'>} load @param {Phase} phase
+ * @param {Pick<Load, 'mix' | 'slices'>} load @param {Phase} phase
  * @param {(recorder: Recorder, answered: Answered) => Promise<any>} work sends until the phase ends
  * @returns {Promise<Traffic>}
  *
  * @typedef {(name: string, status: number, latency_ms: number) => void} Answered records a response; name: of the mix's entry
  */
-export async function countClosedLoop({ mix }, { duration_s, signal, onCounts, onEnd }, work) {
-  const recorder = new Recorder(mix.entries)
+export async function countClosedLoop({ mix, slices }, { duration_s, signal, onCounts, onEnd }, work) {
+  const recorder = new Recorder(mix.entries, slices && TICK_MS)
   const start_ms = performance.now()
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
   try {
@@ -27,5 +30,7 @@ export async function countClosedLoop({ mix }, { duration_s, signal, onCounts, o
   }
   signal.throwIfAborted()
   onEnd()
-  return recorder.summary(recorder.sent, duration_s)
+  const traffic = recorder.summary(recorder.sent, duration_s)
+  if (!slices) return traffic
+  return { ...traffic, ticks: { start_ms: performance.timeOrigin + start_ms, tick_ms: TICK_MS, ok: recorder.ticks } }
 }

@@ -1,7 +1,7 @@
 import { isValid } from '../../capacity/ladder.js'
-import { median } from '../../capacity/levels.js'
 import { count, ratesText, wholePercent } from '../../report/format.js'
 import { sharedCore } from '../../verdict/ledger.js'
+import { median } from '../../verdict/ranks.js'
 import { RESOURCES } from '../../verdict/resources.js'
 
 /**
@@ -124,7 +124,7 @@ const FROM_OUTSIDE = 'Seen from outside only: what happens within the service is
 
 /** @type {Record<string, string>} */
 const CONFIRMED = {
-  true: 'Confirmed: relaxed, it let more through.',
+  true: 'Confirmed: when it was changed, the throughput changed with it.',
   false: 'Not confirmed: what was relaxed did not let more through.',
   null: 'Not confirmed: not relaxed, or not ours to relax.',
 }

@@ -1,7 +1,7 @@
-import { median } from '../../capacity/levels.js'
 import { heading, paragraph, table } from '../../report/blocks.js'
 import { count, wholePercent } from '../../report/format.js'
 import { ledgerOf, statementsInFlight } from '../../verdict/ledger.js'
+import { median } from '../../verdict/ranks.js'
 import { nearCapacity } from './answer.js'
 
 /**

@@ -1,7 +1,7 @@
-import { median } from '../../capacity/levels.js'
 import { VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
 import { xyPicture } from '../../report/picture.js'
+import { median } from '../../verdict/ranks.js'
 
 /**
  * @import { Axis, Mark, Picture, Series } from '../../report/picture.js'

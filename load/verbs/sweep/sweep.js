@@ -10,10 +10,11 @@ import { limitOfRun } from '../../verdict/limit.js'
 import { sweepItems, sweepSentence } from './answer.js'
 import { costBlocks } from './costs.js'
 import { sweepPictures } from './pictures.js'
+import { proofBlocks, proofItems } from './proof.js'
 
 /**
  * @import { Experiment } from '../../run/experiment.js'
- * @import { Capacity, Limit, Plan, Run, Step, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Elasticity, Limit, Plan, Run, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -45,15 +46,16 @@ export const sweep = {
   },
   report: (/** @type {SweepFindings} */ findings) => [
     answer(sweepSentence(findings)),
-    list(sweepItems(findings)),
+    list([...sweepItems(findings), ...proofItems(findings)]),
     ...sweepPictures(findings).map(drawn),
     { ...shortTrialTable(findings.records), brief: true },
+    ...proofBlocks(findings),
     ...costBlocks(findings),
   ],
   older: { at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
-/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, limit: Limit | null }} SweepFindings */
+/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
 
 /** @param {Plan} plan */
 function checkDrivers(plan) {

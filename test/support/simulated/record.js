@@ -2,6 +2,7 @@ import { SETTINGS } from '../../../api/settings.js'
 import { TIMEOUT } from '../../../load/generators/drivers/errors.js'
 import { judge } from '../../../load/verdict/judge.js'
 import { limitOf } from '../../../load/verdict/limit.js'
+import { dosed } from './doses.js'
 
 /**
  * @import { Target } from '../../../load/targets/index.js'
@@ -29,6 +30,7 @@ import { limitOf } from '../../../load/verdict/limit.js'
  * @property {Record<string, any>} [postgres]
  * @property {Record<string, any>} [kernel]
  * @property {any} [target] findings of a probe of the target's own
+ * @property {string} [elastic] resource whose speed the throughput follows; by default none of those that can be slowed
  *
  * @typedef {import('../../../load/report/record.js').TrialRecord} TrialRecord
  * @typedef {Pick<import('../../../load/report/record.js').Step, 'at' | 'cell' | 'load'> & { experiment?: string }} Step
@@ -73,7 +75,7 @@ const ANY = {
  */
 export function recordOf({ experiment, at, cell, load }, seen, about = {}) {
   const { run_id, trial, started_at, settings, target, slo, mix, timeout_s } = { ...ANY, ...about }
-  const { mix: _, trial: __, ...described } = /** @type {any} */ (load)
+  const { mix: _, trial: __, slices: ___, ...described } = /** @type {any} */ (load)
   const { countsRows, ...shownTarget } = target
   const record = /** @type {any} */ ({
     run_id,
@@ -88,6 +90,11 @@ export function recordOf({ experiment, at, cell, load }, seen, about = {}) {
     traffic: trafficOf(load, seen, countsRows),
     probes: probesOf(load, seen, target),
   })
+  if (load.slices) {
+    const { doses, ticks } = dosed(load.slices, ({ resource }) => (resource === seen.elastic ? 1 : 0), { seed: trial })
+    record.doses = doses
+    record.traffic.ticks = ticks
+  }
   record.outcome = judge(record, slo)
   return withLimit(record, slo)
 }

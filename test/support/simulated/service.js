@@ -136,7 +136,7 @@ function latenessOf(used, { duration_s }) {
 function insideOf({ capacity_rps, cpu_us, limit = 'api-cpu', pool_max }, served_rps, used) {
   const each_us = cpu_us ?? (limit === 'api-cpu' ? 0.97e6 : 0.4e6) / capacity_rps
   const cpu_core_ratio = Math.min(1, (served_rps * each_us) / 1e6)
-  if (limit === 'api-cpu') return { api: { cpu_core_ratio, cpu_us_per_request: each_us } }
+  if (limit === 'api-cpu') return { elastic: limit, api: { cpu_core_ratio, cpu_us_per_request: each_us } }
   const pool = {
     pool_used_mean: pool_max * Math.min(1, used),
     pool_waiting_mean: used < 1 ? 0 : 10,

@@ -1,7 +1,7 @@
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
+import { typical } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
 import { CONFIDENCE, noiseOf } from '../../stats/effects.js'
-import { typical } from '../../stats/ranks.js'
 import { nameOf, PLANTED, WHOLE } from './stages.js'
 import { takenByTurns } from './steps.js'
 

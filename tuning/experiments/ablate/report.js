@@ -1,7 +1,7 @@
 import { answer, heading, list, method, paragraph } from '../../../load/report/blocks.js'
 import { wholePercent } from '../../../load/report/format.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { CONFIDENCE } from '../../stats/effects.js'
-import { median } from '../../stats/ranks.js'
 import { isSound, leftOut, whyUnsound } from '../../stats/sound.js'
 import { budgetsOf, roundsOf } from './budget.js'
 import { budgetBlocks, budgetPicture, conclusionOf, plantedBlocks, RELEVANT_RATIO } from './budget-report.js'

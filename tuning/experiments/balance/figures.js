@@ -1,6 +1,6 @@
+import { median, typical } from '../../../load/verdict/ranks.js'
 import { CONFIDENCE, observationsOf, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
-import { median, typical } from '../../stats/ranks.js'
 import { generatorWasLimit, isSound } from '../../stats/sound.js'
 import { leavingOf, queuedRatio } from './shares.js'
 import { REFERENCE, strategiesOf } from './steps.js'

@@ -1,5 +1,5 @@
 import { count, milliseconds, NONE, wholePercent } from '../../../load/report/format.js'
-import { median } from '../../stats/ranks.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { spread } from '../../stats/spread.js'
 
 /** @import { TrialRecord } from '../../../load/report/record.js' */

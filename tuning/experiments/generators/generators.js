@@ -9,7 +9,7 @@ import { watchProcess } from '../../../load/probes/process.js'
 import { answer, paragraph, table } from '../../../load/report/blocks.js'
 import { count, NONE } from '../../../load/report/format.js'
 import { pinToCores, startChild } from '../../../load/system/processes.js'
-import { median } from '../../stats/ranks.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { spread } from '../../stats/spread.js'
 
 /** @import { Measurement } from '../../../load/run/experiment.js' */

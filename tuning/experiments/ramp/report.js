@@ -1,6 +1,6 @@
 import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE } from '../../../load/report/format.js'
-import { median } from '../../stats/ranks.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { perHour } from './cost.js'
 import { rampPictures } from './pictures.js'
 import { publishedBlocks, times } from './published.js'

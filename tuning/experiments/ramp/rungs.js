@@ -1,6 +1,6 @@
 import { table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, percent, wholePercent } from '../../../load/report/format.js'
-import { median } from '../../stats/ranks.js'
+import { median } from '../../../load/verdict/ranks.js'
 
 /**
  * @import { Records } from './design.js'

@@ -1,10 +1,10 @@
 import { cellName, isSameCell } from '../../../load/report/format.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { capacityOf, lowestOf } from '../../stats/capacity-of.js'
 import { groupBy } from '../../stats/design.js'
 import { interactions, mainEffects, noiseOf, observationsOf, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
-import { median } from '../../stats/ranks.js'
 
 /**
  * @import { Effect } from '../../stats/effects.js'

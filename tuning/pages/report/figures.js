@@ -1,9 +1,9 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { cellName } from '../../../load/report/format.js'
 import { nearCapacity } from '../../../load/verbs/sweep/answer.js'
+import { median, shift } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
 import { CONFIDENCE } from '../../stats/effects.js'
-import { median, shift } from '../../stats/ranks.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'

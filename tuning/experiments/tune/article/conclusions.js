@@ -1,6 +1,6 @@
 import { count, milliseconds, percent } from '../../../../load/report/format.js'
+import { median } from '../../../../load/verdict/ranks.js'
 import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
-import { median } from '../../../stats/ranks.js'
 
 /**
  * @import { Claim, Verdict } from '../../../stats/effects.js'

@@ -21,17 +21,21 @@ const CASES = [
     verb: sweep,
     argv: ['--seed', '1'],
     serve: createService({ capacity_rps: TRUE_RPS }),
-    pictures: ['capacity', 'latency', 'resources'],
+    pictures: ['capacity', 'latency', 'resources', 'elasticities'],
     holds: (t, { run }) => {
       t.ok(run.capacity.low_rps <= TRUE_RPS * QUEUE_RATIO, `low: ${run.capacity.low_rps}`)
       t.ok(run.capacity.high_rps >= TRUE_RPS, `high: ${run.capacity.high_rps}`)
-      t.match(run.limit, { resource: 'api-cpu', confirmed: null })
+      t.match(run.limit, { resource: 'api-cpu', confirmed: true })
+      const [first, second] = run.elasticities
+      t.match(first, { suspect: 'the service', resource: 'api-cpu', pairs: 6 })
+      t.match(second, { suspect: 'the generator', resource: 'generator-cpu', pairs: 6 })
+      t.ok(first.low <= 1 && first.high >= 1 && second.high < 0.5, JSON.stringify(run.elasticities))
     },
   },
   {
     name: 'sweep: a pool that is relaxed, and moves the capacity',
     verb: sweep,
-    argv: ['--seed', '1'],
+    argv: ['--seed', '1', '--no-proof'],
     serve: createService(({ cell }) => ({
       capacity_rps: cell?.POOL_MAX === 80 ? 20_000 : TRUE_RPS,
       limit: 'pool-size',

@@ -1,9 +1,9 @@
 import t from 'tap'
+import { median } from '../../../../../load/verdict/ranks.js'
 import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
 import { conclusionOf, verdictOf } from '../../../../../tuning/experiments/ablate/budget-report.js'
 import { analyse } from '../../../../../tuning/experiments/ablate/report.js'
 import { nameOf, PLANTED, STAGE_NAMES, turnsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
-import { median } from '../../../../../tuning/stats/ranks.js'
 import { copyOf, PLAN, runOf, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, REST_US, SUM_US } from '../../../../support/simulated/stages.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { seededRandom } from '../../../../load/system/random.js'
-import { median, shift, typical } from '../../../../tuning/stats/ranks.js'
+import { median, shift, typical } from '../../../../load/verdict/ranks.js'
 
 /** Whole numbers. @param {number} from @param {number} to */
 function range(from, to) {

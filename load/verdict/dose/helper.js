@@ -1,0 +1,83 @@
+import { createInterface } from 'node:readline'
+
+/**
+ * The process that takes a dose, in short periods: it burns a share of its core's time, or stops other processes for a share of the
+ * time. A process of its own, since it blocks, may need real-time priority, and must let go when the lab dies.
+ *
+ * Each line of stdin is a command: { share, period_ms, pids } begins a dose, { share: 0 } ends it. pids: what to stop; null: burn.
+ * When a dose ends, a line of stdout reports the milliseconds that it took and lasted.
+ */
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
+/** @typedef {{ share: number, period_ms: number, pids: number[] | null }} Taking @type {Taking | null} */
+let dose = null
+let began_ms = 0
+let taken_ms = 0
+let spent_ms = 0
+
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => process.exit())
+process.on('exit', () => signalAll('SIGCONT'))
+
+createInterface(process.stdin)
+  .on('line', (line) => {
+    const next = JSON.parse(line)
+    if (next.share > 0) begin(next)
+    else end()
+  })
+  .on('close', () => process.exit())
+
+/** @param {Taking} next */
+function begin(next) {
+  dose = next
+  began_ms = performance.now()
+  taken_ms = 0
+  spent_ms = cpu_ms()
+  period()
+}
+
+function end() {
+  if (dose?.pids === null) taken_ms = cpu_ms() - spent_ms
+  const lasted_ms = performance.now() - began_ms
+  dose = null
+  process.stdout.write(`${JSON.stringify({ taken_ms, lasted_ms })}\n`)
+}
+
+/** Takes its share of one period, rests, and looks for a command. */
+function period() {
+  if (!dose) return
+  const start_ms = performance.now()
+  const take_ms = dose.share * dose.period_ms
+  if (dose.pids === null) {
+    while (performance.now() < start_ms + take_ms);
+  } else {
+    signalAll('SIGSTOP')
+    rest(take_ms)
+    signalAll('SIGCONT')
+    taken_ms += performance.now() - start_ms
+  }
+  rest(start_ms + dose.period_ms - performance.now())
+  setImmediate(period)
+}
+
+/** @param {number} ms */
+function rest(ms) {
+  if (ms > 0) Atomics.wait(sleeper, 0, 0, ms)
+}
+
+/** CPU time of this process. */
+function cpu_ms() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+/** @param {'SIGSTOP' | 'SIGCONT'} name */
+function signalAll(name) {
+  for (const pid of dose?.pids ?? []) {
+    try {
+      process.kill(pid, name)
+    } catch {
+      // It has ended.
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { readdirSync } from 'node:fs'
+import { findPostmaster } from '../../probes/postgres.js'
+import { statFields } from '../../probes/process.js'
+import { sharedCore } from '../ledger.js'
+
+/**
+ * @import { Database } from '../../../sql/database.js'
+ * @import { Plan, Slice, Suspect, TrialRecord } from '../../report/record.js'
+ * @import { Target } from '../../targets/index.js'
+ */
+
+/**
+ * The suspects that can be slowed from this machine, judging by what a trial's probes saw. Pure.
+ *
+ * @param {Pick<Plan, 'pids' | 'load_hosts'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial @returns {Suspect[]}
+ */
+export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
+  const shared = sharedCore(probes)
+  const { cores: own } = probes.postgres ?? {}
+  const isPinned = target.cores !== null && own !== undefined && target.cores !== own
+  /** @type {Suspect[]} */
+  const suspects = pids.map((pid) => ({ suspect: `process ${pid}`, resource: 'api-cpu', pid }))
+  if (target.kind === 'local') {
+    const service = isPinned ? { cores: String(target.cores) } : /** @type {const} */ ({ of: 'service' })
+    suspects.push({
+      suspect: isPinned ? `core ${target.cores} (the service)` : 'the service',
+      resource: 'api-cpu',
+      ...service,
+    })
+  }
+  if (isPinned) {
+    const suspect = `core ${own} (Postgres${shared ? ' and the generator' : ''})`
+    suspects.push({ suspect, resource: 'postgres-cpu', cores: own })
+  }
+  if (own !== undefined) suspects.push({ suspect: 'Postgres', resource: 'postgres-cpu', of: 'postgres' })
+  if (load_hosts.length === 0) suspects.push({ suspect: 'the generator', resource: 'generator-cpu', of: 'generator' })
+  return suspects
+}
+
+/**
+ * The cores or processes of a trial's suspects.
+ *
+ * @param {Slice[]} slices @param {{ target: Pick<Target, 'pid'>, generator: { pid: number }, database: Database | null }} parts
+ * @returns {Promise<Dosable[]>}
+ *
+ * @typedef {{ name: string } & ({ cores: string } | { pids: number[] })} Dosable
+ */
+export async function suspectsIn(slices, { target, generator, database }) {
+  const named = new Map(slices.map((slice) => [slice.suspect, slice]))
+  const own = { service: target.pid, generator: generator.pid, postgres: database && (await findPostmaster(database)) }
+  return [...named].map(([name, { cores, of, pid = of && own[of] }]) => {
+    return cores === undefined ? { name, pids: familyOf(Number(pid)).filter(isOurs) } : { name, cores }
+  })
+}
+
+/** Whether we may stop a process. @param {number} pid */
+function isOurs(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** A process and its children; a stopped postmaster would stop no backend. @param {number} parent */
+function familyOf(parent) {
+  const pids = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+  const children = pids.filter((pid) => Number(statFields(pid)?.[1]) === parent)
+  return [parent, ...children]
+}

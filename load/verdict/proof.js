@@ -1,0 +1,125 @@
+import { ledgerOf } from './ledger.js'
+import { typical } from './ranks.js'
+
+/** @import { Dose, Elasticity, TrialRecord } from '../report/record.js' */
+
+/** Confidence of the intervals. */
+const CONFIDENCE = 0.95
+/** After a switch, requests that were on their way before it still complete. */
+const SETTLE_MS = 100
+/** An undosed pair (an A/A test) is computed as if this share had been taken. */
+const NOMINAL_SHARE = 0.1
+/** The least elasticity of a limit: half of the throughput that the suspect's lost speed would cost if nothing else took time. */
+const LEAST = 0.5
+/** A resource is full at this share of its own counter. */
+const FULL = 0.95
+
+/**
+ * The elasticity of the throughput with respect to each suspect's speed: d ln(throughput) / d ln(speed). It is about 1 for the
+ * bottleneck and about 0 for a resource with time to spare. Each pair of neighbouring slices gives one estimate, divided by the dose
+ * that was really taken; the estimate over all pairs goes by ranks.
+ *
+ * The design follows Coz (Curtsinger & Berger 2015, "Coz: finding code that counts with causal profiling"), which slows everything but
+ * one suspect; we slow the suspect itself, which needs no access to the others.
+ *
+ * @param {TrialRecord[]} records with doses @returns {Elasticity[]} most elastic first
+ */
+export function elasticitiesOf(records) {
+  const pairs = pairsOf(records)
+  return [...new Set(pairs.map(({ suspect }) => suspect))]
+    .map((suspect) => {
+      const own = pairs.filter((pair) => pair.suspect === suspect)
+      const { estimate, low, high } = typical(
+        own.map(({ elasticity }) => elasticity),
+        CONFIDENCE,
+      )
+      const [finiteLow, finiteHigh] = [low, high].map((end) => (Number.isFinite(end) ? digits(end) : null))
+      return {
+        suspect,
+        resource: own[0].resource,
+        elasticity: digits(estimate),
+        low: finiteLow,
+        high: finiteHigh,
+        pairs: own.length,
+      }
+    })
+    .sort((a, b) => b.elasticity - a.elasticity)
+}
+
+/**
+ * What the doses prove. The limit is a suspect with an elasticity of at least 0.5 that exceeds that of every other suspect, in the sense
+ * that the interval of the paired differences excludes 0. Several suspects above 0 take turns (lock-step) unless the counters call two
+ * of them full (tie).
+ *
+ * @param {TrialRecord[]} records with doses
+ * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[] }} suspects: one limit, or several that
+ *   share the time, most elastic first
+ */
+export function provenBy(records) {
+  const elasticities = elasticitiesOf(records)
+  const pairs = pairsOf(records)
+  const moving = elasticities.filter(({ low }) => low !== null && low > 0)
+  const [first] = moving
+  if (!first) {
+    const isStill = elasticities.length > 0 && elasticities.every(({ high }) => high !== null && high < LEAST)
+    return { kind: isStill ? 'none' : 'undecided', suspects: [] }
+  }
+  const rivals = elasticities.filter((one) => one !== first && !isPartOf(one, first))
+  if (first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival)))
+    return { kind: 'full', suspects: [first] }
+  const sharing = moving.filter((one) => one === moving.find((other) => isPartOf(one, other)))
+  if (sharing.length < 2) return { kind: 'undecided', suspects: sharing }
+  const full = new Set(
+    records.flatMap((record) =>
+      ledgerOf(record).flatMap(({ resource, utilization }) => (utilization >= FULL ? resource : [])),
+    ),
+  )
+  const isTie = sharing.filter(({ suspect }) => full.has(suspect)).length > 1
+  return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
+}
+
+/** Postgres is part of its core; both can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */
+function isPartOf(a, b) {
+  return a.resource === b.resource
+}
+
+/** @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} one @param {Elasticity} other */
+function exceeds(pairs, one, other) {
+  const of = (/** @type {Elasticity} */ { suspect }) => pairs.filter((pair) => pair.suspect === suspect)
+  const others = new Map(of(other).map(({ block, elasticity }) => [block, elasticity]))
+  const differences = of(one).flatMap(({ block, elasticity }) => {
+    const own = others.get(block)
+    return own === undefined ? [] : elasticity - own
+  })
+  return typical(differences, CONFIDENCE).low > 0
+}
+
+/** One estimate for each dosed slice and its undosed neighbour. @param {TrialRecord[]} records */
+function pairsOf(records) {
+  return records.flatMap(({ at, doses = [], traffic }) => {
+    return doses.flatMap((dose, i) => {
+      if (!dose.isDosed) return []
+      const undosed = doses[i % 2 === 0 ? i + 1 : i - 1]
+      const change = Math.log(rateIn(traffic.ticks, dose) / rateIn(traffic.ticks, undosed))
+      const elasticity = change / Math.log(1 - (dose.share > 0 ? dose.taken_ratio : NOMINAL_SHARE))
+      return Number.isFinite(elasticity)
+        ? { block: at.block, suspect: dose.suspect, resource: dose.resource, elasticity }
+        : []
+    })
+  })
+}
+
+/** Successes per second in the ticks that lie within a slice. @param {TrialRecord['traffic']['ticks']} ticks @param {Dose} slice */
+function rateIn(ticks, { from_ms, to_ms }) {
+  if (!ticks) return Number.NaN
+  const { start_ms, tick_ms, ok } = ticks
+  const first = Math.ceil((from_ms + SETTLE_MS - start_ms) / tick_ms)
+  const end = Math.floor((to_ms - start_ms) / tick_ms)
+  const own = ok.slice(Math.max(0, first), end)
+  return own.reduce((sum, count) => sum + count, 0) / ((own.length * tick_ms) / 1000)
+}
+
+/** @param {number} value */
+function digits(value) {
+  return Number(value.toFixed(2))
+}

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { statFields } from '../../../load/probes/process.js'
+import { coresOf, expandCores } from '../../../load/system/machine.js'
+import { openDosing } from '../../../load/verdict/dose/dosing.js'
+import { until } from '../../support/until.js'
+
+const DOSING = new URL('../../../load/verdict/dose/dosing.js', import.meta.url).href
+const HELPER = fileURLToPath(new URL('../../../load/verdict/dose/helper.js', import.meta.url))
+const withoutProc = statFields('self') ? false : 'this system has no /proc'
+
+/** A process that only waits, and ends with the test. @param {any} t */
+async function waiting(t) {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  return Number(child.pid)
+}
+
+/** @param {string} suspect @param {number} share @returns {any} */
+const slice = (suspect, share) => ({ suspect, resource: 'api-cpu', isDosed: share > 0, share })
+
+/** The helpers that a process has started. @param {number} parent */
+function helpersOf(parent) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.filter((pid) => {
+    const isChild = Number(statFields(pid)?.[1]) === parent
+    return isChild && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(HELPER)
+  })
+}
+
+/** @param {number | string} pid */
+const isStopped = (pid) => statFields(pid)?.[0] === 'T'
+
+t.test(
+  'a dose reports what it took of a core and of a process, and nothing is taken without one',
+  { skip: withoutProc },
+  async (t) => {
+    const pid = await waiting(t)
+    const [core] = expandCores(String(coresOf('self')))
+    const dosing = await openDosing(
+      [
+        { name: 'core', cores: String(core) },
+        { name: 'process', pids: [pid] },
+      ],
+      new AbortController().signal,
+    )
+    t.teardown(dosing.close)
+    const slices = [slice('core', 0), slice('core', 0.2), slice('process', 0.2), slice('process', 0)]
+    const doses = await dosing.run(slices, 1.2)
+    t.strictSame(
+      doses.map(({ suspect, share }) => [suspect, share]),
+      slices.map(({ suspect, share }) => [suspect, share]),
+    )
+    for (const { share, taken_ratio, from_ms, to_ms } of doses) {
+      t.ok(to_ms > from_ms)
+      if (share === 0) t.equal(taken_ratio, 0)
+      else t.ok(taken_ratio > 0.02 && taken_ratio < 1, `${taken_ratio} taken`)
+    }
+    await dosing.close()
+    t.notOk(isStopped(pid))
+    t.strictSame(helpersOf(process.pid), [])
+  },
+)
+
+t.test('a process that must not be stopped gets no dose', { skip: withoutProc }, async (t) => {
+  const dosing = await openDosing([{ name: 'process', pids: [] }], new AbortController().signal)
+  t.teardown(dosing.close)
+  const [{ taken_ratio }] = await dosing.run([slice('process', 0.2)], 0.05)
+  t.equal(taken_ratio, 0)
+})
+
+t.test('an interrupted dose ends at once and leaves nothing stopped', { skip: withoutProc }, async (t) => {
+  const pid = await waiting(t)
+  const interrupted = new AbortController()
+  const dosing = await openDosing([{ name: 'process', pids: [pid] }], interrupted.signal)
+  t.teardown(dosing.close)
+  const running = dosing.run([slice('process', 0.9)], 60)
+  await until('a stopped process', () => isStopped(pid))
+  interrupted.abort(new Error('Ctrl-C'))
+  await t.rejects(running, { name: 'AbortError' })
+  await dosing.close()
+  t.notOk(isStopped(pid))
+})
+
+t.test(
+  'a helper that is killed in the middle of a dose is reported, and leaves nothing stopped',
+  { skip: withoutProc },
+  async (t) => {
+    const pid = await waiting(t)
+    const dosing = await openDosing([{ name: 'process', pids: [pid] }], new AbortController().signal)
+    t.teardown(dosing.close)
+    const running = dosing.run([slice('process', 0.9)], 1)
+    await until('a stopped process', () => isStopped(pid))
+    const [helper] = helpersOf(process.pid)
+    process.kill(Number(helper), 'SIGKILL')
+    await t.rejects(running, /the process that takes the dose ended \(SIGKILL\)/)
+    await until('the process to go on', () => !isStopped(pid))
+  },
+)
+
+t.test('kill -9 of the lab ends the dose, and leaves nothing stopped', { skip: withoutProc }, async (t) => {
+  const pid = await waiting(t)
+  const lab = spawn(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `import { openDosing } from '${DOSING}'
+    const dosing = await openDosing([{ name: 'process', pids: [${pid}] }], new AbortController().signal)
+    await dosing.run([{ suspect: 'process', share: 0.9, isDosed: true }], 60)`,
+  ])
+  t.teardown(() => lab.kill('SIGKILL'))
+  await until('a stopped process', () => isStopped(pid))
+  const helpers = helpersOf(Number(lab.pid))
+  t.equal(helpers.length, 1)
+  lab.kill('SIGKILL')
+  await until('the helper to end', () => statFields(helpers[0]) === null && !isStopped(pid))
+  t.pass('the helper has ended, and the process goes on')
+})

@@ -1,0 +1,129 @@
+import t from 'tap'
+import { proofStep, proven } from '../../../../load/capacity/proving.js'
+import { dosed } from '../../../support/simulated/doses.js'
+
+/** @import { Step } from '../../../../load/report/record.js' */
+
+const PLAN = /** @type {any} */ ({ proves: true, url: null, warmup_s: 0.5, mix: { seed: 7 } })
+const PASSED = { verdict: 'pass', because: 'made up' }
+const PROBES = {
+  api: {},
+  postgres: { cores: '1', cpu_core_ratio: 0.5 },
+  generator: { cores: '1', cpu_core_ratio: 0.3 },
+  kernel: { cores: { 1: { busy_ratio: 0.9, interrupts_ratio: 0, steal_ratio: 0 } } },
+}
+const SERVICE = 'core 0 (the service)'
+const OTHERS = 'core 1 (Postgres and the generator)'
+const ALL = [SERVICE, OTHERS, 'Postgres', 'the generator']
+
+/** A search that has ended: closed loops of 8 and 32 connections, and one trial. @param {{ target?: object, probes?: object }} [options] @returns {any[]} */
+function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = {}) {
+  const plateau = [8, 32].map((connections) => ({
+    at: { phase: 'plateau' },
+    load: { connections },
+    traffic: { goodput_rps: 100 * connections },
+    outcome: PASSED,
+  }))
+  return [...plateau, { at: { phase: 'search' }, cell: null, target, probes, settings: {}, outcome: PASSED }]
+}
+
+/** The proof's steps, with what a service of these elasticities does in them. @param {Record<string, number>} elasticities @param {object} [how] */
+function proof(elasticities, how) {
+  const records = searched()
+  /** @type {Step[]} */
+  const steps = []
+  for (let step = proofStep(PLAN, records, 'autocannon'); step; step = proofStep(PLAN, records, 'autocannon')) {
+    steps.push(step)
+    const { ticks, doses } = dosed(step.load.slices ?? [], ({ suspect }) => elasticities[suspect], {
+      ...how,
+      seed: steps.length,
+    })
+    const [{ target, probes, settings }] = records.slice(2)
+    records.push({
+      at: step.at,
+      cell: null,
+      target,
+      probes,
+      settings,
+      outcome: PASSED,
+      doses,
+      traffic: { achieved_rps: 1000, ticks },
+    })
+  }
+  return { records, steps }
+}
+
+t.test(
+  'a block doses each suspect once, next to its own undosed slice, in an order that the seed decides',
+  async (t) => {
+    const [first, second] = proof({ [SERVICE]: 1, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).steps
+    const slices = first.load.slices ?? []
+    t.equal(first.load.duration_s, slices.length)
+    t.equal(first.load.connections, 32, 'those with which the closed loop got the most through')
+    t.strictSame(
+      slices
+        .map(({ suspect }) => suspect)
+        .filter((_, i) => i % 2 === 0)
+        .sort(),
+      ALL.toSorted(),
+    )
+    for (let i = 0; i < slices.length; i += 2) {
+      t.equal(slices[i].suspect, slices[i + 1].suspect)
+      t.strictSame([slices[i], slices[i + 1]].map(({ isDosed, share }) => isDosed && share).sort(), [0.1, false])
+    }
+    t.notSame(slices, second.load.slices)
+    t.strictSame(slices, proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).steps[0].load.slices)
+  },
+)
+
+t.test('a proof ends with the first block that decides, and doubles a dose that decides nothing', async (t) => {
+  const clear = proof({ [SERVICE]: 1, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).steps
+  t.equal(clear.length, 6)
+  const unclear = proof({ [SERVICE]: 0.3, [OTHERS]: 0.3, Postgres: 0, 'the generator': 0 }, { noise: 0.1 }).steps
+  t.equal(unclear.length, 12)
+  const shares = unclear.map(({ load }) => Math.max(...(load.slices ?? []).map(({ share }) => share)))
+  t.strictSame(shares, [...Array(6).fill(0.1), ...Array(6).fill(0.2)])
+})
+
+t.test('nothing is dosed where the service cannot be, or before there is an answer', async (t) => {
+  const step = (/** @type {any} */ plan, /** @type {any[]} */ records) => proofStep(plan, records, 'autocannon')
+  const url = searched({ target: { kind: 'url', cores: null }, probes: { generator: { cpu_core_ratio: 0.3 } } })
+  t.equal(step({ ...PLAN, proves: false }, searched()), null)
+  t.equal(step(PLAN, searched().slice(0, 2)), null)
+  t.equal(step(PLAN, url), null)
+  const named = step({ ...PLAN, pids: [123] }, url)?.load.slices ?? []
+  t.strictSame([...new Set(named.map(({ suspect }) => suspect))].sort(), ['process 123', 'the generator'])
+  const unpinned = step(
+    PLAN,
+    searched({ target: { kind: 'local', cores: '0-1' }, probes: { postgres: { cores: '0-1' }, generator: {} } }),
+  )
+  const suspects = (unpinned?.load.slices ?? []).map(({ suspect }) => suspect)
+  t.strictSame([...new Set(suspects)].sort(), ['Postgres', 'the generator', 'the service'])
+})
+
+t.test('the doses confirm the limit that the counters named, or correct it', async (t) => {
+  const limit = (/** @type {string} */ resource) =>
+    /** @type {any} */ ({
+      resource,
+      evidence: ['counted'],
+      runner_up: null,
+      runner_up_evidence: [],
+      confirmed: null,
+      kind: 'full',
+    })
+  const { records } = proof({ [SERVICE]: 0, [OTHERS]: 1.1, Postgres: 0.8, 'the generator': 0 })
+
+  t.strictSame(proven(limit('postgres-cpu'), records).limit, { ...limit('postgres-cpu'), confirmed: true })
+  const corrected = proven(limit('pool-size'), records)
+  t.match(corrected.limit, { resource: 'postgres-cpu', runner_up: 'pool-size', confirmed: true })
+  t.strictSame(corrected.limit?.runner_up_evidence, ['counted'])
+  t.strictSame(corrected.elasticities?.map(({ suspect }) => suspect).slice(0, 2), [OTHERS, 'Postgres'])
+  t.strictSame(
+    proven(limit('nofile'), records).limit,
+    limit('nofile'),
+    'a limit of connections is not tested by a closed loop',
+  )
+  t.strictSame(proven(limit('pool-size'), searched()), { limit: limit('pool-size') })
+  const still = proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).records
+  t.strictSame(proven(limit('postgres-commit'), still).limit, limit('postgres-commit'))
+})

@@ -1,0 +1,127 @@
+import t from 'tap'
+import { seededRandom } from '../../../../load/system/random.js'
+import { elasticitiesOf, provenBy } from '../../../../load/verdict/proof.js'
+import { dosed } from '../../../support/simulated/doses.js'
+
+const RATE_RPS = 10_000
+const RESOURCES = /** @type {Record<string, string>} */ ({
+  'core 0 (the service)': 'api-cpu',
+  'core 1 (Postgres and the generator)': 'postgres-cpu',
+  Postgres: 'postgres-cpu',
+  'the generator': 'generator-cpu',
+})
+
+/**
+ * Records of a proof, by the service's true elasticities.
+ *
+ * @param {Record<string, number>} elasticities by suspect
+ * @param {{ blocks?: number, noise?: number, taken_ratio?: number, busy?: Record<string, number>, seed?: number, share?: number }} [options]
+ *   busy: utilization by core
+ * @returns {any[]}
+ */
+function recordsWith(elasticities, { blocks = 8, busy = {}, seed = 1, share = 0.1, ...how } = {}) {
+  const random = seededRandom(seed)
+  const cores = Object.fromEntries(
+    Object.entries(busy).map(([core, busy_ratio]) => [core, { busy_ratio, interrupts_ratio: 0, steal_ratio: 0 }]),
+  )
+  return Array.from({ length: blocks }, (_, block) => {
+    const slices = Object.keys(elasticities).flatMap((suspect) => {
+      const dose = { suspect, resource: RESOURCES[suspect], isDosed: true, share }
+      const pair = [dose, { ...dose, isDosed: false, share: 0 }]
+      return random() < 0.5 ? pair : pair.reverse()
+    })
+    const { doses, ticks } = dosed(slices, ({ suspect }) => elasticities[suspect], {
+      ...how,
+      seed: 1000 * seed + block,
+    })
+    return {
+      at: { phase: 'proof', block },
+      doses,
+      target: { cores: '0' },
+      settings: {},
+      traffic: { achieved_rps: RATE_RPS, ticks },
+      probes: { api: {}, postgres: { cores: '1' }, generator: { cores: '1', cpu_core_ratio: 0.3 }, kernel: { cores } },
+    }
+  })
+}
+
+const [SERVICE, OTHERS, POSTGRES, GENERATOR] = Object.keys(RESOURCES)
+
+t.test('an elasticity is the slope of ln(throughput) over ln(speed), by the dose that was really taken', async (t) => {
+  for (const taken_ratio of [0.05, 0.12, 0.3]) {
+    const found = elasticitiesOf(recordsWith({ [SERVICE]: 1, [OTHERS]: 0.25 }, { noise: 0, taken_ratio }))
+    t.strictSame(
+      found.map(({ suspect, resource, elasticity, pairs }) => ({ suspect, resource, elasticity, pairs })),
+      [
+        { suspect: SERVICE, resource: 'api-cpu', elasticity: 1, pairs: 8 },
+        { suspect: OTHERS, resource: 'postgres-cpu', elasticity: 0.25, pairs: 8 },
+      ],
+      `${taken_ratio} taken`,
+    )
+  }
+})
+
+t.test('intervals of 95 % contain the true elasticity that often, and those of a dose of zero contain 0', async (t) => {
+  const truth = { [SERVICE]: 1, [OTHERS]: 0 }
+  const RUNS = 200
+  let covered = 0
+  let still = 0
+  for (let seed = 0; seed < RUNS; seed++) {
+    const found = elasticitiesOf(recordsWith(truth, { noise: 0.03, seed }))
+    covered += found.filter(
+      ({ suspect, low, high }) => Number(low) <= truth[suspect] && truth[suspect] <= Number(high),
+    ).length
+    const undosed = elasticitiesOf(recordsWith(truth, { noise: 0.03, seed, share: 0 }))
+    still += undosed.filter(({ low, high }) => Number(low) <= 0 && 0 <= Number(high)).length
+  }
+  t.ok(covered >= 0.93 * 2 * RUNS, `${covered} of ${2 * RUNS} contain the truth`)
+  t.ok(still >= 0.93 * 2 * RUNS, `${still} of ${2 * RUNS} contain 0`)
+})
+
+t.test('too few pairs have no interval and decide nothing', async (t) => {
+  const records = recordsWith({ [SERVICE]: 1, [OTHERS]: 0 }, { blocks: 5 })
+  t.ok(elasticitiesOf(records).every(({ low, high }) => low === null && high === null))
+  t.equal(provenBy(records).kind, 'undecided')
+  t.equal(provenBy([]).kind, 'undecided')
+})
+
+/** @type {[name: string, elasticities: Record<string, number>, options: object, kind: string, suspects: string[]][]} */
+const CASES = [
+  ["the service's core", { [SERVICE]: 1, [OTHERS]: 0.05, [POSTGRES]: 0, [GENERATOR]: 0 }, {}, 'full', [SERVICE]],
+  [
+    "Postgres' core, whose processes are no rivals of it",
+    { [SERVICE]: 0, [OTHERS]: 1.2, [POSTGRES]: 1, [GENERATOR]: 0 },
+    {},
+    'full',
+    [OTHERS],
+  ],
+  ['the generator', { [SERVICE]: 0, [OTHERS]: 0.2, [POSTGRES]: 0, [GENERATOR]: 0.9 }, {}, 'full', [GENERATOR]],
+  [
+    'stages that take turns',
+    { [SERVICE]: 0.48, [OTHERS]: 0.45, [POSTGRES]: 0.4, [GENERATOR]: 0 },
+    { noise: 0.003, busy: { 0: 0.81, 1: 0.87 } },
+    'lock-step',
+    [SERVICE, OTHERS],
+  ],
+  [
+    'two full cores, either of which could be the limit',
+    { [SERVICE]: 0.95, [OTHERS]: 1 },
+    { noise: 0.02, busy: { 0: 0.99, 1: 0.97 } },
+    'tie',
+    [],
+  ],
+  ['nothing that can be slowed', { [SERVICE]: 0, [OTHERS]: 0.02, [POSTGRES]: 0.01, [GENERATOR]: 0 }, {}, 'none', []],
+  ['noise', { [SERVICE]: 0.2, [OTHERS]: 0.1 }, { noise: 0.2 }, 'undecided', []],
+]
+
+for (const [name, elasticities, options, kind, suspects] of CASES) {
+  t.test(`a proof names ${name}`, async (t) => {
+    const found = provenBy(recordsWith(elasticities, options))
+    t.equal(found.kind, kind)
+    if (suspects.length > 0)
+      t.strictSame(
+        found.suspects.map(({ suspect }) => suspect),
+        suspects,
+      )
+  })
+}
