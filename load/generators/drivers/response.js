@@ -8,9 +8,19 @@ const CHUNK_SIZE = /^([\da-f]+)[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n$/i
 const BLANK = /^[\r\n]*$/
 const LF = 10
 const HEAD_END = Buffer.of(13, 10, 13, 10)
+/** Headers that determine the response's end and the connection's reuse. */
+const DECISIVE = /^(?:connection|content-length|transfer-encoding)$/i
+
 /** Limit on remembered heads: those of a service usually differ only in Date, which changes once a second. */
 const PLAIN_MAX = 16
-const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding': null }
+/** Responses that arrived in one piece, by head; bytes: of head and body. @typedef {Map<string, { answer: Answer, bytes: number }>} Plain */
+const PLAIN = /** @type {Plain} */ (new Map())
+const PLAIN_BODILESS = /** @type {Plain} */ (new Map())
+
+/** @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can carry another request */
+
+/** The bytes received were not a valid HTTP/1.1 response. */
+export class ProtocolError extends Error {}
 
 /**
  * Reads responses on one connection with one outstanding request: their status, their end (RFC 9112, section 6.3) and
@@ -21,23 +31,19 @@ const NO_FIELDS = { connection: null, 'content-length': null, 'transfer-encoding
  * Node's own parser is only available through its HTTP clients, which cost twice the CPU (see connection.js).
  *
  * Most responses resemble earlier ones, so there is a fast path: nothing is parsed if the head is known and exactly the
- * announced body follows it.
+ * announced body follows it. All others are read by a coroutine that yields when it needs more bytes.
  */
 export class ResponseReader {
   #bodiless
-  /** @type {State} */
-  #state = 'status'
-  /** Incomplete line received so far. */
-  #text = ''
+  /** Reads the current response; null between responses. @type {Generator<void, { answer: Answer, body_bytes: number | null }> | null} */
+  #reading = null
+  /** Bytes that arrived last. @type {Buffer} */
+  #bytes = Buffer.of()
+  /** Number of them that were read. */
+  #at = 0
   #textBytes = 0
-  /** Bytes of the body or chunk still to come. */
-  #left = 0
-  #status = 0
-  /** Minor digit of the HTTP version. */
-  #minor = ''
-  /** Headers that determine the response's end and the connection's reuse. @type {Record<string, string | null>} */
-  #fields = NO_FIELDS
-  #lastField = ''
+  /** Answer whose body ends with the connection. @type {Answer | null} */
+  #untilClose = null
 
   /** @param {{ bodiless?: boolean }} [options] bodiless: responses have no body whatever their headers say (HEAD) */
   constructor({ bodiless = false } = {}) {
@@ -49,161 +55,140 @@ export class ResponseReader {
    * @returns {Answer | ProtocolError | null} null: the response is incomplete; an error: the connection is unusable
    */
   read(bytes) {
-    const head = this.#state === 'status' && this.#text === '' ? headOf(bytes) : null
-    if (head === null) return this.#readOn(bytes)
+    const head = this.#reading ? null : headOf(bytes)
     const plain = this.#bodiless ? PLAIN_BODILESS : PLAIN
-    const known = plain.get(head)
-    if (known?.bytes === bytes.length) return known.answer
-    const answer = this.#readOn(bytes)
-    if (answer && 'status' in answer && this.#isWhole(head, bytes))
-      remember(plain, head, { answer, bytes: bytes.length })
-    return answer
-  }
-
-  /** @param {Buffer} bytes @returns {Answer | ProtocolError | null} */
-  #readOn(bytes) {
+    if (head !== null) {
+      const known = plain.get(head)
+      if (known?.bytes === bytes.length) return known.answer
+    }
     try {
-      let at = 0
-      while (at < bytes.length && this.#state !== 'done') at = this.#step(bytes, at)
-      if (this.#state !== 'done') return null
-      if (at === bytes.length || isBlank(bytes.subarray(at))) return this.#answer(this.#keepsAlive())
-      return new ProtocolError('expected the end of the response, got more bytes')
+      const found = this.#readOn(bytes)
+      if (!found) return null
+      const { answer, body_bytes } = found
+      if (head !== null && body_bytes !== null && bytes.length === head.length + body_bytes) {
+        if (plain.size === PLAIN_MAX) plain.clear()
+        plain.set(head, { answer, bytes: bytes.length })
+      }
+      return answer
     } catch (error) {
       if (error instanceof ProtocolError) return error
       throw error
     }
   }
 
-  /** Whether these bytes are exactly one response whose head determines its length. @param {string} head @param {Buffer} bytes */
-  #isWhole(head, bytes) {
-    const { 'content-length': length, 'transfer-encoding': codings } = this.#fields
-    const isBodiless = this.#bodiless || this.#status === 204 || this.#status === 304
-    return codings === null && bytes.length === head.length + (isBodiless ? 0 : Number(length))
-  }
-
   /** Called when the server closes the connection. @returns {Answer | null} the response that this completes, if any */
   end() {
-    return this.#state === 'until-close' ? this.#answer(false) : null
+    return this.#untilClose
   }
 
-  /** @param {boolean} keepAlive */
-  #answer(keepAlive) {
-    this.#enter('status')
-    return { status: this.#status, keepAlive }
+  /** @param {Buffer} bytes */
+  #readOn(bytes) {
+    this.#bytes = bytes
+    this.#at = 0
+    this.#reading ??= this.#response()
+    const { done, value } = this.#reading.next()
+    if (!done) return null
+    this.#reading = null
+    if (isBlank(bytes.subarray(this.#at))) return value
+    throw new ProtocolError('expected the end of the response, got more bytes')
   }
 
-  /** @param {Buffer} bytes @param {number} at @returns {number} start of the next step, greater than `at` */
-  #step(bytes, at) {
-    if (this.#state === 'until-close') return bytes.length
-    if (this.#state === 'body' || this.#state === 'chunk') {
-      const skipped = Math.min(this.#left, bytes.length - at)
-      this.#left -= skipped
-      if (this.#left === 0) this.#enter(this.#state === 'body' ? 'done' : 'chunk-end')
-      return at + skipped
+  /** Reads a response, with its body as RFC 9112, section 6.3, delimits it; body_bytes: null if they are not known in advance. */
+  *#response() {
+    const { status, minor, fields } = yield* this.#head()
+    const { connection, 'content-length': length, 'transfer-encoding': codings } = fields
+    if (length !== undefined && codings !== undefined)
+      throw new ProtocolError('expected one length, got two kinds of it')
+    const body_bytes = length === undefined ? 0 : lengthOf(length)
+    const options = listOf(connection ?? '')
+    const keeps = minor !== '0' || (options.includes('keep-alive') && codings === undefined)
+    const answer = { status, keepAlive: keeps && !options.includes('close') }
+    if (this.#bodiless || status === 204 || status === 304) return { answer, body_bytes: 0 }
+    if (codings !== undefined && isChunked(codings)) {
+      yield* this.#chunks()
+      return { answer, body_bytes: null }
     }
-    const next = bytes.indexOf(LF, at) + 1 || bytes.length
-    this.#textBytes += next - at
-    if (this.#textBytes > TEXT_MAX_BYTES) throw new ProtocolError(`expected at most ${TEXT_MAX_BYTES} bytes of headers`)
-    const text = this.#text + bytes.toString('latin1', at, next)
-    const isWhole = bytes[next - 1] === LF
-    this.#text = isWhole ? '' : text
-    if (isWhole) this.#takeLine(text)
-    return next
-  }
-
-  /** @param {string} line including its line break */
-  #takeLine(line) {
-    switch (this.#state) {
-      case 'status':
-        // Empty lines between responses may be ignored (RFC 9112, section 9.2).
-        return BLANK.test(line) ? undefined : this.#beginHead(line)
-      case 'fields':
-        return line === '\r\n' ? this.#endHead() : this.#addField(line)
-      case 'chunk-size':
-        this.#left = chunkSizeOf(line)
-        return this.#enter(this.#left === 0 ? 'trailers' : 'chunk')
-      case 'chunk-end':
-        if (line !== '\r\n') throw expected('the end of a chunk', line)
-        return this.#enter('chunk-size')
-      case 'trailers':
-        if (line === '\r\n') return this.#enter('done')
-        if (!FIELD.test(line) && !FOLD.test(line)) throw expected('a trailer', line)
+    if (length !== undefined) {
+      yield* this.#skip(body_bytes)
+      return { answer, body_bytes }
     }
+    this.#untilClose = { status, keepAlive: false }
+    for (;;) yield
   }
 
-  /** @param {string} line */
-  #beginHead(line) {
-    const [, minor, status] = STATUS_LINE.exec(line) ?? []
-    if (status === undefined) throw expected('a status line', line)
-    this.#minor = minor
-    this.#status = Number(status)
-    this.#fields = { ...NO_FIELDS }
-    this.#lastField = ''
-    this.#state = 'fields'
-  }
-
-  /** @param {string} line */
-  #addField(line) {
-    const [, name, value] = FIELD.exec(line) ?? []
-    if (name === undefined) return this.#foldField(line)
-    this.#lastField = name
-    // Comparing lengths is cheaper than lower-casing every name.
-    if (name.length !== 10 && name.length !== 14 && name.length !== 17) return
-    this.#lastField = name.toLowerCase()
-    if (!Object.hasOwn(this.#fields, this.#lastField)) return
-    const before = this.#fields[this.#lastField]
-    this.#fields[this.#lastField] = before === null ? value.trim() : `${before}, ${value.trim()}`
-  }
-
-  /** @param {string} line */
-  #foldField(line) {
-    const fold = this.#lastField === '' ? null : FOLD.exec(line)
-    if (!fold) throw expected('a header', line)
-    if (Object.hasOwn(this.#fields, this.#lastField)) this.#fields[this.#lastField] += ` ${fold[1].trim()}`
-  }
-
-  /** Determines how the body is delimited (RFC 9112, section 6.3). */
-  #endHead() {
-    if (this.#status === 101) throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
-    if (this.#status < 200) {
-      this.#state = 'status'
-      return
-    }
-    const { 'content-length': length, 'transfer-encoding': codings } = this.#fields
-    if (length !== null && codings !== null) throw new ProtocolError('expected one length, got two kinds of it')
-    this.#left = length === null ? 0 : lengthOf(length)
-    if (this.#bodiless || this.#status === 204 || this.#status === 304) return this.#enter('done')
-    if (codings !== null) return this.#enter(isChunked(codings) ? 'chunk-size' : 'until-close')
-    if (length === null) return this.#enter('until-close')
-    this.#enter(this.#left === 0 ? 'done' : 'body')
-  }
-
-  #keepsAlive() {
-    const { connection, 'transfer-encoding': codings } = this.#fields
-    const options = connection === null ? [] : listOf(connection)
-    if (options.includes('close')) return false
-    return this.#minor !== '0' || (options.includes('keep-alive') && codings === null)
-  }
-
-  /** @param {State} state */
-  #enter(state) {
-    this.#state = state
+  /** Reads the head of the response that follows any interim ones. */
+  *#head() {
     this.#textBytes = 0
+    for (;;) {
+      let line = yield* this.#line()
+      // Empty lines between responses may be ignored (RFC 9112, section 9.2).
+      while (BLANK.test(line)) line = yield* this.#line()
+      const [, minor, status] = STATUS_LINE.exec(line) ?? []
+      if (status === undefined) throw expected('a status line', line)
+      const fields = yield* this.#fields()
+      if (status === '101') throw new ProtocolError('expected HTTP/1.1, got a switch to another protocol')
+      if (Number(status) >= 200) return { status: Number(status), minor, fields }
+    }
   }
-}
 
-/**
- * Responses that arrived in one piece, by head.
- *
- * @typedef {Map<string, { answer: Answer, bytes: number }>} Plain bytes: total length of head and body
- */
-const PLAIN = /** @type {Plain} */ (new Map())
-const PLAIN_BODILESS = /** @type {Plain} */ (new Map())
+  /** Reads headers up to the empty line, and returns the decisive ones. */
+  *#fields() {
+    /** @type {Record<string, string>} */
+    const fields = {}
+    let last = ''
+    for (let line = yield* this.#line(); line !== '\r\n'; line = yield* this.#line()) {
+      const field = FIELD.exec(line)
+      const fold = last === '' ? null : FOLD.exec(line)
+      if (!field && !fold) throw expected('a header', line)
+      if (field) last = field[1]
+      if (!DECISIVE.test(last)) continue
+      const name = last.toLowerCase()
+      if (field) fields[name] = name in fields ? `${fields[name]}, ${field[2].trim()}` : field[2].trim()
+      if (fold) fields[name] += ` ${fold[1].trim()}`
+    }
+    return fields
+  }
 
-/** @param {Plain} plain @param {string} head @param {{ answer: Answer, bytes: number }} known */
-function remember(plain, head, known) {
-  if (plain.size === PLAIN_MAX) plain.clear()
-  plain.set(head, known)
+  *#chunks() {
+    for (;;) {
+      this.#textBytes = 0
+      const line = yield* this.#line()
+      const size = Number.parseInt(CHUNK_SIZE.exec(line)?.[1] ?? '', 16)
+      if (!Number.isSafeInteger(size)) throw expected('the size of a chunk', line)
+      if (size === 0) break
+      yield* this.#skip(size)
+      const end = yield* this.#line()
+      if (end !== '\r\n') throw expected('the end of a chunk', end)
+    }
+    for (let line = yield* this.#line(); line !== '\r\n'; line = yield* this.#line()) {
+      if (!FIELD.test(line) && !FOLD.test(line)) throw expected('a trailer', line)
+    }
+  }
+
+  /** Reads a line including its line break. @returns {Generator<void, string>} */
+  *#line() {
+    for (let text = ''; ; ) {
+      const next = this.#bytes.indexOf(LF, this.#at) + 1 || this.#bytes.length
+      this.#textBytes += next - this.#at
+      if (this.#textBytes > TEXT_MAX_BYTES)
+        throw new ProtocolError(`expected at most ${TEXT_MAX_BYTES} bytes of headers`)
+      text += this.#bytes.toString('latin1', this.#at, next)
+      this.#at = next
+      if (text.endsWith('\n')) return text
+      yield
+    }
+  }
+
+  /** @param {number} bytes */
+  *#skip(bytes) {
+    for (let left = bytes; ; ) {
+      const skipped = Math.min(left, this.#bytes.length - this.#at)
+      this.#at += skipped
+      left -= skipped
+      if (left === 0) return
+      yield
+    }
+  }
 }
 
 /** The response head including its final empty line; null if that is missing or too far away. @param {Buffer} bytes */
@@ -212,9 +197,6 @@ function headOf(bytes) {
   return at === -1 || at > TEXT_MAX_BYTES ? null : bytes.toString('latin1', 0, at + HEAD_END.length)
 }
 
-/** The bytes received were not a valid HTTP/1.1 response. */
-export class ProtocolError extends Error {}
-
 /** Whether the bytes are only line breaks, which a client may ignore between responses. @param {Buffer} bytes */
 export function isBlank(bytes) {
   return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.toString('latin1'))
@@ -222,20 +204,10 @@ export function isBlank(bytes) {
 
 /** @param {string} value of Content-Length: a number, possibly repeated */
 function lengthOf(value) {
-  const [first, ...others] = value.split(',').map((one) => one.trim())
+  const [first, ...others] = listOf(value)
   const length = /^\d+$/.test(first) ? Number(first) : Number.NaN
-  if (!Number.isSafeInteger(length) || others.some((other) => other !== first)) {
-    throw expected('a Content-Length', value)
-  }
-  return length
-}
-
-/** @param {string} line */
-function chunkSizeOf(line) {
-  const [, digits = ''] = CHUNK_SIZE.exec(line) ?? []
-  const size = Number.parseInt(digits, 16)
-  if (!Number.isSafeInteger(size)) throw expected('the size of a chunk', line)
-  return size
+  if (Number.isSafeInteger(length) && others.every((other) => other === first)) return length
+  throw expected('a Content-Length', value)
 }
 
 /** @param {string} value of Transfer-Encoding */
@@ -255,8 +227,3 @@ function listOf(value) {
 function expected(what, got) {
   return new ProtocolError(`expected ${what}, got ${JSON.stringify(got.slice(0, 80))}`)
 }
-
-/**
- * @typedef {'status' | 'fields' | 'body' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done'} State
- * @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can carry another request
- */
