@@ -96,20 +96,31 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
 }
 
 /**
- * Records the outcome of each request of one connection. autocannon itself neither counts requests whose connection the server
- * closed, nor attributes errors to a side.
+ * Records the outcome of each request of one connection: autocannon neither counts requests whose connection the server closed,
+ * nor attributes errors to a side. Its parser, http-parser-js, is replaced: a malformed chunk size sends that into an endless
+ * loop, it accepts malformed lengths, autocannon ignores its errors, and it is never told that a connection ended.
  *
- * @param {any} client autocannon's, an event emitter
+ * @param {any} client autocannon's, before it has connected, an event emitter
  * @param {[recorder: Recorder, answered: Answered]} counting @param {number} timeout_ms @param {AbortSignal} signal
  */
 function watch(client, [recorder, answered], timeout_ms, signal) {
   let sentAt_ms = 0
   let waiting = false
-  let closing = false
-  /** @type {{ sentOn: any, answeredOn: unknown }} connections of the request in flight and of the last response */
-  const used = { sentOn: null, answeredOn: null }
-  const parser = createParser(client, () => failed(PROTOCOL))
-  client.parser = parser
+  /** The connection of the last request, and what it has answered so far. */
+  let used = { conn: client.conn, reader: new ResponseReader(), reused: false, closing: false }
+
+  client.parser = {
+    /** @param {Buffer} bytes */
+    execute(bytes) {
+      const answer = used.reader.read(bytes)
+      if (answer instanceof ProtocolError) return failed(PROTOCOL)
+      if (answer === null) return
+      used.closing = !answer.keepAlive
+      settle(answer.status)
+      client.parser[HTTPParser.kOnHeadersComplete]({ statusCode: answer.status, headers: [] })
+      client.parser[HTTPParser.kOnMessageComplete]()
+    },
+  }
 
   /** The client goes on to its next request, or ends, without a response: the server closed, or the timeout passed. */
   function settleLost() {
@@ -117,19 +128,19 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
     waiting = false
     client.pipelinedRequests.clear()
     // autocannon writes another request even after a response that closes the connection: it reached nobody.
-    if (closing) return recorder.sent--
+    if (used.closing) return recorder.sent--
     const waited_ms = performance.now() - sentAt_ms
     // If the server did not end the connection, autocannon's timeout did; its timer may fire early by this clock.
-    if (!used.sentOn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
-    const status = parser.end()
-    if (status !== null) settle(status)
-    else recorder.error(sideOfEnd({ reused: used.answeredOn === used.sentOn, answerBegan: false }))
+    if (!used.conn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
+    const answer = used.reader.end()
+    if (answer) settle(answer.status)
+    else recorder.error(sideOfEnd({ reused: used.reused, answerBegan: false }))
   }
 
   /** @param {number} status */
   function settle(status) {
     waiting = false
-    used.answeredOn = used.sentOn
+    used.reused = true
     answered(client.entryName, status, performance.now() - sentAt_ms)
   }
 
@@ -149,48 +160,12 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
 
   client.on('request', () => {
     settleLost()
+    const { conn } = client
+    if (conn !== used.conn) used = { conn, reader: new ResponseReader(), reused: false, closing: false }
     waiting = true
-    closing = closing && client.conn === used.sentOn
-    used.sentOn = client.conn
     sentAt_ms = performance.now()
     recorder.sent++
   })
-  client.on('headers', (/** @type {{ shouldKeepAlive: boolean }} */ head) => {
-    closing = !head.shouldKeepAlive
-  })
-  client.on('response', settle)
   client.on('connError', (/** @type {Error} */ error) => failed(sideOfCode(error)))
   client.on('done', settleLost)
-}
-
-/**
- * Replaces the parser of an autocannon client, http-parser-js: a malformed chunk size sends that into an endless loop, it
- * accepts malformed lengths, autocannon ignores its errors, and it is never told that a connection ended.
- *
- * @param {any} client autocannon's, before it has connected
- * @param {() => void} onMalformed called when the connection can no longer be used
- */
-function createParser(client, onMalformed) {
-  let reader = new ResponseReader()
-  let conn = client.conn
-  /** @type {Record<string | number, any>} */
-  const parser = {
-    /** @param {Buffer} bytes */
-    execute(bytes) {
-      if (client.conn !== conn) {
-        conn = client.conn
-        reader = new ResponseReader()
-      }
-      const answer = reader.read(bytes)
-      if (answer instanceof ProtocolError) return onMalformed()
-      if (answer === null) return
-      const head = { statusCode: answer.status, shouldKeepAlive: answer.keepAlive, headers: [] }
-      parser[HTTPParser.kOnHeadersComplete](head)
-      parser[HTTPParser.kOnMessageComplete]()
-    },
-
-    /** The connection ended. @returns {number | null} status of the response that ended with it, if any */
-    end: () => reader.end()?.status ?? null,
-  }
-  return parser
 }

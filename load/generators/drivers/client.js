@@ -49,6 +49,7 @@ export const client = {
 
 /** @param {Load} load @param {Phase} phase @param {() => ReturnType<Mix>} next */
 async function drive(load, phase, next) {
+  const { signal } = phase
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
   /** @type {Record<string, number>} */
   const buckets = {}
@@ -64,13 +65,13 @@ async function drive(load, phase, next) {
       const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
       let isAhead = !load.fresh_connections
       try {
-        for (let due_ms = performance.now(); due_ms < end_ms && !phase.signal.aborted; ) {
+        for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
           const { name, method, path, body, ...own } = next()
           const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
           const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
           recorder.sent++
-          const options = { method, headers, agent, ...(path !== null && { path }) }
-          const ended = await exchange(request(url, options), bytes, { ...load, isAhead }, phase.signal)
+          const options = { method, headers, agent, signal, ...(path !== null && { path }) }
+          const ended = await exchange(request(url, options), bytes, load.timeout_s, isAhead)
           isAhead = false
           if (ended.error) {
             recorder.error(ended.error, ended.latency_ms)
@@ -115,14 +116,13 @@ export function middleOf(bucket) {
 /**
  * Sends one request and reads its answer.
  *
- * @param {http.ClientRequest} req @param {Buffer} body @param {{ timeout_s: number, isAhead: boolean }} load isAhead: the
- * latency starts when the connection is open
- * @param {AbortSignal} signal
+ * @param {http.ClientRequest} req @param {Buffer} body @param {number} timeout_s
+ * @param {boolean} isAhead the latency starts when the connection is open
  * @returns {Promise<Ended>}
  *
  * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }} Ended
  */
-function exchange(req, body, { timeout_s, isAhead }, signal) {
+function exchange(req, body, timeout_s, isAhead) {
   return new Promise((resolve) => {
     /** @type {Record<string, number>} */
     const phases_ms = {}
@@ -143,7 +143,6 @@ function exchange(req, body, { timeout_s, isAhead }, signal) {
     /** @param {string | null} error */
     const settle = (error) => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
       resolve({ status, latency_ms: performance.now() - start_ms, phases_ms, error })
     }
     /** @param {string} error */
@@ -152,8 +151,6 @@ function exchange(req, body, { timeout_s, isAhead }, signal) {
       req.destroy()
     }
     const timer = setTimeout(giveUp, timeout_s * 1000, TIMEOUT)
-    const abort = () => void req.destroy()
-    signal.addEventListener('abort', abort, { once: true })
     req.on('information', () => {
       if (++interim > INTERIM_MAX) giveUp(PROTOCOL)
     })
@@ -164,15 +161,11 @@ function exchange(req, body, { timeout_s, isAhead }, signal) {
     })
     req.on('socket', (socket) => {
       if (!socket.connecting) return ready()
+      const isSecure = 'encrypted' in socket
       socket.once('lookup', () => mark('dns'))
-      socket.once('connect', () => {
-        mark('connect')
-        if (!('encrypted' in socket)) ready()
-      })
-      socket.once('secureConnect', () => {
-        mark('tls')
-        ready()
-      })
+      socket.once('connect', () => mark('connect'))
+      if (isSecure) socket.once('secureConnect', () => mark('tls'))
+      socket.once(isSecure ? 'secureConnect' : 'connect', ready)
     })
     req.on('finish', () => mark('write'))
     req.on('response', (res) => {
