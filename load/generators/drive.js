@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startChild } from '../system/processes.js'
 import { DRIVERS } from './drivers/index.js'
@@ -11,17 +12,16 @@ import { DRIVERS } from './drivers/index.js'
 
 const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))
 const STOP_GRACE_MS = 500
-
 /** Extra time for a generator short of CPU to open its connections or to summarize millions of latencies. */
 const GRACE_S = 10
+/** Nice value of the generator, given the privilege; -20 is the highest priority (setpriority(2)). */
+const PRIORITY = -10
 
 /**
  * Starts the generator process for one trial. Every command has a deadline: the duration of the load, plus twice the
  * timeout, plus a grace period. A generator that misses it is killed with its children.
  *
- * @param {Load} load
- * @param {AbortSignal} signal stops the generator within a second
- * @param {(counts: any) => void} onCounts
+ * @param {Load} load @param {AbortSignal} signal stops the generator within a second @param {(counts: any) => void} onCounts
  * @param {{ nofile?: number | null, grace_s?: number, cores?: string | null }} [limits] of the process; grace_s defaults to the
  *   driver's, cores to our own
  *
@@ -42,8 +42,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   lost.catch(() => {})
 
   const ofDriver_s = GRACE_S + (DRIVERS[load.driver]?.grace_s ?? 0)
-  const grace_s = given_s ?? ofDriver_s
-  const beyond_s = 2 * load.timeout_s + grace_s
+  const beyond_s = 2 * load.timeout_s + (given_s ?? ofDriver_s)
   let extend = (/** @type {number} */ _limit_s) => {}
 
   /** @param {string} command @param {number} first_s @param {object} [details] @param {() => void} [onEnd] @returns {Promise<any>} */
@@ -90,14 +89,14 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     },
     close: async () => {
       signal.removeEventListener('abort', abort)
-      if (child.connected) child.send({ command: 'close' }, () => {})
-      await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref())])
+      // It closes its session and exits.
+      if (child.connected) child.disconnect()
+      await Promise.race([exited, sleep(STOP_GRACE_MS, undefined, { ref: false })])
       await stop(STOP_GRACE_MS)
     },
   }
   try {
-    // A process needs time to start, however short its later grace period.
-    await ask('open', 2 * load.timeout_s + Math.max(grace_s, ofDriver_s), { load })
+    await ask('open', 2 * load.timeout_s + ofDriver_s, { load })
     return generator
   } catch (error) {
     await generator.close()
@@ -105,14 +104,9 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   }
 }
 
-/** Nice value of the generator, given the privilege; -20 is the highest priority (setpriority(2)). */
-const PRIORITY = -10
-
 /**
  * Raises the generator's priority, in case it shares a core with Postgres: a late generator measures itself. Each backend is
- * its own session and would otherwise get as much CPU as the whole generator (sched(7), autogroup).
- *
- * @param {number | undefined} pid
+ * its own session and would otherwise get as much CPU as the whole generator (sched(7), autogroup). @param {number} [pid]
  */
 function goFirst(pid) {
   try {

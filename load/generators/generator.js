@@ -7,15 +7,16 @@ import { DRIVERS } from './drivers/index.js'
 
 /**
  * Generator process: opens a driver for a load, runs its phases on command and reports over IPC. It is separate from the lab
- * so that sampling and rendering never delay a send. It exits with its parent.
+ * so that sampling and rendering never delay a send. It ends when the lab disconnects or exits.
  */
 
 /** Time after a stop for a driver to finish opening; shorter than STOP_GRACE_MS in drive.js. */
 const OPENING_MS = 400
 
 const abort = new AbortController()
+const { signal } = abort
 // Every worker of a driver may add a listener.
-setMaxListeners(0, abort.signal)
+setMaxListeners(0, signal)
 let enough = new AbortController()
 /** @type {Promise<Session> | undefined} */
 let session
@@ -26,19 +27,15 @@ const commands = {
     const drivers = load.drivers_url ? (await import(load.drivers_url)).DRIVERS : DRIVERS
     const { check, open } = drivers[load.driver]
     check?.({ url: load.url, ...load.mix })
-    session = open(load, abort.signal)
+    session = open(load, signal)
     await session
   },
-  ready: async ({ duration_s }) => (await session)?.ready?.({ duration_s, signal: abort.signal }),
+  ready: async ({ duration_s }) => (await session)?.ready?.({ duration_s, signal }),
   async run({ duration_s }) {
     enough = new AbortController()
-    const onCounts = (/** @type {object} */ counts) => void process.send?.({ counts })
-    const onEnd = () => void process.send?.({ ended: true })
-    return (await session)?.run({ duration_s, signal: abort.signal, onCounts, onEnd, enough: enough.signal })
-  },
-  async close() {
-    await (await session?.catch(() => undefined))?.close()
-    process.disconnect()
+    const onCounts = (/** @type {object} */ counts) => say({ counts })
+    const onEnd = () => say({ ended: true })
+    return (await session)?.run({ duration_s, signal, onCounts, onEnd, enough: enough.signal })
   },
 }
 
@@ -46,17 +43,20 @@ process.on('message', async (/** @type {any} */ message) => {
   // The reply is that of the `run` command, when its phase ends.
   if (message.command === 'enough') return enough.abort()
   try {
-    const result = await commands[message.command](message)
-    if (process.connected) process.send?.({ result })
+    say({ result: await commands[message.command](message) })
   } catch (error) {
     const { message: words, stack } = /** @type {Error} */ (error)
-    if (process.connected) process.send?.({ failed: error instanceof RemoteError ? words : stack })
+    say({ failed: error instanceof RemoteError ? words : stack })
   }
 })
 
-// The lab stopped us or exited.
 process.on('SIGTERM', stop)
 process.on('disconnect', stop)
+
+/** @param {object} message */
+function say(message) {
+  if (process.connected) process.send?.(message)
+}
 
 async function stop() {
   abort.abort(new Error('stopped'))
