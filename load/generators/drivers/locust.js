@@ -25,6 +25,8 @@ const COMMON = ['--headless', '--loglevel=ERROR', '--locustfile=locustfile.py']
 /** A phase that takes this much longer than its duration and timeouts hangs. */
 const GRACE_S = 10
 const START_TIMEOUT_MS = 60_000
+/** locust's client does not tell a reused connection from a new one. @type {Record<string, string>} */
+const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 
 /**
  * Closed loop by locust: each connection is a user (FastHttpUser); one worker per core, here or on the load hosts, runs them.
@@ -65,8 +67,8 @@ export const locust = {
 
 /** Starts master and workers, and waits for every user. @param {string} folder @param {Load} load @param {Running[]} running gets them @param {AbortSignal} signal */
 async function startSwarm(folder, load, running, signal) {
-  const hosts = load.load_hosts ?? [{ cores: os.availableParallelism(), host: null }]
-  const counts = workersOf(hosts, load.connections)
+  const { load_hosts, ssh_config: config = null, connections } = load
+  const counts = workersOf(load_hosts ?? [{ cores: os.availableParallelism() }], connections)
   const workers = totalOf(counts, (count) => count)
   const masterPort = await getPort({ host: '127.0.0.1' })
   const locustfile = await fs.readFile(LOCUSTFILE, 'utf8')
@@ -78,13 +80,14 @@ async function startSwarm(folder, load, running, signal) {
     await fs.writeFile(path.join(folder, name), text, { mode: 0o600 })
   }
   const bound = ['--master', '--master-bind-host=127.0.0.1', `--master-bind-port=${masterPort}`, '--only-summary']
-  const users = [`--users=${load.connections}`, `--spawn-rate=${load.connections}`, `--expect-workers=${workers}`]
+  const users = [`--users=${connections}`, `--spawn-rate=${connections}`, `--expect-workers=${workers}`]
   const master = startHere([...COMMON, ...bound, ...users], folder, 'pipe')
   running.push(master)
   const answers = new EventEmitter()
   createInterface({ input: /** @type {Readable} */ (master.child.stdout) }).on('line', (line) => {
     if (line.startsWith('{')) answers.emit('answer', JSON.parse(line))
   })
+  const ended = () => Promise.race(running.map((one) => one.ended))
 
   /** @param {object | null} message @param {number} limit_ms @param {AbortSignal} signal @returns {Promise<any>} */
   async function ask(message, limit_ms, signal) {
@@ -93,7 +96,7 @@ async function startSwarm(folder, load, running, signal) {
     const answered = once(answers, 'answer', { signal: bounds })
     if (message) master.child.stdin?.write(`${JSON.stringify(message)}\n`)
     try {
-      return (await Promise.race([answered, ...running.map(({ ended }) => ended)]))[0]
+      return (await Promise.race([answered, ended()]))[0]
     } catch (error) {
       signal.throwIfAborted()
       throw bounds.aborted ? new Error(`locust did not answer within ${limit_ms / 1000} s`) : error
@@ -103,10 +106,10 @@ async function startSwarm(folder, load, running, signal) {
   const ready = ask(null, START_TIMEOUT_MS, signal)
   ready.catch(() => {})
   const args = ['--worker', ...COMMON]
-  if (load.load_hosts) {
-    const starting = load.load_hosts.map(async (place, i) => {
-      const options = { workers: counts[i], masterPort, args, files: filesFor(place.host) }
-      if (counts[i] > 0) running.push(await startThere(place, load, options, signal))
+  if (load_hosts) {
+    const starting = load_hosts.map(async (place, i) => {
+      const options = { config, workers: counts[i], masterPort, args, files: filesFor(place.host), signal }
+      if (counts[i] > 0) running.push(await startThere(place, options))
     })
     await Promise.allSettled(starting)
     await Promise.all(starting)
@@ -114,19 +117,19 @@ async function startSwarm(folder, load, running, signal) {
     const worker = [...args, '--master-host=127.0.0.1', `--master-port=${masterPort}`]
     for (let i = 0; i < workers; i++) running.push(startHere(worker, folder))
   }
-  await Promise.race([ready, ...running.map(({ ended }) => ended)])
+  await Promise.race([ready, ended()])
   return ask
 }
 
 /** What locustfile.py reads. @param {Load} load @param {number} workers @param {string | null} host null: this machine */
 function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }, workers, host) {
-  const { entries, ...program } = programOf(mix, trial, url)
+  const program = programOf(mix, trial, url)
   const last = fresh_connections ? { Connection: 'close' } : {}
-  const filled = entries.map(({ headers, ...entry }) => {
-    return { ...entry, headers: { ...Object.fromEntries(headers), ...last } }
+  const entries = program.entries.map((entry) => {
+    return { ...entry, headers: { ...Object.fromEntries(entry.headers), ...last } }
   })
   const { origin } = new URL(url)
-  return { origin, connections, workers, host, timeout_s, program: { ...program, entries: filled } }
+  return { origin, connections, workers, host, timeout_s, program: { ...program, entries } }
 }
 
 /**
@@ -155,12 +158,10 @@ function ofHost(host, counts) {
   const cpu_s = totalOf(own, (one) => one.cpu_s)
   const { sent, completed, errors } = recorderOf(own).summary(0, run_s)
   const cpu_core_ratio = run_s > 0 ? Number((cpu_s / run_s).toFixed(3)) : null
-  const workers = own.length
-  return [{ host, sent, completed, errors, lateness_ms: null, start_ms: null, cpu_s, cpu_core_ratio, cores: workers }]
+  return [
+    { host, sent, completed, errors, lateness_ms: null, start_ms: null, cpu_s, cpu_core_ratio, cores: own.length },
+  ]
 }
-
-/** locust's client does not tell a reused connection from a new one. @type {Record<string, string>} */
-const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 
 /** @param {Counts[]} counts @param {Entry[]} [entries] */
 function recorderOf(counts, entries) {
@@ -171,8 +172,7 @@ function recorderOf(counts, entries) {
       for (let i = 0; i < count; i++) recorder.answer(status, latency_us / 1000, second * 1000, name)
     }
     for (const [code, waited_us, count] of errors) {
-      const side = SIDES[code] ?? sideOfCode({ code })
-      for (let i = 0; i < count; i++) recorder.error(side, waited_us / 1000)
+      for (let i = 0; i < count; i++) recorder.error(SIDES[code] ?? sideOfCode({ code }), waited_us / 1000)
     }
   }
   return recorder

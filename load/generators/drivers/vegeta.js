@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import fs from 'node:fs/promises'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { makeScratch } from '../../../sql/scratch.js'
 import { createMix } from '../mix.js'
 import { refuseEntries } from './refuse.js'
@@ -62,7 +61,6 @@ export const vegeta = {
 
     return {
       ready,
-
       async run(phase) {
         if (begun.length === 0) await ready(phase)
         try {
@@ -75,7 +73,6 @@ export const vegeta = {
           await close()
         }
       },
-
       close: async () => {
         await close()
         await fs.rm(folder, { recursive: true, force: true })
@@ -87,9 +84,7 @@ export const vegeta = {
 /** JSON targets of a part, one per line. @param {Load} load @param {number} first @param {number} count for all parts @param {Part} part */
 function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
   const request = createMix(mix, trial)
-  /** @type {Record<string, string[]>} */
-  const header = {}
-  for (const [name, value] of mix.headers) header[name] = [...(header[name] ?? []), value]
+  const header = Object.fromEntries(mix.headers.map(([name, value]) => [name, [value]]))
   for (let i = first + index; i < first + count; i += of) {
     const { method, body } = request(i)
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
@@ -105,9 +100,9 @@ function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
  */
 async function toItsEnd({ part, run }, load, { duration_s, signal }) {
   const { index, host } = part
-  if (index > 0) await setTimeout((index * 1000) / Number(load.rate_rps), undefined, { signal })
+  if (index > 0) await sleep((index * 1000) / Number(load.rate_rps), undefined, { signal })
   const most_s = duration_s + 2 * load.timeout_s + (load.latest_end_s ?? LATEST_END_S)
-  const late = once(AbortSignal.timeout(most_s * 1000), 'abort').then(() => {
+  const late = sleep(most_s * 1000, undefined, { ref: false }).then(() => {
     const where = host ? `${host.host}: ` : ''
     throw new Error(`${where}expected vegeta to end within ${most_s} s, but it still runs: was it suspended?`)
   })

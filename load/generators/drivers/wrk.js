@@ -89,12 +89,11 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
 }
 
 /**
- * @typedef {Record<'threads' | 'numbers' | 'sent' | 'requests' | 'duration_us' | 'connect' | 'read' | 'write' | 'timeout', number>} Sums
- *   numbers: request numbers used up; requests: responses; connect, read, write: errors; timeout: responses after the timeout,
- *   which the histogram lacks
+ * @typedef {Record<'threads' | 'numbers' | 'sent' | 'requests' | 'duration_us' | 'connect' | 'read' | 'write' | 'timeout', number> &
+ *   { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result numbers: request numbers used
+ *   up; requests: responses; connect, read, write: errors; timeout: responses after the timeout, which the histogram lacks; seconds:
+ *   two rows per second, other responses and successes; histogram: includes the values that wrk makes up
  * @typedef {[latency_us: number, count: number]} Counted
- * @typedef {Sums & { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result
- *   seconds: two rows per second, other responses and successes; histogram: includes the values that wrk makes up
  */
 
 /** Pure. @param {Result} result @param {Pick<Load, 'connections' | 'timeout_s'>} load */
@@ -120,18 +119,14 @@ export function summarise(result, { connections, timeout_s }) {
     const [other = 0, ok = 0] = [seconds[2 * second], seconds[2 * second + 1]]
     return { completed: other + ok, ok }
   })
+  const errors = {
+    'unknown:connect': result.connect,
+    'server:closed': result.read + closed,
+    'server:reset': result.write,
+    [TIMEOUT]: timeout + hung,
+  }
   const traffic = trafficOf({
-    planned: requests + lost + hung,
-    sent,
-    run_s,
-    status: withoutLate(status, timeout),
-    errors: {
-      'unknown:connect': result.connect,
-      'server:closed': result.read + closed,
-      'server:reset': result.write,
-      [TIMEOUT]: timeout + hung,
-    },
-    per_second,
+    ...{ planned: requests + lost + hung, sent, run_s, status: withoutLate(status, timeout), errors, per_second },
     latency_ms: distributionOf([...latencies, [timeout_s * 1e6, timeout + hung]]),
     ok_latency_ms: distributionOf(allOk ? latencies : []),
   })
@@ -141,14 +136,14 @@ export function summarise(result, { connections, timeout_s }) {
 /** Removes late responses, which wrk counts by status too. @param {Record<string, number>} status @param {number} late */
 function withoutLate(status, late) {
   // wrk does not say which were late: assume successes as long as there are any.
-  const successesFirst = Object.entries(status).sort(([a], [b]) => Number(b[0] === '2') - Number(a[0] === '2'))
+  const counts = Object.entries(status).sort(([a], [b]) => Number(b[0] === '2') - Number(a[0] === '2'))
   let left = late
-  const counts = successesFirst.map(([code, count]) => {
-    const taken = Math.min(left, count)
+  for (const row of counts) {
+    const taken = Math.min(left, row[1])
+    row[1] -= taken
     left -= taken
-    return [code, count - taken]
-  })
-  return Object.fromEntries(counts.filter(([, count]) => Number(count) > 0))
+  }
+  return Object.fromEntries(counts.filter(([, count]) => count > 0))
 }
 
 /**
@@ -161,11 +156,10 @@ function withoutLate(status, late) {
  */
 export function measuredOnly(histogram, expected_us) {
   const counts = new Map(histogram)
-  const measured = histogram.map(([us, count]) => {
+  return histogram.flatMap(([us, count]) => {
     const made = us > expected_us ? (counts.get(us + expected_us) ?? 0) : 0
-    return /** @type {Counted} */ ([us, count - made])
+    return count > made ? [/** @type {Counted} */ ([us, count - made])] : []
   })
-  return measured.filter(([, count]) => count > 0)
 }
 
 /** @param {Counted[]} latencies */
@@ -185,11 +179,11 @@ export function threadsFor(connections, cores) {
 /** @param {Load} load */
 function programFor({ url, mix, trial, fresh_connections }) {
   const { host } = new URL(url)
-  const { entries, ...program } = programOf(mix, trial, url)
-  const filled = entries.map(({ method, headers, path, body, up_to }) => {
-    return { method, path, body, up_to, head: headersOf(host, headers, fresh_connections), bodiless: method === 'GET' }
+  const program = programOf(mix, trial, url)
+  const entries = program.entries.map(({ name, headers, ...own }) => {
+    return { ...own, head: headersOf(host, headers, fresh_connections), bodiless: own.method === 'GET' }
   })
-  return { ...program, entries: filled }
+  return { ...program, entries }
 }
 
 /** A value as Lua writes it; a string has one byte per character. @param {any} value @returns {string} */

@@ -2,25 +2,14 @@ import { once } from 'node:events'
 import { RemoteError } from '../../../command/errors.js'
 import { collect, spawnLeashed } from '../../../system/processes.js'
 import { quoted, startRemote } from '../../../system/ssh/remote.js'
-import { totalOf } from '../recorder.js'
 
-/**
- * @import { LoadHost } from '../../hosts/prepare.js'
- * @import { Load } from '../index.js'
- */
+/** @import { LoadHost } from '../../hosts/prepare.js' */
 
 /** Number of workers for each host: dealt out in turn, at most one per core. @param {{ cores: number }[]} hosts @param {number} connections */
 export function workersOf(hosts, connections) {
-  const counts = hosts.map(() => 0)
-  const cores = totalOf(hosts, (host) => host.cores)
-  const total = Math.min(connections, cores)
-  for (let i = 0, placed = 0; placed < total; i++) {
-    const host = i % hosts.length
-    if (counts[host] >= hosts[host].cores) continue
-    counts[host]++
-    placed++
-  }
-  return counts
+  const rounds = Array.from({ length: Math.max(...hosts.map(({ cores }) => cores)) }, (_, round) => round)
+  const dealt = rounds.flatMap((round) => hosts.filter(({ cores }) => round < cores)).slice(0, connections)
+  return hosts.map((host) => dealt.filter((one) => one === host).length)
 }
 
 /** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects at its end, for whatever reason */
@@ -45,17 +34,15 @@ export function startHere(args, cwd, stdout = 'ignore') {
  * Starts workers on another host, with the files that they read. They reach the master through the ssh connection, so that it
  * listens on loopback only and no port has to be open.
  *
- * @param {LoadHost} place @param {Load} load
- * @param {{ workers: number, masterPort: number, args: string[], files: Record<string, string> }} options files: text by name
- * @param {AbortSignal} signal
+ * @param {LoadHost} place
+ * @param {{ config: string | null, workers: number, masterPort: number, args: string[], files: Record<string, string>,
+ *   signal: AbortSignal }} options config: for `ssh -F`; files: text by name
  * @returns {Promise<Running>}
  */
-export async function startThere({ host, program }, load, { workers, masterPort, args, files }, signal) {
+export async function startThere({ host, program }, { config, workers, masterPort, args, files, signal }) {
   const command = [program, ...args].map(quoted).join(' ')
   const remote = startRemote(host, {
-    flag: '--load-hosts',
-    config: load.ssh_config ?? null,
-    signal,
+    ...{ flag: '--load-hosts', config, signal },
     more: ['-o', 'ExitOnForwardFailure=yes', '-R', `0:127.0.0.1:${masterPort}`],
     setup: 'export PYTHONDONTWRITEBYTECODE=1; folder=$(mktemp -d) && cd "$folder" || exit 1',
     words: `

@@ -18,10 +18,9 @@ import { quoted, startRemote } from '../../../system/ssh/remote.js'
  * Splits a load among hosts or addresses: part i mod n sends request i, so that together they send what one vegeta would have
  * sent, at the same times.
  *
- * @param {Load} load @returns {Part[]}
+ * @param {Load} load
  *
- * @typedef {{ index: number, of: number, address: string | null, host: LoadHost | null }} Part
- *   address: local address of its connections; host: null for this machine
+ * @typedef {ReturnType<typeof partsOf>[number]} Part address: local address of its connections; host: null for this machine
  */
 export function partsOf({ load_hosts, local_addresses }) {
   const addresses = local_addresses ?? [null]
@@ -37,8 +36,7 @@ export function shareOf({ index, of }, total) {
 /**
  * Prepares the attack of a part as far as possible before it begins.
  *
- * @param {string} program on this machine
- * @param {Load} load @param {Part} part @param {Iterable<string>} lines targets
+ * @param {string} program on this machine @param {Load} load @param {Part} part @param {Iterable<string>} lines targets
  * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
  *
  * @typedef {{ command: string[], config: string | null, lines: Iterable<string>, output: string, signal: AbortSignal }} Order
@@ -48,16 +46,14 @@ export function shareOf({ index, of }, total) {
 export async function prepareAttack(program, load, part, lines, { folder, duration_s, signal }) {
   const output = path.join(folder, `results-${part.index}.bin`)
   const { rate_rps, unbounded = false, fresh_connections = false, timeout_s, ssh_config = null } = load
-  const connections = shareOf(part, load.connections)
   const bounds = unbounded ? [] : ['-workers', '-max-workers', '-connections', '-max-connections']
   const args = [
     // The name tells the parts' results apart.
     ...['attack', `-name=${part.index}`, '-format=json', '-lazy', '-max-body=0', '-redirects=-1', '-http2=false'],
-    `-keepalive=${!fresh_connections}`,
-    ...bounds.map((flag) => `${flag}=${connections}`),
+    ...bounds.map((flag) => `${flag}=${shareOf(part, load.connections)}`),
     // The attack ends with its targets: an end by time would drop the last requests whenever vegeta wakes a little late.
     ...[`-rate=${rate_rps}/${part.of}s`, `-duration=${duration_s + timeout_s}s`, `-timeout=${timeout_s}s`],
-    ...(part.address === null ? [] : [`-laddr=${part.address}`]),
+    ...[`-keepalive=${!fresh_connections}`, ...(part.address === null ? [] : [`-laddr=${part.address}`])],
   ]
   const order = { command: [part.host?.program ?? program, ...args], config: ssh_config, lines, output, signal }
   return { part, ...(part.host ? await remoteAttack(part.host.host, order) : await localAttack(order)) }
@@ -109,14 +105,8 @@ done) exit 0 ;;
 /** Attacks from another host, which has all its targets before it begins. @param {string} host @param {Order} order */
 async function remoteAttack(host, { command, config, lines, output, signal }) {
   const file = await fs.open(output, 'w', 0o600)
-  const remote = startRemote(host, {
-    flag: '--load-hosts',
-    config,
-    signal,
-    setup: SETUP,
-    words: wordsFor(command.map(quoted).join(' ')),
-    stdout: file.fd,
-  })
+  const scripts = { setup: SETUP, words: wordsFor(command.map(quoted).join(' ')) }
+  const remote = startRemote(host, { flag: '--load-hosts', config, signal, ...scripts, stdout: file.fd })
   await file.close()
   try {
     await remote.give('/dev/fd/4', lines)
@@ -131,18 +121,18 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
       const [told_ns] = await remote.ask('attack')
       const word_ms = Number((performance.now() - asked_ms).toFixed(1))
       const [code] = await remote.heard('ended')
-      const failed = `${host}: vegeta attack ended with code ${code}: ${remote.words().slice(-300)}`
-      if (code !== '0') throw new RemoteError(failed)
+      const words = remote.words()
+      if (code !== '0') throw new RemoteError(`${host}: vegeta attack ended with code ${code}: ${words.slice(-300)}`)
       return {
         /** Time at which the host was told to begin, by its own clock; null for this machine. */
         told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null,
         /** Round trip of that order, by our clock. */
         word_ms: /** @type {number | null} */ (word_ms),
-        cpu_s: childrenCpu_s(remote.words()),
+        cpu_s: childrenCpu_s(words),
       }
     },
 
-    /** The file with the results. */
+    /** Fetches the results, and returns their file. */
     async results() {
       const [failed, bytes] = await remote.ask('results')
       remote.tell('done')
@@ -150,11 +140,9 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
       // Neither ssh reports that it could not write, nor vegeta that one of several files is truncated.
       const { size } = await fs.stat(output)
       if (failed === '0' && size === Number(bytes)) return output
-      throw new RemoteError(
-        `${host}: expected ${bytes} bytes of results, got ${size}: is there room in ${path.dirname(output)}?`,
-      )
+      const place = path.dirname(output)
+      throw new RemoteError(`${host}: expected ${bytes} bytes of results, got ${size}: is there room in ${place}?`)
     },
-
     close: remote.close,
   }
 }

@@ -8,10 +8,11 @@ import { constantRate } from '../schedule.js'
 import { shareOf } from './attack.js'
 
 /**
+ * @import { LoadHost } from '../../hosts/prepare.js'
  * @import { Load } from '../index.js'
  * @import { Part, Ran } from './attack.js'
  * @import { Readable } from 'node:stream'
- * @import { Distribution, HostTraffic, Traffic } from '../../../report/record.js'
+ * @import { HostTraffic, Traffic } from '../../../report/record.js'
  */
 
 /** A row of `vegeta encode -to csv`: timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq. */
@@ -20,11 +21,16 @@ const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(
 /** A worker reports the end of the list in these words, and vegeta counts that as a result. */
 const NO_TARGETS = 'no targets to attack'
 
+/** A worker that takes the next request at once counts as busy throughout. */
+const HANDOVER_MS = 0.5
+
+/** While a backlog is worked off, workers are free for moments, which does not mean that vegeta stands still. */
+const LEAST_SPELL_MS = 5
+
 /**
  * Reads the hits of all parts from their files, which vegeta itself merges.
  *
  * @param {string} program @param {string[]} files @param {AbortSignal} signal
- * @returns {Promise<Map<number, Hits>>} by part
  *
  * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, sorted by begin; base_ns: the part's clock at begin 0
  * @typedef {{ seq: number, begin_ms: number, latency_ms: number, status: number, error: string }} Hit
@@ -34,7 +40,7 @@ export async function hitsOf(program, files, signal) {
   const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
   const exited = once(child, 'exit')
   exited.catch(() => {})
-  /** @type {Map<number, Hits>} */
+  /** @type {Map<number, Hits>} by part */
   const parts = new Map()
   for await (const line of createInterface({ input: /** @type {Readable} */ (child.stdout) })) {
     const match = CSV_ROW.exec(line)
@@ -42,9 +48,8 @@ export async function hitsOf(program, files, signal) {
     if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that do not fit`)
     const [, timestamp_ns, status, latency_ns, error, name, seq] = match
     if (error === NO_TARGETS) continue
-    const part = Number(name)
-    const own = parts.get(part) ?? { hits: [], base_ns: BigInt(timestamp_ns) }
-    parts.set(part, own)
+    const own = parts.get(Number(name)) ?? { hits: [], base_ns: BigInt(timestamp_ns) }
+    parts.set(Number(name), own)
     const begin_ms = Number(BigInt(timestamp_ns) - own.base_ns) / 1e6
     own.hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
   }
@@ -71,8 +76,8 @@ export function summarise(found, parts, load, duration_s) {
   const looks_ms = Array.from({ length: LOOKS }, (_, i) => ((i + 1) * duration_s * 1000) / LOOKS)
   const backlog = looks_ms.map((look_ms) => dueBy(look_ms) - samples.filter(({ end_ms }) => end_ms <= look_ms).length)
   const traffic = { ...recorderOf(samples, total).summary(total, duration_s), backlog }
-  const hosts = () => shares.map((share) => hostTrafficOf(share, load, duration_s))
-  return load.load_hosts ? { ...traffic, hosts: hosts() } : traffic
+  if (!load.load_hosts) return traffic
+  return { ...traffic, hosts: shares.map((share) => hostTrafficOf(share, load, duration_s)) }
 }
 
 /** @param {Hit[]} hits @param {Part} part @param {Load} load @returns the part's start, and all its requests by this start */
@@ -117,19 +122,13 @@ function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rat
   const interval_ms = (part.of * 1000) / Number(rate_rps)
   // Both are times of one host. vegeta's first request is due an interval after it began.
   const sinceTold_ms = told_ns === null || base_ns === 0n ? null : Number(base_ns - told_ns) / 1e6
+  const { host, cores } = /** @type {LoadHost} */ (part.host)
   return {
-    ...{ host: part.host?.host ?? '', planned, sent, completed, errors, lateness_ms },
+    ...{ host, planned, sent, completed, errors, lateness_ms },
     start_ms: sinceTold_ms === null ? null : Number((sinceTold_ms + start_ms - interval_ms).toFixed(1)),
-    ...{ word_ms, cpu_s, cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / duration_s).toFixed(3)) },
-    cores: part.host?.cores ?? null,
+    ...{ word_ms, cpu_s, cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / duration_s).toFixed(3)), cores },
   }
 }
-
-/** A worker that takes the next request at once counts as busy throughout. */
-const HANDOVER_MS = 0.5
-
-/** While a backlog is worked off, workers are free for moments, which does not mean that vegeta stands still. */
-const LEAST_SPELL_MS = 5
 
 /**
  * Spells in which a worker was free; the last one has no end. Whether a worker was free when a hit began does not tell why the
