@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
-import { KNOWN_BLANKS, parseTemplate } from './template.js'
+import { KNOWN_BLANKS, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
 
@@ -58,8 +58,8 @@ function parsed(text) {
     return JSON.parse(text)
   } catch (error) {
     // The rest of the message quotes the file, which may contain secrets.
-    const where = /at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message)
-    throw new UsageError(`--mix: expected JSON, got ${where ? `something else ${where[0]}` : 'something else'}`)
+    const [where = ''] = / at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message) ?? []
+    throw new UsageError(`--mix: expected JSON, got something else${where}`)
   }
 }
 
@@ -70,7 +70,7 @@ function entryOf(given, i) {
   const unknown = Object.keys(given).find((key) => !KEYS.includes(key))
   expect(!unknown, `no keys in ${where} but ${KEYS.join(', ')}`, JSON.stringify(unknown))
   const { name, path, weight = 1 } = given
-  const isName = /^[A-Za-z0-9][\w .:/-]{0,63}$/.test(text(name))
+  const isName = matches(/^[A-Za-z0-9][\w .:/-]{0,63}$/, name)
   expect(isName, `a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
   const whose = `${where} (${name})`
   const isWeight = typeof weight === 'number' && weight > 0 && weight <= MAX_WEIGHT
@@ -80,27 +80,19 @@ function entryOf(given, i) {
   expect(isBody, `a text, an object or a list as the body of ${whose}`, kindOf(content))
   const body = typeof content === 'string' ? content : JSON.stringify(content)
   const method = given.method ?? (body === '' ? 'GET' : 'POST')
-  expect(/^[A-Z]{3,10}$/.test(text(method)), `a method in capitals, such as POST, in ${whose}`, shown(method))
-  for (const template of [text(path), body]) expectBlanks(template, whose)
-  const isPath = /^\/[\x21-\x7e]*$/.test(text(path).replace(/\{\{.*?\}\}/g, '0'))
-  const found = shown(typeof path === 'string' ? keptUrl(path) : path)
+  expect(matches(/^[A-Z]{3,10}$/, method), `a method in capitals, such as POST, in ${whose}`, shown(method))
+  const isText = typeof path === 'string'
+  const isPath = isText && /^\/[\x21-\x7e]*$/.test(path.replace(/\{\{.*?\}\}/g, '0'))
+  const found = shown(isText ? keptUrl(path) : path)
   expect(isPath, `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
+  const blank = unknownBlank(path) ?? unknownBlank(body)
+  expect(blank === null, `${KNOWN_BLANKS} in ${whose}`, String(blank))
   return { name, method, path, body, weight }
 }
 
-/** @param {string} template @param {string} whose */
-function expectBlanks(template, whose) {
-  try {
-    parseTemplate(template)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    expect(false, `${KNOWN_BLANKS} in ${whose}`, error.message)
-  }
-}
-
-/** @param {unknown} value */
-function text(value) {
-  return typeof value === 'string' ? value : ''
+/** @param {RegExp} pattern @param {unknown} value */
+function matches(pattern, value) {
+  return typeof value === 'string' && pattern.test(value)
 }
 
 /** @param {unknown} value */

@@ -12,7 +12,7 @@ import { readable, readMixFile } from './mix-file.js'
  * @import { MixPlan, Source } from '../report/record.js'
  */
 
-export const MAX_SEED = 2 ** 32 - 1
+const SEEDS = 2 ** 32
 
 /** Flags that define the requests. @satisfies {Record<string, Flag>} */
 export const MIX_FLAGS = {
@@ -37,25 +37,21 @@ export const MIX_FLAGS = {
 
 /** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
-  const { mix, without, method = 'POST', body: file, header: headers = [], seed = randomInt(MAX_SEED + 1) } = flags
+  const { mix, without, method = 'POST', body: file, header: headers = [], seed = randomInt(SEEDS) } = flags
   refuseHeaders(headers)
+  const common = { method, headers: typed(headers), seed }
   if (mix) {
     const beside = ['method', 'body'].find((name) => flags[name] !== undefined)
     if (beside) throw new UsageError(`--${beside}: cannot be combined with --mix, whose entries have their own`)
     const entries = readMixFile(mix, without)
-    const [first] = entries
-    const common = { name: mix, method: first.method, headers: typed(headers), body_base64: null }
-    return { ...common, seed, entries, source: sourceOf('mix', mix) }
+    const source = sourceOf('mix', mix)
+    return { ...common, name: mix, method: entries[0].method, body_base64: null, entries, source }
   }
   if (without) throw new UsageError('--without: requires --mix')
-  if (file !== undefined) {
-    const body_base64 = bodyOf(file).toString('base64')
-    return { name: file, method, headers: typed(headers), body_base64, seed, source: sourceOf('body', file) }
-  }
-  if (method === 'GET' || method === 'HEAD') {
-    return { name: method.toLowerCase(), method, headers, body_base64: '', seed }
-  }
-  return { name: 'create-user', method, headers: typed(headers), body_base64: null, seed }
+  if (file !== undefined) return { ...common, name: file, body_base64: bodyOf(file), source: sourceOf('body', file) }
+  const isBodiless = method === 'GET' || method === 'HEAD'
+  if (isBodiless) return { ...common, name: method.toLowerCase(), headers, body_base64: '' }
+  return { ...common, name: 'create-user', body_base64: null }
 }
 
 /**
@@ -68,9 +64,9 @@ export function sourceOf(flag, file) {
   return { flag, file, bytes: size, modified_at: mtime.toISOString() }
 }
 
-/** @param {string} file @throws {UsageError} */
+/** The content of a file in base64. @param {string} file @throws {UsageError} */
 export function bodyOf(file) {
-  return readable('body', () => readFileSync(file))
+  return readable('body', () => readFileSync(file, 'base64'))
 }
 
 /** Adds the JSON content type unless the headers already have one. @param {[string, string][]} headers */

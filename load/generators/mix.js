@@ -3,7 +3,7 @@ import { drawsOf, fillTemplate, parseTemplate } from './template.js'
 
 /**
  * @import { Part } from './template.js'
- * @import { Header, MixPlan } from '../report/record.js'
+ * @import { Entry, Header, MixPlan } from '../report/record.js'
  */
 
 export const JSON_TYPE = /** @type {Header} */ (['Content-Type', 'application/json'])
@@ -15,6 +15,9 @@ export function createUserMix(seed) {
 
 /** Exceeds the number of requests in any trial, so that no two trials of a run share a sequence number. */
 const SEQS_PER_TRIAL = 1e9
+
+/** Stands for a request's number where a user's body becomes a template. */
+const BLANK = '{}'
 
 /**
  * Creates the requests of a trial: the same plan and trial give the same bytes for request `i`.
@@ -31,17 +34,18 @@ export function createMix(plan, trial) {
   const { name, method, headers, body_base64 } = plan
   const fixed = body_base64 === null ? null : Buffer.from(body_base64, 'base64')
   const userAt = usersOf(plan, trial)
-  const bodyAt = (/** @type {number} */ i) => {
-    const { email, password } = userAt(i)
-    return `{"email":"${email}","password":"${password}"}`
-  }
-  return (i) => ({ name, method, path: null, headers, body: fixed ?? bodyAt(i) })
+  return (i) => ({ name, method, path: null, headers, body: fixed ?? bodyFor(userAt(i)) })
 }
 
 /** Returns the user that request i of a trial stores. @param {Pick<MixPlan, 'seed'>} plan @param {number} trial */
-export function usersOf(plan, trial) {
-  const prefix = prefixOf(plan, trial)
+export function usersOf({ seed }, trial) {
+  const prefix = `${seed.toString(36)}-${trial}`
   return (/** @type {number | string} */ i) => ({ email: `user-${prefix}-${i}@redline.test`, password: `secret-${i}` })
+}
+
+/** @param {{ email: string, password: string }} user */
+function bodyFor({ email, password }) {
+  return `{"email":"${email}","password":"${password}"}`
 }
 
 /**
@@ -50,21 +54,20 @@ export function usersOf(plan, trial) {
  * path, then those in its body.
  *
  * @param {MixPlan} plan @param {number} trial @param {string} url supplies the path for a mix without entries
- * @returns {Program}
  *
- * @typedef {{ seed: number, draws: number, first_seq: number, entries: ProgramEntry[] }} Program
+ * @typedef {ReturnType<typeof programOf>} Program
  * @typedef {{ name: string, method: string, headers: Header[], path: Part[], body: Part[], up_to: number }} ProgramEntry
  */
 export function programOf(plan, trial, url) {
-  const entries = plan.entries ? weighted(plan) : [onlyEntry(plan, trial, new URL(url))]
+  const entries = plan.entries ? weighted(plan.entries, plan.headers) : [onlyEntry(plan, trial, new URL(url))]
   const draws = 1 + Math.max(...entries.map(({ path, body }) => drawsOf(path) + drawsOf(body)))
   // Makes consecutive seeds and trials start at unrelated points of the sequence.
   const seed = Math.floor(randomAt(plan.seed, trial) * 2 ** 32)
   return { seed, draws, first_seq: trial * SEQS_PER_TRIAL, entries }
 }
 
-/** @param {MixPlan} plan */
-function weighted({ entries = [], headers }) {
+/** @param {Entry[]} entries @param {Header[]} headers */
+function weighted(entries, headers) {
   const total = entries.reduce((sum, { weight }) => sum + weight, 0)
   // Some services reject a content type without a body.
   const typeless = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
@@ -80,9 +83,9 @@ function weighted({ entries = [], headers }) {
 /** @param {MixPlan} plan @param {number} trial @param {URL} url @returns {ProgramEntry} */
 function onlyEntry(plan, trial, { pathname, search }) {
   const { name, method, headers, body_base64 } = plan
-  const index = /** @type {const} */ ({ fill: 'index' })
-  const user = [`{"email":"user-${prefixOf(plan, trial)}-`, index, '@redline.test","password":"secret-', index, '"}']
   const fixed = Buffer.from(body_base64 ?? '', 'base64').toString('latin1')
+  const pieces = bodyFor(usersOf(plan, trial)(BLANK)).split(BLANK)
+  const user = pieces.flatMap((text, i) => (i === 0 ? text : [{ fill: /** @type {const} */ ('index') }, text]))
   return { name, method, headers, path: [pathname + search], body: body_base64 === null ? user : [fixed], up_to: 1 }
 }
 
@@ -92,10 +95,9 @@ function followed({ seed, draws, first_seq, entries }) {
     let n = i * draws
     const random = () => randomAt(seed, n++)
     const chosen = random()
-    const entry = /** @type {ProgramEntry} */ (entries.find(({ up_to }) => chosen < up_to))
-    const { name, method, headers } = entry
-    const path = fillTemplate(entry.path, i, first_seq, random)
-    return { name, method, path, headers, body: fillTemplate(entry.body, i, first_seq, random) }
+    const { name, method, headers, ...own } = /** @type {ProgramEntry} */ (entries.find(({ up_to }) => chosen < up_to))
+    const path = fillTemplate(own.path, i, first_seq, random)
+    return { name, method, path, headers, body: fillTemplate(own.body, i, first_seq, random) }
   }
 }
 
@@ -116,9 +118,4 @@ export function emailPatterns({ seed, entries, body_base64 }) {
 /** Seed of a background load. @param {number} seed */
 export function seedBeside(seed) {
   return (seed + 1) % 2 ** 32
-}
-
-/** @param {Pick<MixPlan, 'seed'>} plan @param {number} trial */
-function prefixOf({ seed }, trial) {
-  return `${seed.toString(36)}-${trial}`
 }

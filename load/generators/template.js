@@ -8,23 +8,31 @@
 
 export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
 
+const BLANK = /\{\{(.*?)\}\}/s
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
 
-/** @param {string} text @returns {Part[]} @throws {RangeError} on an unknown blank */
+/** A blank of the text that is none of the known ones, if there is any. @param {string} text */
+export function unknownBlank(text) {
+  const unknown = text.split(BLANK).find((piece, i) => i % 2 && !blankOf(piece))
+  return unknown === undefined ? null : `{{${unknown}}}`
+}
+
+/** @param {string} text without unknown blanks */
 export function parseTemplate(text) {
-  const pieces = text.split(/\{\{(.*?)\}\}/s)
-  // UTF-8, with one character per byte.
-  const parts = pieces.map((piece, i) => (i % 2 ? blankOf(piece.trim()) : Buffer.from(piece).toString('latin1')))
+  const parts = text.split(BLANK).map((piece, i) => {
+    // UTF-8, with one character per byte.
+    return i % 2 ? /** @type {Blank} */ (blankOf(piece)) : Buffer.from(piece).toString('latin1')
+  })
   return parts.filter((part) => part !== '')
 }
 
-/** @param {string} text @returns {Blank} */
+/** @param {string} text @returns {Blank | null} null: it is unknown */
 function blankOf(text) {
-  if (text === 'seq' || text === 'word') return { fill: text }
-  const [min, max] = (/^int (-?\d{1,10}) (-?\d{1,10})$/.exec(text) ?? []).slice(1).map(Number)
-  if (min <= max) return { fill: 'int', min, max }
-  throw new RangeError(`{{${text}}}`)
+  const name = text.trim()
+  if (name === 'seq' || name === 'word') return { fill: name }
+  const [min, max] = (/^int (-?\d{1,10}) (-?\d{1,10})$/.exec(name) ?? []).slice(1).map(Number)
+  return min <= max ? { fill: 'int', min, max } : null
 }
 
 /**
@@ -50,11 +58,8 @@ export function drawsOf(parts) {
 
 /** @param {number} random */
 function word(random) {
+  const number = Math.floor(random * LETTERS.length ** WORD_LETTERS)
   let letters = ''
-  let left = Math.floor(random * LETTERS.length ** WORD_LETTERS)
-  for (let i = 0; i < WORD_LETTERS; i++) {
-    letters += LETTERS[left % LETTERS.length]
-    left = Math.floor(left / LETTERS.length)
-  }
+  for (let i = 0; i < WORD_LETTERS; i++) letters += LETTERS[Math.floor(number / LETTERS.length ** i) % LETTERS.length]
   return letters
 }

@@ -48,7 +48,7 @@ export function livePlan(plan) {
     url: (flag, url) => ({ url: resolveUrl(flag, url), shown_url: keptUrl(url) }),
     header: (_, value) => resolveText('header', value),
     entry: (entry) => found?.get(entry.name) ?? entry,
-    body: lacksBody ? { body_base64: bodyOf(source.file).toString('base64') } : {},
+    body: lacksBody ? { body_base64: bodyOf(source.file) } : {},
   })
 }
 

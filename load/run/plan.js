@@ -1,12 +1,12 @@
 import { SETTINGS } from '../../api/settings.js'
 import { UsageError } from '../command/errors.js'
-import { durationFlag, numberFlag, oneOf, wholeNumbers } from '../command/flags.js'
+import { durationFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
-import { MAX_SEED, MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
+import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
 /**
@@ -78,7 +78,7 @@ export const PLAN_FLAGS = {
   'metrics-url': urlFlag('metrics-url', "what that service tells of itself, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
-  seed: numberFlag('the same seed sends the same requests (default: random)', 0, MAX_SEED),
+  seed: seedFlag('the same seed sends the same requests (default: random)'),
 }
 
 /**
