@@ -1,7 +1,7 @@
 import { ephemeralPorts } from '../probes/facts.js'
 import { nofileOf } from '../system/machine.js'
 
-/** @import { Plan, Slo } from '../report/record.js' */
+/** @import { Plan } from '../report/record.js' */
 
 /** Headroom over the mean from Little's law, since the number of requests in flight varies around it. */
 const SPARE = 1.2
@@ -15,36 +15,22 @@ const USABLE_SHARE = 0.9
 const DYNAMIC_PORTS = 16_384
 
 /**
- * Number of connections a trial needs so that it never fails for lack of them. By Little's law (L = lambda W), a trial that
- * meets its SLO has at most rate x p99 requests in flight on average.
- *
- * @param {number} rate_rps @param {Slo} slo
- */
-export function connectionsNeeded(rate_rps, { p99_ms }) {
-  return Math.ceil((SPARE * rate_rps * p99_ms) / 1000)
-}
-
-/**
  * Number of connections for an open-loop trial: as many as it needs, unless the plan pins the number or this machine cannot
- * open more. If the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the
- * experiment. A target with a connection limit is never offered more: if all are busy, that is the target's limit.
+ * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average. If
+ * the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
+ * with a connection limit is never offered more: if all are busy, that is the target's limit.
  *
  * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'>} plan
  * @param {number} rate_rps
  */
 export function connectionsFor(plan, rate_rps) {
-  const {
-    connections: [pinned],
-    connections_max,
-    target_connections_max = Number.POSITIVE_INFINITY,
-    slo,
-    timeout_s,
-  } = plan
-  if (!connections_max && slo.p99_ms >= timeout_s * 1000) return { connections: pinned }
-  const connections_needed = Math.min(target_connections_max, connectionsNeeded(rate_rps, slo))
-  const connections = connections_max
-    ? Math.min(connections_max, target_connections_max, Math.max(LEAST, connections_needed))
-    : pinned
+  const { connections_max, target_connections_max = Number.POSITIVE_INFINITY, timeout_s } = plan
+  const [pinned] = plan.connections
+  const { p99_ms } = plan.slo
+  if (!connections_max && p99_ms >= timeout_s * 1000) return { connections: pinned }
+  const connections_needed = Math.min(target_connections_max, Math.ceil((SPARE * rate_rps * p99_ms) / 1000))
+  if (!connections_max) return { connections: pinned, connections_needed }
+  const connections = Math.min(connections_max, target_connections_max, Math.max(LEAST, connections_needed))
   return { connections, connections_needed }
 }
 

@@ -24,10 +24,8 @@ export const HOSTS_FLAGS = {
 
 /**
  * @param {Record<string, any>} flags parsed by HOSTS_FLAGS
- * @param {object} load
- * @param {string[]} load.drivers
- * @param {number} load.connections smallest number of any trial
- * @param {(string | null)[]} load.urls of targets; null: the local API
+ * @param {{ drivers: string[], connections: number, urls: (string | null)[] }} load connections: smallest number of any trial;
+ *   urls: of targets; null: the local API
  * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: its drivers that can share a load; target: its flag for a URL
  * @returns {AskedOrigin} empty for this machine
  * @throws {UsageError} where flags do not go together
@@ -37,31 +35,22 @@ export const HOSTS_FLAGS = {
 export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target = '--url or --ssh' } = {}) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
   if (ssh_config !== null && !load_hosts && !flags.ssh) throw new UsageError('--ssh-config: requires --load-hosts')
-  if (load_hosts) {
-    if (local_addresses) throw new UsageError('--local-addresses: cannot be combined with --load-hosts')
-    refuseMisfits('--load-hosts', load_hosts, load, byHosts)
-    if (load.urls.includes(null)) {
-      throw new UsageError(`--load-hosts: requires ${target}: the local API listens on loopback alone`)
-    }
-    return { load_hosts, ssh_config }
-  }
-  if (!local_addresses) return {}
-  refuseMisfits('--local-addresses', local_addresses, load, ['paced', 'vegeta'])
-  return { local_addresses }
-}
-
-/**
- * @param {string} flag @param {string[]} places @param {{ drivers: string[], connections: number }} load
- * @param {string[]} known drivers that can load from them
- */
-function refuseMisfits(flag, places, { drivers, connections }, known) {
-  const other = drivers.find((name) => !known.includes(name))
+  if (!load_hosts && !local_addresses) return {}
+  if (load_hosts && local_addresses) throw new UsageError('--local-addresses: cannot be combined with --load-hosts')
+  const flag = load_hosts ? '--load-hosts' : '--local-addresses'
+  const known = load_hosts ? byHosts : ['paced', 'vegeta']
+  const other = load.drivers.find((name) => !known.includes(name))
   if (other) {
     const names = known.map((name) => `${name} (${DRIVERS[name].loop} loop)`).join(' or ')
     throw new UsageError(`${flag}: expected --driver ${names}, got ${other}`)
   }
-  if (connections >= places.length) return
-  throw new UsageError(`${flag}: expected a connection for each of the ${places.length}, got ${connections}`)
+  const places = (load_hosts ?? local_addresses).length
+  if (load.connections < places) {
+    throw new UsageError(`${flag}: expected a connection for each of the ${places}, got ${load.connections}`)
+  }
+  if (local_addresses) return { local_addresses }
+  if (!load.urls.includes(null)) return { load_hosts, ssh_config }
+  throw new UsageError(`--load-hosts: requires ${target}: the local API listens on loopback alone`)
 }
 
 /** Parses a list of different values. @param {(part: string) => boolean} isFine */

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
@@ -10,7 +9,6 @@ import { binary } from '../drivers/vegeta/program.js'
 
 /**
  * @import { Remote } from '../../system/ssh/remote.js'
- * @import { Facts } from '../../probes/facts.js'
  * @import { Origin } from '../drivers/index.js'
  * @import { AskedOrigin } from './flags.js'
  */
@@ -27,25 +25,21 @@ import { binary } from '../drivers/vegeta/program.js'
  */
 export async function openOrigin(plan, { signal, progress }) {
   const { driver, load_hosts: hosts, ssh_config = null, local_addresses } = plan
-  for (const address of local_addresses ?? []) await checkAddress(address)
+  for (const host of local_addresses ?? []) {
+    await getPort({ host }).catch((error) => {
+      throw new UsageError(`--local-addresses: expected addresses of this machine, got ${host} (${error.code})`)
+    })
+  }
   const load_hosts = hosts && (await prepareHosts({ driver, hosts, config: ssh_config, signal, note: progress.note }))
   const origin = { ...(load_hosts && { load_hosts, ssh_config }), ...(local_addresses && { local_addresses }) }
   // The closed loop before a search is only a first guess, and is sent from here.
   return { hosts: load_hosts ?? [], of: (name) => (name === driver ? origin : {}) }
 }
 
-/** Refuses an address that is not this machine's. @param {string} address */
-async function checkAddress(address) {
-  await getPort({ host: address }).catch((error) => {
-    throw new UsageError(`--local-addresses: expected addresses of this machine, got ${address} (${error.code})`)
-  })
-}
-
 /**
  * Connects to the load hosts and makes sure that each has the driver's program.
  *
  * @param {{ driver: string, hosts: string[], config: string | null, signal: AbortSignal, note: (text: string) => void }} run
- * @returns {Promise<LoadHost[]>}
  * @throws {UsageError} with what has to be changed on which host, in one line
  */
 export async function prepareHosts({ driver, hosts, config, signal, note }) {
@@ -72,16 +66,14 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
 `
 
 /**
- * @param {string} host as ssh takes it
- * @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation
+ * @param {string} host as ssh takes it @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation
  *
  * @typedef {Awaited<ReturnType<typeof onHost>>} LoadHost
- * @typedef {Parameters<typeof startRemote>[1]} Script
- * @typedef {Pick<Script, 'setup' | 'words' | 'cleanup'> & { finish: (remote: Remote, system: string) => Promise<string> }} Preparation
- *   finish: returns the path of the program there
+ * @typedef {{ setup: string, words?: string, cleanup?: string, finish: (remote: Remote, system: string) => Promise<string> }} Preparation
+ *   scripts of a remote; finish: returns the path of the program there
  */
-async function onHost(host, config, signal, { setup, words, cleanup, finish }) {
-  const remote = startRemote(host, { flag: '--load-hosts', config, signal, setup: LOOK + setup, words, cleanup })
+async function onHost(host, config, signal, { finish, ...scripts }) {
+  const remote = startRemote(host, { flag: '--load-hosts', config, signal, ...scripts, setup: LOOK + scripts.setup })
   try {
     const numbers = async (/** @type {string} */ word) => {
       const found = await remote.heard(word)
@@ -92,11 +84,11 @@ async function onHost(host, config, signal, { setup, words, cleanup, finish }) {
     const [soft, hard] = await numbers('nofile')
     const [first, last] = await numbers('ports')
     const [reuse, timestamps] = await numbers('reuse')
-    const [waiting] = await numbers('waiting')
+    const [waiting = null] = await numbers('waiting')
     const facts = {
       generator_nofile: { soft, hard },
       ephemeral_ports: last >= first ? last - first + 1 : null,
-      time_wait: waiting ?? null,
+      time_wait: waiting,
       tw_reuse_loopback: timestamps > 0 && reuse > 0,
       tw_reuse_remote: timestamps > 0 && reuse === 1,
     }
@@ -117,15 +109,14 @@ function refusal(host, expected) {
  * @param {string} host @param {string} version @param {(text: string) => void} note @returns {Preparation}
  */
 function prepareVegeta(host, version, note) {
-  const file = binary()
-  const bytes = readFileSync(file)
-  const expected = spawnSync(file, ['-version'], { encoding: 'utf8' }).stdout.split('\n')[0].trim()
+  const bytes = readFileSync(binary())
+  const wanted = `Version: ${version}`
   const name = `vegeta-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}`
   const part = `${name}.${randomUUID()}`
   return {
     setup: `
 program=$(command -v vegeta)
-if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${expected}$'; then say found there "$program"
+if [ -n "$program" ] && "$program" -version </dev/null | grep -q '^${wanted}$'; then say found there "$program"
 elif [ "$foreign" ]; then say found foreign $foreign
 else
   mkdir -p "$cache" && cd "$cache" || exit 1
@@ -145,16 +136,15 @@ try) say try $("$program" -version 2>&1 </dev/null | head -n 1) ;;
       const program = words.join(' ')
       if (found === 'missing') {
         const here = `${os.type()} ${os.machine()}`
-        if (system !== here) {
-          const mend = `put a vegeta ${version} of its own on PATH there`
-          throw refusal(host, `${here}, as this machine, to copy vegeta there, got ${system}: ${mend}`)
-        }
+        const mend = `put a vegeta ${version} of its own on PATH there`
+        const expected = `${here}, as this machine, to copy vegeta there`
+        if (system !== here) throw refusal(host, `${expected}, got ${system}: ${mend}`)
         note(`copying vegeta to ${host} …`)
         await remote.give(part, [bytes])
         await remote.ask('keep')
       }
       const runs = (await remote.ask('try')).join(' ')
-      if (runs === expected) return program
+      if (runs === wanted) return program
       throw refusal(host, `vegeta ${version} to run there, got: ${runs || 'nothing'} (${program})`)
     },
   }
