@@ -1,6 +1,6 @@
 import { SETTINGS } from '../../api/settings.js'
 import { UsageError } from '../command/errors.js'
-import { durationFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
+import { durationFlag, numberFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
