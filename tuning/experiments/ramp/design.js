@@ -18,14 +18,13 @@ const START_WORKERS = 8
 
 /** Only for the estimate of the time left: the start of a generator, and the rungs of a climb that begins near the ceiling. */
 const START_S = 0.8
-const LOCUST_START_S = 2.8
 const LATER_RUNGS = 2.3
 
 /**
  * @typedef {TrialRecord[]} Records
  * @typedef {{ key: string, side: string, driver: string, variant: string }} Series one climb in each block
  *
- * @typedef {Plan & { sides: Record<string, Side>, prices: Record<string, Price>, drivers: string[], cross_checks: boolean,
+ * @typedef {Plan & { sides: Record<string, Side>, prices: Record<string, Price>, drivers: string[],
  *   generator_cores?: number, without: Entry[] | null, left_out: string | null, background_rps: number, ceiling_ms: number,
  *   most_workers: number, growth: number, close: number, blocks: number }} RampPlan drivers: the first one answers, the others
  *   check it; without: the mix without the entries that are left out; growth: from one rung to the next in the first block;
@@ -83,9 +82,8 @@ export function trialsAt(records, side, where) {
 
 /** Seconds. @param {RampPlan} plan */
 export function durationOf(plan) {
-  const { drivers, duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
-  const starts_s = drivers.map((driver) => (driver === 'locust' ? LOCUST_START_S : START_S))
-  const trial_s = warmup_s + duration_s + starts_s.reduce((sum, one_s) => sum + one_s, 0) / starts_s.length
+  const { duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
+  const trial_s = warmup_s + duration_s + START_S
   const first = Math.log(most_workers / START_WORKERS) / Math.log(growth) + 2
   const climbs_s = seriesOf(plan).length * (trial_s + ceiling_ms / 1000) * (first + (blocks - 1) * LATER_RUNGS)
   return climbs_s + screensOf(plan).length * trial_s

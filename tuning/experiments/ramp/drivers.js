@@ -1,4 +1,3 @@
-import { UsageError } from '../../../load/command/errors.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 
 /**
@@ -10,9 +9,6 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 /** Names of the drivers that load in a closed loop. */
 export const CLOSED = Object.keys(DRIVERS).filter((name) => DRIVERS[name].loop === 'closed')
 
-/** Drivers that can check another one, and need no tool. */
-const CHECKS = ['client', 'autocannon']
-
 /** The drivers that are asked for; the first one answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
 export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
@@ -21,27 +17,14 @@ export function chosenDrivers(given, sides) {
 }
 
 /**
- * The drivers of a plan whose tools are installed. A cross-check goes on with one that needs none.
- * @param {Pick<RampPlan, 'drivers' | 'sides' | 'mix' | 'cross_checks'>} plan @param {Record<string, Driver>} [all]
- * @returns {Promise<{ drivers: Record<string, string>, missing: string[] }>} names with versions; why others are missing
- * @throws {UsageError} where none is left
+ * The versions of a plan's drivers, by name.
+ * @param {Pick<RampPlan, 'drivers' | 'sides' | 'mix'>} plan @param {Record<string, Driver>} [all]
+ * @returns {Promise<Record<string, string>>} @throws {UsageError} for one that cannot load a side, or whose tool is not installed
  */
-export async function presentDrivers({ drivers, sides, mix, cross_checks }, all = DRIVERS) {
-  const urls = Object.values(sides).map((side) => side?.url ?? 'http://127.0.0.1/')
-  /** @type {Record<string, string>} */
-  const present = {}
-  /** @type {UsageError[]} */
-  const refusals = []
-  for (const name of new Set([...drivers, ...(cross_checks ? CHECKS : [])])) {
-    if (!drivers.includes(name) && Object.keys(present).length >= 2) continue
-    try {
-      for (const url of urls) all[name].check?.({ url, ...mix })
-      present[name] = await all[name].version()
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      if (drivers.includes(name)) refusals.push(error)
-    }
-  }
-  if (!drivers.some((name) => name in present)) throw refusals[0]
-  return { drivers: present, missing: refusals.map(({ message }) => message) }
+export async function versionsOf({ drivers, sides, mix }, all = DRIVERS) {
+  const versions = drivers.map(async (name) => {
+    for (const { url } of Object.values(sides)) all[name].check?.({ url: url ?? 'http://127.0.0.1/', ...mix })
+    return [name, await all[name].version()]
+  })
+  return Object.fromEntries(await Promise.all(versions))
 }

@@ -17,11 +17,8 @@ import { diskPerAnswer } from './rungs.js'
  * @typedef {ReturnType<typeof climbed>} Climbed
  */
 
-/**
- * @param {RampPlan} plan @param {Records} records
- * @param {{ drivers?: Record<string, string>, missing?: string[] }} run drivers with their versions; why others are missing
- */
-export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
+/** @param {RampPlan} plan @param {Records} records @param {{ drivers?: Record<string, string> }} run drivers with their versions */
+export function findingsOf(plan, records, { drivers = {} }) {
   const { prices } = plan
   const series = seriesOf(plan).map((one) => climbed(plan, one, records))
   const mains = series.filter(({ isMain }) => isMain)
@@ -29,8 +26,8 @@ export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
   const bounded = mains.flatMap(({ bound }) => bound)
   // How many As do the work of one B: null where there is no B, or a rate is only a lower bound.
   const work = b && bounded.length === 0 ? ratioTo(a, b) : null
-  const interval = work && work.pairs > 0 ? { ...work, estimate: work.ratio } : null
-  const b_to_a = interval && prices.a && prices.b ? costRatio(prices.a, prices.b, interval) : null
+  const isPriced = prices.a && prices.b
+  const b_to_a = isPriced && work && work.pairs > 0 ? costRatio(prices.a, prices.b, work) : null
   // A ratio of two rates, one of which is the generator's, is no answer.
   const full = mains.filter(({ blocks, isFull }) => blocks > 0 && isFull).map(({ side }) => side.toUpperCase())
   const fullProblem = `${a.driver} was at its own limit on ${full.join(' and ')}, so that how many of A do the work of one B is not known`
@@ -53,7 +50,6 @@ export function findingsOf(plan, records, { drivers = {}, missing = [] }) {
       return { side, entry: name, trial: trialsAt(records, side, { phase: 'screen', entry: name }).find(isValid) }
     }),
     drivers,
-    missing,
   }
 }
 

@@ -1,42 +1,42 @@
+import { xyPicture } from '../../../load/report/picture.js'
+
 /**
- * @import { Axis, Picture, Xy } from '../../../load/report/picture.js'
+ * @import { Mark, Picture, Series } from '../../../load/report/picture.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
+const WORKERS = /** @type {const} */ ({ title: 'workers', unit: 'number', log: true })
+
 /** Latency and rate against workers, with the ceiling. @param {RampFindings} findings @returns {Picture[]} */
 export function rampPictures({ plan, series }) {
-  /** @param {Axis} y @param {(rung: Climbed['rungs'][number]) => number} value @returns {Xy} */
-  const against = (y, value) => {
-    const lines = series.map(({ name, rungs }) => {
-      const points = rungs.map((rung) => /** @type {[number, number]} */ ([rung.workers, value(rung)]))
-      return { name, points: points.filter(([, known]) => Number.isFinite(known)), as: /** @type {const} */ ('both') }
+  const climbed = series.filter(({ rungs }) => rungs.length > 0)
+  if (climbed.length === 0) return []
+  const curves = (/** @type {(rung: Climbed['rungs'][number]) => number} */ value) => {
+    return climbed.map(({ name, rungs }) => {
+      return /** @type {Series} */ ({ name, points: rungs.map((rung) => [rung.workers, value(rung)]), as: 'both' })
     })
-    const x = /** @type {const} */ ({ title: 'workers', unit: 'number', log: true })
-    return { kind: 'xy', x, y, series: lines.filter(({ points }) => points.length > 0) }
   }
-  const latency = against({ title: 'mean latency', unit: 'ms', log: true }, ({ mean_ms }) => mean_ms)
-  if (latency.series.length === 0) return []
   const met = series.filter(({ workers }) => Number.isFinite(workers)).slice(0, 2)
   const uprights = met.map(({ workers, side }) => {
-    return { axis: /** @type {const} */ ('x'), at: Math.round(workers), label: side.toUpperCase() }
+    return /** @type {Mark} */ ({ axis: 'x', at: Math.round(workers), label: side.toUpperCase() })
   })
   return [
-    {
-      name: 'latency',
-      title: 'Latency against workers',
-      about:
-        'Mean latency of each rung, medians of the blocks. The upright line shows the number of workers at which it meets the ceiling.',
-      form: {
-        ...latency,
+    xyPicture(
+      'latency',
+      'Latency against workers',
+      'Mean latency of each rung, medians of the blocks. The upright line shows the number of workers at which it meets the ceiling.',
+      {
+        x: WORKERS,
+        y: { title: 'mean latency', unit: 'ms', log: true },
+        series: curves(({ mean_ms }) => mean_ms),
         marks: [{ axis: 'y', at: plan.ceiling_ms, label: `ceiling: ${plan.ceiling_ms} ms` }, ...uprights],
       },
-    },
-    {
-      name: 'rate',
-      title: 'Rate against workers',
-      about:
-        'Successes per second of each rung, medians of the blocks. Where the line is flat, additional workers only wait.',
-      form: against({ title: 'successes per second', unit: 'rate' }, ({ rps }) => rps),
-    },
+    ),
+    xyPicture(
+      'rate',
+      'Rate against workers',
+      'Successes per second of each rung, medians of the blocks. Where the line is flat, additional workers only wait.',
+      { x: WORKERS, y: { title: 'successes per second', unit: 'rate' }, series: curves(({ rps }) => rps) },
+    ),
   ]
 }

@@ -12,7 +12,7 @@ export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ramp.j
 export function publishedBlocks({ plan, mains: [a, b], work }) {
   const { workers, b_to_a, ceiling_ms } = PUBLISHED
   const number = (value = Number.NaN) => (Number.isNaN(value) ? NONE : count(Math.round(value)))
-  const ratio = work && work.pairs > 0 ? `${intervalText({ ...work, estimate: work.ratio }, 2)}x` : NONE
+  const ratio = work && work.pairs > 0 ? `${intervalText(work, 2)}x` : NONE
   const rows = [
     ['workers at the ceiling, A', count(workers.a), number(a.workers)],
     ['workers at the ceiling, B', count(workers.b), number(b?.workers)],

@@ -10,7 +10,7 @@ import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
 import { withBackground } from './background.js'
 import { PRICE, STORAGE } from './cost.js'
 import { design, durationOf } from './design.js'
-import { CLOSED, chosenDrivers, presentDrivers } from './drivers.js'
+import { CLOSED, chosenDrivers, versionsOf } from './drivers.js'
 import { findingsOf } from './findings.js'
 import { rampReport } from './report.js'
 
@@ -48,7 +48,7 @@ export const ramp = {
       about: `closed loops: ${CLOSED.join(', ')}; the first one answers, the others check it`,
       ...someOf(CLOSED),
     },
-    'cross-check': { value: '', about: 'add a second driver, and report whether the two agree' },
+    'cross-check': { value: '', about: 'add a second driver (wrk), and report whether the two agree' },
     'price-a': { value: 'N/h', about: 'price of one A per hour, in any currency', ...PRICE },
     'price-b': { value: 'N/h', about: 'price of one B', ...PRICE },
     'storage-a': { value: 'GBxPRICE', about: 'storage of one A: gigabytes x the monthly price of one', ...STORAGE },
@@ -71,13 +71,7 @@ export const ramp = {
   npm run ramp -- --cross-check --driver autocannon,wrk
   npm run ramp -- --a http://10.0.0.5:3000/user --driver locust --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7`,
   plan: planOf,
-  async prepare(plan, { run }, { progress }) {
-    const present = await presentDrivers(plan)
-    for (const text of present.missing) progress.note(`going on without one of the drivers: ${text}`)
-    const drivers = Object.keys(present.drivers)
-    for (const one of [plan, run.plan]) Object.assign(one, { drivers, driver: drivers[0] })
-    return present
-  },
+  prepare: async (plan) => ({ drivers: await versionsOf(plan) }),
   size: (/** @type {RampPlan} */ plan) => `${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`,
   design,
   async open(cell, place, plan) {
@@ -117,7 +111,6 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
     warmup_s: usual.warmup_s,
     sides,
     drivers,
-    cross_checks: flags['cross-check'] === true,
     left_out: without ? without.join(', ') : null,
     without: without ? (mixOf({ ...given, without }).entries ?? null) : null,
     ceiling_ms,

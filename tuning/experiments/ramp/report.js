@@ -64,10 +64,11 @@ function costTable({ plan, mains }) {
  * and without them.
  * @param {RampFindings} findings
  */
-function withoutBlock({ plan: { left_out, mix, drivers }, series, mains }) {
-  const own = series.filter(({ driver }) => driver === drivers[0])
+function withoutBlock({ plan: { left_out, mix }, series, mains }) {
   const rows = mains.flatMap((all) => {
-    const rest = own.find(({ side, variant }) => side === all.side && variant === 'without')
+    const rest = series.find(({ side, driver, variant }) => {
+      return side === all.side && driver === all.driver && variant === 'without'
+    })
     const shared = all.rungs.flatMap((rung) => {
       const other = rest?.rungs.find(({ workers }) => workers === rung.workers)
       return other ? [{ ...rung, both: [rung.trials, other.trials] }] : []
@@ -83,15 +84,10 @@ function withoutBlock({ plan: { left_out, mix, drivers }, series, mains }) {
     })
   })
   const left = `without ${left_out}`
-  const head = ['side, workers, request', 'requests/s', left, 'ratio', 'mean', left, 'ratio']
-  if (rows.length > 0) return table(head, rows)
-  const trials = own.flatMap((one) => one.trials)
-  // Not every driver tells requests apart.
-  const isToldApart = trials.length === 0 || trials.some(({ traffic }) => traffic.by_entry)
+  if (rows.length > 0)
+    return table(['side, workers, request', 'requests/s', left, 'ratio', 'mean', left, 'ratio'], rows)
   return paragraph(
-    isToldApart
-      ? `What leaving out ${left_out} did to the others is not known: no number of workers has a valid trial both with it and without it.`
-      : `${drivers[0]} does not tell requests apart; autocannon does.`,
+    `What leaving out ${left_out} did to the others is not known: no number of workers has a valid trial both with it and without it, or the driver does not tell requests apart (autocannon does).`,
   )
 }
 

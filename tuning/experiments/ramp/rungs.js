@@ -32,7 +32,6 @@ const RESOURCES = [
   { head: 'disk read', value: (record) => rateOf(record, 'read_bytes'), text: megabytesPerSecond },
   { head: 'disk written', value: (record) => rateOf(record, 'written_bytes'), text: megabytesPerSecond },
   { head: 'disk busy', value: (record) => kernelOf(record).disk?.busy_ratio, text: wholePercent },
-  { head: 'free memory', value: (record) => kernelOf(record).memory_available_bytes, text: mebibytes },
   { head: 'generator', value: ({ probes }) => probes.generator.cpu_core_ratio, text: wholePercent },
 ]
 

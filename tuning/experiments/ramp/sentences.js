@@ -21,21 +21,14 @@ export function answerSentences({ plan, mains, work, bounded }) {
 }
 
 /** Other series, cost, agreement of the drivers, and what is doubtful. @param {RampFindings} findings */
-export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, agreements, missing }) {
-  const lost = kept_ratio !== null && kept_ratio < KEPT_RATIO ? 'Warning: ' : ''
-  const background = `${lost}Background writes: ${count(plan.background_rps)}/s, of which ${wholePercent(kept_ratio)} got through in the typical trial.`
+export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, agreements }) {
+  const others = series.filter(({ isMain }) => !isMain)
+  const warnings = series.filter(({ isFull }) => isFull).map(fullSentence)
+  const background = kept_ratio === null ? [] : [backgroundSentence(plan, kept_ratio)]
   return [
-    ...series.filter(({ isMain }) => !isMain).map((one) => foundSentence(plan, one)),
+    ...others.map((one) => foundSentence(plan, one)),
     ...(b_to_a ? [costSentence(b_to_a)] : []),
-    ...series
-      .filter(({ isFull }) => isFull)
-      .map(({ side, driver, generator_core_ratio }) => {
-        const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of the cores that it may use`
-        return `Warning: ${used} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more.`
-      }),
-    ...(plan.background_rps > 0 && kept_ratio !== null ? [background] : []),
-    ...agreements.map(agreementSentence),
-    ...missing.map((text) => `Went on without one of the drivers: ${text}.`),
+    ...[...warnings, ...background, ...agreements.map(agreementSentence)],
   ]
 }
 
@@ -47,13 +40,14 @@ export function intervalText({ estimate, low, high }, digits = 0) {
 
 /** @param {RampPlan} plan @param {Climbed} series */
 function foundSentence({ ceiling_ms, most_workers }, series) {
-  const { name, label, bound, blocks, met, tried, workers, rps, refuses, below_workers, above_workers, furthest } =
-    series
+  const { name, label, bound, blocks, met, tried, rps, refuses, furthest } = series
   const ceiling = `a mean latency of ${milliseconds(ceiling_ms)}`
   const who = `${name} (${label})`
-  const inBlocks = met < tried ? `met in ${met} of ${tried} blocks` : `${met} ${met === 1 ? 'block' : 'blocks'}`
+  const inBlocks = `met in ${met} of ${tried} blocks`
   if (blocks > 0) {
-    const [at, below, above] = [workers, below_workers, above_workers].map((value) => count(Math.round(value)))
+    const [at, below, above] = [series.workers, series.below_workers, series.above_workers].map((value) => {
+      return count(Math.round(value))
+    })
     const passes = refuses
       ? `begins to fail requests somewhere between ${below} and ${above} workers, before ${ceiling}`
       : `passes ${ceiling} at ${at} workers`
@@ -61,12 +55,11 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
   }
   if (met > 0) return `${who}: ${ceiling} was ${inBlocks} only, too few for a figure.`
   if (!furthest) return `${who}: no valid trial.`
-  const tries = `${count(furthest.workers)} ${furthest.workers === 1 ? 'worker' : 'workers'}`
-  if (furthest.over)
-    return `${who}: even ${tries} had to wait longer than ${milliseconds(ceiling_ms)}, or were refused.`
+  const workers = `with workers: ${count(furthest.workers)}`
+  if (furthest.over) return `${who}: above ${ceiling}, or refusing requests, even ${workers}.`
   const more = most_workers <= furthest.workers ? ', the most allowed (--max-workers)' : ''
   const reached = `${milliseconds(furthest.mean_ms)}, ${decimal(furthest.rps, 0)} requests/s`
-  return `${who}: ${ceiling} not reached with ${tries}${more}: ${reached}.`
+  return `${who}: ${ceiling} not reached ${workers}${more}: ${reached}.`
 }
 
 /** @param {Climbed[]} mains A and B @param {RampFindings['work']} work @param {string[]} bounded */
@@ -79,14 +72,26 @@ function workSentence(mains, work, bounded) {
     return `${unknown}: ${why}.`
   }
   const tie = work.tied ? ': no difference that noise could not have made' : ''
-  const ratio = intervalText({ ...work, estimate: work.ratio }, 2)
-  return `${ratio} of A do the work of one B at the ceiling${Number.isFinite(work.high) ? tie : FEW}.`
+  return `${intervalText(work, 2)} of A do the work of one B at the ceiling${Number.isFinite(work.high) ? tie : FEW}.`
 }
 
 /** @param {Interval} ratio */
 function costSentence(ratio) {
   const { low, high } = ratio
-  const verdict = low > 1 ? 'dearer' : high < 1 ? 'cheaper' : 'neither clearly dearer nor clearly cheaper'
   const text = `The same work on B costs ${intervalText(ratio, 2)}x of what it costs on A`
-  return `${text}${low > 0 && Number.isFinite(high) ? `: ${verdict}` : FEW}.`
+  if (low <= 0 || !Number.isFinite(high)) return `${text}${FEW}.`
+  if (low > 1) return `${text}: dearer.`
+  return `${text}: ${high < 1 ? 'cheaper' : 'neither clearly dearer nor clearly cheaper'}.`
+}
+
+/** @param {Climbed} series */
+function fullSentence({ side, driver, generator_core_ratio }) {
+  const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of the cores that it may use`
+  return `Warning: ${used} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more.`
+}
+
+/** @param {RampPlan} plan @param {number} kept_ratio */
+function backgroundSentence({ background_rps }, kept_ratio) {
+  const lost = kept_ratio < KEPT_RATIO ? 'Warning: ' : ''
+  return `${lost}Background writes: ${count(background_rps)}/s, of which ${wholePercent(kept_ratio)} got through in the typical trial.`
 }
