@@ -3,10 +3,8 @@ import {
   BY_TURNS,
   nameOf,
   orderOf,
-  PLANTED,
   REQUESTS_PER_TURN,
   STAGE_NAMES,
-  turnsOf,
   variantsOf,
 } from '../../../tuning/experiments/ablate/stages.js'
 import { randomOf } from './service.js'
@@ -20,7 +18,6 @@ import { randomOf } from './service.js'
 /** CPU of each stage of a request: nothing, next to nothing, and a lot. */
 export const COSTS_US = /** @type {Record<string, number>} */ ({
   ...{ log: 15, validate: 0, 'read-and-parse': 8, pool: 4, commit: 0, database: 70, headers: 3 },
-  [PLANTED]: 20,
 })
 
 /** What no stage accounts for. */
@@ -37,9 +34,8 @@ export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], 
  * @returns {Serve}
  */
 export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared_us = 0 } = {}) {
-  const cells = turnsOf(plan).map(nameOf)
-  const variants = [...variantsOf(plan.stages), [PLANTED]]
-  const costs_us = new Map(variants.map((without) => [nameOf(without), costOf(without)]))
+  const cells = variantsOf(plan.stages).map(nameOf)
+  const costs_us = new Map(variantsOf(plan.stages).map((without) => [nameOf(without), costOf(without)]))
   const cost_us = (/** @type {string} */ name) => Number(costs_us.get(name))
   const turns = orderOf(cells.length, 0).length
 
@@ -68,8 +64,8 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
   function costOf(without) {
     const kept = (/** @type {string} */ stage) => !without.includes(stage)
     const stages_us = STAGE_NAMES.filter(kept).reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
-    const planted = Object.keys(plan.slow_us).some(kept) && kept(PLANTED) ? COSTS_US[PLANTED] : 0
-    return stages_us + planted + (kept('log') || kept('database') ? shared_us : 0)
+    const planted_us = Object.entries(plan.slow_us).reduce((sum, [stage, us]) => sum + (kept(stage) ? us : 0), 0)
+    return stages_us + planted_us + (kept('log') || kept('database') ? shared_us : 0)
   }
 }
 

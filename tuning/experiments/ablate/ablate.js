@@ -4,8 +4,8 @@ import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { analyse, report } from './report.js'
 import { closeService, openVariant } from './service.js'
-import { STAGE_NAMES } from './stages.js'
-import { CONSUMERS, durationOf, nextStep, olderPlace } from './steps.js'
+import { BY_TURNS, STAGE_NAMES } from './stages.js'
+import { CONSUMERS, durationOf, nextStep } from './steps.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -29,11 +29,7 @@ const MAX_SLOW_US = 100_000
 const SHARED = { batched: ['pool', 'commit', 'database'], pipelined: ['pool'] }
 
 const FLAGS = {
-  stages: {
-    value: 'A,B',
-    about: `to remove (default all: ${STAGE_NAMES.join(', ')})`,
-    ...someOf(STAGE_NAMES),
-  },
+  stages: { value: 'A,B', about: `to remove (default all: ${STAGE_NAMES.join(', ')})`, ...someOf(STAGE_NAMES) },
   consumers: {
     value: 'A,B',
     about: `what sends the requests: the first measures the budget, closed loops the throughput (default ${DEFAULTS.consumers.join(',')})`,
@@ -72,7 +68,15 @@ export const ablate = {
   close: closeService,
   analyse,
   report,
-  older: { at: olderPlace, cell: (variant) => ({ variant }) },
+  older: {
+    at: (experiment) => {
+      const [phase, second, third] = experiment.split('/')
+      if (phase === 'first') return { phase, before: second === BY_TURNS ? 'turns' : 'blocks', consumer: third }
+      if (phase === 'turns') return { phase, consumer: second, position: Number(third) }
+      return { phase: 'blocks', consumer: phase, block: Number(second), position: Number(third) }
+    },
+    cell: (variant) => ({ variant }),
+  },
 }
 
 /** @param {Record<string, any>} given flags @param {NodeJS.ProcessEnv} settings of the API */
@@ -83,9 +87,7 @@ export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
   const [stage] = Object.keys(slow)
   if (stage && !stages.includes(stage)) throw new UsageError(`--slow: expected one of --stages, got ${stage}`)
   if (SHARED[insert_mode ?? '']?.includes(stage)) {
-    throw new UsageError(
-      `--slow: expected a stage that requests do not share, got ${stage} with INSERT_MODE=${insert_mode}`,
-    )
+    throw new UsageError(`--slow: expected a stage that requests do not share with ${insert_mode}, got ${stage}`)
   }
   return {
     ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),

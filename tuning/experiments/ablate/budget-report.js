@@ -1,8 +1,7 @@
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { drawn, paragraph, table } from '../../../load/report/blocks.js'
-import { count, figure, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { count, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { figureOf } from '../../stats/spread.js'
-import { STAGE_NAMES } from './stages.js'
 
 /**
  * @import { Budget, Figure, Line } from './budget.js'
@@ -12,14 +11,13 @@ import { STAGE_NAMES } from './stages.js'
 /** Share of the whole below which a cost is not worth anybody's work. */
 export const RELEVANT_RATIO = 0.05
 
-const REST = "Node's own HTTP, the routes, and the lab's reads of /metrics"
+const REST = "such as Node's own HTTP, the routes, and the lab's reads of /metrics"
 
 /** In the order in which a conclusion lists them. */
 const OTHERS = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
 
 /**
  * Whether a stage is worth changing: all of its interval is above what is relevant, or all of it below.
- *
  * @param {Pick<Line, 'cost'>} line @param {Pick<Budget, 'whole'>} budget
  * @returns {typeof OTHERS[number] | 'worth changing'}
  */
@@ -39,29 +37,29 @@ export function conclusionOf(budget) {
   const share = (/** @type {number} */ us) => wholePercent(us / whole.estimate)
   const dear = linesOf('worth changing').sort((a, b) => b.cost.estimate - a.cost.estimate)
   const named = dear.map(({ stage, cost }) => `${stage} (${intervalText(cost)} us, ${share(cost.estimate)})`)
-  const none = `no stage certainly takes more than ${wholePercent(RELEVANT_RATIO)}`
-  const first = named.length > 0 ? `worth changing: ${named.join(', ')}` : none
   const others = OTHERS.flatMap((verdict) => {
     const stages = linesOf(verdict).map(({ stage }) => stage)
     return stages.length > 0 ? `${verdict}: ${stages.join(', ')}` : []
   })
-  const what = lines.length < STAGE_NAMES.length ? `${REST}, and the stages that were not removed` : REST
-  const left = `the rest (${what}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
-  const parts = [first, ...others, ...(Number.isNaN(rest.estimate) ? [] : [left])]
+  const left = `the rest (${REST}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
+  const parts = [
+    named.length > 0 ? `worth changing: ${named.join(', ')}` : 'no stage is certainly worth changing',
+    ...others,
+    ...(Number.isNaN(rest.estimate) ? [] : [left]),
+  ]
   return `${title}, ${whole.estimate.toFixed(0)} us: ${parts.join('; ')}.`
 }
 
 /** The budget in one currency. @param {{ plan: AblatePlan, budgets: Record<string, Budget> }} findings @param {string} name of the currency */
 export function budgetBlocks({ plan, budgets }, name) {
   const budget = budgets[name]
-  const { title, whole, lines, rest, sum_us } = budget
+  const { title, whole, lines, rest, gap } = budget
   const share = (/** @type {number} */ us) => tenthPercent(us / whole.estimate)
   const rows = [
     ...lines.map(({ stage, cost, alone }) => {
       return [stage, intervalText(cost), share(cost.estimate), intervalText(alone), verdictOf({ cost }, budget)]
     }),
     ['the rest', intervalText(rest), share(rest.estimate), '', ''],
-    ['sum (the whole in each round, by construction)', figure(sum_us), share(sum_us), '', ''],
     ['whole', intervalText(whole), share(whole.estimate), '', ''],
   ]
   const [consumer] = plan.consumers
@@ -69,18 +67,8 @@ export function budgetBlocks({ plan, budgets }, name) {
   return [
     paragraph(`**${title}**, ${consumer}${rate}, us:`),
     table(['stage', 'cost', 'of the whole', 'removed alone', ''], rows, { name: `budget-${name}` }),
-    paragraph(gapText(budget)),
+    paragraph(`Removed together, the stages save ${intervalText(gap)} us more than the sum of what each saves alone.`),
   ]
-}
-
-/** How much less the stages save alone than together, and the noise. @param {Budget} budget */
-function gapText({ gap: { estimate, low, high }, noise }) {
-  const isMore = estimate < 0
-  const shown = isMore ? { estimate: -estimate, low: -high, high: -low } : { estimate, low, high }
-  const within = Number.isFinite(high) && low <= 0 && high >= 0 ? ', within the noise' : ''
-  const gap = `Removed alone, the stages save ${intervalText(shown)} us ${isMore ? 'more' : 'less'} than together${within}.`
-  if (noise.pairs === 0) return gap
-  return `${gap} 95 % of pairs of visits to the whole in a round differ by less than ${tenthPercent(noise.ratio - 1)}.`
 }
 
 /** The budget as a picture; none where nothing was measured. @param {string} name of the currency @param {Budget} budget */
@@ -104,13 +92,6 @@ export function budgetPicture(name, { title, lines, rest, whole }) {
       },
     }),
   ]
-}
-
-/** Whether the CPU time added on purpose was found; nothing where none was. @param {AblatePlan} plan @param {Budget} budget */
-export function plantedBlocks({ slow_us }, { planted }) {
-  if (!planted) return []
-  const asked = Object.entries(slow_us).map(([stage, us]) => `${us} us of CPU in ${stage}`)
-  return [paragraph(`Planted on purpose: ${asked.join(', ')}. Found: ${intervalText(planted)} us.`)]
 }
 
 /** `12.3 [10.1–14.0]` @param {Pick<Figure, 'estimate' | 'low' | 'high'>} figure us */

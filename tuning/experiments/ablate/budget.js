@@ -1,8 +1,8 @@
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { typical } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
-import { CONFIDENCE, noiseOf } from '../../stats/effects.js'
-import { nameOf, PLANTED, WHOLE } from './stages.js'
+import { CONFIDENCE } from '../../stats/effects.js'
+import { nameOf } from './stages.js'
 import { takenByTurns } from './steps.js'
 
 /**
@@ -10,21 +10,15 @@ import { takenByTurns } from './steps.js'
  * @import { AblatePlan, Records } from './steps.js'
  */
 
-/**
- * What a request costs, as a turn's mean.
- *
- * @typedef {{ title: string, value_us: (turn: Turn) => number }} Currency
- * @satisfies {Record<string, Currency>}
- */
+/** What a request costs, as a turn's mean. */
 export const CURRENCIES = {
-  cpu: { title: 'CPU of the API per request', value_us: ([, cpu_us]) => cpu_us },
-  time: { title: 'Time in the API per request (mean)', value_us: ([, , time_us]) => time_us },
+  cpu: { title: 'CPU of the API per request', value_us: (/** @type {Turn} */ [, cpu_us]) => cpu_us },
+  time: { title: 'Time in the API per request (mean)', value_us: (/** @type {Turn} */ [, , time_us]) => time_us },
 }
 
 /**
  * The budget in each currency. In a closed loop the time in the API is only the wait behind the other connections.
- *
- * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'consumers'>} plan @param {Records} records
+ * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan @param {Records} records
  * @returns {Record<string, Budget>} by the currency's name
  */
 export function budgetsOf(plan, records) {
@@ -36,49 +30,37 @@ export function budgetsOf(plan, records) {
 /**
  * What each stage costs (us, with intervals; NaN without a round). Costs are differences within a round of turns, in which the lines
  * and the rest add up to the whole by construction. Pure.
- *
- * @param {Pick<AblatePlan, 'stages' | 'slow_us'>} plan @param {Records} records @param {Currency} currency
- *
+ * @param {Pick<AblatePlan, 'stages'>} plan @param {Records} records @param {typeof CURRENCIES[keyof typeof CURRENCIES]} currency
  * @typedef {ReturnType<typeof budgetOf>} Budget
  * @typedef {Budget['lines'][number]} Line
  * @typedef {Budget['whole']} Figure
  */
-export function budgetOf({ stages, slow_us }, records, { title, value_us }) {
-  /** @typedef {(...without: string[]) => number[]} Visits values of one variant in one round */
+export function budgetOf({ stages }, records, { title, value_us }) {
+  /** @typedef {(...without: string[]) => number} MeanOf a variant in one round */
   const rounds = roundsOf(records).map((round) => {
-    return /** @type {Visits} */ ((...without) => (round.get(nameOf(without)) ?? []).map(value_us))
+    return /** @type {MeanOf} */ ((...without) => middle((round.get(nameOf(without)) ?? []).map(value_us)))
   })
-  const figure = (/** @type {(visits: Visits) => number} */ of) => {
+  const figure = (/** @type {(mean_us: MeanOf) => number} */ of) => {
     return typical(rounds.map(of).filter(Number.isFinite), CONFIDENCE)
   }
-  const alone = (/** @type {Visits} */ visits, /** @type {string} */ stage) => middle(visits()) - middle(visits(stage))
-  const lines = stages.map((stage, i) => ({
-    stage,
-    /** Saved by its removal alone. */
-    alone: figure((visits) => alone(visits, stage)),
-    /** Saved by its removal after those before it. */
-    cost: figure((visits) => middle(visits(...stages.slice(0, i))) - middle(visits(...stages.slice(0, i + 1)))),
-  }))
-  const rest = figure((visits) => middle(visits(...stages)))
-  const wholes = rounds.flatMap((visits, block) =>
-    visits().map((value) => ({ block, cell: { variant: WHOLE }, value })),
-  )
-  const isPlanted = Object.keys(slow_us).length > 0
+  const alone = (/** @type {MeanOf} */ mean_us, /** @type {string} */ stage) => mean_us() - mean_us(stage)
   return {
     title,
-    whole: figure((visits) => middle(visits())),
+    whole: figure((mean_us) => mean_us()),
     /** In the order of removal. */
-    lines,
+    lines: stages.map((stage, i) => ({
+      stage,
+      /** Saved by its removal alone. */
+      alone: figure((mean_us) => alone(mean_us, stage)),
+      /** Saved by its removal after those before it. */
+      cost: figure((mean_us) => mean_us(...stages.slice(0, i)) - mean_us(...stages.slice(0, i + 1))),
+    })),
     /** Without any stage. */
-    rest,
-    sum_us: lines.reduce((sum, { cost }) => sum + cost.estimate, rest.estimate),
+    rest: figure((mean_us) => mean_us(...stages)),
     /** What stages share: the whole less the rest and what each removal alone saves. */
-    gap: figure((visits) => {
-      return stages.reduce((left, stage) => left - alone(visits, stage), middle(visits()) - middle(visits(...stages)))
+    gap: figure((mean_us) => {
+      return stages.reduce((left, stage) => left - alone(mean_us, stage), mean_us() - mean_us(...stages))
     }),
-    planted: isPlanted ? figure((visits) => mean(visits()) - mean(visits(PLANTED))) : null,
-    /** Between visits to the whole in a round. */
-    noise: noiseOf(wholes.filter(({ value }) => value > 0)),
   }
 }
 
@@ -93,9 +75,4 @@ export function roundsOf(records) {
 /** The middle one in time: a mean of several visits is less skewed than the single visits it is compared with. @param {number[]} visits */
 function middle(visits) {
   return visits[Math.floor(visits.length / 2)]
-}
-
-/** @param {number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

@@ -4,7 +4,7 @@ import { median } from '../../../load/verdict/ranks.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { isSound, leftOut, whyUnsound } from '../../stats/sound.js'
 import { budgetsOf, roundsOf } from './budget.js'
-import { budgetBlocks, budgetPicture, conclusionOf, plantedBlocks, RELEVANT_RATIO } from './budget-report.js'
+import { budgetBlocks, budgetPicture, conclusionOf, RELEVANT_RATIO } from './budget-report.js'
 import { closedOf, publishedBlocks, publishedVerdict, ratioBlocks, statisticsBlocks } from './speeds.js'
 import { BY_TURNS, REQUESTS_PER_TURN, STAGES } from './stages.js'
 import { CONSUMERS, closedLoopsOf, takenByTurns } from './steps.js'
@@ -34,7 +34,6 @@ export function analyse(plan, records, { not_applied = [] }) {
 
 /**
  * Why there is no trustworthy answer: without a round, there is no budget.
- *
  * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} notApplied
  */
 export function problemOf(plan, records, notApplied) {
@@ -58,13 +57,16 @@ function crowded(records) {
 export function report(findings) {
   const { plan, budgets, rounds, conclusions, closed, warnings } = findings
   const [first, ...others] = conclusions
+  const planted = Object.entries(plan.slow_us).map(([stage, us]) => {
+    return `Planted on purpose: ${us} us of CPU in ${stage}, a part of its cost above.`
+  })
   const stages = plan.stages.map((stage) => `${stage}: ${STAGES[stage]}`)
   return [
     answer(first),
     ...others.map((text) => paragraph(text)),
     ...Object.entries(budgets).flatMap(([name, budget]) => budgetPicture(name, budget)),
     ...Object.keys(budgets).flatMap((name) => budgetBlocks(findings, name)),
-    ...plantedBlocks(plan, budgets.cpu),
+    ...planted.map((text) => paragraph(text)),
     ...ratioBlocks(closed),
     ...(warnings.length > 0 ? [list(warnings)] : []),
     heading('What is removed with each stage', { detail: true }),

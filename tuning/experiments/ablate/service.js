@@ -7,7 +7,7 @@ import { NotApplied, UsageError } from '../../../load/command/errors.js'
 import { LAB_USER } from '../../../load/generators/mix.js'
 import { openApi } from '../../../load/targets/index.js'
 import { admit, TOKEN_FILE } from './inside/admit.js'
-import { BY_TURNS, nameOf, REQUESTS_PER_TURN, turnsOf } from './stages.js'
+import { BY_TURNS, nameOf, REQUESTS_PER_TURN, variantsOf } from './stages.js'
 
 /**
  * @import { Probe } from '../../../load/probes/index.js'
@@ -16,8 +16,6 @@ import { BY_TURNS, nameOf, REQUESTS_PER_TURN, turnsOf } from './stages.js'
  * @import { InForce, Orders } from './inside/orders.js'
  * @import { AblatePlan } from './steps.js'
  */
-
-const PRELOAD = new URL('inside/preload.js', import.meta.url)
 
 /** In the folder that only this run may enter. */
 const SOCKET = 'orders'
@@ -30,14 +28,12 @@ const USER = JSON.stringify({ email: `${LAB_USER}-1@redline.test`, password: 'se
 
 /**
  * The API of each run: one process for all cells, since a new one for each would be measured while V8 is still compiling it.
- *
- * @type {WeakMap<Place, { target: Target, socket: string }>}
+ * @type {WeakMap<Place, Awaited<ReturnType<typeof start>>>}
  */
 const services = new WeakMap()
 
 /**
  * Opens the API without the stages of a cell.
- *
  * @param {{ variant: string }} cell @param {Place} place the same object for all cells of a run
  * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan @returns {Promise<Target>}
  * @throws {NotApplied} when a request shows that the process does something else
@@ -46,10 +42,9 @@ export async function openVariant({ variant }, place, { stages, slow_us, mix, in
   const service = services.get(place) ?? (await start(place, insert_mode))
   services.set(place, service)
   const { target, socket } = service
-  const variants = turnsOf({ stages, slow_us })
+  const variants = variantsOf(stages)
   const isByTurns = variant === BY_TURNS
-  const cells = Object.fromEntries(variants.map((without) => [nameOf(without), without]))
-  const tried = isByTurns ? stages.map((stage) => [stage]) : [cells[variant]]
+  const tried = isByTurns ? stages.map((stage) => [stage]) : variants.filter((one) => nameOf(one) === variant)
   const removed = []
   for (const without of tried) removed.push(...(await removedBy(target.url, socket, { without, slow_us })))
   if (isByTurns) {
@@ -75,7 +70,6 @@ export async function closeService(place) {
 /**
  * Starts the API with the preload that removes stages. By default each request has a statement of its own, so that a stage's cost is
  * one request's.
- *
  * @param {Place} place @param {string} [insert_mode]
  */
 async function start(place, insert_mode = 'prepared') {
@@ -85,7 +79,7 @@ async function start(place, insert_mode = 'prepared') {
   const file = path.join(folder, SOCKET)
   if (host) await host.ask('keep', { name: TOKEN_FILE, text: token })
   const socket = host ? await host.forwardSocket(file) : file
-  const preload = new URL(PRELOAD)
+  const preload = new URL('inside/preload.js', import.meta.url)
   preload.search = String(new URLSearchParams({ token, socket: file, ...(host && { host: host.bind }) }))
   const removeFolder = () => {
     if (!host) rmSync(folder, { recursive: true, force: true })

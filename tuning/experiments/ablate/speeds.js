@@ -3,10 +3,11 @@ import { heading, paragraph, table, titled } from '../../../load/report/blocks.j
 import { figure, NONE } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { observationsOf, ratioOf, ratioText } from '../../stats/effects.js'
-import { GENERATOR_LIMIT, generatorWasLimit } from '../../stats/sound.js'
+import { trialsAt } from '../../stats/matrix.js'
+import { GENERATOR_LIMIT, generatorWasLimit, isSound } from '../../stats/sound.js'
 import { RELEVANT_RATIO } from './budget-report.js'
 import { nameOf, variantsOf, WHOLE } from './stages.js'
-import { closedLoopsOf, consumed } from './steps.js'
+import { closedLoopsOf } from './steps.js'
 
 /** @import { AblatePlan, Records } from './steps.js' */
 
@@ -15,9 +16,7 @@ const DETAIL = { detail: true }
 
 /**
  * What each closed loop did in each variant, and how much faster it was without a stage, and without all of them.
- *
  * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan @param {Records} records
- *
  * @typedef {ReturnType<typeof closedOf>[number]} Closed
  */
 export function closedOf(plan, records) {
@@ -33,7 +32,6 @@ export function closedOf(plan, records) {
 
 /**
  * The goodput of a closed loop in a variant, as a ratio to the whole; isLimited: its generator was the limit of either.
- *
  * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function speedUp(records, consumer, variant) {
@@ -44,7 +42,6 @@ export function speedUp(records, consumer, variant) {
 
 /**
  * Successes per second in a variant, with the statistics that were published; null: no sound trial.
- *
  * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function statisticsOf(records, consumer, variant) {
@@ -72,26 +69,26 @@ export function statisticsOf(records, consumer, variant) {
   }
 }
 
+/** Sound trials of a consumer in blocks. @param {Records} records @param {string} consumer */
+export function consumed(records, consumer) {
+  return trialsAt(records, { phase: 'blocks', consumer }, isSound)
+}
+
 /** @param {Records} records @param {string} consumer @param {string} variant */
 function visitsTo(records, consumer, variant) {
   return consumed(records, consumer).filter(({ cell }) => cell.variant === variant)
 }
 
-/** Whether the published conclusion holds, in sentences; none without a closed loop. @param {Closed[]} closed */
+/** Whether the published conclusion holds; nothing without a closed loop. @param {Closed[]} closed */
 export function publishedVerdict(closed) {
   const all = closed.flatMap(({ speeds }) => speeds).filter(({ without }) => without.length === 1)
   if (all.length === 0) return []
-  const limited = all.filter(({ isLimited }) => isLimited)
-  const names = limited.map(({ without: [stage], consumer }) => `${stage} (${consumer})`)
-  return [
-    `Published: removing a stage made no difference. ${hereText(all.filter(({ isLimited }) => !isLimited))}`,
-    ...(names.length > 0 ? [`Left out, since ${GENERATOR_LIMIT}: ${names.join(', ')}.`] : []),
-  ]
+  return [`Published: removing a stage made no difference. ${hereText(all.filter(({ isLimited }) => !isLimited))}`]
 }
 
 /** @param {Closed['speeds']} speeds of single stages, below the limit of their generators */
 function hereText(speeds) {
-  if (speeds.length === 0) return 'Nothing can be said about that here.'
+  if (speeds.length === 0) return `Here ${GENERATOR_LIMIT}, so nothing can be said about that.`
   const known = speeds.filter(({ high }) => Number.isFinite(high))
   if (known.length === 0) return 'Too few blocks here to say whether that holds.'
   const faster = known.filter(({ low }) => low > 1 + RELEVANT_RATIO)

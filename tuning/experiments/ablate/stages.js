@@ -2,9 +2,7 @@ import { visitsOf } from '../../stats/design.js'
 
 /**
  * The stages of `POST /user`, and what each leaves undone when it is removed, in the order in which the budget removes them: the
- * commit before the statement that it belongs to.
- *
- * @type {Record<string, string>}
+ * commit before the statement that it belongs to. @type {Record<string, string>}
  */
 export const STAGES = {
   log: 'no log line for a request (LOG_LEVEL=debug writes one)',
@@ -17,12 +15,6 @@ export const STAGES = {
 }
 
 export const STAGE_NAMES = Object.keys(STAGES)
-
-/** CPU time added to a stage on purpose. It can be removed alone, and goes with its stage. */
-export const PLANTED = 'planted'
-
-/** Visits per round, as many as to the whole, with which it is compared. */
-const PLANTED_VISITS = 3
 
 export const WHOLE = 'whole'
 
@@ -39,20 +31,12 @@ export function nameOf(without) {
 
 /**
  * The service as it is, without each stage, and with more and more of them removed. A variant is the list of stages that it lacks.
- *
  * @param {string[]} stages in the order of STAGES
  */
 export function variantsOf(stages) {
   const single = stages.map((stage) => [stage])
   const cumulative = stages.map((_, i) => stages.slice(0, i + 1))
   return [[], ...single, ...cumulative.slice(1)]
-}
-
-/** The variants of a round by turns. @param {{ stages: string[], slow_us: Record<string, number> }} plan */
-export function turnsOf({ stages, slow_us }) {
-  const [whole, ...others] = variantsOf(stages)
-  const planted = Object.keys(slow_us).length > 0 ? Array(PLANTED_VISITS).fill([PLANTED]) : []
-  return [whole, ...planted, ...others]
 }
 
 /** The order of a round by turns, as indexes: the whole, which is 0, at its start, middle and end. @param {number} variants @param {number} seed */

@@ -4,7 +4,7 @@ import { isSameCell } from '../../../load/report/format.js'
 import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { isSound, isTimely } from '../../stats/sound.js'
-import { BY_TURNS, nameOf, orderOf, REQUESTS_PER_TURN, turnsOf, variantsOf, WHOLE } from './stages.js'
+import { BY_TURNS, nameOf, orderOf, REQUESTS_PER_TURN, variantsOf, WHOLE } from './stages.js'
 
 /**
  * @import { At, NotAppliedCell, Step, TrialRecord } from '../../../load/report/record.js'
@@ -38,9 +38,7 @@ const BEFORE_TURN_RATIO = 0.1
 /**
  * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order, the
  * whole at the start, in the middle and at the end. Pure.
- *
  * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] left out @returns {Step | null}
- *
  * @typedef {ReturnType<typeof planOf>} AblatePlan
  * @typedef {TrialRecord[]} Records
  */
@@ -69,22 +67,9 @@ export function takenByTurns(records) {
   return trialsAt(records, { phase: 'turns' }, isSound)
 }
 
-/** Sound trials of a consumer in blocks. @param {Records} records @param {string} consumer */
-export function consumed(records, consumer) {
-  return trialsAt(records, { phase: 'blocks', consumer }, isSound)
-}
-
 /** @param {Pick<AblatePlan, 'consumers'>} plan */
 export function closedLoopsOf({ consumers }) {
   return consumers.filter((name) => DRIVERS[name].loop === 'closed')
-}
-
-/** Converts the place of a trial of an older version, which was a string. @param {string} experiment @returns {At} */
-export function olderPlace(experiment) {
-  const [phase, second, third] = experiment.split('/')
-  if (phase === 'first') return { phase, before: second === BY_TURNS ? 'turns' : 'blocks', consumer: third }
-  if (phase === 'turns') return { phase, consumer: second, position: Number(third) }
-  return { phase: 'blocks', consumer: phase, block: Number(second), position: Number(third) }
 }
 
 const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
@@ -117,8 +102,8 @@ const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
 })
 
 /** Seconds of each trial by turns. @param {AblatePlan} plan @returns {number[]} */
-function turnTrialsOf({ rate_rps, rounds, ...plan }) {
-  const visits = orderOf(turnsOf(plan).length, 0).length
+function turnTrialsOf({ rate_rps, rounds, stages }) {
+  const visits = orderOf(variantsOf(stages).length, 0).length
   const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps
   const fitting = Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(TURNS_S / round_s)))
   // The round during which the trial begins does not count.

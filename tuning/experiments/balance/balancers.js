@@ -3,9 +3,7 @@ import tdigest from 'tdigest'
 /**
  * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation; state: what one has
  * learned.
- *
  * @type {Record<Strategy, (endpoints: number, parameters: Parameters) => Balancer>}
- *
  * @typedef {'round-robin' | 'adaptive'} Strategy
  * @typedef {{ endpoint: number, latency_ms: number, status: number }} Answer
  * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void, state: () => object }} Balancer

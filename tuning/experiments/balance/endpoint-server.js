@@ -9,7 +9,6 @@ import { answerOf } from './endpoints.js'
  * The endpoints, in one process: each is a server that answers after a delay and has a limited number of slots, for which
  * requests wait. On the admin port, the first one, /reset takes the seed of a trial, and /begin the window in which endpoints
  * fail. A response there has what each endpoint has counted since then, in tenths of a second.
- *
  * @type {{ endpoints: Endpoint[], ports: number[], slots: number }}
  */
 const { endpoints, ports, slots } = JSON.parse(process.argv[2])

@@ -1,7 +1,6 @@
 /**
  * An endpoint, real or simulated: the share of answers from its cache, the delay added to each answer, and the share of
  * immediate errors. An endpoint that fails answers everything with errors for a while, health checks included.
- *
  * @typedef {typeof PLAIN} Endpoint
  */
 

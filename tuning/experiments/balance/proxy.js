@@ -8,7 +8,6 @@ import { BALANCERS } from './balancers.js'
  * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies are streamed in both directions, and
  * connections to the endpoints are kept. POST /reset on the admin port makes the balancer start over; any request there gets
  * what it has learned.
- *
  * @typedef {{ name: string, port: number }} Endpoint
  * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number, adminPort: number }}
  */

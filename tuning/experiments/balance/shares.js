@@ -1,6 +1,5 @@
 /**
  * What the endpoints counted in a trial, by bin; the endpoint named `failing` fails from from_s to to_s.
- *
  * @typedef {{ requests: number[], errors: number[], queued?: number[] }} Bins
  * @typedef {{ bin_ms: number, names: string[], endpoints: Bins[], from_s: number, to_s: number }} Counts
  */

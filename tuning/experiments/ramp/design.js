@@ -23,7 +23,6 @@ const LATER_RUNGS = 2.3
 /**
  * @typedef {TrialRecord[]} Records
  * @typedef {{ key: string, side: string, driver: string, variant: string }} Series one climb in each block
- *
  * @typedef {Plan & { sides: Record<string, Side>, prices: Record<string, Price>, drivers: string[],
  *   generator_cores?: number, without: Entry[] | null, left_out: string | null, background_rps: number, ceiling_ms: number,
  *   most_workers: number, growth: number, close: number, blocks: number }} RampPlan drivers: the first one answers, the others

@@ -69,7 +69,6 @@ function cellsOf(columns, trials, over = false) {
 /**
  * The share of the workers' time in which they wait. A driver that waits for the last answers has its workers at work, on
  * average, for half an answer longer than the trial; one that drops them, for half an answer less.
- *
  * @param {Pick<Records[number], 'traffic' | 'load'>} record
  * @returns {number} NaN where not all succeeded, or more were lost than the end cuts off: the rest of the time is unknown then
  */

@@ -16,7 +16,6 @@ export function admit(token) {
 
 /**
  * Decides whether stages may be removed. A valid token is used up.
- *
  * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: allowed beside loopback
  * @returns {string | null} what was expected; null: stages may be removed
  */

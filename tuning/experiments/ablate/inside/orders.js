@@ -1,4 +1,3 @@
-import { PLANTED } from '../stages.js'
 import { cpu_us, takeTurns } from './turns.js'
 
 /** @import { Turn, Turns } from './turns.js' */
@@ -6,7 +5,6 @@ import { cpu_us, takeTurns } from './turns.js'
 /**
  * What the lab orders inside the process of the API: which stages to remove (by turns, which ones changes all the time), and how much
  * CPU time to burn in a stage.
- *
  * @typedef {{ without: string[], slow_us: Record<string, number>, turns?: Turns }} Orders
  * @typedef {Record<string, { skipped: number, passed: number }>} Calls of each stage's hook, since the orders came
  * @typedef {Orders & { calls: Calls, rounds: Turn[][] }} InForce
@@ -73,7 +71,6 @@ export function isAway(stage) {
 
 /**
  * A function of the API that does something else while its stage is removed.
- *
  * @param {string} stage @param {(...args: any[]) => any} original @param {(...args: any[]) => any} instead
  */
 export function hooked(stage, original, instead) {
@@ -88,6 +85,6 @@ export function hooked(stage, original, instead) {
 /** Burns the CPU time planted in a stage, if any. @param {string} stage */
 export function burn(stage) {
   const slow_us = orders.slow_us[stage]
-  if (!slow_us || isAway(PLANTED)) return
+  if (!slow_us) return
   for (const until_us = cpu_us() + slow_us; cpu_us() < until_us; );
 }

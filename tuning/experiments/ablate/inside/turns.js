@@ -3,12 +3,10 @@ import { orderOf } from '../stages.js'
 /**
  * Switches through all variants within one load, in turns of some tens of milliseconds, so that whatever slows the machine for
  * longer slows all of them alike. After each change, a turn waits for the requests that began before it.
- *
  * @param {Turns} turns
  * @param {(without: string[]) => Promise<unknown>} change removes stages; resolves when the change is in force
- *
- * @typedef {{ variants: string[][], requests: number, seed: number }} Turns variants of a round, by the stages they lack, some of them
- *   more than once; requests of a turn; seed of the order, which is drawn anew for each round
+ * @typedef {{ variants: string[][], requests: number, seed: number }} Turns variants of a round, by the stages they lack; requests of
+ *   a turn; seed of the order, which is drawn anew for each round
  * @typedef {[variant: number, cpu_us: number, time_us: number]} Turn variant: its index; means per request
  */
 export function takeTurns({ variants, requests, seed }, change) {

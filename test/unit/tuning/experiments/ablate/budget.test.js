@@ -3,26 +3,30 @@ import { median } from '../../../../../load/verdict/ranks.js'
 import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
 import { conclusionOf, verdictOf } from '../../../../../tuning/experiments/ablate/budget-report.js'
 import { analyse } from '../../../../../tuning/experiments/ablate/report.js'
-import { nameOf, PLANTED, STAGE_NAMES, turnsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
+import { nameOf, STAGE_NAMES } from '../../../../../tuning/experiments/ablate/stages.js'
 import { copyOf, PLAN, runOf, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, REST_US, SUM_US } from '../../../../support/simulated/stages.js'
+
+/** @param {ReturnType<typeof budgetOf>} budget */
+const sumOf = ({ lines, rest }) => lines.reduce((sum, { cost }) => sum + cost.estimate, rest.estimate)
 
 /** Turns alone, without the closed loops, of which the budget takes nothing. */
 const PACED = { ...PLAN, consumers: ['paced'] }
 
 t.test('without noise each stage costs what it costs, and the budget adds up to the whole', async (t) => {
-  const { whole, lines, rest, sum_us, gap } = budgetOf(PLAN, runOf({ noise: 0, drift: 0 }), CURRENCIES.cpu)
+  const budget = budgetOf(PLAN, runOf({ noise: 0, drift: 0 }), CURRENCIES.cpu)
+  const { whole, lines, rest, gap } = budget
   const near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1e-6
   for (const { stage, cost, alone } of lines) {
     t.ok(near(cost.estimate, COSTS_US[stage]) && near(alone.estimate, COSTS_US[stage]), stage)
   }
-  t.ok(near(rest.estimate, REST_US) && near(whole.estimate, SUM_US) && near(sum_us, SUM_US))
+  t.ok(near(rest.estimate, REST_US) && near(whole.estimate, SUM_US) && near(sumOf(budget), SUM_US))
   t.ok(near(gap.estimate, 0))
 })
 
 t.test('what two stages share is a gap that is shown, and the budget adds up all the same', async (t) => {
   const budget = budgetOf(PLAN, runOf({ noise: 0, drift: 0, shared_us: 12 }), CURRENCIES.cpu)
-  t.ok(Math.abs(budget.sum_us - budget.whole.estimate) < 1e-6)
+  t.ok(Math.abs(sumOf(budget) - budget.whole.estimate) < 1e-6)
   t.ok(Math.abs(budget.gap.estimate - 12) < 1e-6, 'neither of them saves it alone')
 })
 
@@ -35,10 +39,7 @@ t.test('the intervals hold the truth in 19 of 20 runs', async (t) => {
   t.equal(lines.length, 350)
   // 95 %, less three standard errors of 350 lines.
   t.ok(holding.length / lines.length >= 0.915, `${holding.length} of ${lines.length}`)
-  // Two visits of 3 % each.
-  const noises = budgets.map(({ noise }) => noise.deviation / (0.03 * Math.SQRT2))
-  t.ok(Math.abs(median(noises) - 1) < 0.1, `${median(noises)} of the noise there is`)
-  const misses = budgets.map(({ whole, sum_us }) => Math.abs(sum_us / whole.estimate - 1))
+  const misses = budgets.map((budget) => Math.abs(sumOf(budget) / budget.whole.estimate - 1))
   t.ok(median(misses) < 0.02, `${median(misses)} of the whole`)
 })
 
@@ -56,17 +57,10 @@ t.test('nothing is found where there is nothing, and what is large is found', as
 
 t.test('a stage made slower by 20 us on purpose is found as 20 +- 5 us', async (t) => {
   const plan = { ...PACED, stages: ['validate'], slow_us: { validate: 20 } }
-  t.strictSame(
-    turnsOf(plan).map(nameOf),
-    [WHOLE, ...Array(3).fill(nameOf([PLANTED])), nameOf(['validate'])],
-    'as often away as there',
-  )
   const found = Array.from({ length: 30 }, (_, seed) => budgetOf(plan, runOf({ plan, seed }), CURRENCIES.cpu))
-  const right = found.filter(({ planted }) => planted && Math.abs(planted.estimate - 20) <= 5)
+  const right = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
   t.ok(right.length >= 28, `${right.length} of 30`)
-  const inStage = found.filter(({ lines: [line] }) => Math.abs(line.cost.estimate - 20) <= 5)
-  t.ok(inStage.length >= 28, `${inStage.length} of 30 in the stage itself`)
-  t.match(textOf(plan, runOf({ plan })), /Planted on purpose: 20 us of CPU in validate\. Found: /)
+  t.match(textOf(plan, runOf({ plan })), /Planted on purpose: 20 us of CPU in validate, a part of its cost/)
 })
 
 t.test('what was not measured is said to be so, and what has too few blocks too', async (t) => {

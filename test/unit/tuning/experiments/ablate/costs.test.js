@@ -2,11 +2,11 @@ import t from 'tap'
 import { budgetOf, budgetsOf, CURRENCIES, roundsOf } from '../../../../../tuning/experiments/ablate/budget.js'
 import { speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
 
-const PLAN = { stages: ['log', 'pool'], slow_us: {} }
-const CELLS = ['whole', 'without log', 'without log+pool', 'without pool', 'without planted']
+const PLAN = { stages: ['log', 'pool'] }
+const CELLS = ['whole', 'without log', 'without log+pool', 'without pool']
 
-/** What a turn costs: the whole, log away, both away, pool away, what was planted away. */
-const COSTS_US = [100, 80, 50, 65, 93]
+/** What a turn costs: the whole, log away, both away, pool away. */
+const COSTS_US = [100, 80, 50, 65]
 
 /**
  * Trials by turns, of six rounds in all.
@@ -30,7 +30,7 @@ function byTurns(turnsOf, changes) {
 /** Each cell once, and the whole at the start, in the middle and at the end. @param {number} round */
 function turns(round) {
   const [whole, ...others] = COSTS_US.map((us, cell) => [cell, us + round])
-  // Of the three the one in the middle counts; what was planted is compared with their mean.
+  // Of the three the one in the middle counts.
   return [[0, whole[1] + 3], ...others.slice(0, 2), whole, ...others.slice(2), [0, whole[1] - 6]]
 }
 
@@ -38,7 +38,7 @@ function turns(round) {
 const estimate = (figure) => Number(figure.estimate.toFixed(6))
 
 t.test('a stage costs what its removal saves, within a round', async (t) => {
-  const { whole, lines, rest, sum_us, gap, planted, noise } = budgetOf(PLAN, byTurns(turns), CURRENCIES.cpu)
+  const { whole, lines, rest, gap } = budgetOf(PLAN, byTurns(turns), CURRENCIES.cpu)
   t.equal(estimate(whole), 102.5, 'the turn in the middle of each round')
   t.equal(whole.pairs, 6)
   t.strictSame(
@@ -51,27 +51,7 @@ t.test('a stage costs what its removal saves, within a round', async (t) => {
   )
   t.ok(lines.every(({ cost }) => Math.abs(cost.low - cost.high) < 1e-9 && cost.pairs === 6))
   t.equal(estimate(rest), 52.5)
-  t.equal(Number(sum_us.toFixed(6)), 102.5)
   t.equal(estimate(gap), -5, 'what the two save together, less what each saves alone')
-  t.equal(planted, null, 'nothing was planted')
-  t.equal(noise.pairs, 18, 'three visits in each of six rounds')
-  const differences = [0, 1, 2, 3, 4, 5].flatMap((round) => {
-    const [a, b, c] = [103 + round, 100 + round, 94 + round].map(Math.log)
-    return [b - a, c - a, c - b]
-  })
-  const square = differences.reduce((sum, difference) => sum + difference ** 2, 0) / 18
-  t.ok(Math.abs(noise.deviation - Math.sqrt(square)) < 1e-12, `${noise.deviation}`)
-})
-
-t.test('what was planted is the mean of the whole less that of the turns without it', async (t) => {
-  const plan = { ...PLAN, slow_us: { log: 20 } }
-  const { planted } = budgetOf(
-    plan,
-    byTurns((round) => [...turns(round), [4, 97 + round]]),
-    CURRENCIES.cpu,
-  )
-  t.equal(planted && estimate(planted), 4, '99 less 95')
-  t.equal(planted?.pairs, 6)
 })
 
 t.test('time in the service counts as CPU does, where a schedule sets it', async (t) => {
@@ -90,15 +70,13 @@ t.test('a round without a cell is left out where the cell counts', async (t) => 
   const { whole, lines, gap } = budgetOf(PLAN, byTurns(gappy), CURRENCIES.cpu)
   t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs, gap.pairs], [6, 4, 6, 4])
   t.equal(estimate(lines[0].cost), 20)
-  const zero = (/** @type {number} */ round) => turns(round).map((turn) => (turn[0] === 0 ? [0, 0] : turn))
-  const { noise } = budgetOf(PLAN, byTurns(zero), CURRENCIES.cpu)
-  t.strictSame(noise, { ratio: 1, deviation: 0, pairs: 0 }, 'no noise is taken from turns without a figure')
   const none = budgetOf(
     PLAN,
     byTurns(() => []),
     CURRENCIES.cpu,
   )
-  t.strictSame([none.whole.pairs, none.noise.pairs, none.sum_us], [0, 0, Number.NaN])
+  t.equal(none.whole.pairs, 0)
+  t.same(none.rest.estimate, Number.NaN)
 })
 
 t.test('only sound trials by turns count', async (t) => {

@@ -8,9 +8,9 @@ t.test('a short run is short, and a wait is planted where it is one request alon
   const slow = { database: 20 }
   t.throws(
     () => planOf({ slow: { pool: 20 } }, { INSERT_MODE: 'batched' }),
-    /--slow: expected a stage that requests do not share, got pool/,
+    /--slow: expected a stage that requests do not share with batched, got pool/,
   )
-  t.throws(() => planOf({ slow }, { INSERT_MODE: 'batched' }), /got database with INSERT_MODE=batched/)
+  t.throws(() => planOf({ slow }, { INSERT_MODE: 'batched' }), /with batched, got database/)
   t.match(planOf({ slow }, { INSERT_MODE: 'single' }), { slow_us: slow, insert_mode: 'single' })
   t.match(planOf({ slow: { validate: 20 } }, { INSERT_MODE: 'batched' }), { slow_us: { validate: 20 }, rounds: 300 })
   t.match(planOf({ slow, rounds: 7 }, { INSERT_MODE: 'single' }), { rounds: 7 })

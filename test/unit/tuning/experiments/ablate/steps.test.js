@@ -1,8 +1,9 @@
 import t from 'tap'
 import { ablate } from '../../../../../tuning/experiments/ablate/ablate.js'
 import { problemOf } from '../../../../../tuning/experiments/ablate/report.js'
+import { consumed } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { BY_TURNS, nameOf, variantsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
-import { consumed, nextStep, takenByTurns } from '../../../../../tuning/experiments/ablate/steps.js'
+import { nextStep, takenByTurns } from '../../../../../tuning/experiments/ablate/steps.js'
 import { PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 
 t.test(
