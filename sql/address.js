@@ -15,15 +15,18 @@ const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
  * Completes a database URL: server, user, database, TLS and search path. The lab, the API and everything else that connects use
  * this URL alone, so all of them mean the same table. Pure but for the name of the system's user.
  *
- * @param {string} url as the user gave it
- * @param {Record<string, string | undefined>} [pg] PG* variables that fill in what the URL leaves out
+ * @param {string} url as the user gave it @param {NodeJS.ProcessEnv} [pg] PG* variables that fill in what the URL leaves out
  * @returns {{ url: string, ownSchema: boolean }} ownSchema: no search path was named, so the lab uses its own schema
  * @throws {DatabaseError} for a URL that pg cannot use, or TLS that would not verify the server
  */
 export function explicitAddress(url, pg = {}) {
   const given = parsed(url)
   const query = given.searchParams
-  refuseAmbiguity(query)
+  for (const name of query.keys()) {
+    // pg would ignore unknown parameters, and all but the last of a name.
+    if (PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
+    throw wrong(`each of ${PARAMETERS.join(', ')} at most once, got ${name}`)
+  }
   refuseUnverifiedTls(query.get('sslmode'), pg)
   const user = decoded(given.username) || pg.PGUSER || os.userInfo().username
   const password = decoded(given.password) || pg.PGPASSWORD || ''
@@ -60,26 +63,15 @@ function refuseSeveralHosts(host) {
   if (!host.startsWith('/') && host.includes(',')) throw wrong('one host, got several')
 }
 
-/** Refuses parameters that pg would ignore: unknown ones, and all but the last of a name. @param {URLSearchParams} query */
-function refuseAmbiguity(query) {
-  for (const name of query.keys()) {
-    if (PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
-    throw wrong(`each of ${PARAMETERS.join(', ')} at most once, got ${name}`)
-  }
-}
-
-/**
- * Refuses modes of TLS that encrypt without verifying the server, as the API does (api/config.js, which this folder may not import).
- *
- * @param {string | null} sslmode @param {Record<string, string | undefined>} pg
- */
+/** Refuses modes of TLS that do not verify the server, as api/config.js does. @param {string | null} sslmode @param {NodeJS.ProcessEnv} pg */
 function refuseUnverifiedTls(sslmode, pg) {
   for (const [name, mode] of Object.entries({ DATABASE_URL: sslmode, PGSSLMODE: pg.PGSSLMODE })) {
     if (!mode || mode === 'disable' || mode === 'verify-full') continue
     throw wrong(`sslmode verify-full (with sslrootcert=FILE) or disable, got "${mode}"`, name)
   }
-  if (pg.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return
-  throw wrong('it unset (give a CA file instead), got "0"', 'NODE_TLS_REJECT_UNAUTHORIZED')
+  if (pg.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    throw wrong('it unset (give a CA file instead), got "0"', 'NODE_TLS_REJECT_UNAUTHORIZED')
+  }
 }
 
 /** Decodes as pg does, which decodes the database with decodeURI. @param {string} text percent-encoded */
@@ -91,7 +83,5 @@ function decoded(text, decode = decodeURIComponent) {
   }
 }
 
-/** @param {string} expected */
-function wrong(expected, name = 'DATABASE_URL') {
-  return new DatabaseError(`${name}: expected ${expected}`)
-}
+const wrong = (/** @type {string} */ expected, name = 'DATABASE_URL') =>
+  new DatabaseError(`${name}: expected ${expected}`)

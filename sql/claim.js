@@ -15,17 +15,14 @@ const LOCK_TIMEOUT_MS = { claim: 5000, reset: 10_000, release: 2000 }
 const LOCKED = '55P03'
 const CANCELLED = '57014'
 
-/** pg_class.relkind of other objects that may have a table's name. @type {Record<string, string>} */
-const KINDS = { v: 'VIEW', m: 'MATERIALIZED VIEW', f: 'FOREIGN TABLE', S: 'SEQUENCE', i: 'INDEX', c: 'TYPE' }
-
 const MARK = 'redline: made by run '
 
 export const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
 
 const FIND = `
-  SELECT name, c.oid::int8::text AS oid, relkind, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
-    CASE WHEN relkind = 'r' THEN obj_description(c.oid, 'pg_class') END AS comment, row_security_active(c.oid) AS hides_rows,
+  SELECT name, c.oid::int8::text AS oid, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
+    CASE WHEN relkind = 'r' THEN obj_description(c.oid, 'pg_class') END AS comment,
     coalesce(c.xmin::text::int8 = txid_current_if_assigned() % 4294967296, false) AS is_ours
   FROM unnest($1::text[]) AS name
   JOIN pg_class AS c ON c.oid = to_regclass(name) JOIN pg_namespace AS n ON n.oid = relnamespace`
@@ -49,7 +46,7 @@ export async function claimTables(client, { run, own, place }) {
     const tables = await find(client)
     refuseUnmarked(tables, place)
     refuseUnlocked(tables, existing)
-    for (const table of tables) await refuseForeignRows(client, table)
+    for (const table of tables) await refuseUnlikeMark(client, table)
     await client.query(SCHEMA)
     // CREATE TABLE IF NOT EXISTS does not report whether this transaction created the table.
     refuseUnlocked(await find(client), existing)
@@ -92,19 +89,20 @@ export async function claimTables(client, { run, own, place }) {
       await refuseOthers()
       await locked(client, 'SHARE', claimed, LOCK_TIMEOUT_MS.release, async () => {
         await refuseChanges(client, claimed)
-        for (const { name } of claimed)
+        for (const { name } of claimed) {
           await writeMark(client, name, { run, own, left: await leftIn(client, name, own) })
+        }
       })
     },
   }
 }
 
 /**
- * @typedef {Record<'name' | 'oid' | 'relkind' | 'schema' | 'full_name', string>} Names
- * @typedef {Names & { comment: string | null, hides_rows: boolean, is_ours: boolean }} Table is_ours: this transaction made it
+ * The tables that exist. is_ours: this transaction made it.
+ *
+ * @typedef {Record<'name' | 'oid' | 'schema' | 'full_name', string> & { comment: string | null, is_ours: boolean }} Table
+ * @param {pg.Client} client @returns {Promise<Table[]>}
  */
-
-/** The tables that exist. @param {pg.Client} client @returns {Promise<Table[]>} */
 async function find(client) {
   return (await client.query(FIND, [TABLES])).rows
 }
@@ -155,46 +153,26 @@ const isUnanswered = ({ message }) => message === 'Query read timeout'
 
 /** @param {Table[]} tables @param {Owner['place']} place */
 function refuseUnmarked(tables, place) {
-  for (const { full_name, relkind, comment, hides_rows } of tables) {
-    if (!readMark(comment)) {
-      const todo =
-        place === 'named'
-          ? `Leave search_path out of the URL's options (or PGOPTIONS): the lab then works in a schema of its own, ${LAB_SCHEMA}`
-          : `Keep what you need of it, then DROP ${KINDS[relkind] ?? 'TABLE'} ${full_name}, or name another schema: ?options=-c search_path=NAME`
-      throw new DatabaseError(`${full_name} was not made by the lab, which empties only tables that it made. ${todo}`)
-    }
-    if (hides_rows) {
-      throw new DatabaseError(
-        `${full_name} has row-level security, which hides rows from this role: expected to see every row before emptying it. ` +
-          `Use a role with BYPASSRLS, or ALTER TABLE ${full_name} DISABLE ROW LEVEL SECURITY`,
-      )
-    }
+  for (const { full_name, comment } of tables) {
+    if (readMark(comment)) continue
+    const todo =
+      place === 'named'
+        ? `Leave search_path out of the URL's options (or PGOPTIONS): the lab then works in a schema of its own, ${LAB_SCHEMA}`
+        : `Keep what you need of it, then drop ${full_name}, or name another schema: ?options=-c search_path=NAME`
+    throw new DatabaseError(`${full_name} was not made by the lab, which empties only tables that it made. ${todo}`)
   }
 }
 
-/**
- * Refuses a table that differs from its mark after a run that ended in order, or, after any run, has rows that are known not to
- * be of that run's load.
- *
- * @param {pg.Client} client @param {Table} table
- */
-async function refuseForeignRows(client, { name, full_name, comment }) {
+/** Refuses a table that differs from its mark, which says what the last run left, unless that run was killed. @param {pg.Client} client @param {Table} table */
+async function refuseUnlikeMark(client, { name, full_name, comment }) {
   const { run, own, left } = /** @type {Mark} */ (readMark(comment))
   const remove = `Keep what you need of it, then DROP TABLE ${full_name}: the next run recreates it`
   const found = left && (await leftIn(client, name, own))
-  // Marks of earlier versions have no digest.
-  if (left && !isDeepStrictEqual({ digest: null, ...found }, { digest: null, ...left })) {
-    const [holds, was] = [/** @type {Left} */ (found), left].map(leftText)
-    const others = holds === was ? `not the ${left.rows === '1' ? 'one' : 'ones'} that run ${run} left` : null
-    throw new DatabaseError(
-      `${full_name} holds ${holds}, but ${others ?? `run ${run} left ${was}`}: others have used it. ${remove}`,
-    )
+  if (!isDeepStrictEqual(found, left)) {
+    const [holds, was] = [found, left].map((rows) => JSON.stringify(rows))
+    throw new DatabaseError(`${full_name} holds ${holds}, but run ${run} left ${was}: others have used it. ${remove}`)
   }
-  const foreign = left && !own ? 0 : await foreignRows(client, name, own)
-  if (foreign === 0) return
-  const origin = own ? `that no load of run ${run} made` : 'whose origin is unknown'
-  const killed = left ? '' : ' (that run was killed)'
-  throw new DatabaseError(`${full_name} holds ${rowsText(foreign)} ${origin}${killed}. ${remove}`)
+  if (own || !left) await refuseForeignRows(client, { name, full_name }, { run, own }, remove)
 }
 
 /** Refuses replaced tables, another mark, and rows of somebody else. @param {pg.Client} client @param {Table[]} claimed */
@@ -202,23 +180,27 @@ async function refuseChanges(client, claimed) {
   if (!isDeepStrictEqual(await find(client), claimed)) {
     throw new DatabaseError(`${claimed[0].full_name} was changed during the run, which stops and leaves it as it is`)
   }
-  for (const { name, full_name, comment } of claimed) {
-    const { run, own } = /** @type {Mark} */ (readMark(comment))
-    const foreign = own ? await foreignRows(client, name, own) : 0
-    if (foreign === 0) continue
-    throw new DatabaseError(
-      `${full_name} holds ${rowsText(foreign)} that no load of run ${run} made: the run stops and keeps them. ` +
-        'Stop whoever else writes to it',
-    )
+  for (const table of claimed) {
+    const mark = /** @type {Mark} */ (readMark(table.comment))
+    const todo = 'The run stops and keeps them: stop whoever else writes to it'
+    if (mark.own) await refuseForeignRows(client, table, mark, todo)
   }
 }
 
-/** Number of rows that are not the run's; only users have an email that tells. @param {pg.Client} client @param {string} name @param {string[] | null} own */
-async function foreignRows(client, name, own) {
-  if (own && name !== 'users') return 0
+/**
+ * Refuses rows that are not known to be of a run's load. Only the emails of users tell whose they are, and only if the run's load
+ * has patterns.
+ *
+ * @param {pg.Client} client @param {Pick<Table, 'name' | 'full_name'>} table @param {Pick<Mark, 'run' | 'own'>} mark @param {string} todo
+ */
+async function refuseForeignRows(client, { name, full_name }, { run, own }, todo) {
+  if (own && name !== 'users') return
   const others = own ? ' WHERE NOT (email LIKE ANY ($1))' : ''
-  const { rows } = await client.query(`SELECT count(*)::float8 AS rows FROM ${name}${others}`, own ? [own] : [])
-  return rows[0].rows
+  const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${name}${others}`, own ? [own] : [])
+  if (rows[0].rows === '0') return
+  throw new DatabaseError(
+    `${full_name} holds rows that no load of run ${run} is known to have made (${rows[0].rows}). ${todo}`,
+  )
 }
 
 /**
@@ -231,13 +213,8 @@ async function leftIn(client, name, own) {
   const isDigested = own === null || name !== 'users'
   const digest = isDigested ? `, sum(hashtextextended(${name}::text, 0))::text AS digest` : ''
   const { rows } = await client.query(`SELECT count(*)::text AS rows${highest}${digest} FROM ${name}`)
-  return rows[0]
+  return { ...rows[0] }
 }
-
-const leftText = (/** @type {Left} */ { rows, highest_id }) =>
-  `${rowsText(rows)}${highest_id ? ` up to id ${highest_id}` : ''}`
-
-const rowsText = (/** @type {number | string} */ rows) => `${rows} row${Number(rows) === 1 ? '' : 's'}`
 
 /** COMMENT takes no parameters. @param {pg.Client} client @param {string} name @param {Mark} mark */
 async function writeMark(client, name, mark) {
@@ -251,8 +228,7 @@ async function writeMark(client, name, mark) {
  *
  * @typedef {{ run: string, own: string[] | null, left: Left | null }} Mark run: run_id; own: LIKE patterns of the load's emails,
  *   null if its rows cannot be told from others; left: null while the run is under way, or if it was killed
- * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may exceed
- *   2^53; digest: of rows that nothing else identifies
+ * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may exceed 2^53
  */
 export function markText({ run, own, left }) {
   return `${MARK}${run}, which empties it. ${JSON.stringify({ run, own, left })}`

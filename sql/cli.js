@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { applySchema, DatabaseError } from './database.js'
 import { startEmbedded } from './embedded.js'
@@ -17,7 +18,6 @@ const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 }
 
 process.exitCode = await main()
 
-/** @returns {Promise<number>} exit code */
 async function main() {
   const controller = new AbortController()
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
@@ -50,11 +50,8 @@ async function serve(signal) {
     const { version } = await applySchema(embedded.url)
     process.stdout.write(`${embedded.url}\n`)
     process.stderr.write(`Postgres ${version} is up until Ctrl-C\n`)
-    const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
-    const ended = embedded.exited().then(() => {
-      if (!signal.aborted) throw new Error('Postgres ended by itself')
-    })
-    if (!signal.aborted) await Promise.race([stopped, ended])
+    if (!signal.aborted) await Promise.race([once(signal, 'abort'), embedded.exited()])
+    if (!signal.aborted) throw new Error('Postgres ended by itself')
   } finally {
     await embedded.stop()
   }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
-import { connect, DatabaseError, end, within } from './connection.js'
+import { connect, DatabaseError, end, settled } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
 
@@ -19,9 +19,8 @@ const SCHEMA_LOCK_TIMEOUT_MS = 10_000
  * or empties those that the last run left. Admits one lab at a time, since a second would empty the first one's table.
  *
  * @param {string} [given] URL; without it, Postgres is started
- * @param {object} [options] @param {string} [options.run] run_id, for the mark on the tables
- * @param {string[] | null} [options.own] LIKE patterns of the emails that the run's load sends; null: unknown
- * @param {Record<string, string | undefined>} [options.pg] PG* variables that fill in what the URL leaves out
+ * @param {{ run?: string, own?: string[] | null, pg?: NodeJS.ProcessEnv }} [options] run: run_id, for the mark on the tables; own:
+ *   LIKE patterns of the emails that the run's load sends, null: unknown; pg: PG* variables that fill in what the URL leaves out
  * @throws {DatabaseError} if it cannot be reached, another lab uses it, or its tables are not the lab's to empty
  */
 export async function openDatabase(given, { run = 'without a name', own = null, pg = {} } = {}) {
@@ -54,7 +53,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
       close: async () => {
         // Without it, the mark says that the run was killed, and the next run checks every row. Behind a pending statement, it
         // would have to wait.
-        if (!embedded && pending === 0) await within(RELEASE_TIMEOUT_MS, release()).catch(() => {})
+        if (!embedded && pending === 0) await settled(RELEASE_TIMEOUT_MS, release())
         await close()
       },
     }
@@ -64,12 +63,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
   }
 }
 
-/**
- * Opens a database read-only; without a URL, an embedded Postgres.
- *
- * @param {string} [given] @param {{ pg?: Record<string, string | undefined> }} [options]
- * @throws {DatabaseError} if it cannot be reached
- */
+/** Opens a database read-only; without a URL, an embedded one. @param {string} [given] @param {{ pg?: NodeJS.ProcessEnv }} [options] @throws {DatabaseError} */
 export async function lookAtDatabase(given, { pg = {} } = {}) {
   const { client, close } = await reach(given, pg)
   try {
@@ -87,11 +81,9 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
  */
 
 /** @param {pg.Client} client @returns {(text: string) => Promise<any[]>} */
-function rowsOf(client) {
-  return async (text) => (await client.query(text)).rows
-}
+const rowsOf = (client) => async (text) => (await client.query(text)).rows
 
-/** Connects to the database given, else to an embedded one. @param {string | undefined} given @param {Record<string, string | undefined>} pg */
+/** Connects to the database given, else to an embedded one. @param {string | undefined} given @param {NodeJS.ProcessEnv} pg */
 async function reach(given, pg) {
   const embedded = given ? null : await startEmbedded()
   try {
@@ -108,7 +100,7 @@ async function reach(given, pg) {
 /**
  * Applies the schema for an API that is started by hand. Empties nothing and marks nothing.
  *
- * @param {string} url @param {Record<string, string | undefined>} [env]
+ * @param {string} url @param {NodeJS.ProcessEnv} [env]
  * @returns {Promise<{ version: string, warnings: string[] }>} version such as 18.4; warnings of the schema
  * @throws {DatabaseError} if it cannot be reached, or its TLS would not verify the server
  */

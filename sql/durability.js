@@ -18,8 +18,7 @@ const IN_MEMORY = ['tmpfs', 'ramfs']
 /**
  * Tells how durable a commit of the API is.
  *
- * @param {Client} client with the API's role and options @param {string[]} tables
- * @param {string | null} folder of the data, if the server is ours
+ * @param {Client} client with the API's role and options @param {string[]} tables @param {string | null} folder of our own server
  * @returns {Promise<Durability>}
  *
  * @typedef {Record<'fsync' | 'synchronous_commit' | 'full_page_writes' | 'wal_sync_method', string>} Settings

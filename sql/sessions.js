@@ -36,15 +36,10 @@ const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redl
 /** Waits for other sessions on the tables to end. @param {Client} client @param {Table[]} tables @throws {DatabaseError} if they do not */
 export async function refuseOtherSessions(client, tables) {
   const by = { names: tables.map(({ name }) => name), countsApis: true }
-  for (const until = Date.now() + SESSIONS_END_MS; ; await pause(POLL_MS)) {
-    const sessions = await sessionsUsing(client, tables, by)
-    if (!sessions) return
-    if (Date.now() < until) continue
-    throw new DatabaseError(
-      `${tables[0].full_name} is in use by ${sessions}: expected a table for this run alone. Stop them, or leave out ` +
-        "search_path in the URL's options (or PGOPTIONS): the lab then works in a schema of its own",
-    )
-  }
+  const until = Date.now() + SESSIONS_END_MS
+  while ((await sessionsUsing(client, tables, by)) && Date.now() < until) await pause(POLL_MS)
+  const todo = "leave out search_path in the URL's options (or PGOPTIONS): the lab then works in a schema of its own"
+  await refuse(client, tables, by, `expected a table for this run alone. Stop them, or ${todo}`)
 }
 
 /**
@@ -54,13 +49,16 @@ export async function refuseOtherSessions(client, tables) {
  * @param {Client} client @param {Table[]} tables @param {string[]} names that a statement on the tables must contain
  * @throws {DatabaseError}
  */
-export async function refuseStrangers(client, tables, names) {
-  const sessions = await sessionsUsing(client, tables, { names, ignored: OF_THE_RUN })
-  if (!sessions) return
-  throw new DatabaseError(
-    `${tables[0].full_name} is in use by ${sessions}, whose rows cannot be told from those of the run: ` +
-      'the run stops and keeps them. Stop whoever else uses the table',
-  )
+export function refuseStrangers(client, tables, names) {
+  const reason =
+    'their rows cannot be told from those of the run, which stops and keeps them. Stop whoever else uses the table'
+  return refuse(client, tables, { names, ignored: OF_THE_RUN }, reason)
+}
+
+/** @param {Client} client @param {Table[]} tables @param {Uses} by @param {string} reason */
+async function refuse(client, tables, by, reason) {
+  const sessions = await sessionsUsing(client, tables, by)
+  if (sessions) throw new DatabaseError(`${tables[0].full_name} is in use by ${sessions}: ${reason}`)
 }
 
 /** Waits while Postgres may still execute statements of a killed API, whose rows belong to the run. @param {Client} client */
@@ -73,10 +71,10 @@ export async function untilApisEnded(client) {
 /**
  * Lists the sessions that use the tables, by default those that hold locks on them.
  *
- * @param {Client} client @param {Table[]} tables
- * @param {{ names?: string[], ignored?: string[], countsApis?: boolean }} [by] names: words of a statement that uses the tables
- *   (the default matches none); ignored: application names; countsApis: any API of ours counts
- * @returns {Promise<string>} empty if there are none
+ * @param {Client} client @param {Table[]} tables @param {Uses} [by] @returns {Promise<string>} empty if there are none
+ *
+ * @typedef {{ names?: string[], ignored?: string[], countsApis?: boolean }} Uses names: words of a statement that uses the tables (the
+ *   default matches none); ignored: application names; countsApis: any API of ours counts
  */
 export async function sessionsUsing(client, tables, { names = ['(?!)'], ignored = [], countsApis = false } = {}) {
   const { rows } = await client.query(USING, [tables.map(({ oid }) => oid), names, ignored, countsApis])

@@ -53,34 +53,40 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
   const cases = [
     ['a run that ended in order', OF_THE_LOAD, {}, 'SELECT 1', null],
     ['a run that ended in order, without rows', 'SELECT 1', {}, 'SELECT 1', null],
-    ['a row more', OF_THE_LOAD, {}, OF_THE_LOAD, /holds 4 rows up to id 4, but run r left 2 rows up to id 2/],
+    [
+      'a row more',
+      OF_THE_LOAD,
+      {},
+      OF_THE_LOAD,
+      /holds {"rows":"4","highest_id":"4"}, but run r left {"rows":"2","highest_id":"2"}/,
+    ],
     [
       'a row exchanged for another',
       OF_THE_LOAD,
       {},
       `DELETE FROM users WHERE id = 2; ${OF_SOMEBODY}`,
-      /holds 2 rows up to id 3, but run r left 2 rows up to id 2/,
+      /holds {"rows":"2","highest_id":"3"}, but run r left {"rows":"2","highest_id":"2"}/,
     ],
     [
       'as many rows of somebody else, from id 1 again',
       OF_THE_LOAD,
       {},
       `TRUNCATE users RESTART IDENTITY; ${OF_SOMEBODY}; ${OF_SOMEBODY}`,
-      /holds 2 rows that no load of run r made/,
+      /holds rows that no load of run r is known to have made \(2\)/,
     ],
     [
       'the email of a row changed',
       OF_THE_LOAD,
       {},
       "UPDATE users SET email = 'ada@example.com' WHERE id = 1",
-      /holds 1 row that no load of run r made/,
+      /holds rows that no load of run r is known to have made \(1\)/,
     ],
     [
       'a key exchanged for another',
       OF_A_KEY,
       {},
       "UPDATE redline_idempotency_keys SET key = 'theirs'",
-      /redline_idempotency_keys holds 1 row, but not the one that run r left/,
+      /redline_idempotency_keys holds {"rows":"1","digest":"-?\d+"}, but run r left {"rows":"1","digest":"-?\d+"}/,
     ],
     ['a run that was cut off', OF_THE_LOAD, { inOrder: false }, 'SELECT 1', null],
     ['a run that was cut off before its first row', 'SELECT 1', { inOrder: false }, 'SELECT 1', null],
@@ -89,16 +95,22 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
       OF_THE_LOAD,
       { inOrder: false },
       OF_SOMEBODY,
-      /1 row that no load of run r made/,
+      /no load of run r is known to have made \(1\)/,
     ],
     [
       'rows of another seed',
       OF_THE_LOAD,
       { inOrder: false },
       "INSERT INTO users (email, password) VALUES ('user-b-1-0@redline.test', 'x')",
-      /1 row that no load of run r made/,
+      /no load of run r is known to have made \(1\)/,
     ],
-    ['a row that came in before the run ended', OF_SOMEBODY, {}, 'SELECT 1', /1 row that no load of run r made/],
+    [
+      'a row that came in before the run ended',
+      OF_SOMEBODY,
+      {},
+      'SELECT 1',
+      /no load of run r is known to have made \(1\)/,
+    ],
     ['somebody else’s comment', OF_THE_LOAD, {}, "COMMENT ON TABLE users IS 'ask Ada'", /was not made by the lab/],
     [
       'a table of the same name',
@@ -112,7 +124,7 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
       OF_THE_LOAD,
       {},
       'ALTER TABLE users RENAME TO old; CREATE VIEW users AS SELECT * FROM old',
-      /DROP VIEW redline_lab\.users/,
+      /was not made by the lab/,
     ],
     [
       'a table that refers to it',
@@ -126,7 +138,7 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
       OF_THE_LOAD,
       {},
       'CREATE TABLE heirs () INHERITS (users); INSERT INTO heirs VALUES (9)',
-      /holds 3 rows/,
+      /holds {"rows":"3"/,
     ],
   ]
   for (const [name, during, how, between, expected] of cases) {
@@ -137,7 +149,7 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
     const message = await refusal(url)
     if (expected) {
       t.match(message, expected, name)
-      t.match(message, /DROP (TABLE|VIEW) redline_lab\.\w+|DROP CONSTRAINT/, `${name}: what to do`)
+      t.match(message, /drop (table )?redline_lab\.\w+|DROP CONSTRAINT/i, `${name}: what to do`)
       t.strictSame(await rows(inside, 'SELECT count(*)::int FROM users'), before, `${name}: nothing is lost`)
     } else t.equal(message, null, name)
   }
@@ -154,7 +166,7 @@ t.test('rows that cannot be told from others: accepted after an end in order, re
   t.equal(await second.countRows(), 0)
   await rows(second.url, OF_SOMEBODY)
   await cutOff(url)
-  t.match(await refusal(url), /1 row whose origin is unknown .*DROP TABLE redline_lab\.users/)
+  t.match(await refusal(url), /no load of run mix is known to have made \(1\)\. .*DROP TABLE redline_lab\.users/)
 })
 
 t.test('rows that cannot be told from others are those that the run left, or are kept', async (t) => {
@@ -165,9 +177,9 @@ t.test('rows that cannot be told from others are those that the run left, or are
     [
       'as many rows of somebody else',
       'TRUNCATE users RESTART IDENTITY; INSERT INTO users (email, password) VALUES (1, 1)',
-      /holds 1 row up to id 1, but not the one that run mix left/,
+      /holds {"rows":"1","highest_id":"1","digest":"-?\d+"}, but run mix left {"rows":"1","highest_id":"1",/,
     ],
-    ['a changed row', "UPDATE users SET password = 'changed'", /but not the one that run mix left/],
+    ['a changed row', "UPDATE users SET password = 'changed'", /but run mix left/],
   ]
   t.teardown(() => rows(given, `ALTER DATABASE ${own} RESET timezone`))
   for (const [name, between, expected] of cases) {
@@ -216,7 +228,9 @@ t.test('a reset keeps what came in from elsewhere, and a table that was exchange
   await rows(database.url, OF_THE_LOAD)
   await database.reset()
   await rows(database.url, OF_SOMEBODY)
-  await t.rejects(database.reset(), { message: /1 row that no load of run r made: the run stops and keeps them/ })
+  await t.rejects(database.reset(), {
+    message: /no load of run r is known to have made \(1\)\. The run stops and keeps them/,
+  })
   t.equal(await database.countRows(), 1)
   await rows(database.url, 'ALTER TABLE users RENAME TO kept; CREATE TABLE users (LIKE kept INCLUDING ALL)')
   await t.rejects(database.reset(), { message: /was changed during the run/ })
