@@ -1,6 +1,6 @@
 /** @import { Client, Result, Statement } from './connections.js' */
 
-/** Delay before retrying a failed connection while others still serve. */
+/** Delay before another connection is tried after one has failed, while others still serve. */
 const RETRY_MS = 1000
 
 /** Share of the lifetime over which connections opened together are retired, one after another. */
@@ -14,41 +14,37 @@ const STAGGER = 0.1
  * @param {number} options.silence_ms a connection that owes an answer is destroyed after this long without one
  * @param {number} options.lifetime_ms age at which a connection is retired; 0: never
  * @param {() => void} options.onSilence called after a connection is destroyed for silence
- * @param {() => Promise<Client>} options.connect
+ * @param {() => Promise<Client>} options.connect waits while `width` connections are open
  * @param {(client: Client, statement: Statement) => Promise<Result>} options.run
  */
 export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, connect, run }) {
-  /** @type {Lane[]} */
-  const lanes = Array.from({ length: width }, (_, i) => {
-    return { line: null, opening: null, retryAt_ms: 0, lifetime_ms: lifetime_ms * (1 - (STAGGER * i) / width) }
-  })
+  /** @type {Set<Line>} */
+  const lines = new Set()
+  /** @type {Set<Promise<Line>>} */
+  const openings = new Set()
+  let retryAt_ms = 0
   let inFlight = 0
 
-  /** Returns the open line with the fewest statements; if all are busy, starts to open another. @returns {Promise<Line> | Line} */
+  /** Returns the line with the fewest statements; if all are busy, starts to open another. */
   function take() {
-    const open = leastBusy(lanes)
-    if (open?.inFlight === 0) return open
-    const closed = lanes.find((lane) => !lane.line && !lane.opening && (!open || lane.retryAt_ms <= performance.now()))
-    if (closed) openLane(closed)
-    return (
-      open ?? Promise.any(lanes.flatMap(({ opening }) => opening ?? [])).catch((all) => Promise.reject(all.errors[0]))
-    )
+    const line = leastBusy(lines)
+    if (line?.inFlight === 0) return line
+    if (lines.size + openings.size < width && (!line || retryAt_ms <= performance.now())) openLine()
+    return line ?? Promise.any(openings).catch(({ errors }) => Promise.reject(errors[0]))
   }
 
-  /** @param {Lane} lane */
-  function openLane(lane) {
-    lane.opening = connect().then(
-      (client) => Object.assign(lane, { line: createLine(lane, client), opening: null }).line,
-      (error) => {
-        Object.assign(lane, { opening: null, retryAt_ms: performance.now() + RETRY_MS })
-        throw error
-      },
-    )
-    lane.opening.catch(() => {})
+  function openLine() {
+    const opening = connect()
+      .then(createLine)
+      .finally(() => openings.delete(opening))
+    openings.add(opening)
+    opening.catch(() => {
+      retryAt_ms = performance.now() + RETRY_MS
+    })
   }
 
-  /** @param {Lane} lane @param {Client} client @returns {Line} */
-  function createLine(lane, client) {
+  /** @param {Client} client */
+  function createLine(client) {
     const watchdog = setTimeout(() => {
       if (line.inFlight === 0 && !line.isRetired) return
       // pg offers no other way to end a connection whose server is silent.
@@ -57,15 +53,28 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     }, silence_ms).unref()
     /** @type {Line} */
     const line = { client, watchdog, inFlight: 0, isRetired: false }
-    const end = lifetime_ms > 0 ? setTimeout(() => retire(lane), lane.lifetime_ms).unref() : undefined
+    const age_ms = lifetime_ms * (1 - (STAGGER * lines.size) / width)
+    const end = lifetime_ms > 0 ? setTimeout(() => retire(line), age_ms).unref() : undefined
     client.once('end', () => {
       clearTimeout(watchdog)
       clearTimeout(end)
       line.isRetired = true
-      if (lane.line === line) lane.line = null
+      lines.delete(line)
       client.release(true)
     })
+    lines.add(line)
     return line
+  }
+
+  /** Takes a line out of service. pg's end() waits for the statements in flight. @param {Line} line */
+  function retire(line) {
+    if (line.isRetired) return
+    lines.delete(line)
+    line.isRetired = true
+    // From now on, the watchdog guards the shutdown: a silent server never closes its side.
+    line.watchdog.refresh()
+    // pg's types omit end() on pool clients.
+    void (/** @type {any} */ (line.client).end())
   }
 
   return {
@@ -85,15 +94,15 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     /** Number of statements queued behind others: Postgres runs only the first on each connection. */
     waiting: () => Math.max(0, inFlight - width),
 
-    idle: () => lanes.filter(({ line }) => line?.inFlight === 0).length,
+    idle: () => [...lines].filter((line) => line.inFlight === 0).length,
 
     /** Replaces every open connection. */
-    retire: () => lanes.forEach(retire),
+    retire: () => lines.forEach(retire),
 
     /** Closes each connection when its statements have finished. */
     async end() {
-      await Promise.allSettled(lanes.map(({ opening }) => opening))
-      lanes.forEach(retire)
+      await Promise.allSettled(openings)
+      lines.forEach(retire)
     },
   }
 
@@ -109,34 +118,12 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   }
 }
 
-/**
- * A lane is a slot for one connection. A line is an open connection; once retired, it takes no more statements.
- *
- * @typedef {{ line: Line | null, opening: Promise<Line> | null, retryAt_ms: number, lifetime_ms: number }} Lane
- * @typedef {{ client: Client, watchdog: NodeJS.Timeout, inFlight: number, isRetired: boolean }} Line
- */
+/** @typedef {{ client: Client, watchdog: NodeJS.Timeout, inFlight: number, isRetired: boolean }} Line an open connection; once retired, it takes no more statements */
 
-/** @param {Lane[]} lanes */
-function leastBusy(lanes) {
+/** @param {Set<Line>} lines */
+function leastBusy(lines) {
   /** @type {Line | undefined} */
   let least
-  for (const { line } of lanes) if (line && (!least || line.inFlight < least.inFlight)) least = line
+  for (const line of lines) if (!least || line.inFlight < least.inFlight) least = line
   return least
-}
-
-/**
- * Removes a connection from its lane. pg's end() waits for the statements in flight, and the successor waits for end(), so
- * there are never more than `width` connections.
- *
- * @param {Lane} lane
- */
-function retire(lane) {
-  const { line } = lane
-  if (!line) return
-  lane.line = null
-  line.isRetired = true
-  // From now on, the watchdog guards the shutdown: a silent server never closes its side.
-  line.watchdog.refresh()
-  // pg's types omit end() on pool clients.
-  void (/** @type {any} */ (line.client).end())
 }
