@@ -15,11 +15,7 @@ import { createRoutes } from './routes.js'
  * @import { Logger } from 'pino'
  */
 
-/**
- * Gives every request exactly one answer. Independent of ports, environment variables and pg.
- *
- * @param {{ users: Users, gate: Gate, log: Logger, bodyLimitBytes: number }} parts
- */
+/** Gives every request exactly one answer. @param {{ users: Users, gate: Gate, log: Logger, bodyLimitBytes: number }} parts */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
   const route = createRoutes({ users, gate, bodyLimitBytes })
   const stats = { inFlight: 0, answers: /** @type {Counters} */ ({}), problems: /** @type {Counters} */ ({}) }
@@ -68,13 +64,10 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   return {
     handle,
     stats,
-
     /** For the server's `checkExpectation`: an Expect header other than 100-continue. @type {typeof handle} */
     refuseExpectation: (req, res) => handle(req, res, () => Promise.reject(new ApiError('expectation_failed'))),
-
     /** For the server's `clientError`. @param {Error & { code?: string }} error @param {Duplex} socket */
     clientError: (error, socket) => refuseBytes(error, socket, countRefused),
-
     drain() {
       draining = true
     },
@@ -90,10 +83,7 @@ const OVERLOADED = problem(new ApiError('overloaded'))
 /** Built from a constant: a refusal must cost next to nothing. The request's body, if any, is discarded unread. */
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 
-/**
- * @param {Logger} log @param {Counters} problems counts answers by problem code
- * @returns {(error: unknown, req: IncomingMessage) => Answer | null} null: the client is gone
- */
+/** @param {Logger} log @param {Counters} problems counts answers by problem code */
 function createErrorAnswers(log, problems) {
   /** Each cause is logged once, although many requests share one. */
   const logCause = {
@@ -101,7 +91,7 @@ function createErrorAnswers(log, problems) {
     outcome_unknown: createCauseLog(log, 'no response to a statement: answering 504, since its rows may be stored'),
   }
 
-  return (error, req) => {
+  return (/** @type {unknown} */ error, /** @type {IncomingMessage} */ req) => {
     if (error instanceof ClientGone) return null
     const known = error instanceof ApiError ? error : new ApiError('internal_error')
     if (known.code === 'internal_error') log.error({ err: error, method: req.method, url: req.url }, 'unforeseen error')

@@ -19,17 +19,14 @@ const NEWEST_WEIGHT = 0.25
 const STATIONS = 4
 
 /**
- * Maximum number of shared statements in flight. Pure.
+ * Maximum number of shared statements in flight, from 1 to `most`. Pure.
  *
  * A statement takes a network round trip plus work at both ends. While one statement is being worked on, STATIONS * round trip / work
  * others fit on the network (the bandwidth-delay product, plus one). With fewer, both ends are sometimes idle. More would only wait and
- * spread the same rows over more statements, which raises the cost per row.
- *
- * Work is all time except the round trip, including the wait for a busy core. An overloaded core therefore gets fewer, larger
- * statements. Near the database, where the round trip is short compared with the work, one statement is in flight at a time.
+ * spread the same rows over more statements, which raises the cost per row. Work is all time except the round trip, including the wait
+ * for a busy core: an overloaded core gets fewer, larger statements.
  *
  * @param {{ statement_ms: number, roundTrip_ms: number, most: number }} times of a statement and of an empty one; Infinity: unknown
- * @returns {number} 1 to `most`
  */
 export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
   if (roundTrip_ms === 0 || roundTrip_ms === Number.POSITIVE_INFINITY) return 1
@@ -106,8 +103,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
       const ids = await insertMany(batch.map(({ user }) => user))
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
-      // One bad row must not fail its neighbours. After any other error, a second attempt would fail the same way or, if the
-      // outcome is unknown, might store a row twice.
+      // One bad row must not fail its neighbours. After any other error, a second attempt would fail too, or store a row twice.
       if (error instanceof ApiError && error.code === 'row_refused') await Promise.all(batch.map(storeAlone))
       else for (const { reject } of batch) reject(error)
     }

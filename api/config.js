@@ -23,7 +23,8 @@ export class ConfigError extends Error {}
 export function readConfig(env = process.env, dotenvFile = '.env') {
   const merged = { ...readDotenv(dotenvFile), ...env }
   const values = Object.entries(SETTINGS).map(([name, setting]) => {
-    return [camelCase(name), settingValue(name, setting, merged[name])]
+    const camelCase = name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase())
+    return [camelCase, settingValue(name, setting, merged[name])]
   })
   refuseUnverifiedTls(merged)
   return Object.freeze(Object.fromEntries(values))
@@ -102,17 +103,10 @@ function refuseUnverifiedTls(env) {
   }
 }
 
-/** @param {string} name @param {string} expected @param {string} got */
-function wrong(name, expected, got) {
-  return new ConfigError(`${name}: expected ${expected}, got ${got}`)
-}
+const wrong = (/** @type {string} */ name, /** @type {string} */ expected, /** @type {string} */ got) =>
+  new ConfigError(`${name}: expected ${expected}, got ${got}`)
 
 const FORMS = {
   host: (/** @type {string} */ raw) => isIP(raw) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(raw),
   url: (/** @type {string} */ raw) => URL.canParse(raw) && /^postgres(ql)?:$/.test(new URL(raw).protocol),
-}
-
-/** @param {string} name */
-function camelCase(name) {
-  return name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase())
 }

@@ -22,7 +22,7 @@ export function checkDatabaseSettings({ databaseUrl }) {
   }
 }
 
-/** Opens a session outside the pool, for the readiness check. @param {Config} config */
+/** Opens a session outside the pool, for the readiness check. @param {Config} config @returns {Promise<pg.Client>} */
 export async function openSession({ databaseUrl }) {
   const client = new LoginClient({
     connectionString: databaseUrl,
@@ -33,11 +33,7 @@ export async function openSession({ databaseUrl }) {
     keepAlive: true,
   })
   await client.connect()
-  return {
-    /** Returns the first row of a statement's result. @param {string} text @returns {Promise<any>} */
-    row: async (text) => (await client.query(text)).rows[0],
-    end: () => client.end(),
-  }
+  return /** @type {any} */ (client)
 }
 
 /** Closes the socket if a login fails on our side (no password, say): pg keeps it, and so Postgres a backend for a minute. */
@@ -73,9 +69,7 @@ function guardParser(connection) {
 }
 
 /** Timeout in ms for a silent server, longer than the statement timeout, so that a live server answers first. @param {Config} config */
-export function silenceOf({ statementTimeoutMs }) {
-  return statementTimeoutMs + 1000
-}
+export const silenceOf = ({ statementTimeoutMs }) => statementTimeoutMs + 1000
 
 /** @param {Config} config @param {Logger} log @param {PoolConfig & { pipeline?: boolean }} options */
 export function openPool(config, log, options) {

@@ -9,11 +9,7 @@ const WINDOW_MS = 50
 /** The first window is longer, since a new service is still connecting and compiling. */
 const FIRST_WINDOW_MS = 500
 
-/**
- * Tracks the service's throughput and decides on the arrival of each request whether to admit it.
- *
- * @param {{ waiting: () => number, limits: Limits }} parts waiting: number of requests queued for the database
- */
+/** Decides whether to admit each request. @param {{ waiting: () => number, limits: Limits }} parts waiting: requests queued for the database */
 export function createGate({ waiting, limits }) {
   const signals = { waiting: 0, rate_rps: Number.POSITIVE_INFINITY, loop_delay_ms: 0, refusals: 0 }
   const shed = { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
@@ -48,11 +44,10 @@ export function createGate({ waiting, limits }) {
   }, WINDOW_MS).unref()
 
   return {
-    /** Number of refused requests, by limit. */
     shed,
     signals: () => ({ ...signals, waiting: waiting() }),
 
-    /** Called when a request arrives. @returns {boolean} whether it is admitted */
+    /** Called when a request arrives; true: it is admitted. */
     lets() {
       signals.waiting = waiting()
       if (signals.waiting === 0) alwaysBusy = false

@@ -5,7 +5,7 @@ import { ApiError, PROBLEMS } from './errors.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
-/** Allows no parameter except charset=utf-8; the service documents no other JSON type. */
+/** Allows no parameter except charset=utf-8. */
 const JSON_TYPE_MAX_LENGTH = 100
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
@@ -14,8 +14,7 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
  * sees its 413; the server's request timeout bounds how long this lasts.
  *
  * @param {IncomingMessage} req @param {number} limitBytes @returns {Promise<unknown>}
- * @throws {ApiError} unsupported_media_type, body_too_large, malformed_json
- * @throws {ClientGone} if the client disconnects before its body is complete
+ * @throws {ApiError | ClientGone} unsupported_media_type, body_too_large, malformed_json
  */
 export function readJson(req, limitBytes) {
   return new Promise((resolve, reject) => {

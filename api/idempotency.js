@@ -66,7 +66,7 @@ export function keyOf(header) {
 export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   let deleteAt_ms = 0
 
-  /** Runs only after a key is added, so that a service without keys never queries. One statement at a time. */
+  /** Runs only after a key is added, so that a service without keys never queries. */
   async function deleteExpired() {
     if (performance.now() < deleteAt_ms) return
     deleteAt_ms = Number.POSITIVE_INFINITY

@@ -14,33 +14,26 @@ import { send } from './http.js'
  * @import { Server } from 'node:net'
  */
 
-const STATEMENT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
 
-/**
- * Metrics of this process in Prometheus' text format: prom-client's default metrics and Redline's own.
- *
- * @param {Config} config
- */
+/** Metrics of this process in Prometheus' text format: prom-client's default metrics and Redline's own. @param {Config} config */
 export function createMetrics(config) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const statementSeconds = new Histogram({
     name: 'redline_statement_seconds',
     help: 'Time of one database statement, without the wait for a connection',
-    buckets: STATEMENT_BUCKETS_S,
+    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10],
     registers: [registry],
   })
   showConfig(registry, config)
   const stopLoop = watchEventLoop(registry)
-  const stopGc = watchGc(registry)
+  const gc = watchGc(registry)
 
   return {
     registry,
-
     observeStatement: (/** @type {number} */ seconds) => statementSeconds.observe(seconds),
-
     /** @param {{ app: App, pool: Pool, users: Users, gate: Gate, server: Server }} parts */
     watch({ app, pool, users, gate, server }) {
       const dropped = { connections: 0 }
@@ -65,7 +58,7 @@ export function createMetrics(config) {
 
     stop() {
       stopLoop()
-      stopGc()
+      gc.disconnect()
     },
   }
 }
@@ -134,7 +127,7 @@ function watchGc(registry) {
     for (const { duration } of list.getEntries()) seconds.inc(duration / 1000)
   })
   observer.observe({ entryTypes: ['gc'] })
-  return () => observer.disconnect()
+  return observer
 }
 
 /** Node's histogram holds whole timer periods; the excess over the resolution is the delay. @param {number} period_ns */

@@ -11,15 +11,13 @@ const HASH_BYTES = 32
 const derive = promisify(/** @type {typeof scrypt} */ (scrypt))
 
 /**
- * Converts a password to its stored form. `plain` is only for the published benchmark's workload; `scrypt` returns a PHC
- * string with a random salt.
+ * Converts a password to its stored form; `scrypt` to a PHC string with a random salt.
  *
  * @typedef {(password: string) => string | Promise<string>} StorePassword
  * @type {Record<'plain' | 'scrypt', StorePassword>}
  */
 export const passwordStorage = {
   plain: (password) => password,
-
   scrypt: async (password) => {
     const salt = randomBytes(SALT_BYTES)
     return `${SCRYPT_PREFIX}${unpadded(salt)}$${unpadded(await scryptHash(password, salt))}`

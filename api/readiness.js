@@ -114,7 +114,8 @@ export function createReadiness(config, { pool, log, isDraining }) {
 
 /** @param {Session} session @returns {Promise<Verdict>} */
 async function verdictOf(session) {
-  return unfitness(await session.row(FACTS)) ?? READY
+  const { rows } = await session.query(FACTS)
+  return unfitness(rows[0]) ?? READY
 }
 
 /** @param {string} detail @returns {Verdict} */

@@ -27,12 +27,7 @@ const OTHER_FILES = 48
 /** Interval at which Node checks for slow requests; its default of 30 s would make the timeouts meaningless. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
-/**
- * Starts the whole service on its two ports. Independent of the process's environment, signals and exit.
- *
- * @param {Config} config @param {Logger} log
- * @throws {ConfigError} also if it cannot listen on a port
- */
+/** Starts the whole service on its two ports. @param {Config} config @param {Logger} log @throws {ConfigError} also if a port is unavailable */
 export async function startService(config, log) {
   checkDatabaseSettings(config)
   for (const warning of warningsOf(config)) log.warn(warning)
@@ -57,7 +52,6 @@ export async function startService(config, log) {
   return {
     url,
     adminUrl,
-
     /** Stops accepting connections and answers requests that have arrived, within the configured timeout. */
     drain() {
       draining = true

@@ -37,11 +37,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
   }
 
   return {
-    /**
-     * Stores a user and resolves to the id of the committed row.
-     *
-     * @param {unknown} body the client's parsed JSON @throws {ApiError} invalid_user, or as the pool throws
-     */
+    /** Stores a user and resolves to the id of the committed row. @param {unknown} body @throws {ApiError} invalid_user, or as the pool throws */
     create(body) {
       const { email, password } = validUser(body)
       const stored = storePassword(password)
@@ -54,7 +50,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
      * Stores a user unless an earlier request with the same key has done so. A repeat is recognized by the stored user
      * itself: a stored digest of the request would be a fast hash of the password next to its slow one.
      *
-     * @param {unknown} body the client's parsed JSON @param {string} key the request's Idempotency-Key
+     * @param {unknown} body @param {string} key the request's Idempotency-Key
      * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or as the pool throws
      */
     async createOnce(body, key) {
@@ -66,7 +62,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
       })
     },
 
-    /** Number of passwords being hashed or waiting for a libuv thread, and number of those waiting. */
+    /** Number of passwords being hashed or waiting for a libuv thread. */
     hashing: () => hashing,
     waiting: () => Math.max(0, hashing - HASHING_THREADS),
 
