@@ -1,17 +1,22 @@
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { NotApplied } from '../../load/command/errors.js'
 import { isListening, onFreePorts } from '../../load/system/ports.js'
 import { startService } from '../../load/system/service.js'
+import { openSession } from './session.js'
 
 /** @import { Place } from '../../load/run/site.js' */
 
 const STOP_GRACE_MS = 2000
+const PROXY = fileURLToPath(new URL('distance-proxy.js', import.meta.url))
+
+/** Round trips that are timed, since a busy machine makes most of them late. */
+const TRIES = 25
 
 /**
  * Starts a program between the API and its Postgres, on a free port of loopback.
  *
- * @param {string} name for messages
- * @param {Place} place
- * @param {(port: number) => string[] | Promise<string[]>} commandOn
+ * @param {string} name for messages @param {Place} place @param {(port: number) => string[] | Promise<string[]>} commandOn
  * @returns {Promise<{ databaseUrl: string, end: () => Promise<void> }>} databaseUrl: through the program
  * @throws {NotApplied} where the API is on another host
  */
@@ -19,13 +24,8 @@ export async function startBetween(name, { databaseUrl, env, logFile, host }, co
   if (host) throw new NotApplied(`${name} runs beside the lab, on loopback: expected the API there, too, got --ssh`)
   const { service, ports } = await onFreePorts(1, async ([port]) => {
     const isReady = () => isListening(port)
-    return startService(name, await commandOn(port), {
-      cores: null,
-      env,
-      logFile,
-      isReady,
-      stopGrace_ms: STOP_GRACE_MS,
-    })
+    const options = { cores: null, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS }
+    return startService(name, await commandOn(port), options)
   })
   return { databaseUrl: atPort(databaseUrl, ports[0]), end: service.stop }
 }
@@ -43,4 +43,38 @@ export function atPort(databaseUrl, port) {
 /** Whether pg would use TLS, for which it also looks into the environment. @param {Pick<Place, 'databaseUrl' | 'env'>} place */
 export function asksForTls({ databaseUrl, env }) {
   return (new URL(databaseUrl).searchParams.get('sslmode') ?? env.PGSSLMODE) === 'verify-full'
+}
+
+/**
+ * Puts a proxy between this place and its Postgres which delays what goes through, so that a round trip takes longer.
+ *
+ * @param {Place} place @param {number} roundTrip_ms
+ * @throws {NotApplied} where the API is on another host, or Postgres is asked for a certificate in its own name
+ */
+export async function putDistance(place, roundTrip_ms) {
+  if (asksForTls(place)) {
+    throw new NotApplied(
+      'the proxy has no certificate of the database: expected a Postgres without TLS, got verify-full',
+    )
+  }
+  const { host, port: serverPort } = new pg.Client({ connectionString: place.databaseUrl })
+  return startBetween('the proxy to a distant Postgres', place, (port) => {
+    return [process.execPath, PROXY, ...[port, roundTrip_ms, host, serverPort].map(String)]
+  })
+}
+
+/** The shortest round trip of some statements that ask nothing. @param {string} databaseUrl @returns {Promise<number>} in ms */
+export async function shortestRoundTrip(databaseUrl) {
+  const session = await openSession(databaseUrl)
+  try {
+    const times_ms = []
+    for (let i = 0; i < TRIES; i++) {
+      const start_ms = performance.now()
+      await session.query('')
+      times_ms.push(performance.now() - start_ms)
+    }
+    return Math.min(...times_ms)
+  } finally {
+    await session.end()
+  }
 }

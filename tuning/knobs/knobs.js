@@ -11,22 +11,16 @@ import { semiSpaceOf } from './means.js'
  */
 
 /**
- * @typedef {object} Knob
- * @property {By} by
- * @property {string} about one line
- * @property {Level[]} levels the first is the default
- * @property {string} expected completes "expected …"
- * @property {(text: string) => Level | undefined} parse undefined: not as expected
- * @property {(text: string) => string | null} [refusal] why a level that looks right is refused
- * @property {boolean} advised whether a level may be recommended: it costs nothing but what is measured
- *
+ * @typedef {{ by: By, about: string, levels: Level[], expected: string, parse: (text: string) => Level | undefined,
+ *   advised: boolean }} Knob levels: the first is the default; expected: completes "expected …"; advised: whether a level may be
+ *   recommended, because it costs nothing but what is measured
  * @typedef {string | number} Level
  */
 
 /** The limit of a process that we start without setting one. */
 const OWN_NOFILE = nofileOf('self') ?? 1024
+const OWN_SEMI_SPACE_MB = Number(semiSpaceOf(NODE_FLAGS) ?? 16)
 const OWN_MAJOR = Number(process.versions.node.split('.')[0])
-const SOFT_ALONE = 'Node raises its soft limit to the hard one at start, so a lower soft one alone would change nothing'
 
 /** What others decide, or what costs durability, is not chosen by speed. @type {By[]} */
 const ADVISED = ['environment', 'flag', 'node']
@@ -37,14 +31,8 @@ export const KNOBS = Object.freeze({
   INSERT_MODE: { ...setting('INSERT_MODE', ['prepared', 'pipelined', 'single']), about: 'How rows are stored' },
   POOL_MAX: setting('POOL_MAX', [5, 10, 40, 80]),
   POOL_CONNECT_TIMEOUT_MS: setting('POOL_CONNECT_TIMEOUT_MS', [100, 30000]),
-  NOFILE: {
-    ...whole('prlimit', [OWN_NOFILE, 2000, 1024, 700], [32, 2 ** 31], 'open files, soft and hard'),
-    refusal: (level) => (level.includes(':') ? SOFT_ALONE : null),
-  },
-  SOFT_NOFILE: {
-    ...whole('soft limit', [64], [32, 2 ** 31], 'soft limit of open files alone'),
-    refusal: () => SOFT_ALONE,
-  },
+  NOFILE: whole('prlimit', [OWN_NOFILE, 2000, 1024, 700], [32, 2 ** 31], 'open files, soft and hard'),
+  SOFT_NOFILE: whole('soft limit', [64], [32, 2 ** 31], 'soft limit of open files, which Node raises again'),
   BATCH_MAX_ROWS: setting('BATCH_MAX_ROWS', [50, 5000]),
   BATCH_SLOTS: setting('BATCH_SLOTS', [1, 2, 8]),
   LISTEN_BACKLOG: setting('LISTEN_BACKLOG', [16, 4096]),
@@ -54,43 +42,14 @@ export const KNOBS = Object.freeze({
   MAX_LOOP_DELAY_MS: setting('MAX_LOOP_DELAY_MS', [0]),
   MAX_CONNECTIONS: setting('MAX_CONNECTIONS', [100]),
   CONNECTIONS: choice('generator', ['kept', 'fresh'], "the clients' connections: kept, or a new one for each request"),
-  GENERATOR: choice(
-    'generator',
-    ['paced', 'vegeta', 'vegeta-unbounded'],
-    'what sends an open loop; unbounded: with its own defaults',
-  ),
-  DB_DELAY_MS: whole(
-    'trigger',
-    [0, 1, 5],
-    [0, 1000],
-    'simulated distance to the database: added to the time of each statement',
-  ),
+  GENERATOR: choice('generator', ['paced', 'vegeta', 'vegeta-unbounded'], 'what sends an open loop'),
+  DB_DELAY_MS: whole('trigger', [0, 1, 5], [0, 1000], 'simulated distance to the database: added to each statement'),
   DB_RTT_MS: whole('proxy', [0, 1, 3, 10], [0, 1000], 'a longer way to the database: added to each round trip'),
-  PGBOUNCER_POOL: whole(
-    'pgbouncer',
-    [0, 4, 20],
-    [0, 1000],
-    'PgBouncer in front of Postgres, with this many server connections; 0: no PgBouncer',
-  ),
-  SYNCHRONOUS_COMMIT: choice(
-    'session',
-    ['on', 'off'],
-    'off: 201 does not wait for the disk, and a crash of Postgres loses what was acknowledged',
-  ),
-  COMMIT_DELAY_US: whole(
-    'session',
-    [0, 200, 1000],
-    [0, 100_000],
-    'a commit waits so long for others to share its flush, where five are on their way',
-  ),
+  PGBOUNCER_POOL: whole('pgbouncer', [0, 4, 20], [0, 1000], 'server connections of a PgBouncer in between; 0: none'),
+  SYNCHRONOUS_COMMIT: choice('session', ['on', 'off'], 'off: a crash of Postgres loses what was acknowledged'),
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
-  SEMI_SPACE_MB: whole(
-    'flag',
-    [Number(semiSpaceOf(NODE_FLAGS) ?? 16), 16, 1],
-    [1, 1024],
-    "V8's young generation (a half of it)",
-  ),
+  SEMI_SPACE_MB: whole('flag', [OWN_SEMI_SPACE_MB, 16, 1], [1, 1024], "V8's young generation (a half of it)"),
   NODE: whole('node', [OWN_MAJOR, 20, 22, 24, 26], [20, 99], 'version of Node for the API, from npm'),
 })
 
@@ -101,12 +60,11 @@ export function parseKnob(text) {
     const names = Object.keys(KNOBS).join(', ')
     throw new UsageError(`--knob: expected NAME=LEVEL,LEVEL with one of ${names}, got "${text}"`)
   }
-  const { parse, refusal, expected } = KNOBS[name]
+  const { parse, expected } = KNOBS[name]
   const levels = list.split(',').map((one) => {
     const level = parse(one)
-    const because = refusal?.(one)
-    if (level !== undefined && !because) return level
-    throw new UsageError(`--knob: expected ${name} to be ${expected}, got "${one}"${because ? `: ${because}` : ''}`)
+    if (level !== undefined) return level
+    throw new UsageError(`--knob: expected ${name} to be ${expected}, got "${one}"`)
   })
   if (new Set(levels).size === levels.length) return { name, levels }
   throw new UsageError(`--knob: expected each level of ${name} once, got ${list}`)
@@ -117,9 +75,8 @@ function setting(name, others) {
   /** @type {Setting} */
   const { default: byDefault, min, max, about } = SETTINGS[name]
   const levels = [/** @type {Level} */ (byDefault), ...others]
-  return min === undefined || max === undefined
-    ? choice('environment', levels.map(String), about)
-    : whole('environment', levels.map(Number), [min, max], about)
+  if (min === undefined || max === undefined) return choice('environment', levels.map(String), about)
+  return whole('environment', levels.map(Number), [min, max], about)
 }
 
 /** @param {By} by @param {number[]} levels @param {[number, number]} range @param {string} about */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { nodeOf } from '../../load/system/node-versions.js'
-import { putDistance, shortestRoundTrip } from './distance.js'
+import { putDistance, shortestRoundTrip } from './between.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 import { ask, plantTrigger } from './session.js'
 
@@ -80,14 +80,13 @@ export const MEANS = {
   session: {
     turn: ({ databaseUrl }, level, name) => {
       const url = new URL(databaseUrl)
-      const options = url.searchParams.get('options')
-      const option = `-c ${parameterOf(name)}=${level}`
-      url.searchParams.set('options', options ? `${options} ${option}` : option)
+      const options = url.searchParams.get('options') ?? ''
+      url.searchParams.set('options', `${options} -c ${name.toLowerCase()}=${level}`.trim())
       return { databaseUrl: url.href }
     },
     readBack: async (_target, { databaseUrl }, _level, name) => {
-      const [row] = await ask(databaseUrl, `SHOW ${parameterOf(name)}`)
-      return row[parameterOf(name)]
+      const [row] = await ask(databaseUrl, `SHOW ${name}`)
+      return row[name.toLowerCase()]
     },
   },
 
@@ -161,9 +160,4 @@ export function loadOf(cell) {
 /** The last of the same flags counts for Node. @param {string[]} words */
 export function semiSpaceOf(words) {
   return words.findLast((word) => word.startsWith(SEMI_SPACE))?.slice(SEMI_SPACE.length)
-}
-
-/** Postgres' parameter, whose name has no unit. @param {string} name of the knob */
-function parameterOf(name) {
-  return name.toLowerCase().replace(/_us$/, '')
 }

@@ -27,7 +27,6 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     DB_DELAY_MS: 20,
     DB_RTT_MS: 10,
     SYNCHRONOUS_COMMIT: 'off',
-    COMMIT_DELAY_US: 200,
     NODE: Number(process.versions.node.split('.')[0]),
     CONNECTIONS: 'fresh',
   }
@@ -42,7 +41,6 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
     DB_DELAY_MS: 20,
     DB_RTT_MS: 10,
     SYNCHRONOUS_COMMIT: 'off',
-    COMMIT_DELAY_US: 200,
   })
   t.equal(NODE, levels.NODE)
   t.strictSame(loadOf(levels), { fresh_connections: true })
