@@ -29,6 +29,7 @@ const PLATEAU_GAIN = 1.1
 /** Multiple of the rate that failed; the margin distinguishes a real shift in capacity from drift. */
 const EDGE_SHARE = 1.1
 const RELAXED_TRIALS = 2
+const POOL = 'pool-size'
 /** Phases that test at most two limits, one after the other. */
 const ACCUSATIONS = ['relax', 'relax-runner-up']
 /** Typical number of trials in a search, for the progress bar. */
@@ -47,7 +48,7 @@ export function nextStep(plan, records, notApplied = []) {
     plateauStep(plan, records) ??
     searchStep(plan, records) ??
     relaxStep(plan, records, notApplied) ??
-    proofStep(plan, records, plateauDriver(plan))
+    proofStep(plan, records, plateauDriver(plan), poolCell(plan, records))
   )
 }
 
@@ -141,9 +142,17 @@ function accusations(plan, records) {
   // Settings before any limit was relaxed.
   const settings = of(records, 'search').at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up].flatMap((resource, i) => {
-    const cell = relaxedCell(resource, settings)
+    // The proof tests the pool in a closed loop, where a larger one can show all that it gains.
+    const cell = plan.proves && resource === POOL ? null : relaxedCell(resource, settings)
     return cell ? [{ resource: String(resource), phase: ACCUSATIONS[i], cell }] : []
   })
+}
+
+/** The cell that relaxes the pool, if it is accused. @param {Plan} plan @param {TrialRecord[]} records */
+function poolCell(plan, records) {
+  const limit = searchedLimit(plan, records)
+  if (!plan.confirms || (limit?.resource !== POOL && limit?.runner_up !== POOL)) return null
+  return relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
 }
 
 /**

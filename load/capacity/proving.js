@@ -1,17 +1,23 @@
+import { isSameCell } from '../report/format.js'
 import { randomAt } from '../system/random.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
 import { isValid } from './ladder.js'
 import { of } from './of-records.js'
 
-/** @import { Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
+/** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
 
 const SLICE_S = 1
 /** The fewest pairs for which a 95 % interval by ranks is finite. */
 const MIN_BLOCKS = 6
 const MAX_BLOCKS = 12
-/** Some blocks may be invalid, for example without a free port. */
-const MAX_TRIALS = MAX_BLOCKS + 3
+/** The fewest for which a 95 % interval by ranks is finite, beside at least as many blocks. */
+const RELAXED_TRIALS = 4
+const RELAXED_SLICES = 2
+/** Some trials may be invalid, for example without a free port. */
+const MAX_TRIALS = MAX_BLOCKS + RELAXED_TRIALS + 3
+/** After a restart, V8 has compiled nothing. */
+const COLD_WARMUP_S = 2
 /** Share of its time that a dose takes from a suspect: small against what the service needs, large against the noise. */
 const SHARE = 0.1
 /** Limits of a service's throughput. Others, such as open files, are limits of its connections, which a closed loop does not test. */
@@ -19,24 +25,32 @@ const OF_THROUGHPUT =
   /^(api-|postgres-(cpu|quota|commit|lock)|pool-|generator-cpu|lock-step|none-reached|machine-noise)/
 
 /**
- * The next block of a proof: a closed loop near the plateau, in which each suspect is slowed for a second, next to a second without a
- * dose, both in random order. It ends when the limit is decided. Pure.
+ * The next trial of a proof: a closed loop near the plateau. In each block every suspect is slowed for a second, next to a second without
+ * a dose, both in random order. Where the pool is accused, some trials in the middle have a larger one. It ends when the limit is
+ * decided. Pure.
  *
- * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop @returns {Step | null}
+ * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
+ * @param {Cell | null} relaxed the cell with a larger pool; null: nothing to relax
+ * @returns {Step | null}
  */
-export function proofStep(plan, records, driver) {
-  const tried = of(records, 'proof')
-  const own = tried.filter(isValid)
+export function proofStep(plan, records, driver, relaxed) {
   const seen = of(records, 'search').findLast((record) => isValid(record) && record.cell === null)
-  if (!plan.proves || !seen || tried.length >= MAX_TRIALS || isDone(own)) return null
+  if (!plan.proves || !seen) return null
   const suspects = suspectsOf(plan, seen)
   // Without the service, or with nothing beside it, the doses could tell nothing apart.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
-  const block = own.length
+  const tried = of(records, 'proof')
+  const valid = tried.filter(isValid)
+  const block = valid.filter(({ cell }) => cell === null).length
+  const isRelaxed = relaxed !== null && block >= MIN_BLOCKS / 2 && valid.length - block < RELAXED_TRIALS
+  if (tried.length >= MAX_TRIALS || (!isRelaxed && isDone(valid, block))) return null
   // A small dose that decides nothing is doubled.
-  const share = block < MIN_BLOCKS ? SHARE : 2 * SHARE
-  const slices = slicesOf(suspects, share, plan.mix.seed + block)
-  const duration_s = slices.length * SLICE_S
+  const slices = isRelaxed
+    ? undefined
+    : slicesOf(suspects, block < MIN_BLOCKS ? SHARE : 2 * SHARE, plan.mix.seed + block)
+  const duration_s = (slices?.length ?? RELAXED_SLICES) * SLICE_S
+  const isWarm = isSameCell(records.at(-1)?.cell ?? null, isRelaxed ? relaxed : null)
+  const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
   const load = {
     driver,
     loop: /** @type {const} */ ('closed'),
@@ -44,20 +58,18 @@ export function proofStep(plan, records, driver) {
     connections: connectionsOf(records),
     slices,
   }
-  const about = 'which suspect moves the throughput? Each is slowed in turn'
-  const left_s = Math.max(1, MIN_BLOCKS - block) * (plan.warmup_s + duration_s)
   return {
     at: { phase: 'proof', block },
-    cell: null,
-    left_s,
-    about,
-    load: { ...load, warmup_s: plan.warmup_s, duration_s },
+    cell: isRelaxed ? relaxed : null,
+    left_s: Math.max(1, MIN_BLOCKS - block) * (warmup_s + duration_s),
+    about: 'which suspect moves the throughput? Each is slowed in turn',
+    load: { ...load, warmup_s, duration_s },
   }
 }
 
-/** @param {TrialRecord[]} own */
-function isDone(own) {
-  return own.length >= MAX_BLOCKS || (own.length >= MIN_BLOCKS && provenBy(own).kind === 'full')
+/** @param {TrialRecord[]} valid @param {number} blocks */
+function isDone(valid, blocks) {
+  return blocks >= MAX_BLOCKS || (blocks >= MIN_BLOCKS && provenBy(valid).kind === 'full')
 }
 
 /** The connections with which the closed loop got the most through. @param {TrialRecord[]} records */
@@ -91,9 +103,12 @@ export function proven(limit, records) {
   const elasticities = elasticitiesOf(own)
   if (!limit || !OF_THROUGHPUT.test(limit.resource)) return { limit, elasticities }
   const { kind, suspects } = provenBy(own)
+  const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource].test(limit.resource))
+  if (kind === 'none' && wasDosed) return { limit: { ...limit, confirmed: false }, elasticities }
   if (kind === 'none' || kind === 'undecided') return { limit, elasticities }
-  const [{ resource }] = suspects
-  const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : isSame(resource, limit.resource)
+  const [first] = suspects
+  const { resource } = first
+  const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : isSame(first, limit.resource)
   if (agrees) return { limit: { ...limit, confirmed: true }, elasticities }
   const corrected = {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
@@ -106,8 +121,17 @@ export function proven(limit, records) {
   return { limit: corrected, elasticities }
 }
 
-/** The counters tell more: `api-gc` is one way to fill the service's core. @param {string} dosed @param {string} counted */
-function isSame(dosed, counted) {
-  const part = (/** @type {string} */ name) => name.split('-')[0]
-  return part(dosed) === part(counted)
+/** What the counters may call a suspect: they tell more of it, as `api-gc` tells what fills the service's core. @type {Record<string, RegExp>} */
+const STANDS_FOR = {
+  'api-cpu': /^api-/,
+  'postgres-cpu': /^postgres-(cpu|quota)$/,
+  'generator-cpu': /^generator-/,
+  'pool-size': /^pool-/,
+}
+
+/** @param {Elasticity} dosed @param {string} counted */
+function isSame({ suspect, resource }, counted) {
+  // Processes of Postgres that are stopped may also be late for a commit or a lock; a core is not.
+  const isProcess = resource === 'postgres-cpu' && !suspect.startsWith('core ')
+  return STANDS_FOR[resource].test(counted) || (isProcess && counted.startsWith('postgres-'))
 }

@@ -39,8 +39,8 @@
  * @typedef {Suspect & { isDosed: boolean, share: number }} Slice of a load: a suspect is slowed for a share of the time, or this is its
  *   undosed neighbour
  * @typedef {Slice & { taken_ratio: number, from_ms: number, to_ms: number }} Dose taken_ratio: read back; from, to: since 1970
- * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number }} Elasticity of the throughput
- *   with respect to the suspect's speed, with its 95 % interval; null: too few pairs
+ * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number, factor?: number }} Elasticity of the
+ *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
  * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
  *

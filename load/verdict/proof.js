@@ -1,5 +1,5 @@
 import { ledgerOf } from './ledger.js'
-import { typical } from './ranks.js'
+import { shift, typical } from './ranks.js'
 
 /** @import { Dose, Elasticity, TrialRecord } from '../report/record.js' */
 
@@ -13,6 +13,8 @@ const NOMINAL_SHARE = 0.1
 const LEAST = 0.5
 /** A resource is full at this share of its own counter. */
 const FULL = 0.95
+/** What is relaxed instead of slowed. */
+const RELAXED = 'pool-size'
 
 /**
  * The elasticity of the throughput with respect to each suspect's speed: d ln(throughput) / d ln(speed). It is about 1 for the
@@ -26,37 +28,58 @@ const FULL = 0.95
  */
 export function elasticitiesOf(records) {
   const pairs = pairsOf(records)
-  return [...new Set(pairs.map(({ suspect }) => suspect))]
-    .map((suspect) => {
-      const own = pairs.filter((pair) => pair.suspect === suspect)
-      const { estimate, low, high } = typical(
-        own.map(({ elasticity }) => elasticity),
-        CONFIDENCE,
-      )
-      const [finiteLow, finiteHigh] = [low, high].map((end) => (Number.isFinite(end) ? digits(end) : null))
-      return {
-        suspect,
-        resource: own[0].resource,
-        elasticity: digits(estimate),
-        low: finiteLow,
-        high: finiteHigh,
-        pairs: own.length,
-      }
-    })
-    .sort((a, b) => b.elasticity - a.elasticity)
+  const dosed = [...new Set(pairs.map(({ suspect }) => suspect))].map((suspect) => {
+    const own = pairs.filter((pair) => pair.suspect === suspect)
+    const { estimate, low, high } = typical(
+      own.map(({ elasticity }) => elasticity),
+      CONFIDENCE,
+    )
+    return { suspect, resource: own[0].resource, ...rounded(estimate, low, high), pairs: own.length }
+  })
+  return [...dosed, ...relaxedElasticity(records)].sort((a, b) => b.elasticity - a.elasticity)
+}
+
+/** The same for a pool that was enlarged in some trials: d ln(throughput) / d ln(size). @param {TrialRecord[]} records @returns {Elasticity[]} */
+function relaxedElasticity(records) {
+  const relaxed = records.filter(({ cell }) => cell !== null)
+  const base = records.filter(({ cell }) => cell === null)
+  if (relaxed.length === 0 || base.length === 0) return []
+  const [[name, size]] = Object.entries(relaxed[0].cell)
+  const factor = size / Number(base[0].settings[name])
+  const undosed = base.flatMap(({ doses = [], traffic }) => {
+    const slices = doses.filter(({ share }) => share === 0)
+    return Math.log(slices.reduce((sum, slice) => sum + rateIn(traffic.ticks, slice), 0) / slices.length)
+  })
+  const gains = relaxed.map(({ traffic }) => Math.log(traffic.goodput_rps))
+  const { estimate, low, high } = shift(gains, undosed, CONFIDENCE)
+  const [gain, least, most] = [estimate, low, high].map((one) => one / Math.log(factor))
+  const suspect = `${name} x ${digits(factor)}`
+  return [{ suspect, resource: RELAXED, ...rounded(gain, least, most), pairs: relaxed.length, factor }]
+}
+
+/** @param {number} estimate @param {number} low @param {number} high */
+function rounded(estimate, low, high) {
+  const [least, most] = [low, high].map((end) => (Number.isFinite(end) ? digits(end) : null))
+  return { elasticity: digits(estimate), low: least, high: most }
 }
 
 /**
  * What the doses prove. The limit is a suspect with an elasticity of at least 0.5 that exceeds that of every other suspect, in the sense
  * that the interval of the paired differences excludes 0. Several suspects above 0 take turns (lock-step) unless the counters call two
- * of them full (tie).
+ * of them full (tie). A pool whose size moves the throughput comes first: slowing what holds its connections slows it too, but is not
+ * the cause.
  *
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[] }} suspects: one limit, or several that
  *   share the time, most elastic first
  */
 export function provenBy(records) {
-  const elasticities = elasticitiesOf(records)
+  const all = elasticitiesOf(records)
+  const pool = all.find(
+    ({ resource, elasticity, low }) => resource === RELAXED && elasticity >= LEAST && Number(low) > 0,
+  )
+  if (pool) return { kind: 'full', suspects: [pool] }
+  const elasticities = all.filter(({ resource }) => resource !== RELAXED)
   const pairs = pairsOf(records)
   const moving = elasticities.filter(({ low }) => low !== null && low > 0)
   const [first] = moving

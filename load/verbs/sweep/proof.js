@@ -17,10 +17,11 @@ const DOSE = 0.1
 export function proofItems(findings) {
   const { elasticities = [], limit, records } = findings
   if (elasticities.length === 0) return []
-  const costs = elasticities.map((one, i) => {
+  const costs = elasticities.map((one) => {
     const { estimate, low, high } = costOf(one)
     const interval = low === null || high === null ? '' : ` [${low}–${high}]`
-    return `slowing ${one.suspect} by ${DOSE * 100} % costs ${estimate} %${interval}${i === 0 ? ' of the throughput' : ''}`
+    const change = one.factor ? `${one.suspect} gains` : `slowing ${one.suspect} by ${DOSE * 100} % costs`
+    return `${change} ${estimate} %${interval}`
   })
   const undosed = records
     .flatMap(({ doses = [] }) => doses)
@@ -28,8 +29,13 @@ export function proofItems(findings) {
     .map(({ suspect }) => suspect)
   const missing = [...new Set(undosed)].map((suspect) => `Not slowed: ${suspect}, whose processes we may not stop.`)
   const [first] = elasticities
-  const isLimit = limit?.confirmed === true && first.resource === limit.resource
-  return [{ text: `Proof: ${costs.join('; ')}.`, items: [...(isLimit ? [forecast(findings, first)] : []), ...missing] }]
+  const isLimit = limit?.confirmed === true && first.resource === limit.resource && !first.factor
+  return [
+    {
+      text: `Proof, in throughput: ${costs.join('; ')}.`,
+      items: [...(isLimit ? [forecast(findings, first)] : []), ...missing],
+    },
+  ]
 }
 
 /** @param {SweepFindings} findings @param {Elasticity} first */
@@ -51,10 +57,12 @@ function forecast({ capacity, records }, { suspect, resource, elasticity }) {
   return `Forecast: ${work} gains ${gain} %${next}.`
 }
 
-/** Percent of the throughput that the dose costs. @param {Elasticity} elasticity */
-function costOf({ elasticity, low, high }) {
-  const percent = (/** @type {number | null} */ value) =>
-    value === null ? null : Math.round((1 - (1 - DOSE) ** value) * 100)
+/** Percent of the throughput that the dose costs, or that the enlarged pool gains. @param {Elasticity} elasticity */
+function costOf({ elasticity, low, high, factor }) {
+  const percent = (/** @type {number | null} */ value) => {
+    if (value === null) return null
+    return Math.round((factor ? factor ** value - 1 : 1 - (1 - DOSE) ** value) * 100)
+  }
   return { estimate: percent(elasticity), low: percent(low), high: percent(high) }
 }
 

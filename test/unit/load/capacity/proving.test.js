@@ -24,31 +24,34 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = 
     traffic: { goodput_rps: 100 * connections },
     outcome: PASSED,
   }))
-  return [...plateau, { at: { phase: 'search' }, cell: null, target, probes, settings: {}, outcome: PASSED }]
+  return [
+    ...plateau,
+    { at: { phase: 'search' }, cell: null, target, probes, settings: { POOL_MAX: 20 }, outcome: PASSED },
+  ]
 }
 
-/** The proof's steps, with what a service of these elasticities does in them. @param {Record<string, number>} elasticities @param {object} [how] */
-function proof(elasticities, how) {
+/**
+ * The proof's steps, with what a service of these elasticities does in them.
+ *
+ * @param {Record<string, number>} elasticities @param {object} [how] @param {number | null} [gain] by which four times the pool changes
+ *   the throughput; null: the pool is not accused
+ */
+function proof(elasticities, how, gain = null) {
   const records = searched()
+  const cell = gain === null ? null : { POOL_MAX: 80 }
+  const next = () => proofStep(PLAN, records, 'autocannon', cell)
   /** @type {Step[]} */
   const steps = []
-  for (let step = proofStep(PLAN, records, 'autocannon'); step; step = proofStep(PLAN, records, 'autocannon')) {
+  for (let step = next(); step; step = next()) {
     steps.push(step)
+    const [{ target, probes, settings }] = records.slice(2)
     const { ticks, doses } = dosed(step.load.slices ?? [], ({ suspect }) => elasticities[suspect], {
       ...how,
       seed: steps.length,
     })
-    const [{ target, probes, settings }] = records.slice(2)
-    records.push({
-      at: step.at,
-      cell: null,
-      target,
-      probes,
-      settings,
-      outcome: PASSED,
-      doses,
-      traffic: { achieved_rps: 1000, ticks },
-    })
+    const goodput_rps = 10_000 * Number(gain) * (1 + steps.length / 1000)
+    const traffic = { achieved_rps: 1000, goodput_rps, ticks }
+    records.push({ ...step, target, probes, settings, outcome: PASSED, traffic, ...(doses.length > 0 && { doses }) })
   }
   return { records, steps }
 }
@@ -86,7 +89,7 @@ t.test('a proof ends with the first block that decides, and doubles a dose that 
 })
 
 t.test('nothing is dosed where the service cannot be, or before there is an answer', async (t) => {
-  const step = (/** @type {any} */ plan, /** @type {any[]} */ records) => proofStep(plan, records, 'autocannon')
+  const step = (/** @type {any} */ plan, /** @type {any[]} */ records) => proofStep(plan, records, 'autocannon', null)
   const url = searched({ target: { kind: 'url', cores: null }, probes: { generator: { cpu_core_ratio: 0.3 } } })
   t.equal(step({ ...PLAN, proves: false }, searched()), null)
   t.equal(step(PLAN, searched().slice(0, 2)), null)
@@ -126,4 +129,47 @@ t.test('the doses confirm the limit that the counters named, or correct it', asy
   t.strictSame(proven(limit('pool-size'), searched()), { limit: limit('pool-size') })
   const still = proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).records
   t.strictSame(proven(limit('postgres-commit'), still).limit, limit('postgres-commit'))
+})
+
+t.test('a pool is the limit where a larger one lets more through, and the messenger where it does not', async (t) => {
+  const limit = /** @type {any} */ ({
+    resource: 'pool-size',
+    evidence: [],
+    runner_up: null,
+    runner_up_evidence: [],
+    confirmed: null,
+  })
+  const slow = { [SERVICE]: 0, [OTHERS]: 1, Postgres: 0.8, 'the generator': 0 }
+
+  const messenger = proof(slow, {}, 1.05)
+  t.strictSame(
+    messenger.steps.map(({ cell, load }) => [cell?.POOL_MAX ?? null, load.warmup_s]),
+    [
+      ...[
+        [null, 0.5],
+        [null, 0.5],
+        [null, 0.5],
+      ],
+      ...[
+        [80, 2],
+        [80, 0.5],
+        [80, 0.5],
+        [80, 0.5],
+      ],
+      ...[
+        [null, 2],
+        [null, 0.5],
+        [null, 0.5],
+      ],
+    ],
+    'one change there, and one back',
+  )
+  const found = proven(limit, messenger.records)
+  t.match(found.limit, { resource: 'postgres-cpu', runner_up: 'pool-size', confirmed: true })
+  const pool = found.elasticities?.find(({ resource }) => resource === 'pool-size')
+  t.match(pool, { suspect: 'POOL_MAX x 4', factor: 4, pairs: 4 })
+  t.ok(Number(pool?.elasticity) > 0 && Number(pool?.elasticity) < 0.1, JSON.stringify(pool))
+
+  const cause = proven(limit, proof({ ...slow, [OTHERS]: 0.6 }, {}, 3.5).records)
+  t.match(cause.limit, { resource: 'pool-size', confirmed: true })
 })
