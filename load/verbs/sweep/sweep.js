@@ -26,11 +26,12 @@ export const sweep = {
   name: 'sweep',
   about: 'how much can this take, and what limits it?',
   flags: { ...PLAN_FLAGS, ...SSH_FLAGS },
-  examples: `  npm run sweep                     one to two minutes: how much can the local API take, and what limits it?
+  examples: `  npm run sweep                     three to four minutes: how much can the local API take, and what limits it?
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
+  npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711
   npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
   npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`,
