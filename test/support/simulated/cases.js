@@ -77,7 +77,7 @@ const CASES = [
       'round-robin': { p50_ms: 50, leave_s: 9, back_s: 0 },
       adaptive: { p50_ms: 40, leave_s: 0.65, back_s: 1 },
     }),
-    pictures: ['percentiles-strategies', 'shares-round-robin', 'shares-adaptive', 'shares-failing'],
+    pictures: ['percentiles-strategies', 'shares-failing'],
     holds: (t, { run }) => {
       const [, adaptive] = run.strategies
       within(t, 0.8, adaptive.to_reference.p50, 'p50')
@@ -180,7 +180,7 @@ const CASES = [
     verb: ramp,
     argv: [...SIDES, '--quick', '--latency-ceiling', '30ms'],
     serve: createService(({ cell }) => ({ capacity_rps: cell.side === 'a' ? 2000 : 4000, noise: 0.02 })),
-    pictures: ['latency', 'rate'],
+    pictures: ['latency'],
     holds: (t, { run }) => {
       const { series, work } = run.ramp
       within(t, 2, work, 'of A')

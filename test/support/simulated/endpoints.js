@@ -2,7 +2,7 @@ import { normal } from '../../../load/system/random.js'
 import { randomOf } from './service.js'
 
 /**
- * @import { BalancePlan } from '../../../tuning/experiments/balance/plan.js'
+ * @import { BalancePlan } from '../../../tuning/experiments/balance/balance.js'
  * @import { Step } from './record.js'
  * @import { Serve } from './service.js'
  */

@@ -14,9 +14,9 @@ async function startProxy(t, strategy, urls) {
   const child = spawn(process.execPath, ['tuning/experiments/balance/proxy.js', options], { stdio: 'inherit' })
   t.teardown(() => child.kill())
   const url = `http://127.0.0.1:${port}/`
-  const state = async () => /** @type {any} */ (await (await fetch(`http://127.0.0.1:${adminPort}/state`)).json()).state
-  while (!(await state().catch(() => null))) await new Promise((resolve) => setTimeout(resolve, 20))
-  return { url, state }
+  const isListening = async () => (await fetch(`http://127.0.0.1:${adminPort}/`)).ok
+  while (!(await isListening().catch(() => false))) await new Promise((resolve) => setTimeout(resolve, 20))
+  return { url }
 }
 
 t.test('the proxy passes requests and answers through, and says where they went', async (t) => {
@@ -46,13 +46,11 @@ t.test('the proxy passes requests and answers through, and says where they went'
 
 t.test('the adaptive proxy leaves an endpoint that nobody answers on', async (t) => {
   const fine = await httpServer(t, (_, res) => void res.end('fine'))
-  const { url, state } = await startProxy(t, 'adaptive', [await refusingUrl(t), fine])
+  const { url } = await startProxy(t, 'adaptive', [await refusingUrl(t), fine])
   const statuses = []
   for (let i = 0; i < 20; i++) statuses.push((await fetch(url)).status)
   t.equal(statuses[0], 502, 'the first one is tried')
   t.ok(statuses.filter((status) => status === 200).length >= 15, String(statuses))
-  const { scores } = await state()
-  t.equal(scores.length, 2)
 })
 
 t.test('an endpoint that breaks off in the middle of an answer is not taken for whole', async (t) => {

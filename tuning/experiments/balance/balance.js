@@ -1,15 +1,77 @@
+import { duration, durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { localPlan } from '../../../load/run/plan.js'
 import { refuseUnnamed } from '../../../load/run/site.js'
+import { planCores } from '../../../load/system/machine.js'
+import { PUBLISHED_PARAMETERS } from './balancers.js'
+import { findHaproxy } from './haproxy.js'
 import { coresFor, openStrategy, pinningText } from './open.js'
-import { FLAGS, planOf } from './plan.js'
+import { PUBLISHED } from './published.js'
 import { analyse, report } from './report.js'
 import { simulateAll } from './simulation.js'
-import { durationOf, nextStep } from './steps.js'
+import { durationOf, MEASURED, nextStep, UNEVEN } from './steps.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Io } from '../../../load/run/runner.js'
- * @import { BalancePlan } from './plan.js'
+ * @import { MeasuredPart } from './steps.js'
+ *
+ * @typedef {ReturnType<typeof planOf>} BalancePlan
+ * @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size
  */
+
+const ENDPOINTS = 6
+
+/** Requests that an endpoint works on at once. */
+const SLOTS = 16
+
+/** With more, or slower ones, trials would measure timeouts, or the wait for a connection of the generator. */
+const SLOW = { most: 3, most_ms: 1000 }
+
+/** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
+const TIMEOUT_S = 10
+
+const DEFAULTS = {
+  slow: { count: 1, extra_ms: 250 },
+  samples: Number(PUBLISHED.samples),
+  seed: 1,
+  factor: PUBLISHED_PARAMETERS.factor,
+}
+
+/** Requests in flight in the simulation. */
+const WORKERS = { usual: [1, 16], quick: [1] }
+
+const PARTS = [.../** @type {MeasuredPart[]} */ (Object.keys(MEASURED)), /** @type {const} */ ('simulation')]
+
+/** With less, fast answers would shrink a score down to 0, where it stays. */
+const LEAST_FACTOR = 0.5
+const MOST_FACTOR = 100
+
+/** The endpoint that fails does so from and to this share of a trial. */
+const FAILS = { from: 0.2, to: 0.5 }
+
+const FLAGS = {
+  slow: {
+    value: 'NxTIME',
+    about: `number of slow endpoints out of ${ENDPOINTS}, and their added delay (default 1x250ms)`,
+    parse: slowness,
+    expected: `up to ${SLOW.most} endpoints and ${SLOW.most_ms}ms, such as 1x250ms`,
+  },
+  factor: {
+    value: 'X',
+    about: `adaptive: priority factor (default ${DEFAULTS.factor})`,
+    parse: factor,
+    expected: `a number above ${LEAST_FACTOR}, at most ${MOST_FACTOR}`,
+  },
+  samples: numberFlag(`of the simulation (default ${DEFAULTS.samples})`, 100, 10_000_000),
+  duration: durationFlag(
+    `of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
+  ),
+  only: { value: 'A,B,C', about: `some of ${PARTS.join(', ')}`, ...someOf(PARTS) },
+  blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
+  haproxy: { value: 'FILE', about: 'the program (default: on PATH, or where Debian puts it)' },
+  quick: { value: '', about: 'fewer and shorter trials: under two minutes' },
+  seed: seedFlag(`of orders and answers (default ${DEFAULTS.seed})`),
+}
 
 /** Does adaptive balancing beat round robin over uneven endpoints? @type {Experiment<BalancePlan, ReturnType<typeof analyse>>} */
 export const balance = {
@@ -49,4 +111,67 @@ async function prepare(plan, { run }, { signal, progress, environment }) {
   if (run.simulation || !plan.parts.includes('simulation')) return
   progress.note('simulating …')
   return { simulation: await simulateAll(plan, signal) }
+}
+
+/** `1x250ms` @param {string} text */
+function slowness(text) {
+  const [, number, time = ''] = /^(\d)x(.+)$/.exec(text) ?? []
+  const [count, extra_ms = Number.NaN] = [Number(number), duration(time)]
+  return count <= SLOW.most && extra_ms <= SLOW.most_ms ? { count, extra_ms } : undefined
+}
+
+/** @param {string} text */
+function factor(text) {
+  const value = /^\d{1,6}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+  return value > LEAST_FACTOR && value <= MOST_FACTOR ? value : undefined
+}
+
+/**
+ * fails: when the endpoint that fails does so; haproxy: the program, or null; processes: of the API behind HAProxy.
+ * @param {Record<string, any>} flags
+ */
+function planOf(flags) {
+  const { slow, samples, seed, factor } = /** @type {typeof DEFAULTS} */ ({ ...DEFAULTS, ...flags })
+  const mode = flags.quick ? 'quick' : 'usual'
+  const sizes = sizesOf(mode, flags)
+  const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
+  const { program, version, problem } = findHaproxy(flags.haproxy)
+  const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
+  return {
+    ...plan,
+    // Without the API there is no need of a database.
+    url: parts.includes('processes') ? null : 'http://127.0.0.1/',
+    // Errors are counted here; they do not fail a trial.
+    slo: { ...plan.slo, success_ratio: 0 },
+    ...{ parts, sizes, endpoints: ENDPOINTS, slots: SLOTS, slow, samples, workers: WORKERS[mode] },
+    fails: { strategies: failsIn(sizes.strategies), crowded: failsIn(sizes.crowded), failing: failsIn(sizes.failing) },
+    processes: processCounts(),
+    parameters: { ...PUBLISHED_PARAMETERS, factor },
+    haproxy: program,
+    haproxy_version: version,
+    haproxy_missing: problem && `${problem}; this run goes on without it`,
+  }
+}
+
+/** @param {'usual' | 'quick'} mode @param {Record<string, any>} flags */
+function sizesOf(mode, flags) {
+  const sizes = Object.entries(MEASURED).map(([part, { [mode]: times, rate_rps }]) => {
+    const [blocks, warmup_s, usual_s] = times
+    const duration_s = part in UNEVEN && flags.duration ? flags.duration / 1000 : usual_s
+    return [part, { blocks: flags.blocks ?? blocks, warmup_s, duration_s, rate_rps }]
+  })
+  return /** @type {Record<MeasuredPart, Size>} */ (Object.fromEntries(sizes))
+}
+
+/** @param {Size} size */
+function failsIn({ duration_s }) {
+  const [from_s, to_s] = [FAILS.from, FAILS.to].map((share) => Number((duration_s * share).toFixed(2)))
+  return { from_s, to_s }
+}
+
+/** One, two, and as many as there are cores for, one left for the others. */
+function processCounts() {
+  const cores = planCores()
+  const most = cores ? cores.others.split(',').length : 1
+  return [...new Set([1, 2, most])].sort((a, b) => a - b)
 }

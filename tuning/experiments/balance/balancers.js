@@ -1,12 +1,11 @@
 import tdigest from 'tdigest'
 
 /**
- * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation; state: what one has
- * learned.
+ * The strategies that choose the endpoint of the next request, in the running proxy and in the simulation.
  * @type {Record<Strategy, (endpoints: number, parameters: Parameters) => Balancer>}
  * @typedef {'round-robin' | 'adaptive'} Strategy
  * @typedef {{ endpoint: number, latency_ms: number, status: number }} Answer
- * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void, state: () => object }} Balancer
+ * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void }} Balancer
  * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
  * @typedef {ReturnType<typeof createState>} State
  * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: values so far, which its types leave out
@@ -14,7 +13,7 @@ import tdigest from 'tdigest'
 export const BALANCERS = {
   'round-robin': (endpoints) => {
     let next = 0
-    return { choose: () => next++ % endpoints, answered: () => {}, state: () => ({ next }) }
+    return { choose: () => next++ % endpoints, answered: () => {} }
   },
   adaptive: (endpoints, parameters) => {
     let state = createState(endpoints)
@@ -31,7 +30,6 @@ export const BALANCERS = {
         latencies.set(method, own)
         state = observe(state, answer, seenWith(own, answer.latency_ms), parameters)
       },
-      state: () => state,
     }
   },
 }

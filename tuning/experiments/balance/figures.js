@@ -1,12 +1,12 @@
 import { median, typical } from '../../../load/verdict/ranks.js'
-import { CONFIDENCE, observationsOf, ratioOf } from '../../stats/effects.js'
+import { CONFIDENCE, pairedRatio } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { generatorWasLimit, isSound } from '../../stats/sound.js'
 import { leavingOf, queuedRatio } from './shares.js'
 import { REFERENCE, strategiesOf } from './steps.js'
 
 /**
- * @import { BalancePlan } from './plan.js'
+ * @import { BalancePlan } from './balance.js'
  * @import { Counts } from './shares.js'
  * @import { MeasuredPart, Records } from './steps.js'
  *
@@ -39,10 +39,11 @@ export function figuresOf(plan, records) {
  * @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records
  */
 function measuredIn(part, plan, records) {
-  const sound = trialsAt(records, { part }, isSound).map((record) => {
-    return { ...record, cell: { strategy: record.cell.strategy } }
-  })
+  const sound = trialsAt(records, { part }, isSound)
   const trialsOf = (/** @type {string} */ strategy) => sound.filter(({ cell }) => cell.strategy === strategy)
+  const byBlock = (/** @type {string} */ strategy, /** @type {Value} */ value) => {
+    return new Map(trialsOf(strategy).map((record) => [Number(record.at.block), value(record)]))
+  }
   const measured = strategiesOf(part, plan).map((strategy) => {
     const trials = trialsOf(strategy)
     return {
@@ -51,11 +52,11 @@ function measuredIn(part, plan, records) {
       trialsOf,
       middle: (/** @type {Value} */ value) => median(trials.map(value)),
       ratioTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
-        return ratioOf(observationsOf(sound, value), { strategy }, { strategy: reference })
+        return pairedRatio(byBlock(reference, value), byBlock(strategy, value), CONFIDENCE)
       },
       differenceTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
-        const others = new Map(trialsOf(reference).map((record) => [record.at.block, value(record)]))
-        const differences = trials.map((record) => value(record) - Number(others.get(record.at.block)))
+        const others = byBlock(reference, value)
+        const differences = [...byBlock(strategy, value)].map(([block, own]) => own - Number(others.get(block)))
         return typical(differences.filter(Number.isFinite), CONFIDENCE)
       },
     }

@@ -13,7 +13,7 @@ import { HAPROXY, haproxyConfig } from './haproxy.js'
 /**
  * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
- * @import { BalancePlan } from './plan.js'
+ * @import { BalancePlan } from './balance.js'
  * @import { MeasuredPart } from './steps.js'
  *
  * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service

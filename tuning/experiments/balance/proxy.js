@@ -6,8 +6,7 @@ import { BALANCERS } from './balancers.js'
 
 /**
  * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies are streamed in both directions, and
- * connections to the endpoints are kept. POST /reset on the admin port makes the balancer start over; any request there gets
- * what it has learned.
+ * connections to the endpoints are kept. POST /reset on the admin port makes the balancer start over.
  * @typedef {{ name: string, port: number }} Endpoint
  * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number, adminPort: number }}
  */
@@ -28,7 +27,7 @@ let balancer = fresh()
 
 const admin = http.createServer((req, res) => {
   if (req.method === 'POST' && req.url === '/reset') balancer = fresh()
-  res.end(JSON.stringify({ strategy, parameters, state: balancer.state() }))
+  res.end('{}')
 })
 http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, forward).listen(port, '127.0.0.1')
 admin.listen(adminPort, '127.0.0.1')

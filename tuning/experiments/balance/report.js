@@ -6,13 +6,13 @@ import { spread, spreadOf } from '../../stats/spread.js'
 import { figuresOf, PERCENTILES } from './figures.js'
 import { HAPROXY } from './haproxy.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './published.js'
-import { overTimeBlocks, shareBlocks } from './share-blocks.js'
+import { failingPicture, shareBlocks } from './share-blocks.js'
 import { partsOf, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { BalancePlan } from './plan.js'
+ * @import { BalancePlan } from './balance.js'
  * @import { Quantiles } from './published.js'
  * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
@@ -39,6 +39,7 @@ export function report(findings) {
     ...others.map((text) => paragraph(text)),
     ...percentilePicture(findings, 'strategies'),
     ...percentilePicture(findings, 'crowded'),
+    ...failingPicture(plan, shares),
     ...strategyBlocks(findings, 'strategies'),
     ...strategyBlocks(findings, 'crowded'),
     ...shareBlocks(plan, shares),
@@ -48,7 +49,6 @@ export function report(findings) {
     ...processBlocks(findings),
     ...simulationBlocks(simulation),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
-    ...overTimeBlocks(plan, shares),
     heading('Published', { detail: true }),
     paragraph(publishedText()),
     method(methodOf(plan)),
@@ -179,9 +179,8 @@ function pairTexts(round_robin_ms, adaptive_ms) {
 }
 
 function publishedText() {
-  const { title, author, setting, parameters, overhead_ms, round_robin, adaptive } = PUBLISHED
-  const pairs = pairTexts(round_robin, adaptive).map((text, i) => `${PERCENTILES[i]} ${text}`)
-  return `"${title}" (${author}): ${setting}. Round robin -> adaptive: ${pairs.join('; ')}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
+  const { title, author, setting, parameters, overhead_ms } = PUBLISHED
+  return `"${title}" (${author}): ${setting}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
 }
 
 /** @param {BalancePlan} plan */

@@ -4,7 +4,7 @@ import { HAPROXY } from './haproxy.js'
 
 /**
  * @import { Step, TrialRecord } from '../../../load/report/record.js'
- * @import { BalancePlan } from './plan.js'
+ * @import { BalancePlan } from './balance.js'
  *
  * @typedef {keyof typeof MEASURED} MeasuredPart
  * @typedef {TrialRecord[]} Records

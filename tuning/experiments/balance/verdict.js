@@ -8,7 +8,7 @@ import { cellsOf, REFERENCE } from './steps.js'
 
 /**
  * @import { Figures } from './figures.js'
- * @import { BalancePlan } from './plan.js'
+ * @import { BalancePlan } from './balance.js'
  * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
  *

@@ -3,12 +3,9 @@ import { groupBy } from '../../stats/design.js'
 
 /** @import { RampPlan, Records } from './design.js' */
 
-/**
- * @typedef {{ workers: number, rps: number, mean_ms: number, over: boolean }} Rung rps: successes per second; over: the mean
- *   latency is above the ceiling, or too many requests failed
- */
+/** @typedef {ReturnType<typeof rungsOf>[number]} Rung rps: successes per second */
 
-/** The rungs of the valid trials. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials @returns {Rung[]} */
+/** The rungs of the valid trials; over: above the ceiling, or too many requests failed. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} trials */
 export function rungsOf({ ceiling_ms }, trials) {
   return trials.filter(isValid).map(({ load, traffic, outcome }) => {
     const mean_ms = traffic.latency_ms?.mean ?? Number.POSITIVE_INFINITY

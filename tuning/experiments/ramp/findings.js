@@ -8,7 +8,7 @@ import { agreementsOf, ratioTo } from './agreement.js'
 import { crossingsOf, rungsOf } from './climb.js'
 import { costPerMillion, costRatio } from './cost.js'
 import { screensOf, seriesOf, trialsAt } from './design.js'
-import { diskPerAnswer } from './rungs.js'
+import { diskBytes } from './rungs.js'
 
 /**
  * @import { RampPlan, Records, Series } from './design.js'
@@ -19,18 +19,17 @@ import { diskPerAnswer } from './rungs.js'
 
 /** @param {RampPlan} plan @param {Records} records @param {{ drivers?: Record<string, string> }} run drivers with their versions */
 export function findingsOf(plan, records, { drivers = {} }) {
-  const { prices } = plan
+  const { a: price_a, b: price_b } = plan.prices
   const series = seriesOf(plan).map((one) => climbed(plan, one, records))
   const mains = series.filter(({ isMain }) => isMain)
   const [a, b] = mains
   const bounded = mains.flatMap(({ bound }) => bound)
   // How many As do the work of one B: null where there is no B, or a rate is only a lower bound.
   const work = b && bounded.length === 0 ? ratioTo(a, b) : null
-  const isPriced = prices.a && prices.b
-  const b_to_a = isPriced && work && work.pairs > 0 ? costRatio(prices.a, prices.b, work) : null
+  const b_to_a = price_a && price_b && work && work.pairs > 0 ? costRatio(price_a, price_b, work) : null
   // A ratio of two rates, one of which is the generator's, is no answer.
-  const full = mains.filter(({ blocks, isFull }) => blocks > 0 && isFull).map(({ side }) => side.toUpperCase())
-  const fullProblem = `${a.driver} was at its own limit on ${full.join(' and ')}, so that how many of A do the work of one B is not known`
+  const isUnknown = b && mains.some(({ isFull, bound }) => isFull && bound.length > 0)
+  const unknown = `how many of A do the work of one B is not known: ${bounded.join('; ')}`
   const beside = records.flatMap((record) => (isValid(record) && record.beside) || [])
   const found = {
     work,
@@ -40,7 +39,7 @@ export function findingsOf(plan, records, { drivers = {} }) {
     agreements: agreementsOf(plan, series),
   }
   return {
-    problem: silentSide(records, Object.keys(plan.sides)) ?? (b && full.length > 0 ? fullProblem : null),
+    problem: silentSide(records, Object.keys(plan.sides)) ?? (isUnknown ? unknown : null),
     kept: { capacity: null, limit: null, ramp: { series: series.map(({ kept }) => kept), ...found } },
     plan,
     ...found,
@@ -66,7 +65,7 @@ function climbed(plan, series, records) {
   const [below, above] = [crossings.map((one) => one.below.workers), crossings.map((one) => one.above.workers)]
   const withWorkers = (/** @type {number[]} */ some) => trials.filter(({ load }) => some.includes(load.connections))
   const around = crossings.length > 0 ? withWorkers([...below, ...above]) : trials.slice(-1)
-  const rungs = rungsOf(plan, trials).sort((one, other) => one.workers - other.workers)
+  const seen = rungsOf(plan, trials).sort((one, other) => one.workers - other.workers)
   const { estimate, low, high } = typical(
     crossings.map(({ rps }) => Math.log(rps)),
     CONFIDENCE,
@@ -84,17 +83,16 @@ function climbed(plan, series, records) {
     below_workers: median(below),
     above_workers: median(above),
     // Where the ceiling was not met: the rung that came nearest.
-    furthest: crossings.length > 0 ? null : (rungs.at(rungs.every(({ over }) => over) ? 0 : -1) ?? null),
+    furthest: crossings.length > 0 ? null : (seen.at(seen.every(({ over }) => over) ? 0 : -1) ?? null),
     // At the rungs around the ceiling.
     generator_core_ratio: median(around.map(generatorShare)),
   }
   const isFull = isFullShare(kept.generator_core_ratio)
-  const limits = [
-    ...(isFull ? [`${driver} was at its own limit on ${name}`] : []),
-    ...(kept.refuses && !isFull ? [`${name} fails requests before it is at the ceiling`] : []),
-  ]
+  const limit = isFull
+    ? `${driver} was at its own limit on ${name}`
+    : `${name} fails requests before it is at the ceiling`
   // Why the rate at the ceiling is a lower bound; empty: it is not.
-  const bound = crossings.length > 0 ? limits : []
+  const bound = crossings.length > 0 && (isFull || kept.refuses) ? [limit] : []
   const price = plan.prices[side]
   const without = variant === 'without' ? `, without ${plan.left_out}` : ''
   return {
@@ -112,7 +110,7 @@ function climbed(plan, series, records) {
     rungs: tableRungs(plan, trials),
     // Just below the ceiling.
     api_core_ratio: median(withWorkers(below).map(({ probes }) => probes.api.cpu_core_ratio)),
-    answer_disk_bytes: median(withWorkers(below).map(diskPerAnswer)),
+    answer_disk_bytes: median(withWorkers(below).map((record) => diskBytes(record) / record.traffic.completed)),
   }
 }
 

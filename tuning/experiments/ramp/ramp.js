@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../../../load/generators/hosts/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan } from '../../../load/run/plan.js'
@@ -10,15 +11,19 @@ import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
 import { withBackground } from './background.js'
 import { PRICE, STORAGE } from './cost.js'
 import { design, durationOf } from './design.js'
-import { CLOSED, chosenDrivers, versionsOf } from './drivers.js'
 import { findingsOf } from './findings.js'
 import { rampReport } from './report.js'
 
 /**
+ * @import { Driver } from '../../../load/generators/drivers/index.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Side } from '../../knobs/sides.js'
  * @import { RampPlan } from './design.js'
  * @import { RampFindings } from './findings.js'
  */
+
+/** Names of the drivers that load in a closed loop. */
+const CLOSED = Object.keys(DRIVERS).filter((name) => DRIVERS[name].loop === 'closed')
 
 /** A few hundred workers reach this ceiling here. */
 const DEFAULTS = { 'latency-ceiling': 30, 'max-workers': 1000, seed: 1, background: 0 }
@@ -135,4 +140,24 @@ function pricesOf(flags) {
     return per_hour ? [[name, { per_hour, storage_gb: 0, per_gb_month: 0, ...storage }]] : []
   })
   return Object.fromEntries(prices)
+}
+
+/** The drivers that are asked for; the first one answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
+export function chosenDrivers(given, sides) {
+  const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
+  const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
+  return given['cross-check'] && asked.length === 1 ? [...new Set([...asked, 'wrk'])] : asked
+}
+
+/**
+ * The versions of a plan's drivers, by name.
+ * @param {Pick<RampPlan, 'drivers' | 'sides' | 'mix'>} plan @param {Record<string, Driver>} [all]
+ * @returns {Promise<Record<string, string>>} @throws {UsageError} for one that cannot load a side, or whose tool is not installed
+ */
+export async function versionsOf({ drivers, sides, mix }, all = DRIVERS) {
+  const versions = drivers.map(async (name) => {
+    for (const { url } of Object.values(sides)) all[name].check?.({ url: url ?? 'http://127.0.0.1/', ...mix })
+    return [name, await all[name].version()]
+  })
+  return Object.fromEntries(await Promise.all(versions))
 }

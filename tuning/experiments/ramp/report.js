@@ -1,14 +1,15 @@
 import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE } from '../../../load/report/format.js'
+import { xyPicture } from '../../../load/report/picture.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { perHour } from './cost.js'
-import { rampPictures } from './pictures.js'
 import { publishedBlocks, times } from './published.js'
 import { rungTable, screenTable } from './rungs.js'
 import { answerSentences, furtherSentences, intervalText } from './sentences.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Mark, Series } from '../../../load/report/picture.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
@@ -19,7 +20,7 @@ export function rampReport(findings) {
   return [
     answer(answerSentences(findings).join(' ')),
     ...(further.length > 0 ? [list(further)] : []),
-    ...rampPictures(findings).map(drawn),
+    ...latencyPicture(findings),
     ...(Object.keys(plan.prices).length > 0 ? [costTable(findings)] : []),
     ...(screens.length > 0 ? [screenTable(screens)] : []),
     rungTable(series),
@@ -43,6 +44,28 @@ function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s }, drivers 
   ]
 }
 
+/** In a closed loop the rate follows from it: workers divided by latency. @param {RampFindings} findings */
+function latencyPicture({ plan: { ceiling_ms }, series: all }) {
+  const climbed = all.filter(({ rungs }) => rungs.length > 0)
+  if (climbed.length === 0) return []
+  const series = climbed.map(({ name, rungs }) => {
+    return /** @type {Series} */ ({ name, points: rungs.map(({ workers, mean_ms }) => [workers, mean_ms]), as: 'both' })
+  })
+  const met = all.filter(({ workers }) => Number.isFinite(workers)).slice(0, 2)
+  const uprights = met.map(({ workers, side }) => {
+    return /** @type {Mark} */ ({ axis: 'x', at: Math.round(workers), label: side.toUpperCase() })
+  })
+  const about =
+    'Mean latency of each rung, medians of the blocks. The upright line shows the number of workers at which it meets the ceiling.'
+  const picture = xyPicture('latency', 'Latency against workers', about, {
+    x: { title: 'workers', unit: 'number', log: true },
+    y: { title: 'mean latency', unit: 'ms', log: true },
+    series,
+    marks: [{ axis: 'y', at: ceiling_ms, label: `ceiling: ${ceiling_ms} ms` }, ...uprights],
+  })
+  return [drawn(picture)]
+}
+
 /** @param {RampFindings} findings */
 function costTable({ plan, mains }) {
   const rows = mains.flatMap(({ side, blocks, rps, label, per_million }) => {
@@ -50,13 +73,13 @@ function costTable({ plan, mains }) {
     if (!price) return []
     // Three digits that count.
     const digits = per_million ? Math.max(0, 2 - Math.floor(Math.log10(per_million.estimate))) : 0
-    const storage = price.storage_gb > 0 ? `${count(price.storage_gb)} GB x ${price.per_gb_month}` : NONE
-    const costs = [String(price.per_hour), storage, perHour(price).toFixed(4)]
-    const rate = blocks > 0 ? intervalText(rps) : NONE
-    return [[`${side.toUpperCase()}: ${label}`, ...costs, rate, per_million ? intervalText(per_million, digits) : NONE]]
+    const [rate, million] = [
+      blocks > 0 ? intervalText(rps) : NONE,
+      per_million ? intervalText(per_million, digits) : NONE,
+    ]
+    return [[`${side.toUpperCase()}: ${label}`, perHour(price).toFixed(4), rate, million]]
   })
-  const head = ['cost', 'per hour', 'storage per month', 'in all per hour', 'requests/s at the ceiling']
-  return table([...head, 'per million requests'], rows)
+  return table(['cost', 'per hour, with storage', 'requests/s at the ceiling', 'per million requests'], rows)
 }
 
 /**

@@ -6,19 +6,16 @@ import { median } from '../../../load/verdict/ranks.js'
  * @import { Records } from './design.js'
  * @import { RampFindings } from './findings.js'
  *
- * @typedef {{ head: string, value: (record: any) => number | undefined, text: (value: number, over: boolean) => string }} Column
+ * @typedef {{ head: string, value: (record: any) => number | undefined, text: (value: number) => string }} Column
  */
 
 const megabytesPerSecond = (/** @type {number} */ rate_bytes) => `${(rate_bytes / 1e6).toFixed(1)} MB/s`
 const mebibytes = (/** @type {number} */ bytes) => `${count(Math.round(bytes / 2 ** 20))} MiB`
-const marked = (/** @type {number} */ ms, /** @type {boolean} */ over) => {
-  return over ? `**${milliseconds(ms)}**` : milliseconds(ms)
-}
 
 /** @type {Column[]} */
 const FIGURES = [
   { head: 'requests/s', value: ({ traffic }) => traffic.goodput_rps, text: figure },
-  { head: 'mean', value: ({ traffic }) => traffic.latency_ms?.mean, text: marked },
+  { head: 'mean', value: ({ traffic }) => traffic.latency_ms?.mean, text: milliseconds },
   { head: 'p99', value: ({ traffic }) => traffic.latency_ms?.p99, text: milliseconds },
   { head: 'success', value: ({ traffic }) => traffic.success_ratio, text: percent },
   { head: 'waiting', value: waitingShare, text: wholePercent },
@@ -29,20 +26,20 @@ const RESOURCES = [
   { head: 'API core', value: ({ probes }) => probes.api.cpu_core_ratio, text: wholePercent },
   { head: 'API memory', value: ({ probes }) => probes.api.rss_bytes, text: mebibytes },
   { head: 'Postgres', value: ({ probes }) => probes.postgres.cpu_core_ratio, text: wholePercent },
-  { head: 'disk read', value: (record) => rateOf(record, 'read_bytes'), text: megabytesPerSecond },
-  { head: 'disk written', value: (record) => rateOf(record, 'written_bytes'), text: megabytesPerSecond },
+  { head: 'disk', value: (record) => diskBytes(record) / lengthOf_s(record), text: megabytesPerSecond },
   { head: 'disk busy', value: (record) => kernelOf(record).disk?.busy_ratio, text: wholePercent },
   { head: 'generator', value: ({ probes }) => probes.generator.cpu_core_ratio, text: wholePercent },
 ]
 
-/** Medians of the trials with the same number of workers. @param {RampFindings['series']} series */
+/** Medians of the trials with the same number of workers, in bold above the ceiling. @param {RampFindings['series']} series */
 export function rungTable(series) {
   const all = series.flatMap(({ trials }) => trials)
   const known = RESOURCES.filter(({ value }) => all.some((record) => Number.isFinite(value(record))))
   const columns = [...FIGURES, ...known]
   const rows = series.flatMap(({ name, rungs }) =>
     rungs.map(({ workers, trials, over }) => {
-      return [`${name}, ${count(workers)}`, String(trials.length), ...cellsOf(columns, trials, over)]
+      const rung = `${name}, ${count(workers)}`
+      return [over ? `**${rung}**` : rung, String(trials.length), ...cellsOf(columns, trials)]
     }),
   )
   return table(['side, workers', 'trials', ...columns.map(({ head }) => head)], rows)
@@ -58,11 +55,11 @@ export function screenTable(screens) {
   return table(['each request alone', 'workers', ...columns.map(({ head }) => head)], rows)
 }
 
-/** @param {Column[]} columns @param {Records} trials @param {boolean} [over] whether their latency is above the ceiling */
-function cellsOf(columns, trials, over = false) {
+/** @param {Column[]} columns @param {Records} trials */
+function cellsOf(columns, trials) {
   return columns.map(({ value, text }) => {
     const middle = median(trials.map(value))
-    return Number.isNaN(middle) ? NONE : text(middle, over)
+    return Number.isNaN(middle) ? NONE : text(middle)
   })
 }
 
@@ -81,17 +78,15 @@ export function waitingShare({ traffic, load }) {
   return Math.min(1, (completed * mean_s) / worked_s)
 }
 
-/** @param {Records[number]} record @returns {number} bytes read and written for each answer; NaN if unknown */
-export function diskPerAnswer(record) {
+/** Bytes read and written; NaN if unknown. @param {Records[number]} record */
+export function diskBytes(record) {
   const { read_bytes = Number.NaN, written_bytes = Number.NaN } = kernelOf(record).disk ?? {}
-  return (read_bytes + written_bytes) / record.traffic.completed
+  return read_bytes + written_bytes
 }
 
-/** @param {Records[number]} record @param {'read_bytes' | 'written_bytes'} name @returns bytes per second of a disk */
-function rateOf(record, name) {
-  const { load, traffic } = record
-  const bytes = kernelOf(record).disk?.[name] ?? Number.NaN
-  return bytes / Math.max(load.duration_s, traffic.completed / traffic.achieved_rps || 0)
+/** Some drivers go on after the end. @param {Records[number]} record */
+function lengthOf_s({ load, traffic }) {
+  return Math.max(load.duration_s, traffic.completed / traffic.achieved_rps || 0)
 }
 
 /** What the kernel of this machine reports, which says nothing about a side that runs elsewhere. @param {Records[number]} record */

@@ -2,7 +2,7 @@ import t from 'tap'
 import { UsageError } from '../../../../../load/command/errors.js'
 import { aroundCeiling, crossingOf, nextWorkers } from '../../../../../tuning/experiments/ramp/climb.js'
 import { design, seriesOf } from '../../../../../tuning/experiments/ramp/design.js'
-import { chosenDrivers, versionsOf } from '../../../../../tuning/experiments/ramp/drivers.js'
+import { chosenDrivers, versionsOf } from '../../../../../tuning/experiments/ramp/ramp.js'
 import { findingsOf, PLAN, runOf, service, textOf } from './services.js'
 
 t.test('workers rise until the ceiling is passed, then close in on it', async (t) => {

@@ -14,8 +14,7 @@ export const PLAN = /** @type {any} */ ({
 
 /**
  * @typedef {import('../../../../support/simulated/service.js').Truth} Truth
- * @typedef {Truth & { fails?: boolean, generator?: number, waits?: number }} Answers fails: half of its requests; generator: cores
- *   that it uses; waits: share of the time of a worker in which it waits for an answer
+ * @typedef {Truth & { fails?: boolean, generator?: number }} Answers fails: half of its requests; generator: cores that it uses
  */
 
 /** A service with so many requests/s and so long a way to it. @returns {(load: any) => Answers} */
@@ -36,10 +35,10 @@ export function runOf(plan, services, { noise = 0.03, invalid = () => false } = 
     (services[`${cell.side}:${load.driver}`] ?? services[cell.side])(load)
   /** @type {Serve} */
   const serve = (step, trial) => {
-    const { fails, generator, waits = 1, ...truth } = answersOf(step)
+    const { fails, generator, ...truth } = answersOf(step)
     const seen = createService({ noise, latency_noise: noise, ...truth }, { seed: plan.mix.seed })(step, trial)
     const refused = fails ? { ok_rps: seen.ok_rps / 2, refused_rps: seen.ok_rps / 2 } : {}
-    return { ...seen, ...refused, mean_ms: seen.mean_ms * waits, ...(generator && { generator_cores: generator }) }
+    return { ...seen, ...refused, ...(generator && { generator_cores: generator }) }
   }
   const change = (/** @type {any} */ record, /** @type {any} */ step) => {
     return invalid(step, record.trial - 1)
