@@ -4,12 +4,13 @@ import { UsageError } from '../command/errors.js'
 import { numberFlag, wholeNumber } from '../command/flags.js'
 import { describeMachine } from '../system/machine.js'
 import { pinToCores } from '../system/processes.js'
-import { runPreflight } from '../verdict/spoilers.js'
+import { preflight } from '../verdict/preflight/preflight.js'
+import { factsHere } from '../verdict/spoilers.js'
 
 /**
  * @import { GivenDatabase } from '../command/environment.js'
  * @import { Action } from '../run/experiment.js'
- * @import { Finding, Planned } from '../verdict/preflight/finding.js'
+ * @import { Finding, Planned } from '../verdict/preflight/preflight.js'
  */
 
 const DEFAULTS = { connections: 256, timeout_s: 10 }
@@ -36,12 +37,12 @@ export const doctor = {
     const { database, problem: noDatabase } = await open(environment.database)
     try {
       signal.throwIfAborted()
-      const options = { measuresCeiling: true, signal, note: progress.note }
-      const { findings, ceiling } = await runPreflight({ plan, database, cores, ...options })
+      const facts = await factsHere({ database, cores, measuresCeiling: true, signal, note: progress.note })
+      const findings = preflight(facts, plan)
       const bad = findings.filter(({ level }) => level === 'bad').map(({ what }) => what)
       const spoiled = bad.length > 0 ? `a run here would be spoiled: ${bad.join(', ')}` : null
       const problem = [noDatabase, spoiled].filter(Boolean).join('; ') || null
-      const run = { verb: 'doctor', argv, plan, machine, ceiling, findings, problem }
+      const run = { verb: 'doctor', argv, plan, machine, ceiling: facts.ceiling, findings, problem }
       return { run, text: listOf(findings), folder: null }
     } finally {
       await database?.close()
@@ -57,7 +58,7 @@ function planned({ connections = DEFAULTS.connections, rate = null }, env) {
     if (value === undefined) throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(env[name])}`)
     return value
   }
-  const ofApi = { pool_max: setting('POOL_MAX'), processes: 1, backlog: setting('LISTEN_BACKLOG') }
+  const ofApi = { pool_max: setting('POOL_MAX'), backlog: setting('LISTEN_BACKLOG') }
   return { connections, rate_rps: rate, ...ofApi, fresh_connections: false, timeout_s: DEFAULTS.timeout_s }
 }
 

@@ -8,12 +8,10 @@ const Z = 2.326
 const LEAST_LOOKS = 8
 
 /**
- * Detects a backlog that grows throughout a trial. The target then cannot sustain the rate, and a longer trial would miss
- * any SLO. Pure.
+ * Detects a backlog that grows throughout a trial, so that a longer one would miss any SLO. Pure.
  *
  * The trend is the median slope between all pairs of samples (Sen 1968); its lower confidence bound follows from Kendall's test
- * at 99 %. Samples within the first p99 are ignored: requests arrive but no response is due yet. An SLO as long as the timeout
- * accepts any answer, however late, so it is not checked for a backlog.
+ * at 99 %. Samples within the first p99 are ignored, since no response is due yet. An SLO as long as the timeout accepts any answer.
  *
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
  * @returns {{ share: number, first: number, last: number } | null} null: no growth, or unknown; share: part of the rate

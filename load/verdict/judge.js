@@ -9,7 +9,13 @@ import {
   machineNoise,
 } from './detectors/generator.js'
 
-/** @import { Outcome, Slo, TrialRecord, TrialTraffic } from '../report/record.js' */
+/**
+ * @import { Finding } from './detectors/finding.js'
+ * @import { Outcome, Slo, TrialRecord, TrialTraffic } from '../report/record.js'
+ */
+
+/** Errors of the target besides server:…: responses that are late, and requests that it left no connection for. */
+const OF_TARGET = [TIMEOUT, UNSENT]
 
 /**
  * Judges a trial. Pure.
@@ -19,15 +25,17 @@ import {
  * high latency may be their fault, and error responses never are. With several load hosts, none may fall behind, or the load
  * would not be the one requested.
  *
- * @param {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes' | 'doses'>} trial @param {Slo} slo
+ * @param {Trial} trial @param {Slo} slo
  * @returns {Outcome}
+ *
+ * @typedef {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes' | 'doses'>} Trial
  */
 export function judge(trial, slo) {
   const { traffic } = trial
   const mismatch = rowMismatch(traffic)
   if (mismatch) return invalid('rows', mismatch)
 
-  const foreign = Object.entries(traffic.errors).filter(([key]) => !isTargets(key))
+  const foreign = Object.entries(traffic.errors).filter(([key]) => !/^server:/.test(key) && !OF_TARGET.includes(key))
   if (foreign.length > 0) {
     const list = foreign.map(([key, number]) => `${number} ${key}${whereOf(traffic, key)}`).join(', ')
     const blame = foreign.some(([key]) => key.startsWith('client:')) ? 'generator' : 'unknown'
@@ -47,16 +55,16 @@ export function judge(trial, slo) {
     const inTime = traffic.untimed ? 'not timed' : `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms`
     return { verdict: 'pass', because: `${inTime}, ${traffic.ok} of ${traffic.planned} ${stored}` }
   }
-  const excuse = excuseOf(trial, slo)
-  return excuse ? invalid(excuse.blame, `${excuse.text} (${failure})`) : { verdict: 'fail', because: failure }
+  const [excuse, blame] = excuseOf(trial, slo) ?? []
+  return excuse ? invalid(blame, `${excuse.evidence[0]} (${failure})`) : { verdict: 'fail', because: failure }
 }
 
-/** @param {Outcome['blame']} blame @param {string} because @returns {Outcome} */
+/** @param {Outcome['blame']} blame @param {string} because */
 function invalid(blame, because) {
-  return { verdict: 'invalid', because, blame }
+  return { verdict: /** @type {const} */ ('invalid'), because, blame }
 }
 
-/** @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
+/** @param {Trial} trial @param {Slo} slo */
 function failureOf({ load, traffic }, slo) {
   if (traffic.success_ratio < slo.success_ratio) {
     const expected = `${+(slo.success_ratio * 100).toFixed(3)} %`
@@ -76,53 +84,46 @@ function failureOf({ load, traffic }, slo) {
  * generator so late that requests went stale can excuse broken connections and 408s, along with the few error responses
  * among them. Nothing else excuses an error response.
  *
- * @param {Parameters<typeof judge>[0]} trial @param {Slo} slo
+ * @param {Trial} trial @param {Slo} slo
  */
 function excuseOf(trial, slo) {
   const { status, errors, ok, planned } = trial.traffic
   const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
   const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
-  if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return null
+  if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return undefined
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const broke = refused > 0 || gaveUp
-  const generator = trial.load.loop === 'open' ? generatorLateness(trial, slo) : null
-  if (generator && generator.reach >= (broke ? AGED_REACH : 1) && couldExplain(trial, slo)) {
-    return { blame: /** @type {const} */ ('generator'), text: generator.evidence[0] }
-  }
-  const crowding = generatorCrowding(trial)
-  if (crowding.reach >= 1 && trial.load.loop === 'open' && !broke && !(TIMEOUT in errors)) {
-    return { blame: /** @type {const} */ ('generator'), text: crowding.evidence[0] }
-  }
-  const waited = generatorConnections(trial, slo)
-  if (waited.reach >= 1 && !broke && !(TIMEOUT in errors) && isInTimeOnceSent(trial, slo)) {
-    return { blame: /** @type {const} */ ('generator'), text: waited.evidence[0] }
-  }
-  const noise = machineNoise(trial)
-  return noise.reach >= 1 && !broke ? { blame: /** @type {const} */ ('noise'), text: noise.evidence[0] } : null
+  const isOpen = trial.load.loop === 'open'
+  const isComplete = !broke && !(TIMEOUT in errors)
+  const lateness = generatorLateness(trial, slo)
+  /** @type {[Finding, Outcome['blame'], boolean][]} */
+  const excuses = [
+    [lateness, 'generator', isOpen && (!broke || lateness.reach >= AGED_REACH) && couldExplain(trial, slo)],
+    [generatorCrowding(trial), 'generator', isOpen && isComplete],
+    // The target met the SLO as timed from the actual send, or the driver does not report that.
+    [
+      generatorConnections(trial, slo),
+      'generator',
+      isComplete && (trial.traffic.ok_service_ms?.p99 ?? 0) <= slo.p99_ms,
+    ],
+    [machineNoise(trial), 'noise', !broke],
+  ]
+  return excuses.find(([{ reach }, , applies]) => applies && reach >= 1)
 }
 
-/**
- * Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in reading the responses
- * equally late.
- */
+/** Lateness counts in the late send itself, in the wait of the burst that follows, and in reading the responses as late. */
 const LATENESS_TIMES = 3
 
 /**
- * Whether responses could have met the SLO had the generator been on time. A generator later than the whole SLO measured only
- * itself. Slight lateness does not explain a queue many times longer, and discarding such trials would leave only the
- * successful ones.
+ * Whether responses could have met the SLO had the generator been on time. One later than the whole SLO measured only itself.
+ * Slight lateness does not explain a queue many times longer, and discarding such trials would leave only the successful ones.
  *
- * @param {Parameters<typeof judge>[0]} trial @param {Slo} slo
+ * @param {Trial} trial @param {Slo} slo
  */
 function couldExplain({ traffic, probes }, slo) {
   const late_ms = probes.generator.lateness_ms?.p99 ?? 0
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
   return late_ms > slo.p99_ms || p99_ms - LATENESS_TIMES * late_ms <= slo.p99_ms
-}
-
-/** Whether the target met the SLO as timed from the actual send; true if the driver does not report that. @param {Parameters<typeof judge>[0]} trial @param {Slo} slo */
-function isInTimeOnceSent({ traffic }, slo) {
-  return (traffic.ok_service_ms?.p99 ?? 0) <= slo.p99_ms
 }
 
 /** Status with which the target reports that a request did not arrive in time. */
@@ -150,9 +151,4 @@ function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }
 function whereOf({ hosts = [] }, key) {
   const names = hosts.filter(({ errors }) => key in errors).map(({ host }) => host)
   return names.length > 0 ? ` (on ${names.join(' and ')})` : ''
-}
-
-/** Whether the target is responsible: server errors, timeouts and requests never sent. @param {string} key */
-function isTargets(key) {
-  return key.startsWith('server:') || key === TIMEOUT || key === UNSENT
 }

@@ -3,28 +3,23 @@ import { fullness } from './detectors/finding.js'
 
 /** @import { Probes, TrialRecord } from '../report/record.js' */
 
-/** @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial */
-
 /**
- * Computes what a request costs each resource, and the rate that would saturate it. Pure.
+ * What a request costs each resource, and the rate that would saturate it, busiest first. Unobservable and idle resources are
+ * omitted. Pure.
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
  * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U.
  *
  * @param {Trial} trial
- * @returns {{ resource: string, utilization: number, demand_us: number, bound_rps: number }[]} busiest first; unobservable
- *   and idle resources are omitted
+ *
+ * @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial
  */
 export function ledgerOf(trial) {
   const { achieved_rps } = trial.traffic
   const rows = Object.entries(utilizations(trial)).flatMap(([resource, utilization]) => {
     if (!utilization || !(achieved_rps > 0)) return []
-    return {
-      resource,
-      utilization,
-      demand_us: (utilization * 1e6) / achieved_rps,
-      bound_rps: achieved_rps / utilization,
-    }
+    const demand_us = (utilization * 1e6) / achieved_rps
+    return { resource, utilization, demand_us, bound_rps: achieved_rps / utilization }
   })
   return rows.sort((a, b) => b.utilization - a.utilization)
 }
@@ -50,12 +45,7 @@ function utilizations(trial) {
   }
 }
 
-/**
- * Utilization of the cores that Postgres and the generator share, and the generator's part of it. Null: they share none, or it is
- * unknown.
- *
- * @param {Partial<Probes>} probes partial because older records lack some
- */
+/** Utilization of the cores that Postgres and the generator share; null: none, or unknown. @param {Partial<Probes>} probes older records lack some */
 export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = kernel }) {
   const own = expandCores(generator.cores ?? '')
   const cores = expandCores(postgres.cores ?? '').filter((core) => own.includes(core))
@@ -64,11 +54,7 @@ export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = 
   return { cores: cores.join(','), utilization, generator_share: generator.cpu_core_ratio / cores.length }
 }
 
-/**
- * Mean number of statements in flight between the service and Postgres (Little's law: rate x mean duration); null: unknown.
- *
- * @param {Pick<Trial, 'traffic' | 'probes'>} trial
- */
+/** Mean number of statements in flight, by Little's law: rate x mean duration; null: unknown. @param {Pick<Trial, 'traffic' | 'probes'>} trial */
 export function statementsInFlight({ traffic, probes }) {
   const { statements, statement_mean_ms } = probes.api ?? {}
   if (!statements || !statement_mean_ms || !(traffic.achieved_rps > 0)) return null

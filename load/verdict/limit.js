@@ -6,15 +6,11 @@ import { ledgerOf, statementsInFlight } from './ledger.js'
 
 const NONE = 'none-reached'
 const LOCK_STEP = 'lock-step'
-/** Resources that make a trial invalid when they could explain the failure. */
+/** Resources that make a trial invalid if they explain its failure. */
 const EXCUSES = ['generator-cpu', 'generator-connections', 'machine-noise']
 /** Number of trials beyond the capacity that vote on a run's limit. */
 const MAJORITY_OF = 5
-
-/**
- * Latency exceeds any bound before a resource is fully used. If nothing is at its limit, a failure is attributed to a
- * resource that is at least this near.
- */
+/** Latency exceeds any bound before a resource is fully used, so one this near may have caused a failure. */
 const NEARLY_SHARE = 0.9
 /** Queues fill up in front of a slow resource, so a nearly saturated resource explains them. */
 const QUEUES = ['pool-size', 'pool-timeout', 'accept-queue']
@@ -35,9 +31,8 @@ const STAGE_SHARE = 0.5
  */
 export function limitOf(record, slo) {
   const found = Object.entries(DETECTORS).map(([resource, detect]) => ({ resource, ...detect(record, slo) }))
-  // judge() already ruled that these did not excuse the failure.
-  const excused = record.outcome.verdict === 'invalid'
-  const accusable = found.filter(({ resource }) => excused || !EXCUSES.includes(resource))
+  const isExcused = record.outcome.verdict === 'invalid'
+  const accusable = found.filter(({ resource }) => isExcused || !EXCUSES.includes(resource))
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
   const nearly = accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
   const reached = atLimit.length === 0 || QUEUES.includes(atLimit[0].resource) ? nearly : atLimit
@@ -45,19 +40,18 @@ export function limitOf(record, slo) {
   if (record.outcome.verdict === 'pass') return limitWith(NONE, ['the SLO was met'], nearest[0])
   if (reached.length === 0) {
     const stages = lockStepOf(record)
-    if (stages) return limitWith(LOCK_STEP, stages, nearest[0])
-    return limitWith(NONE, ['none of the resources that we can see was at its limit'], nearest[0])
+    const unexplained = ['none of the resources that we can see was at its limit']
+    return limitWith(stages ? LOCK_STEP : NONE, stages ?? unexplained, nearest[0])
   }
   const [{ resource, evidence }, next] = reached
   return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
 }
 
 /**
- * Detects stages that take turns. Requests share a statement, and the next one is sent only when the last returns. The service
- * collects requests while Postgres works, and Postgres waits while the service builds the next statement; both have idle time.
+ * Evidence of stages that take turns: requests share a statement, and the next one is sent only when the last returns. Both the
+ * service and Postgres are idle while the other works. Null: no lock step, or unknown.
  *
  * @param {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} record
- * @returns {string[] | null} evidence; null: no lock step, or unknown
  */
 function lockStepOf(record) {
   const { settings, traffic, probes } = record
@@ -67,8 +61,8 @@ function lockStepOf(record) {
   // With more than one in flight on average, statements overlap instead of taking turns.
   if (in_flight < STAGE_SHARE || in_flight > 1) return null
   const cycle_ms = (traffic.completed / traffic.achieved_rps / statements) * 1000
-  const [busiest, second] = ledgerOf(record).filter(({ resource }) => resource.startsWith('core '))
-  const cores = [busiest, second].flatMap((one) => (one ? `${one.resource} ${wholePercent(one.utilization)}` : []))
+  const busiest = ledgerOf(record).filter(({ resource }) => resource.startsWith('core '))
+  const cores = busiest.slice(0, 2).map(({ resource, utilization }) => `${resource} ${wholePercent(utilization)}`)
   return [
     `a shared statement took ${milliseconds(statement_mean_ms)} of every ${milliseconds(cycle_ms)}, and the next one waited for it`,
     ...(cores.length > 0 ? [`no core was saturated: ${cores.join(', ')}`] : []),
@@ -82,11 +76,11 @@ function limitWith(resource, evidence, runnerUp) {
 }
 
 /**
- * The limit of a run, by majority vote of the failed trials nearest above the capacity.
+ * The limit of a run, by majority vote of the failed trials nearest above the capacity; null: no trial has one.
  *
  * @param {TrialRecord[]} records
  * @param {number | null} [low_rps] lower bound of the capacity; failures at or below it were outvoted
- * @returns {Limit | null} null: no trial has a limit
+ * @returns {Limit | null}
  */
 export function limitOfRun(records, low_rps = null) {
   // Closed-loop trials have no rate and drop out here.
@@ -114,12 +108,7 @@ export function limitOfRun(records, low_rps = null) {
   }
 }
 
-/**
- * Counts how often each resource was the limit and how often the runner-up. The order of the detectors breaks ties, not the
- * order of the trials.
- *
- * @param {Limit[]} votes
- */
+/** How often each resource was the limit, or the runner-up. The order of the detectors breaks ties. @param {Limit[]} votes */
 function tallyOf(votes) {
   const named = votes.flatMap(({ resource, runner_up }) => (runner_up === null ? resource : [resource, runner_up]))
   const names = [...new Set([...Object.keys(DETECTORS), ...named])].filter((name) => named.includes(name))

@@ -5,15 +5,17 @@ import { SETTINGS } from '../../api/settings.js'
  * @import { Cell, TrialRecord } from '../report/record.js'
  */
 
-/**
- * The causal check: relax a limit that we can set by one notch and repeat the trial at the edge. Relaxing the true limit
- * moves the capacity; relaxing one that was only correlated does not. Pure.
- */
-
 /** Upper bound for POOL_MAX: our Postgres allows 200 connections by default, and others need some of them. */
 const MOST_CONNECTIONS = 150
 
-/** Each notch is large enough for its effect to stand out from the noise. @type {Record<string, (settings: Settings) => Cell | null>} */
+/**
+ * The causal check: relax a limit that we can set by one notch, large enough to stand out from the noise, and repeat the trial at the
+ * edge. Relaxing the true limit moves the capacity; relaxing one that was only correlated does not.
+ *
+ * @type {Record<string, (settings: Settings) => Cell | null>}
+ *
+ * @typedef {Record<string, string | number | null>} Settings as the service reported them
+ */
 const NOTCHES = {
   'pool-size': times('POOL_MAX', 4, MOST_CONNECTIONS),
   'pool-timeout': times('POOL_CONNECT_TIMEOUT_MS', 100),
@@ -28,8 +30,6 @@ const NOTCHES = {
 
 /** Node uses the last of repeated flags, so these override earlier ones. */
 const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
-
-/** @typedef {Record<string, string | number | null>} Settings as the service reported them */
 
 /** The cell that relaxes a limit, such as { POOL_MAX: 4 }; null: not a setting of ours. @param {string | null | undefined} resource @param {Settings} settings */
 export function relaxedCell(resource, settings) {
@@ -58,9 +58,9 @@ const GAIN = 1.2
 
 /**
  * Whether relaxing the limit moved the capacity: the target must meet the SLO where it missed it before, or complete clearly more.
+ * Null: too few valid trials. Pure.
  *
  * @param {Pick<TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials before (cell null) and after relaxing
- * @returns {boolean | null} null: too few valid trials
  */
 export function moved(trials) {
   const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
@@ -69,9 +69,9 @@ export function moved(trials) {
   if (before.length === 0 || after.length === 0) return null
   if (before.some(({ outcome }) => outcome.verdict === 'pass')) return false
   const most_rps = Math.max(...before.map(({ traffic }) => traffic.goodput_rps))
-  const better = after.filter(({ outcome, traffic }) => {
-    return outcome.verdict === 'pass' || traffic.goodput_rps >= GAIN * most_rps
-  })
+  const better = after.filter(
+    (trial) => trial.outcome.verdict === 'pass' || trial.traffic.goodput_rps >= GAIN * most_rps,
+  )
   return better.length * 2 > after.length
 }
 

@@ -2,7 +2,7 @@ import { workersOf } from '../generators/drivers/locust/workers.js'
 import { OPENED_AT_ONCE } from '../generators/drivers/paced.js'
 import { gatherFacts } from '../probes/facts.js'
 import { measureCeiling } from './preflight/ceiling.js'
-import { preflight, sentenceOf } from './preflight/preflight.js'
+import { named, preflight, preflightOfHost, sentenceOf } from './preflight/preflight.js'
 
 /**
  * @import { Look } from '../../sql/database.js'
@@ -10,20 +10,15 @@ import { preflight, sentenceOf } from './preflight/preflight.js'
  * @import { pinToCores } from '../system/processes.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Target } from '../targets/index.js'
- * @import { OfLoad, Planned } from './preflight/finding.js'
+ * @import { Part } from './preflight/preflight.js'
  * @import { Plan } from '../report/record.js'
  */
-
-/** Checks that concern only the machine that runs the API. */
-const OF_THE_API = ['api-nofile', 'backlog', 'cores']
-/** Checks that concern every machine. */
-const OF_EACH = ['cpu-quota', 'steal', 'other-processes', 'pressure']
 
 /**
  * Lists what would spoil the run. The generator's own ceiling is measured only if the result depends on it.
  *
  * @param {{ load: { connections: number, rate_rps: number | null } }} step the run's first step
- * @param {Plan} plan @param {Site} bench @param {Pick<Target, 'settings'>} target
+ * @param {Plan} plan @param {Site} site @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
  *
@@ -35,7 +30,6 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
   const planned = {
     connections: Math.max(load.connections, ...plan.connections),
     pool_max: numberOf(settings.POOL_MAX),
-    processes: 1,
     rate_rps: rates.length > 0 ? Math.max(...rates) : null,
     backlog: numberOf(settings.LISTEN_BACKLOG),
     fresh_connections: plan.fresh_connections,
@@ -44,36 +38,33 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
     addresses: plan.local_addresses?.length,
     loopback: host === null && (plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname)),
   }
-  const { note } = progress
   const hosts = withShares(origin.hosts, plan.driver, planned.connections)
   const measuresCeiling = plan.searches && hosts.length === 0
-  const found = await runPreflight({ plan: planned, hosts, database, cores, measuresCeiling, signal, note })
-  // Skip the API's checks here if it runs on another host, and the cores of a service that we did not start.
-  const foreign = host ? OF_THE_API : plan.url === null ? [] : ['cores']
-  const here = found.findings.filter(({ check }) => !foreign.includes(check))
-  const there = host ? preflight({ ...(await host.ask('facts')), ceiling: null }, planned) : []
-  const ofHost = there
-    .filter(({ check }) => OF_THE_API.includes(check) || OF_EACH.includes(check))
-    .map((finding) => ({ ...finding, what: `${finding.what}, ${host?.name}` }))
-  return [...here, ...ofHost].filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
+  const facts = await factsHere({ database, cores, measuresCeiling, signal, note: progress.note })
+  const there = host && { ...(await host.ask('facts')), ceiling: null }
+  // Load hosts replace this machine.
+  const parts = ['lab', ...(hosts.length > 0 ? [] : ['load', 'machine']), ...(host || plan.url !== null ? [] : ['api'])]
+  const findings = [
+    ...hosts.flatMap((one) => preflightOfHost(facts, planned, one)),
+    ...preflight(facts, planned, /** @type {Part[]} */ (parts)),
+    ...(host ? named(preflight(there, planned, ['api', 'machine']), host.name) : []),
+  ]
+  return findings.filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
 }
 
 /**
  * Inspects the machine (0.25 s) and measures the generator's ceiling (3 to 4 s) before a run. Nothing else of ours should be busy
  * meanwhile.
  *
- * @param {{ plan: Planned, hosts?: OfLoad[], database: Look | null, cores: ReturnType<typeof pinToCores>,
- *   measuresCeiling: boolean, signal: AbortSignal, note: (text: string) => void }} run hosts: load hosts
- *   that replace this machine; measuresCeiling: whether to measure the generator's ceiling; note: reports progress
+ * @param {{ database: Look | null, cores: ReturnType<typeof pinToCores>, measuresCeiling: boolean, signal: AbortSignal,
+ *   note: (text: string) => void }} run note: reports progress
  * @throws the signal's reason if it is aborted
  */
-export async function runPreflight({ plan, hosts, database, cores, measuresCeiling, signal, note }) {
+export async function factsHere({ database, cores, measuresCeiling, signal, note }) {
   note('looking at this machine …')
   const facts = await gatherFacts({ cores, database, signal })
   if (measuresCeiling) note('measuring what the generator can do …')
-  const ceiling = measuresCeiling ? await measureCeiling({ cores: cores?.api ?? null, signal }) : null
-  const findings = preflight({ ...facts, ceiling }, plan, hosts)
-  return { findings, ceiling: ceiling && !('failed' in ceiling) ? ceiling : null }
+  return { ...facts, ceiling: measuresCeiling ? await measureCeiling({ cores: cores?.api ?? null, signal }) : null }
 }
 
 /** @param {string | number | null} [setting] @returns {number | null} null: unknown, for example with a service that we did not start */

@@ -1,7 +1,6 @@
 /**
- * @import { CoreShare } from '../../probes/kernel.js'
  * @import { limitOf } from '../limit.js'
- * @import { Slo } from '../../report/record.js'
+ * @import { CoreShare, Slo } from '../../report/record.js'
  */
 
 /**
@@ -15,18 +14,19 @@
 
 /** @type {Finding} */
 export const NOTHING = Object.freeze({ reach: 0, evidence: [] })
-/** Share of requests with an error below which errors count as chance. */
-export const ERROR_SHARE = 0.001
 /** Utilization beyond which a core cannot take more work and stay on time. */
 export const CORE_FULL_RATIO = 0.9
-/** Utilization at which a core is full according to its own counters. */
-export const COUNTED_FULL_RATIO = 0.95
-/** Mean share of a pool's connections in use at which the pool is full. */
-export const POOL_FULL_RATIO = 0.9
+/** Share of requests with an error below which errors count as chance. */
+const ERROR_SHARE = 0.001
 
 /** @param {number} reach @param {string[]} evidence @returns {Finding} */
 export function finding(reach, ...evidence) {
   return { reach, evidence }
+}
+
+/** For a resource that makes requests fail. @param {number} failed @param {Trial['traffic']} traffic @param {string[]} evidence */
+export function ofFailed(failed, { planned }, ...evidence) {
+  return failed === 0 ? NOTHING : finding(failed / planned / ERROR_SHARE, ...evidence)
 }
 
 /** Utilization of a core: busy share of the time that the host did not steal. @param {CoreShare} core */

@@ -9,7 +9,7 @@ import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
  * @import { HostTraffic, Slo } from '../../report/record.js'
  */
 
-/** Share of the SLO's p99. A generator later than this distorts the target's latencies. */
+/** Share of the SLO's p99 beyond which a late generator distorts the target's latencies. */
 const MAX_LATENESS_SHARE = 0.1
 /** A wait for a connection longer than this means that none was free. */
 const MAX_WAIT_MS = 10
@@ -41,10 +41,9 @@ export function generatorLateness(trial, slo) {
 }
 
 /**
- * Whether the generator saturates the core that it shares with Postgres. It has priority there, so Postgres is delayed instead of it.
- *
- * The busiest resource bounds the throughput (Denning & Buzen 1978, bottleneck analysis). The generator is to blame if that is the
- * shared core, it uses more of the core than Postgres does, and no core would be about as busy without it.
+ * Whether the generator saturates the core that it shares with Postgres, where it has priority. The busiest resource bounds the
+ * throughput (Denning & Buzen 1978, bottleneck analysis). The generator is to blame if that is the shared core, it uses more of the
+ * core than Postgres does, and no core would be about as busy without it.
  *
  * @param {Pick<Trial, 'target' | 'probes'>} trial
  */
@@ -63,8 +62,8 @@ export function generatorCrowding({ target, probes }) {
 }
 
 /**
- * Finds the load host that was furthest behind; what the others offered meanwhile was not the requested load. A closed loop
- * has no schedule, so there the busiest host counts. NOTHING if the load came from one machine.
+ * The load host that was furthest behind; meanwhile, the others did not offer the requested load. A closed loop has no schedule, so
+ * there the busiest host counts.
  *
  * @param {Pick<Trial, 'load' | 'traffic'>} trial @param {Slo} slo
  */
@@ -78,12 +77,7 @@ export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
   return found.reduce((worst, one) => (one.reach > worst.reach ? one : worst), NOTHING)
 }
 
-/**
- * Never compares the clocks of two hosts: our clock times when each host received the start signal, and the host's own clock
- * times how long after that it started.
- *
- * @param {HostTraffic} traffic @param {number} heard_ms @param {number} duration_s @param {Slo} slo
- */
+/** Compares no clocks: heard_ms is by ours, start_ms by the host's own. @param {HostTraffic} traffic @param {number} heard_ms @param {number} duration_s @param {Slo} slo */
 function behind(traffic, heard_ms, duration_s, slo) {
   const { host, lateness_ms, sent, planned = sent } = traffic
   const start_ms = traffic.start_ms ?? 0
@@ -103,8 +97,8 @@ function useOf({ host, cpu_core_ratio, cores }) {
 }
 
 /**
- * Whether requests waited in the generator because it had fewer connections than the rate needs. With enough connections, all
- * are busy only if the target misses its SLO, so the target causes the wait.
+ * Whether requests waited because the generator had fewer connections than the rate needs. With enough of them, all are busy only
+ * if the target misses its SLO.
  *
  * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
  */

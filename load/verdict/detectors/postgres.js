@@ -32,8 +32,8 @@ export function ofWaits(pattern, what) {
     const own = Object.entries(waits).filter(([wait]) => pattern.test(wait))
     const share = own.reduce((sum, [, part]) => sum + Number(part), 0)
     if (share === 0) return NOTHING
-    // Batched requests have one statement in flight at a time, others one per connection. What statements wait for is the
-    // limit only if no further statement could be in flight.
+    // Batched requests have one statement in flight at a time, others one per connection. A wait is the limit only if there is no
+    // room for another statement.
     const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? 1)
     const list = own.map(([wait, part]) => `${wait} ${wholePercent(Number(part))}`).join(', ')
     const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
@@ -43,12 +43,7 @@ export function ofWaits(pattern, what) {
 
 const computing = ofWaits(/^CPU$/, 'nothing but the CPU')
 
-/**
- * Either Postgres' cores are full, or no further statement can be in flight and those that are wait for nothing: each one
- * computes, on at most one core.
- *
- * @type {Detect}
- */
+/** Postgres' cores are full, or all statements that can be in flight compute, each on at most one core. @type {Detect} */
 export function postgresCpu(trial, slo) {
   const { probes } = trial
   const { cpu_core_ratio, cores } = probes.postgres
@@ -59,8 +54,7 @@ export function postgresCpu(trial, slo) {
   if (own.length === 0) return NOTHING
   const full = own.reduce((sum, core) => sum + fullness(core), 0) / own.length
   const each = cpu_core_ratio / own.length
-  // Next to the generator, Postgres gets only the rest of the core. If it uses less than MIN_SHARE, something else fills
-  // that core.
+  // If Postgres uses less than MIN_SHARE, something else fills the core.
   const reach = each >= MIN_SHARE ? full / CORES_FULL_RATIO : each / CORE_FULL_RATIO
   const statements = cpu_core_ratio >= COMPUTING_CORE_RATIO ? computing(trial, slo) : NOTHING
   return finding(

@@ -1,25 +1,21 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import {
-  CORE_FULL_RATIO,
-  COUNTED_FULL_RATIO,
-  ERROR_SHARE,
-  finding,
-  fullness,
-  NOTHING,
-  POOL_FULL_RATIO,
-} from './finding.js'
+import { CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
-/** Of the time, in garbage collection: more than an order above what this API needs when it is busy. */
+/** Share of the time in garbage collection: more than ten times what this API needs when it is busy. */
 const GC_RATIO = 0.25
-/** Of the time: requests that come while a control group is throttled wait for its next period, so one in twenty is late. */
+/** Share of the time. Requests that come while a control group is throttled wait for its next period, so one in twenty is late. */
 const THROTTLED_RATIO = 0.05
-/** One piece of synchronous work that takes longer is felt by everybody who waits behind it. */
+/** Everybody who waits behind one piece of synchronous work notices if it takes longer. */
 const BLOCKED_MS = 10
 /** libuv's default (UV_THREADPOOL_SIZE). */
 const THREADPOOL_SIZE = 4
+/** Utilization at which a core is full according to its own counters. */
+const COUNTED_FULL_RATIO = 0.95
+/** Mean share of a pool's connections in use at which the pool is full. */
+const POOL_FULL_RATIO = 0.9
 
 /** @type {Detect} */
 export function nofile({ settings, traffic, probes }) {
@@ -57,7 +53,7 @@ export function ofQuota(part, name) {
 export function apiGc({ probes }) {
   const { gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
   if (gc_ratio === undefined) return NOTHING
-  // V8 marks and sweeps on threads of its own as well; where nothing is hashed, other threads have nothing else to do.
+  // V8 also collects on threads of its own. If nothing is hashed, threads have nothing else to do.
   const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
   const spent = `the service spent ${wholePercent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
   return finding((gc_ratio + beside) / GC_RATIO, spent)
@@ -67,7 +63,7 @@ export function apiGc({ probes }) {
 export function apiThreadpool({ probes }) {
   const { hashing_mean = 0, cpu_core_ratio = 0, main_core_ratio = 0 } = probes.api
   const threads = cpu_core_ratio - main_core_ratio
-  // Its threads do not get through: jobs wait behind those that are on.
+  // With more jobs than threads, some wait.
   if (hashing_mean <= THREADPOOL_SIZE || threads < main_core_ratio) return NOTHING
   return finding(
     hashing_mean / THREADPOOL_SIZE,
@@ -79,13 +75,13 @@ export function apiThreadpool({ probes }) {
 /** @type {Detect} */
 export function apiBlocked({ traffic, probes }, slo) {
   const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
-  const turnedAway = Object.values(shed).reduce((sum, number) => sum + Number(number), 0)
-  // Some were turned away after their clients had given up: those are not among the completed.
+  const turnedAway = Object.values(shed).reduce((sum, number) => sum + number, 0)
+  // Requests that were turned away after their clients had given up are not among the completed.
   const served = traffic.completed - Math.min(turnedAway, traffic.status[503] ?? 0)
   if (main_core_ratio === undefined || served <= 0) return NOTHING
   const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
   const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
-  // A loop that is full of short work is full, not blocked: what counts is the single piece.
+  // Short pieces of work fill a loop without blocking it: the single piece counts.
   return finding(
     busy >= CORE_FULL_RATIO ? each_ms / BLOCKED_MS : loop_delay_max_ms / slo.p99_ms,
     `the event loop was busy ${wholePercent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
@@ -99,18 +95,14 @@ export function apiCpu({ target, probes }) {
   if (cpu_core_ratio === undefined) return NOTHING
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
-  const alone = cores.length === 1 ? probes.kernel.cores?.[cores[0]] : undefined
-  const where = cores.length === 1 ? 'its core' : 'a core'
-  const used = `the service used ${wholePercent(cpu_core_ratio)} of ${where}, its main thread ${wholePercent(main_core_ratio)}`
-  if (alone) {
-    // The core's own counters decide: whether a process's CPU time includes the interrupts that hit it depends on the kernel.
-    const { interrupts_ratio, steal_ratio } = alone
-    const full = fullness(alone)
-    const beside = `interrupts ${wholePercent(interrupts_ratio)}, taken by the host ${wholePercent(steal_ratio)}`
-    return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
-  }
-  const full = cores.length === 1 ? cpu_core_ratio : main_core_ratio
-  return finding(full / CORE_FULL_RATIO, used)
+  const isAlone = cores.length === 1
+  const used = `the service used ${wholePercent(cpu_core_ratio)} of ${isAlone ? 'its' : 'a'} core, its main thread ${wholePercent(main_core_ratio)}`
+  const core = isAlone && probes.kernel.cores?.[cores[0]]
+  if (!core) return finding((isAlone ? cpu_core_ratio : main_core_ratio) / CORE_FULL_RATIO, used)
+  // The core's own counters decide: whether a process's CPU time includes the interrupts that hit it depends on the kernel.
+  const full = fullness(core)
+  const beside = `interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)}`
+  return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
 }
 
 /** @type {Detect} */
@@ -131,8 +123,7 @@ export function poolSize({ settings, probes }) {
 export function poolTimeout({ settings, traffic, probes }) {
   const { problems, pool_used_mean } = probes.api
   const late = problems?.no_database_slot ?? 0
-  if (late === 0) return NOTHING
   const used = `; on the average ${pool_used_mean?.toFixed(1)} of ${settings.POOL_MAX} connections were in use`
   const got = `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS=${settings.POOL_CONNECT_TIMEOUT_MS}`
-  return finding(late / traffic.planned / ERROR_SHARE, `${got}${pool_used_mean === undefined ? '' : used}`)
+  return ofFailed(late, traffic, `${got}${pool_used_mean === undefined ? '' : used}`)
 }

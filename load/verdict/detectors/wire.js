@@ -1,5 +1,5 @@
 import { count, milliseconds } from '../../report/format.js'
-import { CORE_FULL_RATIO, ERROR_SHARE, finding, NOTHING } from './finding.js'
+import { CORE_FULL_RATIO, finding, NOTHING, ofFailed } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -12,29 +12,29 @@ const NETWORK_SHARE = 0.5
 export function ofErrors(key, why) {
   return ({ traffic, probes, settings }) => {
     const errors = traffic.errors[key] ?? 0
-    if (errors === 0) return NOTHING
     const ended = `${count(errors)} of ${count(traffic.planned)} requests ended in ${key}`
-    return finding(errors / traffic.planned / ERROR_SHARE, ended, why(probes, settings))
+    return ofFailed(errors, traffic, ended, why(probes, settings))
   }
 }
 
 /** @type {Detect} */
 export function rateLimit({ traffic }) {
   const refused = traffic.status[429] ?? 0
-  if (refused === 0) return NOTHING
   const let_through = `${count(Math.round(traffic.goodput_rps))}/s were let through`
-  const answered = `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${let_through}`
-  return finding(refused / traffic.planned / ERROR_SHARE, answered)
+  return ofFailed(
+    refused,
+    traffic,
+    `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${let_through}`,
+  )
 }
 
 /** @type {Detect} */
 export function acceptQueue({ settings, traffic, probes }) {
   const { listen_overflows = 0, listen_drops = 0, accept_queue_max = 0 } = probes.kernel
   const lost = Math.max(listen_overflows, listen_drops)
-  if (lost === 0) return NOTHING
   const backlog = settings.LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${settings.LISTEN_BACKLOG})` : ''
   const turnedAway = `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}; up to ${count(accept_queue_max)} were seen waiting in it`
-  return finding(lost / traffic.planned / ERROR_SHARE, turnedAway)
+  return ofFailed(lost, traffic, turnedAway)
 }
 
 /** @type {Detect} */

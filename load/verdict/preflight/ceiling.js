@@ -14,7 +14,7 @@ import { NODE_FLAGS } from '../../targets/index.js'
 
 const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
-/** A process that uses this share of a core is at its limit; the kernel and the 10 ms clock tick account for the rest. */
+/** Share of a core at which a process is at its limit; the kernel and the 10 ms clock tick account for the rest. */
 const FULL_CORE_RATIO = 0.85
 /** Both processes are new and V8 has compiled nothing yet, so they start at half their eventual rate for about a second. */
 const WARMUP_S = 1.5
@@ -25,9 +25,7 @@ const LOAD = { driver: 'autocannon', mix: createUserMix(1), trial: 1, rate_rps: 
 /**
  * Measures the generator's maximum rate against a server that does next to nothing, each on its own cores.
  *
- * @param {object} run
- * @param {string | null} run.cores the server's, the same as the API's; the generator runs on ours
- * @param {AbortSignal} run.signal
+ * @param {{ cores: string | null, signal: AbortSignal }} run cores: the server's, the same as the API's; the generator runs on ours
  * @returns {Promise<Ceiling | { failed: string }>} failed: the reason, such as responses other than 201
  * @throws the signal's reason if it is aborted
  */

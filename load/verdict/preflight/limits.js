@@ -1,11 +1,7 @@
 import { SETTINGS } from '../../../api/settings.js'
 import { count } from '../../report/format.js'
-import { levelOf, notOurs, unseen } from './finding.js'
 
-/**
- * @import { Limits } from '../../probes/facts.js'
- * @import { Check, Found, Planned } from './finding.js'
- */
+/** @import { Check, Facts, Planned } from './preflight.js' */
 
 /** Open files of the generator other than connections: 20 counted for Node and the channel to the lab, plus some to spare. */
 const GENERATOR_FILES = 32
@@ -15,127 +11,110 @@ const API_FILES = 48 + SETTINGS.PIPELINE_CONNECTIONS.default
 const TIME_WAIT_S = 60
 /** Time after which net.ipv4.tcp_tw_reuse lets connect() reuse the port: once the timestamp advances (Linux' ip-sysctl.rst). */
 const TIME_WAIT_REUSED_S = 1
-/** Left for other clients of Postgres: the lab's probes, a psql session. */
-const SPARE_DATABASE_CONNECTIONS = 3
+/** Left for other clients of Postgres: the API's readiness check, the lab's probes, a psql session. */
+const SPARE_DATABASE_CONNECTIONS = 4
 
-/** Checks of a generator's limits. @type {Check[]} */
-export const GENERATOR_CHECKS = [
-  {
-    check: 'generator-nofile',
+/** Checks for limits that the load would reach. @type {Record<string, Check>} */
+export const LIMITS = {
+  'generator-nofile': {
     what: 'open files, generator',
     why: 'each connection is an open file; beyond the hard limit connecting fails with EMFILE (client:nofile)',
     mend: 'raise both limits where the lab is started: ulimit -n as root, LimitNOFILE= in a unit, --ulimit nofile= of a container',
-    look({ generator_nofile: limit }, plan) {
-      return limit ? files(limit, plan, GENERATOR_FILES) : unseen('/proc/self/limits')
-    },
+    of: 'load',
+    source: '/proc/self/limits',
+    look: ({ generator_nofile }, plan) => generator_nofile && files(generator_nofile, plan, GENERATOR_FILES),
   },
   // Each connection to one destination takes a port. A port in TIME_WAIT is unavailable only for the same destination and for
   // bind() (Linux' __inet_hash_connect, inet_csk_get_port), so needing those ports is only a warning.
-  {
-    check: 'ports',
+  ports: {
     what: 'ports for connections',
     why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
     mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
+    of: 'load',
+    source: 'ip_local_port_range in /proc/sys/net/ipv4',
     look({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
-      if (ephemeral_ports === null) return unseen('ip_local_port_range in /proc/sys/net/ipv4')
+      if (ephemeral_ports === null) return null
       const waiting = time_wait ?? 0
       const all = ephemeral_ports * addresses
-      const value = `${count(all)}${each(addresses)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
-      return { level: levelOf(all - waiting >= connections, all >= connections), value }
+      const value = `${count(all)}, at most ${count(waiting)} of them in TIME_WAIT; ${count(connections)} needed`
+      return { isOk: all - waiting >= connections, isUsable: all >= connections, value }
     },
   },
-]
-
-/** Additional checks of a generator that opens a connection per request. @type {Check[]} */
-export const FRESH_CHECKS = [
-  {
-    check: 'ports-per-request',
+  'ports-per-request': {
     what: 'ports for a connection per request',
     why: `the side that closes first keeps the port for ${TIME_WAIT_S} s; tcp_tw_reuse shortens it for connect(), but not after bind(), as vegeta does`,
     mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
+    of: 'load',
+    fresh: true,
+    source: 'ip_local_port_range in /proc/sys/net/ipv4',
     look({ ephemeral_ports, tw_reuse_loopback, tw_reuse_remote }, { rate_rps, addresses = 1, loopback = true }) {
-      if (ephemeral_ports === null) return unseen('ip_local_port_range in /proc/sys/net/ipv4')
+      if (ephemeral_ports === null) return null
       const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
       const all = ephemeral_ports * addresses
       const sustained_rps = Math.floor(all / TIME_WAIT_S)
       const reused_rps = reuse ? Math.floor(all / TIME_WAIT_REUSED_S) : sustained_rps
       const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
       const reuse_text = reuse ? `, with tcp_tw_reuse for ${count(reused_rps)}/s` : ''
-      const value = `${count(all)}${each(addresses)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
-      return { level: levelOf(sustained_rps >= (rate_rps ?? 0), reused_rps >= (rate_rps ?? 0)), value }
+      const value = `${count(all)}, enough for ${count(sustained_rps)}/s${reuse_text}; ${planned}`
+      return { isOk: sustained_rps >= (rate_rps ?? 0), isUsable: reused_rps >= (rate_rps ?? 0), value }
     },
   },
-]
-
-/** Checks of the service's limits. @type {Check[]} */
-export const SERVICE_CHECKS = [
-  {
-    check: 'api-nofile',
+  'api-nofile': {
     what: 'open files, API',
     why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
     mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
-    look({ api_nofile: limit }, plan) {
-      if (plan.pool_max === null) return notOurs()
-      return limit ? files(limit, plan, plan.pool_max + API_FILES) : unseen('/proc/PID/limits')
+    of: 'api',
+    source: '/proc/PID/limits',
+    look({ api_nofile }, plan) {
+      return api_nofile && plan.pool_max && files(api_nofile, plan, plan.pool_max + API_FILES)
     },
   },
   // listen() silently uses the lower of the two (Linux' __sys_listen). A client that finds the queue full resends its SYN
   // after a second (RFC 6298, 2.1).
-  {
-    check: 'backlog',
+  backlog: {
     what: 'accept queue',
     why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
     mend: 'LISTEN_BACKLOG and net.core.somaxconn have to hold all connections',
+    of: 'api',
+    source: 'LISTEN_BACKLOG of the service, or no net.core.somaxconn',
     look({ somaxconn }, plan) {
-      if (plan.pool_max === null) return notOurs()
-      if (plan.backlog === null) return unseen('LISTEN_BACKLOG among the settings of the service')
-      if (somaxconn === null) return unseen('/proc/sys/net/core/somaxconn')
+      if (plan.backlog === null || somaxconn === null) return null
       const size = Math.min(plan.backlog, somaxconn)
       const most = Math.min(plan.connections, plan.at_once ?? plan.connections)
       const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(most)} may come at once`
       const mend = `raise LISTEN_BACKLOG to ${count(most)} or more, and net.core.somaxconn with it`
-      return { level: size === plan.backlog && size >= most ? 'ok' : 'warn', value, mend }
+      return { isOk: size === plan.backlog && size >= most, isUsable: true, value, mend }
     },
   },
-  {
-    check: 'pool',
+  pool: {
     what: 'database connections',
     why: 'beyond them Postgres refuses with 53300, and requests with it',
     mend: 'all pools together have to stay below SHOW max_connections',
-    look({ database_connections: database }, { pool_max, processes }) {
-      if (pool_max === null) return notOurs()
-      if (!database) return unseen('Postgres to ask')
-      const needed = pool_max * processes
+    of: 'lab',
+    source: 'Postgres to ask, or no POOL_MAX of the service',
+    look({ database_connections: database }, { pool_max }) {
+      if (!database || pool_max === null) return null
       const { max, reserved, used } = database
-      // Each process's readiness check uses its own session.
-      const spare = SPARE_DATABASE_CONNECTIONS + processes
       const free = max - reserved - used
-      const lower = Math.max(1, Math.floor((free - spare) / processes))
-      const higher = max + needed + spare - free
+      const lower = Math.max(1, free - SPARE_DATABASE_CONNECTIONS)
+      const higher = max + pool_max + SPARE_DATABASE_CONNECTIONS - free
       const mend = `set POOL_MAX=${lower} or less, or max_connections = ${higher} or more in postgresql.conf and restart it`
-      const planned = processes === 1 ? '' : ` (${count(pool_max)} x ${count(processes)} processes)`
-      const value = `${count(free)} free (max_connections ${count(max)}, ${count(reserved)} reserved, ${count(used)} used), ${count(needed)} needed${planned}`
-      return { level: levelOf(free >= needed + spare, free >= needed), value, mend }
+      const value = `${count(free)} free (max_connections ${count(max)}, ${count(reserved)} reserved, ${count(used)} used), ${count(pool_max)} needed`
+      return { isOk: free >= pool_max + SPARE_DATABASE_CONNECTIONS, isUsable: free >= pool_max, value, mend }
     },
   },
-]
-
-/** @param {number} addresses */
-function each(addresses) {
-  return addresses > 1 ? ` on ${addresses} addresses` : ''
 }
 
 /**
  * The hard limit counts, since Node (src/node.cc, PlatformInit) and Go programs raise their soft limit to it at startup. A
  * generator with a connection per request has one for each request in flight: rate x time (Little's law).
  *
- * @param {Limits} limit @param {Planned} plan @param {number} others
- * @returns {Found}
+ * @param {NonNullable<Facts['api_nofile']>} limit @param {Planned} plan @param {number} others files that are no connections
  */
 function files({ soft, hard }, { connections: planned, fresh_connections, rate_rps, timeout_s }, others) {
   const unanswered = fresh_connections ? Math.ceil((rate_rps ?? 0) * timeout_s) : 0
   const most = Math.max(planned, unanswered)
   const most_text = most > planned ? `, ${count(most + others)} when no answer comes before the timeout` : ''
   const value = `hard limit ${count(hard)} (soft ${count(soft)}), ${count(planned + others)} needed${most_text}`
-  return { level: levelOf(hard >= most + others, hard >= planned + others), value }
+  return { isOk: hard >= most + others, isUsable: hard >= planned + others, value }
 }

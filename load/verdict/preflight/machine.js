@@ -1,7 +1,6 @@
 import { count } from '../../report/format.js'
-import { levelOf, unseen } from './finding.js'
 
-/** @import { Check } from './finding.js' */
+/** @import { Check } from './preflight.js' */
 
 /** One core for the API alone and one for everything else. */
 const CORES_NEEDED = 2
@@ -20,92 +19,95 @@ const BOUND = {
   unknown: 'against a null server',
 }
 
-/** Checks for what on this machine would spoil a measurement. @type {Check[]} */
-export const MACHINE_CHECKS = [
-  {
-    check: 'cores',
+/** Checks for what on this machine would spoil a measurement. @type {Record<string, Check>} */
+export const MACHINE = {
+  cores: {
     what: 'cores and pinning',
     why: 'unless the API has a core to itself, its rate depends on what the generator and Postgres left over',
     mend: 'give this machine two cores or more and install taskset (util-linux)',
-    look({ cores: seen }) {
-      if (!seen) return unseen('/proc/self/status, so nothing is pinned')
-      const { allowed, taskset, pinned } = seen
-      if (pinned) return { level: 'ok', value: `core ${pinned.api} for the API, ${pinned.others} for all else` }
+    of: 'api',
+    source: '/proc/self/status, so nothing is pinned',
+    look({ cores }) {
+      if (!cores) return null
+      const { allowed, taskset, pinned } = cores
+      if (pinned) return { isOk: true, value: `core ${pinned.api} for the API, ${pinned.others} for all else` }
       const value = `${count(allowed)} of at least ${CORES_NEEDED} cores, ${taskset ? 'taskset is there' : 'no taskset'}: nothing is pinned`
-      return { level: allowed < CORES_NEEDED ? 'bad' : 'warn', value }
+      return { isOk: false, isUsable: allowed >= CORES_NEEDED, value }
     },
   },
-  {
-    check: 'cpu-quota',
+  'cpu-quota': {
     what: 'CPU quota of this group',
     why: 'who has used it up stands still for the rest of each period (100 ms), which looks like a slow service',
     mend: 'lift the limit (cpu.max; --cpus of a container, limits.cpu of a pod)',
-    look({ cpu_quota_cores: quota_cores, cores: seen }) {
-      if (quota_cores === null) return unseen('control group for CPU in /sys/fs/cgroup')
-      if (quota_cores === Number.POSITIVE_INFINITY) return { level: 'ok', value: 'none' }
-      const allowed = seen?.pinned ? seen.pinned.others.split(',').length + 1 : (seen?.allowed ?? CORES_NEEDED)
+    of: 'machine',
+    source: 'control group for CPU in /sys/fs/cgroup',
+    look({ cpu_quota_cores: quota_cores, cores }) {
+      if (quota_cores === null) return null
+      if (quota_cores === Number.POSITIVE_INFINITY) return { isOk: true, value: 'none' }
+      const allowed = cores?.pinned ? cores.pinned.others.split(',').length + 1 : (cores?.allowed ?? CORES_NEEDED)
       const value = `${quota_cores} of ${count(allowed)} cores`
-      return { level: levelOf(quota_cores >= allowed, quota_cores >= CORES_NEEDED), value }
+      return { isOk: quota_cores >= allowed, isUsable: quota_cores >= CORES_NEEDED, value }
     },
   },
-  {
-    check: 'steal',
+  steal: {
     what: 'CPU taken by the host',
     why: 'a core that the host gives to others is slow for reasons that no probe in here sees',
     mend: 'measure at another time, or on a machine whose cores are its own',
-    look({ steal_ratio }) {
-      if (steal_ratio === null) return unseen('/proc/stat')
-      return atMost(MAX_STEAL_RATIO, steal_ratio, `${percent(steal_ratio)} (steal),`)
-    },
+    of: 'machine',
+    source: '/proc/stat',
+    look: ({ steal_ratio: ratio }) =>
+      ratio === null ? null : atMost(MAX_STEAL_RATIO, ratio, `${percent(ratio)} (steal),`),
   },
-  {
-    check: 'other-processes',
+  'other-processes': {
     what: 'CPU that others use now',
     why: 'the service, the generator and Postgres get only what is left',
     mend: 'end what else runs (top shows it), then look again',
+    of: 'machine',
+    source: '/proc/stat',
     look({ busy }) {
-      if (!busy) return unseen('/proc/stat')
+      if (!busy) return null
       const most = Math.max(...busy.map(({ ratio }) => ratio))
       const list = busy.map(({ core, ratio }) => `core ${core}: ${percent(ratio)}`).join(', ')
       return atMost(MAX_OTHERS_CORE_RATIO, most, `${list};`)
     },
   },
-  {
-    check: 'pressure',
+  pressure: {
     what: 'waiting for a core, last 10 s',
     why: 'there were more processes that wanted to run than cores; what still runs would be measured with the service',
     mend: 'wait some seconds and look again; top shows what runs',
-    look({ pressure_ratio }) {
-      if (pressure_ratio === null) return unseen('/proc/pressure/cpu')
-      return atMost(MAX_PRESSURE_RATIO, pressure_ratio, `${percent(pressure_ratio)} of the time,`)
+    of: 'machine',
+    source: '/proc/pressure/cpu',
+    look({ pressure_ratio: ratio }) {
+      return ratio === null ? null : atMost(MAX_PRESSURE_RATIO, ratio, `${percent(ratio)} of the time,`)
     },
   },
-  {
-    check: 'generator-ceiling',
+  'generator-ceiling': {
     what: 'what the generator can do',
     why: `above ${percent(MAX_GENERATOR_RATIO)} of that it is late itself, and its latencies are not those of the service`,
     mend: 'plan a lower rate, or put the generator on a machine of its own',
-    look({ ceiling: found }, { rate_rps }) {
-      if (!found) return { level: 'unseen', value: 'not measured' }
-      if ('failed' in found) {
+    of: 'lab',
+    source: 'measurement of it',
+    look({ ceiling }, { rate_rps }) {
+      if (!ceiling) return null
+      if ('failed' in ceiling) {
         const why = 'what cannot load even a server that does nothing can load none'
-        return { level: 'bad', value: found.failed, why, mend: 'mend what else is bad, and look again' }
+        return { isOk: false, value: ceiling.failed, why, mend: 'mend what else is bad, and look again' }
       }
-      const { ceiling_rps, bound_by } = found
+      const { ceiling_rps, bound_by } = ceiling
       const rate = rate_rps ?? 0
       const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
       const value = `${count(Math.round(ceiling_rps))}/s ${BOUND[bound_by ?? 'unknown']}; ${planned}`
       // If something else was the bottleneck, the generator may still manage the rate. Above what the null server can take,
       // there is no way to show that it does.
-      const isOpen = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)
-      return { level: levelOf(rate <= ceiling_rps * MAX_GENERATOR_RATIO, isOpen), value }
+      const isUsable = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)
+      return { isOk: rate <= ceiling_rps * MAX_GENERATOR_RATIO, isUsable, value }
     },
   },
-]
+}
 
 /** @param {{ ok: number, warn: number }} bounds @param {number} ratio @param {string} seen */
 function atMost({ ok, warn }, ratio, seen) {
-  return { level: levelOf(ratio <= ok, ratio <= warn), value: `${seen} expected at most ${percent(ok)}` }
+  return { isOk: ratio <= ok, isUsable: ratio <= warn, value: `${seen} expected at most ${percent(ok)}` }
 }
 
 /** @param {number} ratio */

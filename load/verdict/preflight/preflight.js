@@ -1,38 +1,65 @@
-import { FRESH_CHECKS, GENERATOR_CHECKS, SERVICE_CHECKS } from './limits.js'
-import { MACHINE_CHECKS } from './machine.js'
-
-/** @import { Check, Facts, Finding, OfLoad, Planned } from './finding.js' */
+import { LIMITS } from './limits.js'
+import { MACHINE } from './machine.js'
 
 /**
- * Checks whether this machine would spoil the planned measurement. Pure.
+ * @import { LoadHost } from '../../generators/hosts/prepare.js'
+ * @import { gatherFacts } from '../../probes/facts.js'
+ * @import { measureCeiling } from './ceiling.js'
+ */
+
+/**
+ * @typedef {Awaited<ReturnType<typeof gatherFacts>> & { ceiling: Awaited<ReturnType<typeof measureCeiling>> | null }} Facts
+ * @typedef {{ connections: number, pool_max: number | null, rate_rps: number | null, backlog: number | null, timeout_s: number,
+ *   fresh_connections: boolean, at_once?: number, addresses?: number, loopback?: boolean }} Planned null: unknown; rate_rps: the
+ *   highest; fresh_connections: each request opens one; at_once: connections opened at once (default: all); addresses: local source
+ *   addresses (default 1), each with the full port range; loopback: whether the service is on this machine (default true)
  *
- * @param {Facts} facts @param {Planned} plan
- * @param {OfLoad[]} [hosts] load hosts that replace this machine
+ * @typedef {'load' | 'api' | 'machine' | 'lab'} Part of a setup: where load is sent from, where the API runs, either of them, or the
+ *   lab itself
+ * @typedef {{ what: string, why: string, mend: string }} About what was checked, why it matters, how to fix it
+ * @typedef {About & { of: Part, fresh?: boolean, source: string, look: (facts: Facts, plan: Planned) => Found | 0 | null }} Check
+ *   fresh: only with a connection per request; source: what is missing if the facts are unknown (null)
+ * @typedef {Partial<About> & { isOk: boolean, isUsable?: boolean, value: string }} Found overrides the check's own texts
+ * @typedef {About & { check: string, level: 'ok' | 'warn' | 'bad' | 'unseen', value: string }} Finding level bad: the run would not
+ *   measure the target; value: found and expected values
+ */
+
+/**
+ * Checks whether a machine would spoil the planned measurement. Pure.
+ *
+ * @param {Facts} facts @param {Planned} plan @param {Part[]} [parts] that are on this machine
  * @returns {Finding[]} one per check
  */
-export function preflight(facts, plan, hosts = []) {
-  const service = looked(SERVICE_CHECKS, facts, plan)
-  if (hosts.length === 0) return [...ofGenerator(facts, plan), ...service, ...looked(MACHINE_CHECKS, facts, plan)]
-  const shares = hosts.flatMap(({ host, facts: own, share_ratio = 1 / hosts.length }) => {
-    const rate_rps = plan.rate_rps === null ? null : Math.ceil(plan.rate_rps * share_ratio)
-    const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
-    return ofGenerator({ ...facts, ...own }, share).map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
+export function preflight(facts, plan, parts = ['load', 'api', 'machine', 'lab']) {
+  const checks = Object.entries({ ...LIMITS, ...MACHINE }).filter(([, { of, fresh }]) => {
+    return parts.includes(of) && (!fresh || plan.fresh_connections)
   })
-  return [...shares, ...service]
+  return checks.map(([check, { what, why, mend, source, look }]) => {
+    const about = { check, what, why, mend }
+    const found = look(facts, plan)
+    const unseen = { value: `unknown: here is no ${source}`, mend: `look by hand; ${mend}` }
+    if (!found) return { ...about, ...unseen, level: 'unseen' }
+    const { isOk, isUsable, ...texts } = found
+    const failed = isUsable ? 'warn' : 'bad'
+    return { ...about, ...texts, level: isOk ? 'ok' : failed }
+  })
 }
 
-/** @param {Facts} facts @param {Planned} plan */
-function ofGenerator(facts, plan) {
-  return looked([...GENERATOR_CHECKS, ...(plan.fresh_connections ? FRESH_CHECKS : [])], facts, plan)
+/**
+ * Checks a load host, with its share of the planned load. Pure.
+ *
+ * @param {Facts} facts of this machine @param {Planned} plan
+ * @param {Pick<LoadHost, 'host' | 'facts'> & { share_ratio: number }} host
+ */
+export function preflightOfHost(facts, plan, { host, facts: own, share_ratio }) {
+  const rate_rps = plan.rate_rps && Math.ceil(plan.rate_rps * share_ratio)
+  const share = { ...plan, rate_rps, connections: Math.ceil(plan.connections * share_ratio), loopback: false }
+  return named(preflight({ ...facts, ...own }, share, ['load']), host)
 }
 
-/** @param {Check[]} checks @param {Facts} facts @param {Planned} plan */
-function looked(checks, facts, plan) {
-  return checks.map(({ look, ...about }) => {
-    const { where, ...found } = look(facts, plan)
-    const finding = { ...about, ...found }
-    return where ? { ...finding, mend: `look ${where}; ${finding.mend}` } : finding
-  })
+/** Names the host that findings are about. @param {Finding[]} findings @param {string} host */
+export function named(findings, host) {
+  return findings.map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
 }
 
 /** Formats a finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */

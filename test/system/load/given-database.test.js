@@ -2,7 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readEnvironment } from '../../../load/command/environment.js'
-import { runPreflight } from '../../../load/verdict/spoilers.js'
+import { preflight } from '../../../load/verdict/preflight/preflight.js'
+import { factsHere } from '../../../load/verdict/spoilers.js'
 import { lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { newUser, post, startApi } from '../../support/api.js'
 import { rows } from '../../support/database.js'
@@ -136,18 +137,12 @@ t.test('doctor changes nothing in a database', async (t) => {
     code: '25006',
   })
   const planned = {
-    ...{ connections: 10, pool_max: 20, processes: 1, rate_rps: 100, backlog: 511, fresh_connections: false },
+    ...{ connections: 10, pool_max: 20, rate_rps: 100, backlog: 511, fresh_connections: false },
     timeout_s: 10,
   }
   const signal = new AbortController().signal
-  const { findings } = await runPreflight({
-    plan: planned,
-    database,
-    cores: null,
-    measuresCeiling: false,
-    signal,
-    note: () => {},
-  })
+  const asked = { database, cores: null, measuresCeiling: false, signal, note: () => {} }
+  const findings = preflight(await factsHere(asked), planned)
   await database.close()
   t.equal(findings.find(({ check }) => check === 'pool')?.level, 'ok', 'it has looked')
   t.strictSame(await state(), before)
