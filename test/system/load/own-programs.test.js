@@ -144,10 +144,10 @@ async function registry(t) {
   fs.chmodSync(`${folder}/package/bin/node`, 0o755)
   execFileSync('tar', ['czf', `${folder}/package.tgz`, '-C', folder, 'package'])
   const tarball = fs.readFileSync(`${folder}/package.tgz`)
-  const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
+  const hash = createHash('sha512').update(tarball).digest('base64')
   const server = http.createServer((req, res) => {
     if (req.url?.endsWith('.tgz')) return void res.end(tarball)
-    const dist = { tarball: `http://${req.headers.host}/package.tgz`, integrity }
+    const dist = { tarball: `http://${req.headers.host}/package.tgz`, integrity: `sha512-${hash}` }
     const versions = {
       '99.1.2': { name: NAME, version: '99.1.2', bin: { node: 'bin/node' }, hasInstallScript: true, dist },
     }
@@ -159,7 +159,7 @@ async function registry(t) {
   t.teardown(() => server.closeAllConnections())
   const { port } = /** @type {AddressInfo} */ (server.address())
   withEnvironment(t, { npm_config_registry: `http://127.0.0.1:${port}/`, npm_config_cache: `${folder}/npm` })
-  const pins = { '99.1.2': { [SYSTEM]: integrity } }
+  const pins = { [`${SYSTEM}@99.1.2`]: hash }
   return { folder, pins }
 }
 
@@ -194,7 +194,7 @@ t.test(
     process.env.PATH = PATH
     t.equal(execFileSync(again, { encoding: 'utf8' }), 'v99.1.2\n', 'while it is ours')
 
-    const other = { '99.1.2': { [SYSTEM]: `sha512-${'A'.repeat(86)}==` } }
+    const other = { [`${SYSTEM}@99.1.2`]: `${'A'.repeat(86)}==` }
     const refused = await nodeOf('99', { cache: `${folder}/none`, pins: other }).catch((error) => error)
     t.ok(refused instanceof NotApplied)
     t.match(refused.message, /could not be fetched from npm \(node-.*@99.1.2\): npm error .*EINTEGRITY/)
@@ -217,7 +217,7 @@ t.test(
     })
     fs.chmodSync(`${folder}/npm`, 0o755)
     const [says, cache] = [`${folder}/says`, `${folder}/cache`]
-    const pins = { '99.1.2': { [SYSTEM]: 'sha512-' } }
+    const pins = { [`${SYSTEM}@99.1.2`]: '' }
     const options = { cache, pins }
     const program = `import { nodeOf } from './load/system/node-versions.js'; await nodeOf('99', ${JSON.stringify(options)})`
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, SAYS: says }
