@@ -15,6 +15,7 @@ const SPREADS = [0.005, 0.01, 0.02, 0.04, 0.08]
 const DRIFTS = [0, 0.01]
 /** Standard deviation of a logistic distribution, as a multiple of its spread. */
 const DEVIATION = Math.PI / Math.sqrt(3)
+/** The model cannot support a higher confidence. */
 const MOST = 0.99
 /** The grid of candidate capacities, in ln(rate), extends this far beyond the rates tried. */
 const BEYOND = 0.7
@@ -25,10 +26,7 @@ const STEP = 0.005
  * the two rates that bound the capacity and widens if the trials contradict each other.
  *
  * @param {{ low_rps: number | null, high_rps: number | null }} edges null: not bounded on that side
- * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones in order, at least one
- * @param {number} wanted probability
- * @returns {{ low_rps: number | null, high_rps: number | null, confidence: number }} confidence: 0.01 to 0.99, since the model
- *   cannot support more
+ * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones in order, at least one @param {number} wanted probability
  */
 export function intervalAround({ low_rps, high_rps }, trials, wanted) {
   const { first, weights } = capacitiesGiven(trials)

@@ -6,11 +6,9 @@ export const MAX_INVALID = 3
 const MAX_TRIES = 2
 
 /**
- * The next rung to measure, given the rungs wanted and the trials so far. A rung listed twice is measured twice.
- * Pure, so that an interrupted run can resume from its file.
+ * The next rung to measure; null: done. A rung listed twice is measured twice. Pure.
  *
- * @param {Rung[]} rungs @param {TrialOfRung[]} trials
- * @returns {Rung | null} null: done
+ * @param {Rung[]} rungs wanted @param {TrialOfRung[]} trials so far
  *
  * @typedef {{ rate_rps: number | null, connections: number }} Rung
  * @typedef {Pick<TrialRecord, 'load' | 'outcome'>} TrialOfRung
@@ -24,11 +22,10 @@ export function nextRung(rungs, trials) {
 const VOTES = 3
 
 /**
- * Finds a rung to repeat because it contradicts another: it failed below one that passed, or passed above one that failed.
+ * A rung to repeat because it failed below one that passed, or passed above one that failed. Null: none, or enough trials already.
  * Pure.
  *
  * @param {Rung[]} rungs of an open loop @param {TrialOfRung[]} trials
- * @returns {Rung | null} null: no contradiction, or enough trials already
  */
 export function contradictedRung(rungs, trials) {
   const levels = levelsOf(trials)
@@ -47,9 +44,8 @@ function levelsOf(trials) {
   const valid = trials.filter((trial) => trial.load.loop === 'open' && isValid(trial))
   const rates = [...new Set(valid.map(({ load }) => Number(load.rate_rps)))]
   return rates.map((rate_rps) => {
-    const passes = valid
-      .filter(({ load }) => load.rate_rps === rate_rps)
-      .map(({ outcome }) => outcome.verdict === 'pass')
+    const own = valid.filter(({ load }) => load.rate_rps === rate_rps)
+    const passes = own.map(({ outcome }) => outcome.verdict === 'pass')
     const isPass = passes.filter(Boolean).length * 2 > passes.length
     return { rate_rps, passes, verdict: isPass ? 'pass' : 'fail' }
   })
@@ -80,8 +76,7 @@ export function isValid({ outcome }) {
  * Whether a place in a design needs no further trial: one counts, or too many do not. Pure.
  *
  * @template {{ outcome: { verdict: string } }} T
- * @param {T[]} trials of that place only
- * @param {(trial: T) => boolean} [counts]
+ * @param {T[]} trials of that place only @param {(trial: T) => boolean} [counts]
  * @param {number} [tries] number of trials after which to give up
  */
 export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
@@ -89,12 +84,10 @@ export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
 }
 
 /**
- * Bounds the capacity from an open-loop ladder: the lowest rate that failed, and the highest below it that passed. A pass
- * above a failed rate counts as luck.
+ * Bounds the capacity from an open-loop ladder: the lowest rate that failed, and the highest below it that passed; null: there is
+ * none. A pass above a failed rate counts as luck.
  *
  * @param {TrialOfRung[]} trials
- * @returns {{ low_rps: number | null, high_rps: number | null, trials: number } | null} null: no valid open-loop trial;
- *   low_rps null: even the lowest rate failed; high_rps null: even the highest passed
  */
 export function capacityOf(trials) {
   const levels = levelsOf(trials)

@@ -41,19 +41,13 @@ function keptOf({ traffic, load }, slo) {
   return growing && (1 - growing.share) * Number(load.rate_rps)
 }
 
-/**
- * How far a trial was from its SLO: ln(p99 / SLO), positive when over.
- *
- * @param {Pick<TrialRecord, 'traffic' | 'load'>} record
- * @param {Slo} slo
- * @returns {number} within -3 and 3
- */
+/** How far a trial was from its SLO: ln(p99 / SLO) between -3 and 3, positive when over. @param {Pick<TrialRecord, 'traffic' | 'load'>} record @param {Slo} slo */
 export function scoreOf({ traffic, load }, slo) {
   const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
   const score = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, Math.log(p99_ms / slo.p99_ms)))
-  const keptUp =
-    traffic.achieved_rps >= KEPT_UP_RATIO * Number(load.rate_rps) && !growingBacklog({ load, traffic }, slo)
-  return traffic.success_ratio >= slo.success_ratio && keptUp ? score : Math.max(score, OTHER_FAILURE)
+  const achieves = traffic.achieved_rps >= KEPT_UP_RATIO * Number(load.rate_rps)
+  const keptUp = achieves && traffic.success_ratio >= slo.success_ratio && !growingBacklog({ load, traffic }, slo)
+  return keptUp ? score : Math.max(score, OTHER_FAILURE)
 }
 
 /** Goodput of the best closed-loop trial, in requests/s; 0: none. @param {TrialRecord[]} records */

@@ -12,13 +12,10 @@ const FAIR_SHARE = 0.25
 /**
  * Picks a rate inside a bracket: next to the estimated capacity, on the side that holds more of the bracket. Two such rates
  * leave a bracket of the width wanted, centred on the estimate, where both edges are easy to decide. A rate at the estimate
- * itself would be a coin toss.
+ * itself would be a coin toss. Null: the bracket is narrow enough, or contains no further rate.
  *
- * @param {Level[]} levels
- * @param {Level} low passes
- * @param {Level} top fails, or was abandoned
+ * @param {Level[]} levels @param {Level} low passes @param {Level} top fails, or was abandoned
  * @param {number} width wanted, in ln(rate)
- * @returns {number | null} null: the bracket is narrow enough, or contains no further rate
  */
 export function rateInside(levels, low, top, width) {
   const [from, to] = [Math.log(low.rate_rps), Math.log(top.rate_rps)]
@@ -44,12 +41,7 @@ export function roundRate(rate_rps) {
   return Math.max(1, Math.round(Number(rate_rps.toPrecision(DIGITS))))
 }
 
-/**
- * ln(rate) at which the isotonic fit of the scores crosses 0 (an idea from aiperf's smooth_isotonic). Null: no crossing, since
- * the generator bounds the search.
- *
- * @param {Level[]} levels rising
- */
+/** ln(rate) at which the isotonic fit of the scores crosses 0 (as in aiperf's smooth_isotonic); null: nowhere. @param {Level[]} levels rising */
 function crossingOf(levels) {
   const fit = isotonicFit(levels.map(({ score, votes }) => ({ value: score, weight: votes })))
   const above = fit.findIndex((value) => value >= 0)
@@ -64,7 +56,6 @@ function crossingOf(levels) {
  * Barlow et al. 1972, section 1.2).
  *
  * @param {{ value: number, weight: number }[]} points in the order in which their values should rise; weights above 0
- * @returns {number[]} a fitted value for each point
  */
 export function isotonicFit(points) {
   /** @type {{ value: number, weight: number, size: number }[]} */

@@ -41,13 +41,11 @@ export const SEARCH_DEFAULTS = {
  * Single trials decide while the bracket is wide; rates inside it come from an isotonic fit of the scores. A majority of
  * repeats decides both edges of a narrow bracket (MLRsearch, IETF draft), and one long trial confirms the lower edge.
  *
- * @param {SearchTrial[]} trials open-loop trials so far, in order
- * @param {SearchPlan} plan
+ * @param {SearchTrial[]} trials open-loop trials so far, in order @param {SearchPlan} plan
  * @returns {NextTrial | null} null: done
  *
  * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null }} SearchTrial
  *   score: ln(p99 / SLO), see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew
- *
  * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number }} SearchPlan plateau_rps: goodput of the closed loop, a first guess
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
  */
@@ -62,20 +60,17 @@ export function nextTrial(trials, plan) {
   if (rate_rps !== null) return usual(rate_rps, 'bracket', plan)
 
   const { low, high } = bounds
-  const undecided = [low, high]
-    .filter((level) => level !== null && !level.decided)
-    .sort((a, b) => Number(a?.votes) - Number(b?.votes))[0]
-  if (undecided) return usual(undecided.rate_rps, 'edge', plan)
+  const undecided = [low, high].flatMap((level) => (level && !level.decided ? level : []))
+  const [fewest] = undecided.sort((a, b) => a.votes - b.votes)
+  if (fewest) return usual(fewest.rate_rps, 'edge', plan)
   if (low && high && isOutOfLine(low, high)) return usual(high.rate_rps, 'edge', plan)
   return low && !low.confirmed ? { rate_rps: low.rate_rps, duration_s: plan.confirm_s, purpose: 'confirm' } : null
 }
 
 /**
- * Bounds of the capacity so far: the highest pass below the lowest fail, and that fail.
+ * Bounds of the capacity so far: the highest pass below the lowest fail, and that fail; null: there is none.
  *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
- * @returns {{ low_rps: number | null, high_rps: number | null } | null} null: no rate is known yet; low_rps null: even the
- *   lowest failed; high_rps null: none failed, so at least low_rps
  */
 export function edgesOf(trials, plan) {
   const { low, high } = boundsOf(levelsOf(trials, plan))
@@ -86,8 +81,8 @@ export function edgesOf(trials, plan) {
 const CONFIDENCE = 0.9
 
 /**
- * The interval that contains the capacity with a confidence of 0.9, and the number of valid trials. The edges move apart if the
- * trials contradict each other (confidence.js). This takes far longer to compute than edgesOf().
+ * The interval that contains the capacity with a confidence of 0.9, and the number of valid trials. This takes far longer to compute
+ * than edgesOf().
  *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
@@ -124,8 +119,8 @@ export function searchProblem(trials, plan) {
 }
 
 /**
- * Finds a rate to repeat because its trials contradict each other or other rates: as many passes as fails, or a single fail
- * below a rate that passed or where a pass was expected.
+ * A rate to repeat because its trials contradict each other or other rates: as many passes as fails, or a single fail below a rate
+ * that passed or where a pass was expected.
  *
  * @param {Level[]} levels @param {SearchPlan} plan
  */
@@ -143,21 +138,12 @@ function doubtfulLevel(levels, plan) {
   return passesAbove || unexpected ? fail : null
 }
 
-/**
- * Whether a rate fails right above one that passes with a wide margin. Two stalls in a row look the same, so a third, later
- * trial must agree.
- *
- * @param {Level} low @param {Level} high
- */
+/** Whether a rate fails right above one that passes by far. Two stalls in a row look the same, so a third trial must agree. @param {Level} low @param {Level} high */
 function isOutOfLine(low, high) {
   return low.score < FAR_BELOW && high.votes === 2 && !high.exhausted
 }
 
-/**
- * The next rate that narrows the bracket; null: it is narrow enough.
- *
- * @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan
- */
+/** The next rate that narrows the bracket; null: it is narrow enough. @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan */
 function nextRate(levels, { low, high, ceiling }, plan) {
   const { plateau_rps } = plan
   const top = ceiling ?? high

@@ -8,7 +8,6 @@ import { watchProcess } from './process.js'
  */
 
 const SCRAPE_TIMEOUT_MS = 2000
-
 /** Longer at the end of a trial, so that a blocked event loop has time to answer. */
 const LAST_SCRAPE_TIMEOUT_MS = 5000
 
@@ -32,13 +31,11 @@ const KEY_MAX_CHARS = 100
 
 /**
  * Watches the service's resource use according to the kernel and to its own metrics page. Gauges are sampled; counters are
- * reported as their increase over the trial.
+ * reported as their increase. If the page cannot be read at the start or end, metrics_problem replaces the metrics.
  *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
- * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] resource use of the process since now, if it runs
- *   on another machine
- * @returns {Promise<Probe>} its findings contain metrics_problem instead of the metrics if the page could not be read at the
- *   start or end of the trial
+ * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of a process on another machine
+ * @returns {Promise<Probe>}
  */
 export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
   const started_ms = performance.now()

@@ -7,7 +7,7 @@ const SECTOR_BYTES = 512
 /** Devices that are not disks, or that are built on disks already counted. */
 const NO_DISK = /^(loop|ram|zram|dm-|md|sr|fd|nbd)/
 
-/** Watches all disks of this machine together. The returned function gives their use since then; null without /proc/diskstats. */
+/** Watches all disks together. The returned function gives their use since then; null without /proc/diskstats. */
 export function watchDisks() {
   const started_ms = performance.now()
   const before = readDisks()
@@ -48,11 +48,11 @@ export function diskUse(before, now, wall_ms) {
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ms: number }} Disk
  */
 export function parseDisks(text, isWhole) {
-  const disks = text.split('\n').map((line) => {
+  const disks = text.split('\n').flatMap((line) => {
     const [, , name, ...fields] = line.trim().split(/\s+/)
     const [, , sectorsRead, , , , sectorsWritten, , , busy_ms] = fields.map(Number)
     const disk = { read_bytes: sectorsRead * SECTOR_BYTES, written_bytes: sectorsWritten * SECTOR_BYTES, busy_ms }
-    return /** @type {const} */ ([name, disk])
+    return name && !NO_DISK.test(name) && isWhole(name) ? [[name, disk]] : []
   })
-  return Object.fromEntries(disks.filter(([name]) => name && !NO_DISK.test(name) && isWhole(name)))
+  return Object.fromEntries(disks)
 }

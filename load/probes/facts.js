@@ -10,10 +10,7 @@ import { cpuQuotaCores } from './quota.js'
 /** At 100 ticks/s this resolves 4 % of a core. */
 const CPU_WATCH_MS = 250
 
-/**
- * `used` includes the lab's own connection, which stays open. Without permission to see other sessions, their backend_type is
- * null but their database is visible. reserved_connections exists since Postgres 16.
- */
+/** Without permission to see other sessions, their backend_type is null but their database is visible. reserved_connections is new in Postgres 16. */
 const DATABASE_CONNECTIONS = `
   SELECT current_setting('max_connections')::int AS max,
     current_setting('superuser_reserved_connections')::int
@@ -27,9 +24,7 @@ const DATABASE_CONNECTIONS = `
  *
  * @param {{ cores: Pinned | null, database: Look | null, signal: AbortSignal }} run cores: the current pinning
  *
- * @typedef {Awaited<ReturnType<typeof gatherFacts>>} Facts
  * @typedef {{ api: string, others: string }} Pinned
- * @typedef {{ soft: number, hard: number }} Limits
  */
 export async function gatherFacts({ cores, database, signal }) {
   const [soft, hard] = [softNofileOf('self'), nofileOf('self')]
@@ -40,7 +35,6 @@ export async function gatherFacts({ cores, database, signal }) {
     generator_nofile: nofile,
     // We start both processes, so they inherit our limits.
     api_nofile: nofile,
-    // Ports that connect() may use, and sockets currently in TIME_WAIT.
     ephemeral_ports: ephemeralPorts(),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m),
     ...timeWaitReuse(),
@@ -69,10 +63,7 @@ export function ephemeralPorts() {
   return last - first + 1 - taken.length
 }
 
-/**
- * Whether connect() reuses ports in TIME_WAIT, for this machine and for others. tcp_tw_reuse is 1 for all destinations, 2 for
- * loopback only; both need timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique).
- */
+/** Whether connect() reuses ports in TIME_WAIT. Mode 2 is for loopback only; all need timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique). */
 function timeWaitReuse() {
   const mode = numberIn('/proc/sys/net/ipv4/tcp_tw_reuse', /^(\d+)/)
   const timestamps = numberIn('/proc/sys/net/ipv4/tcp_timestamps', /^(\d+)/)
@@ -84,8 +75,8 @@ function timeWaitReuse() {
 }
 
 /**
- * Measures other processes' CPU use of each core, and the steal of all cores together. We and a Postgres that we may have just
- * started do not count as others.
+ * Other processes' CPU use of each core, and the steal of all cores together. We and a Postgres that we may have just started do not
+ * count as others.
  *
  * @param {Pinned | null} pinned @param {number | null} postmaster @param {AbortSignal} signal
  */
@@ -100,8 +91,7 @@ async function watchCores(pinned, postmaster, signal) {
     const own = ours.includes(core) ? own_ratio / ours.length : 0
     return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
   })
-  const isSeen = shares.length > 0
-  return { steal_ratio: isSeen ? steal / shares.length : null, busy: isSeen ? busy : null }
+  return shares.length > 0 ? { steal_ratio: steal / shares.length, busy } : { steal_ratio: null, busy: null }
 }
 
 /** @param {number | null} postmaster */

@@ -8,8 +8,6 @@ export function watchGenerator({ pid }) {
   const use = watchProcess(pid)
   const started_ms = performance.now()
   return {
-    async sample() {},
-
     end() {
       const own = use()
       const wall_s = (performance.now() - started_ms) / 1000

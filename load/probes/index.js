@@ -1,33 +1,23 @@
 import { watchApi } from './api.js'
 import { watchGenerator } from './generator.js'
-import { watchHost } from './host.js'
 import { watchKernel } from './kernel.js'
 import { watchPostgres } from './postgres.js'
 
 /**
  * @import { Database } from '../../sql/database.js'
  * @import { Host } from '../system/ssh/host.js'
+ * @import { ProcessUse } from './process.js'
  */
 
 /**
- * All probes share one interface: started with a load, sampled during it and ended at the last response.
- *
- * @typedef {object} Probe
- * @property {() => Promise<void>} sample
- * @property {() => (traffic: Load) => Promise<any>} end reads what must be read at this moment; returns a function that gives the findings
- *
+ * @typedef {{ sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe started with a load, sampled during it
+ *   and ended at the last response: end reads what must be read at this moment, and returns a function that gives the findings
  * @typedef {{ sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, connecting_cpu_s?: number,
  *   hosts?: any[] }} Load result of the load
- *
  * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of
  *   the target's machine; here: of ours, if it is another; target: specific to this kind of target
- *
- * @typedef {object} Watched the part of a target that probes need
- * @property {string} url
- * @property {number | null} pid
- * @property {string | null} metricsUrl
- * @property {Host} [host] the host that it runs on, if not this machine
- * @property {() => Promise<Probe>} [watch] starts a probe of its own, after the warm-up
+ * @typedef {{ url: string, pid: number | null, metricsUrl: string | null, host?: Host, watch?: () => Promise<Probe> }} Watched the part
+ *   of a target that probes need; host: that it runs on, if not this machine; watch: starts a probe of its own, after the warm-up
  */
 
 /** @param {{ target: Watched, database: Database | null, generator: { pid: number } }} parts */
@@ -62,6 +52,31 @@ export async function startProbes({ target, database, generator }) {
   }
 }
 
+/** Watches the process and the kernel of another host: its agent measures from begin() to the end, by its own clock. @param {Host} host */
+export function watchHost(host) {
+  /** @type {Promise<{ process: ProcessUse | null, kernel: any }> | undefined} */
+  let ended
+  // Callers await a part only after reading the metrics page, or never; until then a rejection must not count as unhandled.
+  const end = (/** @type {'process' | 'kernel'} */ part) => {
+    ended ??= host.ask('end')
+    const found = ended.then((all) => all[part])
+    found.catch(() => {})
+    return found
+  }
+  return {
+    begin: () => host.ask('watch'),
+    use: () => end('process'),
+
+    /** @type {Probe} */
+    kernel: {
+      end() {
+        const found = end('kernel')
+        return () => found
+      },
+    },
+  }
+}
+
 /** Wait events and queues last only milliseconds, hence 10 samples a second. Each metrics page costs the service 1 ms. */
 export const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, here: 250, generator: 1000, target: 1000 }
 
@@ -76,7 +91,7 @@ export function every(interval_ms, probe) {
     if (busy) return
     busy = true
     // A failed sample does not end the trial; the next one may succeed.
-    sampling = Promise.resolve(probe?.sample()).then(done, done)
+    sampling = Promise.resolve(probe?.sample?.()).then(done, done)
   }, interval_ms)
   return { stop: () => clearInterval(timer), idle: () => sampling }
 }

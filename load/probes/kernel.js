@@ -1,7 +1,10 @@
 import { numberIn, textOf } from '../system/machine.js'
 import { watchDisks } from './disk.js'
 
-/** @import { Probe } from './index.js' */
+/**
+ * @import { Probe } from './index.js'
+ * @import { CoreShare } from '../report/record.js'
+ */
 
 /** State of a listening socket in /proc/net/tcp (include/net/tcp_states.h). */
 const LISTEN = '0A'
@@ -83,8 +86,6 @@ export function coreTimes() {
  * Splits each core's time into processes (`busy`), kernel interrupts and time stolen by the host.
  *
  * @param {Record<string, number[]>} before @param {Record<string, number[]>} now @returns {Record<string, CoreShare>}
- *
- * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare
  */
 export function coreShares(before, now) {
   const rows = Object.entries(now).map(([core, ticks]) => {

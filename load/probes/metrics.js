@@ -5,7 +5,6 @@
 
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 const REDIRECTS_MAX = 3
-
 /** Bounds on the labels of one series and the number of series. Lines with longer labels are skipped. */
 const LABELS_MAX_CHARS = 16 * 1024
 const SERIES_MAX = 1000
@@ -18,7 +17,6 @@ const VALUE = '[ \\t]*(\\S{1,40})(?:[ \\t]+-?\\d{1,20})?[ \\t\\r]*'
 /**
  * @param {string} url @param {string[]} names metrics to keep; all others are dropped
  * @param {number} timeout_ms for the whole request, including redirects and body
- * @returns {Promise<Metrics>}
  * @throws {Error} saying what is wrong with the page (missing, late, too large), without the URL, which may contain a secret
  */
 export async function readMetrics(url, names, timeout_ms) {
@@ -56,17 +54,15 @@ async function answerOf(url, signal) {
 
 /** Limits the size of the page after decompression. @param {Response} answer */
 async function textOf(answer) {
-  const decoder = new TextDecoder()
-  let text = ''
+  const chunks = []
   let bytes = 0
   // Leaving the loop early cancels the body.
   for await (const chunk of /** @type {AsyncIterable<Uint8Array>} */ (answer.body ?? [])) {
     bytes += chunk.length
-    if (bytes > PAGE_MAX_BYTES)
-      throw new Error(`expected a page of at most ${PAGE_MAX_BYTES / 1024 / 1024} MB, got more`)
-    text += decoder.decode(chunk, { stream: true })
+    if (bytes > PAGE_MAX_BYTES) throw new Error(`expected a page of at most ${PAGE_MAX_BYTES / 2 ** 20} MB, got more`)
+    chunks.push(chunk)
   }
-  return text + decoder.decode()
+  return Buffer.concat(chunks).toString()
 }
 
 /**

@@ -7,8 +7,8 @@ const TICKS_PER_S = 100
 const PAGE_BYTES = 4096
 
 /**
- * Watches a process, its threads and its ended children. The returned function gives their resource use since then; a ratio of
- * 1 is a whole core. It returns null without /proc or if the process does not exist.
+ * Watches a process, its threads and its ended children. The returned function gives their resource use since then (ratio 1: a whole
+ * core), or null without /proc or if the process does not exist.
  *
  * @param {number | null} pid
  *
@@ -79,11 +79,8 @@ function namesIn(folder) {
 
 /** The fields of /proc/PID/stat from the third on; the second, the program's name, may contain any character. @param {number | string} pid */
 export function statFields(pid) {
-  return (
-    textOf(`/proc/${pid}/stat`)
-      ?.replace(/^.*\) /s, '')
-      .split(' ') ?? null
-  )
+  const text = textOf(`/proc/${pid}/stat`)
+  return text?.replace(/^.*\) /s, '').split(' ')
 }
 
 /** CPU seconds of a process (such as Postgres) and all its children, including ended ones. @param {number | null} parent pid */
@@ -91,7 +88,7 @@ export function familyCpu_s(parent) {
   const own = parent === null ? null : statFields(parent)
   if (!own) return null
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const children = pids.map(statFields).filter((fields) => fields !== null && Number(fields[1]) === parent)
+  const children = pids.map(statFields).filter((fields) => Number(fields?.[1]) === parent)
   return children.reduce((sum, fields) => sum + ticksOf(fields ?? [], 13), ticksOf(own, 15)) / TICKS_PER_S
 }
 

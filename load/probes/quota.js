@@ -4,10 +4,9 @@ import { textOf } from '../system/machine.js'
 const ROOT = '/sys/fs/cgroup'
 
 /**
- * Number of cores that our control group may use: the tightest quota of the group and its ancestors.
+ * The CPU quota of our control group in cores; Infinity: none; null: unknown.
  *
  * @param {string} [root] where control groups are mounted @param {string | null} [groups] /proc/self/cgroup
- * @returns {number | null} Infinity: no quota; null: unknown
  */
 export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup')) {
   const limited = limitedGroups(root, groups)
@@ -15,8 +14,7 @@ export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup'))
 }
 
 /**
- * The tightest CPU quota of a process, and the total time for which its control groups have been throttled. Null: no quota,
- * or unknown.
+ * The CPU quota of a process, and the total time for which its control groups have been throttled. Null: no quota, or unknown.
  *
  * @param {number} pid @param {string} [root] @param {string | null} [groups] /proc/PID/cgroup
  */
@@ -36,12 +34,7 @@ function throttledTime_s(stat) {
   return usec ? Number(usec) / 1e6 : Number(ns ?? 0) / 1e9
 }
 
-/**
- * The control groups with a CPU quota among a process's own group and its ancestors.
- *
- * @param {string} root @param {string | null} groups
- * @returns {{ folder: string, cores: number }[] | null} null: no CPU control group is visible
- */
+/** Those with a quota among a process's control group and its ancestors; null: none is visible. @param {string} root @param {string | null} groups */
 function limitedGroups(root, groups) {
   const own = groups === null ? null : cpuGroup(root, groups)
   if (own === null) return null
@@ -62,12 +55,7 @@ function cpuGroup(root, groups) {
   return group === undefined ? null : { root: path.join(root, controllers), group }
 }
 
-/**
- * Quota and period, in µs. cgroup v2 has `100000 100000` or `max 100000` (Linux' cgroup-v2.rst); in v1 a quota of -1 means
- * none (sched-bwc.rst).
- *
- * @param {string} folder
- */
+/** Quota and period, in µs: `100000 100000` or `max 100000` in cgroup v2 (cgroup-v2.rst); -1: none in v1 (sched-bwc.rst). @param {string} folder */
 function quotaOf(folder) {
   const version1 = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(`${folder}/${name}`))
   return (textOf(`${folder}/cpu.max`)?.split(' ') ?? version1()).map(Number)

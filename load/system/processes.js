@@ -35,12 +35,9 @@ export function collect(stream) {
  * its children in order.
  *
  * @param {string[]} command program and arguments
- * @param {object} options
- * @param {string | null} options.cores list such as "0" or "1-3"; null: ours
- * @param {number | string | null} [options.nofile] limit of open files, soft and hard, since Node raises the soft limit to the hard
- *   one; a string is passed to prlimit as it is
- * @param {NodeJS.ProcessEnv} [options.env]
- * @param {StdioOptions} options.stdio
+ * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions }} options cores: list
+ *   such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the hard one; a
+ *   string is passed to prlimit as it is
  */
 export function startChild(command, { cores, nofile = null, env, stdio }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
@@ -88,10 +85,10 @@ export function pinSelf(cores) {
 }
 
 /**
- * Checks a program that we built or fetched earlier: if others may write to the file or its folder, we would run theirs.
+ * Checks a program that we built or fetched earlier: if others may write to the file or its folder, we would run theirs. Returns what
+ * completes "got …"; null: it is ours or root's, and nobody else may write to it.
  *
  * @param {string} file
- * @returns {string | null} the problem, completing "got …"; null: it is ours or root's, and nobody else may write to it
  */
 export function foreignProgram(file) {
   const real = realpathSync(file)

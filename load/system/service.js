@@ -9,15 +9,9 @@ const POLL_MS = 20
 /**
  * Starts a server as its own process, and waits until it is ready.
  *
- * @param {string} name for messages
- * @param {string[]} command
- * @param {object} options
- * @param {string | null} options.cores for this service only; null: not pinned
- * @param {number | string | null} [options.nofile] limit of open files, soft and hard
- * @param {NodeJS.ProcessEnv} options.env
- * @param {string} options.logFile takes its output
- * @param {() => Promise<boolean>} options.isReady polled
- * @param {number} options.stopGrace_ms from SIGTERM to SIGKILL
+ * @param {string} name for messages @param {string[]} command
+ * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number }}
+ *   options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
  */

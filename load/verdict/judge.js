@@ -1,13 +1,7 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
 import { count, tenthPercent } from '../report/format.js'
 import { growingBacklog } from './backlog.js'
-import {
-  generatorConnections,
-  generatorCrowding,
-  generatorLateness,
-  hostBehind,
-  machineNoise,
-} from './detectors/generator.js'
+import * as generator from './detectors/generator.js'
 
 /**
  * @import { Finding } from './detectors/finding.js'
@@ -45,7 +39,7 @@ export function judge(trial, slo) {
   if (trial.doses) return { verdict: 'pass', because: 'its slices are compared with each other, not with the SLO' }
   const failure = failureOf(trial, slo)
   const isShared = trial.load.loop === 'open' && Number(traffic.hosts?.length) > 1
-  const behind = isShared ? hostBehind(trial, slo) : null
+  const behind = isShared ? generator.hostBehind(trial, slo) : null
   if (behind && behind.reach >= 1) {
     const others = failure ?? 'the other load hosts went on, so this was not the load asked for'
     return invalid('generator', `${behind.evidence[0]} (${others})`)
@@ -55,7 +49,7 @@ export function judge(trial, slo) {
     const inTime = traffic.untimed ? 'not timed' : `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms`
     return { verdict: 'pass', because: `${inTime}, ${traffic.ok} of ${traffic.planned} ${stored}` }
   }
-  const [excuse, blame] = excuseOf(trial, slo) ?? []
+  const [excuse, blame] = excuseOf(trial, slo)
   return excuse ? invalid(blame, `${excuse.evidence[0]} (${failure})`) : { verdict: 'fail', because: failure }
 }
 
@@ -84,31 +78,28 @@ function failureOf({ load, traffic }, slo) {
  * generator so late that requests went stale can excuse broken connections and 408s, along with the few error responses
  * among them. Nothing else excuses an error response.
  *
- * @param {Trial} trial @param {Slo} slo
+ * @param {Trial} trial @param {Slo} slo @returns {[Finding, Outcome['blame'], boolean] | []}
  */
 function excuseOf(trial, slo) {
   const { status, errors, ok, planned } = trial.traffic
   const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
   const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
-  if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return undefined
+  if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return []
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const broke = refused > 0 || gaveUp
   const isOpen = trial.load.loop === 'open'
   const isComplete = !broke && !(TIMEOUT in errors)
-  const lateness = generatorLateness(trial, slo)
+  // As timed from the actual send; 0 if the driver does not report that.
+  const sent_p99_ms = trial.traffic.ok_service_ms?.p99 ?? 0
+  const lateness = generator.generatorLateness(trial, slo)
   /** @type {[Finding, Outcome['blame'], boolean][]} */
   const excuses = [
     [lateness, 'generator', isOpen && (!broke || lateness.reach >= AGED_REACH) && couldExplain(trial, slo)],
-    [generatorCrowding(trial), 'generator', isOpen && isComplete],
-    // The target met the SLO as timed from the actual send, or the driver does not report that.
-    [
-      generatorConnections(trial, slo),
-      'generator',
-      isComplete && (trial.traffic.ok_service_ms?.p99 ?? 0) <= slo.p99_ms,
-    ],
-    [machineNoise(trial), 'noise', !broke],
+    [generator.generatorCrowding(trial), 'generator', isOpen && isComplete],
+    [generator.generatorConnections(trial, slo), 'generator', isComplete && sent_p99_ms <= slo.p99_ms],
+    [generator.machineNoise(trial), 'noise', !broke],
   ]
-  return excuses.find(([{ reach }, , applies]) => applies && reach >= 1)
+  return excuses.find(([{ reach }, , applies]) => applies && reach >= 1) ?? []
 }
 
 /** Lateness counts in the late send itself, in the wait of the burst that follows, and in reading the responses as late. */

@@ -40,9 +40,7 @@ export function relaxedCell(resource, settings) {
  * Applies a cell to the place of a target.
  *
  * @template {Place & { allCores: string | null }} P
- * @param {P} place
- * @param {Cell | null} cell null: no change
- * @returns {P}
+ * @param {P} place @param {Cell | null} cell null: no change @returns {P}
  */
 export function relaxed(place, cell) {
   if (!cell) return place
@@ -69,9 +67,7 @@ export function moved(trials) {
   if (before.length === 0 || after.length === 0) return null
   if (before.some(({ outcome }) => outcome.verdict === 'pass')) return false
   const most_rps = Math.max(...before.map(({ traffic }) => traffic.goodput_rps))
-  const better = after.filter(
-    (trial) => trial.outcome.verdict === 'pass' || trial.traffic.goodput_rps >= GAIN * most_rps,
-  )
+  const better = after.filter((one) => one.outcome.verdict === 'pass' || one.traffic.goodput_rps >= GAIN * most_rps)
   return better.length * 2 > after.length
 }
 

@@ -1,5 +1,5 @@
 /** For each resource that can be the limit: the diagnosis, and what to change next. @type {Record<string, [is: string, change: string]>} */
-const WORDS = {
+export const RESOURCES = {
   'api-cpu': [
     "the service's CPU core is saturated",
     'do less work per request, or run a second process on a core of its own',
@@ -74,6 +74,3 @@ const WORDS = {
   'machine-noise': ["something else used the service's core", 'find out what else runs on this machine'],
   'none-reached': ['no limit was reached', 'offer a higher rate'],
 }
-
-/** How each resource is described in a sentence, and what to change when it is the limit. */
-export const RESOURCES = Object.fromEntries(Object.entries(WORDS).map(([name, [is, change]]) => [name, { is, change }]))

@@ -1,5 +1,6 @@
 import { workersOf } from '../generators/drivers/locust/workers.js'
 import { OPENED_AT_ONCE } from '../generators/drivers/paced.js'
+import { totalOf } from '../generators/drivers/recorder.js'
 import { gatherFacts } from '../probes/facts.js'
 import { measureCeiling } from './preflight/ceiling.js'
 import { named, preflight, preflightOfHost, sentenceOf } from './preflight/preflight.js'
@@ -27,26 +28,30 @@ import { named, preflight, preflightOfHost, sentenceOf } from './preflight/prefl
  */
 export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
+  const [pool_max, backlog] = [settings.POOL_MAX, settings.LISTEN_BACKLOG].map((text) => (text ? Number(text) : null))
   const planned = {
     connections: Math.max(load.connections, ...plan.connections),
-    pool_max: numberOf(settings.POOL_MAX),
+    pool_max,
     rate_rps: rates.length > 0 ? Math.max(...rates) : null,
-    backlog: numberOf(settings.LISTEN_BACKLOG),
+    backlog,
     fresh_connections: plan.fresh_connections,
     ...(plan.driver === 'paced' && !plan.fresh_connections && { at_once: OPENED_AT_ONCE }),
     timeout_s: plan.timeout_s,
     addresses: plan.local_addresses?.length,
     loopback: host === null && (plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname)),
   }
-  const hosts = withShares(origin.hosts, plan.driver, planned.connections)
+  const { hosts } = origin
+  // vegeta splits the load evenly between hosts, locust evenly between workers.
+  const parts = plan.driver === 'locust' ? workersOf(hosts, planned.connections) : hosts.map(() => 1)
+  const all = totalOf(parts, Number)
   const measuresCeiling = plan.searches && hosts.length === 0
   const facts = await factsHere({ database, cores, measuresCeiling, signal, note: progress.note })
   const there = host && { ...(await host.ask('facts')), ceiling: null }
   // Load hosts replace this machine.
-  const parts = ['lab', ...(hosts.length > 0 ? [] : ['load', 'machine']), ...(host || plan.url !== null ? [] : ['api'])]
+  const here = ['lab', ...(hosts.length > 0 ? [] : ['load', 'machine']), ...(host || plan.url !== null ? [] : ['api'])]
   const findings = [
-    ...hosts.flatMap((one) => preflightOfHost(facts, planned, one)),
-    ...preflight(facts, planned, /** @type {Part[]} */ (parts)),
+    ...hosts.flatMap((one, i) => preflightOfHost(facts, planned, { ...one, share_ratio: parts[i] / all })),
+    ...preflight(facts, planned, /** @type {Part[]} */ (here)),
     ...(host ? named(preflight(there, planned, ['api', 'machine']), host.name) : []),
   ]
   return findings.filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
@@ -65,20 +70,4 @@ export async function factsHere({ database, cores, measuresCeiling, signal, note
   const facts = await gatherFacts({ cores, database, signal })
   if (measuresCeiling) note('measuring what the generator can do …')
   return { ...facts, ceiling: measuresCeiling ? await measureCeiling({ cores: cores?.api ?? null, signal }) : null }
-}
-
-/** @param {string | number | null} [setting] @returns {number | null} null: unknown, for example with a service that we did not start */
-function numberOf(setting = null) {
-  return setting === null ? null : Number(setting)
-}
-
-/**
- * Adds each host's share of the load. vegeta splits it evenly between hosts; locust evenly between workers. Pure.
- *
- * @param {OpenOrigin['hosts']} hosts @param {string} driver @param {number} connections
- */
-function withShares(hosts, driver, connections) {
-  const parts = driver === 'locust' ? workersOf(hosts, connections) : hosts.map(() => 1)
-  const all = parts.reduce((sum, part) => sum + part, 0)
-  return hosts.map((host, i) => ({ ...host, share_ratio: parts[i] / all }))
 }

@@ -36,14 +36,14 @@ const ROWS = {
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   'seen in the trials that failed': ({ run }) => run.limit.evidence[0],
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
-  'what to change next': ({ run }) => RESOURCES[run.limit.resource].change,
+  'what to change next': ({ run }) => RESOURCES[run.limit.resource][1],
   'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)} of 1`,
   'every trial': ({ folder }) => `[report](tuning/evidence/${folder}/report.md)`,
 }
 
 /** @param {Evidence} sweep */
 function isText({ run }) {
-  return RESOURCES[run.limit.resource].is
+  return RESOURCES[run.limit.resource][0]
 }
 
 /** @param {Evidence} sweep */

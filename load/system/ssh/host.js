@@ -18,7 +18,6 @@ import { parsed, sshWith, startRemote } from './remote.js'
 
 /** The agent stops the API before it ends. */
 const END_GRACE_MS = 3000
-
 /** Orders to a connection; not by the user's settings, which would make each order request forwardings of its own. */
 const ORDER = sshWith('/dev/null', ['LogLevel=ERROR', 'ProxyCommand=false'])
 
@@ -86,12 +85,7 @@ export async function openHost(plan, { signal, note, logFile }) {
 
   return {
     ...there,
-    name,
-    /** Address at which the API is loaded. */
-    address,
-    /** Address that the API listens on. */
-    bind: bindOf(plan, address, ours),
-    port,
+    ...{ name, address, port, bind: bindOf(plan, address, ours) },
     /** Asks the agent. @param {string} ask @param {object} [details] @returns {Promise<any>} */
     ask: async (ask, details) => {
       signal.throwIfAborted()
@@ -109,7 +103,6 @@ export async function openHost(plan, { signal, note, logFile }) {
       return died
     },
     ...forwardings(name, control, signal),
-    /** Stops what runs there. */
     close,
   }
 }
@@ -141,9 +134,9 @@ function forwardings(name, control, signal) {
 }
 
 /**
- * @typedef {ReturnType<typeof describeMachine> & { node: string }} Machine
- * @typedef {{ machine: Machine, cores: ReturnType<typeof planCores>, root: string, folder: string, address: string | null }} Hello
- *   the agent's first message; root: folder of our programs; folder: temporary; address: that our connection came to
+ * @typedef {{ machine: ReturnType<typeof describeMachine> & { node: string }, cores: ReturnType<typeof planCores>, root: string,
+ *   folder: string, address: string | null }} Hello the agent's first message; root: folder of our programs; folder: temporary;
+ *   address: that our connection came to
  */
 
 /** @param {string[]} command @param {AbortSignal} [signal] */
@@ -151,12 +144,7 @@ async function run([program, ...args], signal) {
   return (await promisify(execFile)(program, args, { signal })).stdout
 }
 
-/**
- * The address that the API listens on: any, if the load has its own way to the host. Pure.
- *
- * @param {Pick<SshPlan, 'address'>} plan @param {string} address at which the API is loaded
- * @param {string | null} ours address that our connection came to
- */
+/** The address that the API listens on: that of our connection (ours), or any if the load has its own way. @param {Pick<SshPlan, 'address'>} plan @param {string} address to load @param {string | null} ours */
 export function bindOf(plan, address, ours) {
   const any = isIPv6(address) ? '::' : '0.0.0.0'
   return plan.address === null ? (ours ?? any) : any

@@ -7,16 +7,14 @@ import { text } from 'node:stream/consumers'
 /** @import { Bundle } from './prepare.js' */
 
 /**
- * Runs on the host, sent as text to its Node: writes our programs into its cache, and has npm bring the packages. A folder
- * gets its name when it is complete, so that one that is there can be used. Imports nothing of ours. When the connection ends,
- * the shell that started it ends it and npm by SIGTERM.
+ * Runs on the host, sent as text to its Node, so it imports nothing of ours: writes our programs into its cache, and has npm bring
+ * the packages. A folder gets its name when it is complete. When the connection ends, the shell ends this program by SIGTERM.
  */
 
 const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
 const NPM_TIMEOUT_MS = 300_000
 const BROKEN = /TAR_ENTRY_ERROR/
 const OURS = /^(code|modules|vegeta)-/
-
 /** Copies that nobody has used for this long are removed. */
 const KEPT_MS = 7 * 24 * 3_600_000
 
@@ -45,7 +43,7 @@ export async function install(cache, { code, modules, files, packages }) {
   }
 }
 
-/** @param {string} target @param {(folder: string) => Promise<void>} fill */
+/** @param {string} target @param {(folder: string) => Promise<void> | void} fill */
 async function complete(target, fill) {
   const folder = `${target}.${process.pid}`
   try {

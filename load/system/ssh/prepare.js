@@ -12,10 +12,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Programs that a host gets, and nothing else: no results, .env, .npmrc or .git. */
 const FOLDERS = ['api', 'load', 'sql', 'tuning']
 const PROGRAM = /\.(js|sql)$/
-
 /** Files that npm needs to install the packages. */
 const PACKAGES = ['package.json', 'package-lock.json']
-
 /** engines in package.json. */
 const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
@@ -59,8 +57,7 @@ agent) cd "$cache/${code}" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;
 /**
  * Brings our programs to the host, unless they are there.
  *
- * @param {Remote} remote with the script above
- * @param {Bundle} bundle
+ * @param {Remote} remote with the script above @param {Bundle} bundle
  * @param {{ name: string, note: (text: string) => void }} options name: of the host
  * @throws {UsageError} when the host lacks something
  */
@@ -76,10 +73,8 @@ export async function prepare(remote, bundle, { name, note }) {
   note(`copying Redline to ${name}, and its packages by npm …`)
   if (npm.length === 0) refuse(`npm beside ${node}, found none: install npm there`)
   // The program and the files that it writes are one text, so that the host needs only Node, and nothing is quoted.
-  await remote.give('/dev/fd/4', [
-    readFileSync(INSTALL, 'utf8'),
-    `\nawait install(process.argv[2], ${JSON.stringify(bundle)})\n`,
-  ])
+  const call = `\nawait install(process.argv[2], ${JSON.stringify(bundle)})\n`
+  await remote.give('/dev/fd/4', [readFileSync(INSTALL, 'utf8'), call])
   const [exit_code] = await remote.ask('install')
   if (exit_code !== '0') refuse(remote.words().trim().split('\n').at(-1) ?? '')
 }
@@ -93,7 +88,7 @@ export function bundleOf() {
   const textsOf = (/** @type {string[]} */ some) => {
     return Object.fromEntries(some.map((name) => [name, readFileSync(path.join(ROOT, name), 'utf8')]))
   }
-  const hashOf = (/** @type {Record<string, string>} */ texts) => {
+  const hashOf = (/** @type {object} */ texts) => {
     return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
   }
   const packages = textsOf(PACKAGES)

@@ -29,24 +29,20 @@ export function quoted(text) {
 
 /** A connection of its own, so that nobody else's end ends it; INFO tells the port of a forwarding. */
 const SINGLE = ['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
-
 /** A connection whose control socket takes orders, forwards nothing else, and ends with us. */
 const MASTER = ['ControlMaster=yes', 'ControlPersist=no', 'ClearAllForwardings=yes', 'LogLevel=INFO']
 
 /** A host that hears nothing for this long has lost us, and ends what runs for us. */
 const SILENCE_S = 10
 const BEAT_INTERVAL_MS = 2000
-
 /** Time for a script to end and say so; then the connection is cut, which ends it. */
 const CLOSE_GRACE_MS = 300
-
 /** Sent at once, and has to arrive within the silence. */
 const CHUNK_BYTES = 256 * 1024
 
 /** Begins the script's own lines on stderr. */
 const SAYS = 'redline: '
 const GREETING = 'in'
-
 /** Other lines on stderr that explain no failure. */
 const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
 
@@ -54,23 +50,21 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
  * A script on another host that ends with the connection. Its stdin carries commands, one per line, and heartbeats. When the
  * heartbeats stop, because the connection, the network or this process is gone, it kills its process group.
  *
- * @param {string} host @param {object} options
- * @param {string} options.flag that named the host
- * @param {string | null} options.config for `ssh -F`
- * @param {AbortSignal} options.signal ends it
- * @param {string} [options.setup] shell, run first
- * @param {string} [options.words] branches of a `case $word`: what to do at a word. `receive BYTES FILE` takes what follows it
- * @param {string} [options.cleanup] shell, run at the end
- * @param {string[]} [options.more] arguments of ssh
- * @param {string} [options.control] file of a control socket, for orders to the connection
- * @param {number | ((line: string) => void)} [options.stdout] takes what the script prints: a file, or a function for each line
+ * @param {string} host
+ * @param {{ flag: string, config: string | null, signal: AbortSignal, more?: string[], control?: string,
+ *   stdout?: number | ((line: string) => void) } & Script} options flag: that named the host; config: for `ssh -F`; signal: ends it;
+ *   more: arguments of ssh; control: file of a control socket, for orders to the connection; stdout: takes what the script prints: a
+ *   file, or a function for each line
+ *
+ * @typedef {{ setup?: string, words?: string, cleanup?: string }} Script in shell; setup: run first; words: branches of a
+ *   `case $word`, what to do at a word (`receive BYTES FILE` takes what follows it); cleanup: run at the end
+ * @typedef {ReturnType<typeof startRemote>} Remote
  */
 export function startRemote(host, options) {
-  const { flag, config, signal, setup, words, cleanup, more = [], control, stdout = () => {} } = options
+  const { flag, config, signal, more = [], control, stdout = () => {} } = options
   signal.throwIfAborted()
-  const script = scriptOf(setup, words, cleanup)
   const ssh = control ? [...sshWith(config, MASTER), '-S', control] : sshWith(config, SINGLE)
-  const command = [...ssh, ...more, '--', host, `exec sh -c ${quoted(script)}`]
+  const command = [...ssh, ...more, '--', host, `exec sh -c ${quoted(scriptOf(options))}`]
   const output = typeof stdout === 'number' ? stdout : 'pipe'
   const child = spawnLeashed(command, { stdio: ['pipe', output, 'pipe'], detached: true })
   const stdin = /** @type {Writable} */ (child.stdin)
@@ -111,6 +105,7 @@ export function startRemote(host, options) {
   })
   signal.addEventListener('abort', abort)
 
+  /** Ends what runs there, and after the grace period the connection. */
   async function close(grace_ms = CLOSE_GRACE_MS) {
     clearInterval(beats)
     stdin.end()
@@ -133,7 +128,6 @@ export function startRemote(host, options) {
     lost,
     /** ssh's exit code. @type {Promise<number | null>} */
     gone,
-    /** Other output on stderr so far. */
     words: () => others.join('\n'),
     tell: (/** @type {string} */ word) => void stdin.write(`${word}\n`),
     /** Waits for the script's `say WORD …`; returns what follows the word. @param {string} word */
@@ -153,13 +147,10 @@ export function startRemote(host, options) {
         if (!stdin.write(bytes)) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
-    /** Ends what runs there, and after the grace period the connection. */
     close,
   }
   return remote
 }
-
-/** @typedef {ReturnType<typeof startRemote>} Remote */
 
 /** Refuses a cache in which others could have put programs for us. @param {string[]} found the script's $foreign, completes "expected …" */
 export function refusalOf(found) {
@@ -167,8 +158,8 @@ export function refusalOf(found) {
   return `${expected}, got ${found.join(' ')}: chmod go-w it, or set XDG_CACHE_HOME there`
 }
 
-/** Each word and each piece of a file has to arrive within the silence: a lost network does not end a connection. */
-const scriptOf = (setup = '', words = '', cleanup = '') => `
+/** Each word and each piece of a file has to arrive within the silence: a lost network does not end a connection. @param {Script} script */
+const scriptOf = ({ setup = '', words = '', cleanup = '' }) => `
 say() { echo "${SAYS}$*" >&2; }
 receive() { timeout ${SILENCE_S} head -c "$1" >>"$2"; }
 ours() { [ -O "$1" ] && [ -z "$(find -H "$1" -prune \\( -perm -020 -o -perm -002 \\))" ]; }

@@ -17,7 +17,7 @@ const COST_VARIES = 1.25
 
 /** The answer in a sentence or two. @param {SweepFindings} findings */
 export function sweepSentence({ capacity, limit, records }) {
-  return `${capacity ? `Capacity: ${ratesText(capacity)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.is ?? 'unknown'}.` : ''}`
+  return `${capacity ? `Capacity: ${ratesText(capacity)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.[0] ?? 'unknown'}.` : ''}`
 }
 
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
@@ -109,7 +109,7 @@ export function nearCapacity(capacity, records) {
 function limitItems({ limit, plan }) {
   if (!limit) return []
   const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
-  const { is, change } = RESOURCES[resource] ?? { is: 'unknown', change: '' }
+  const [is, change] = RESOURCES[resource] ?? ['unknown', '']
   return [
     {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,

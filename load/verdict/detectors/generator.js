@@ -83,11 +83,12 @@ function behind(traffic, heard_ms, duration_s, slo) {
   const start_ms = traffic.start_ms ?? 0
   const late = (lateness_ms?.p99 ?? 0) / (slo.p99_ms * MAX_LATENESS_SHARE)
   const begun = (start_ms + heard_ms) / Math.max(START_MS, duration_s * 1000 * START_SHARE)
-  const heard = `${host} heard that it was to begin up to ${milliseconds(heard_ms)} after another`
-  const beginning = heard_ms > start_ms ? heard : `${host} began ${milliseconds(start_ms)} after it was told to`
-  const what = begun > late ? beginning : `${host} was ${milliseconds(lateness_ms?.p99)} late at p99`
+  const what =
+    begun > late
+      ? `began ${milliseconds(start_ms + heard_ms)} late`
+      : `was ${milliseconds(lateness_ms?.p99)} late at p99`
   const unsent = sent < planned ? [`${host} sent ${count(sent)} of its ${count(planned)} requests`] : []
-  return finding(Math.max(late, begun), what, ...unsent, useOf(traffic))
+  return finding(Math.max(late, begun), `${host} ${what}`, ...unsent, useOf(traffic))
 }
 
 /** @param {HostTraffic} traffic */

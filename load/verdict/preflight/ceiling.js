@@ -29,30 +29,25 @@ const LOAD = { driver: 'autocannon', mix: createUserMix(1), trial: 1, rate_rps: 
  * @returns {Promise<Ceiling | { failed: string }>} failed: the reason, such as responses other than 201
  * @throws the signal's reason if it is aborted
  */
-export async function measureCeiling(run) {
-  return measured(run).catch((error) => {
-    run.signal.throwIfAborted()
-    return { failed: /** @type {Error} */ (error).message }
-  })
-}
-
-/** @param {Parameters<typeof measureCeiling>[0]} run */
-async function measured({ cores, signal }) {
-  const server = await startNullServer(cores)
+export async function measureCeiling({ cores, signal }) {
+  /** @type {(() => Promise<unknown>)[]} */
+  const opened = []
   try {
+    const server = await startNullServer(cores)
+    opened.push(server.stop)
     const generator = await startGenerator({ ...LOAD, url: server.url }, signal, () => {})
-    try {
-      await Promise.race([generator.run(WARMUP_S), server.died])
-      const [generatorUse, serverUse] = [watchProcess(generator.pid), watchProcess(server.pid)]
-      const uses = { generator: generatorUse(), server: serverUse() }
-      const onEnd = () => Object.assign(uses, { generator: generatorUse(), server: serverUse() })
-      const traffic = await Promise.race([generator.run(DURATION_S, onEnd), server.died])
-      return ceilingOf(traffic, uses)
-    } finally {
-      await generator.close()
-    }
+    opened.push(generator.close)
+    await Promise.race([generator.run(WARMUP_S), server.died])
+    const [generatorUse, serverUse] = [watchProcess(generator.pid), watchProcess(server.pid)]
+    const uses = { generator: generatorUse(), server: serverUse() }
+    const onEnd = () => Object.assign(uses, { generator: generatorUse(), server: serverUse() })
+    const traffic = await Promise.race([generator.run(DURATION_S, onEnd), server.died])
+    return ceilingOf(traffic, uses)
+  } catch (error) {
+    signal.throwIfAborted()
+    return { failed: /** @type {Error} */ (error).message }
   } finally {
-    await server.stop()
+    await Promise.allSettled(opened.map((close) => close()))
   }
 }
 

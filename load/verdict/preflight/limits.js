@@ -21,7 +21,6 @@ export const LIMITS = {
     why: 'each connection is an open file; beyond the hard limit connecting fails with EMFILE (client:nofile)',
     mend: 'raise both limits where the lab is started: ulimit -n as root, LimitNOFILE= in a unit, --ulimit nofile= of a container',
     of: 'load',
-    source: '/proc/self/limits',
     look: ({ generator_nofile }, plan) => generator_nofile && files(generator_nofile, plan, GENERATOR_FILES),
   },
   // Each connection to one destination takes a port. A port in TIME_WAIT is unavailable only for the same destination and for
@@ -31,7 +30,6 @@ export const LIMITS = {
     why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
     mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
     of: 'load',
-    source: 'ip_local_port_range in /proc/sys/net/ipv4',
     look({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
       if (ephemeral_ports === null) return null
       const waiting = time_wait ?? 0
@@ -46,7 +44,6 @@ export const LIMITS = {
     mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
     of: 'load',
     fresh: true,
-    source: 'ip_local_port_range in /proc/sys/net/ipv4',
     look({ ephemeral_ports, tw_reuse_loopback, tw_reuse_remote }, { rate_rps, addresses = 1, loopback = true }) {
       if (ephemeral_ports === null) return null
       const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
@@ -64,7 +61,6 @@ export const LIMITS = {
     why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
     mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
     of: 'api',
-    source: '/proc/PID/limits',
     look({ api_nofile }, plan) {
       return api_nofile && plan.pool_max && files(api_nofile, plan, plan.pool_max + API_FILES)
     },
@@ -76,7 +72,6 @@ export const LIMITS = {
     why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
     mend: 'LISTEN_BACKLOG and net.core.somaxconn have to hold all connections',
     of: 'api',
-    source: 'LISTEN_BACKLOG of the service, or no net.core.somaxconn',
     look({ somaxconn }, plan) {
       if (plan.backlog === null || somaxconn === null) return null
       const size = Math.min(plan.backlog, somaxconn)
@@ -91,7 +86,6 @@ export const LIMITS = {
     why: 'beyond them Postgres refuses with 53300, and requests with it',
     mend: 'all pools together have to stay below SHOW max_connections',
     of: 'lab',
-    source: 'Postgres to ask, or no POOL_MAX of the service',
     look({ database_connections: database }, { pool_max }) {
       if (!database || pool_max === null) return null
       const { max, reserved, used } = database

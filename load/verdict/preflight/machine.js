@@ -12,11 +12,10 @@ const MAX_PRESSURE_RATIO = { ok: 0.2, warn: Number.POSITIVE_INFINITY }
 /** At this utilization a request waits for two others on average (M/D/1: u / 2(1 - u)); beyond it, waits grow steeply. */
 const MAX_GENERATOR_RATIO = 0.8
 
-const BOUND = {
-  generator: 'against a null server',
+/** Why the ceiling that was measured is only a lower bound. @type {Record<string, string>} */
+const AT_LEAST = {
   server: 'at least: the null server was full first',
   neither: 'at least: neither the generator nor the null server got a whole core',
-  unknown: 'against a null server',
 }
 
 /** Checks for what on this machine would spoil a measurement. @type {Record<string, Check>} */
@@ -26,7 +25,6 @@ export const MACHINE = {
     why: 'unless the API has a core to itself, its rate depends on what the generator and Postgres left over',
     mend: 'give this machine two cores or more and install taskset (util-linux)',
     of: 'api',
-    source: '/proc/self/status, so nothing is pinned',
     look({ cores }) {
       if (!cores) return null
       const { allowed, taskset, pinned } = cores
@@ -40,7 +38,6 @@ export const MACHINE = {
     why: 'who has used it up stands still for the rest of each period (100 ms), which looks like a slow service',
     mend: 'lift the limit (cpu.max; --cpus of a container, limits.cpu of a pod)',
     of: 'machine',
-    source: 'control group for CPU in /sys/fs/cgroup',
     look({ cpu_quota_cores: quota_cores, cores }) {
       if (quota_cores === null) return null
       if (quota_cores === Number.POSITIVE_INFINITY) return { isOk: true, value: 'none' }
@@ -54,21 +51,18 @@ export const MACHINE = {
     why: 'a core that the host gives to others is slow for reasons that no probe in here sees',
     mend: 'measure at another time, or on a machine whose cores are its own',
     of: 'machine',
-    source: '/proc/stat',
-    look: ({ steal_ratio: ratio }) =>
-      ratio === null ? null : atMost(MAX_STEAL_RATIO, ratio, `${percent(ratio)} (steal),`),
+    look: ({ steal_ratio: ratio }) => atMost(MAX_STEAL_RATIO, ratio, 'of all cores'),
   },
   'other-processes': {
     what: 'CPU that others use now',
     why: 'the service, the generator and Postgres get only what is left',
     mend: 'end what else runs (top shows it), then look again',
     of: 'machine',
-    source: '/proc/stat',
     look({ busy }) {
       if (!busy) return null
       const most = Math.max(...busy.map(({ ratio }) => ratio))
       const list = busy.map(({ core, ratio }) => `core ${core}: ${percent(ratio)}`).join(', ')
-      return atMost(MAX_OTHERS_CORE_RATIO, most, `${list};`)
+      return atMost(MAX_OTHERS_CORE_RATIO, most, `of a core (${list})`)
     },
   },
   pressure: {
@@ -76,17 +70,13 @@ export const MACHINE = {
     why: 'there were more processes that wanted to run than cores; what still runs would be measured with the service',
     mend: 'wait some seconds and look again; top shows what runs',
     of: 'machine',
-    source: '/proc/pressure/cpu',
-    look({ pressure_ratio: ratio }) {
-      return ratio === null ? null : atMost(MAX_PRESSURE_RATIO, ratio, `${percent(ratio)} of the time,`)
-    },
+    look: ({ pressure_ratio: ratio }) => atMost(MAX_PRESSURE_RATIO, ratio, 'of the time'),
   },
   'generator-ceiling': {
     what: 'what the generator can do',
     why: `above ${percent(MAX_GENERATOR_RATIO)} of that it is late itself, and its latencies are not those of the service`,
     mend: 'plan a lower rate, or put the generator on a machine of its own',
     of: 'lab',
-    source: 'measurement of it',
     look({ ceiling }, { rate_rps }) {
       if (!ceiling) return null
       if ('failed' in ceiling) {
@@ -96,7 +86,7 @@ export const MACHINE = {
       const { ceiling_rps, bound_by } = ceiling
       const rate = rate_rps ?? 0
       const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
-      const value = `${count(Math.round(ceiling_rps))}/s ${BOUND[bound_by ?? 'unknown']}; ${planned}`
+      const value = `${count(Math.round(ceiling_rps))}/s ${AT_LEAST[String(bound_by)] ?? 'against a null server'}; ${planned}`
       // If something else was the bottleneck, the generator may still manage the rate. Above what the null server can take,
       // there is no way to show that it does.
       const isUsable = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)
@@ -105,9 +95,14 @@ export const MACHINE = {
   },
 }
 
-/** @param {{ ok: number, warn: number }} bounds @param {number} ratio @param {string} seen */
-function atMost({ ok, warn }, ratio, seen) {
-  return { isOk: ratio <= ok, isUsable: ratio <= warn, value: `${seen} expected at most ${percent(ok)}` }
+/** @param {{ ok: number, warn: number }} bounds @param {number | null} ratio @param {string} of */
+function atMost({ ok, warn }, ratio, of) {
+  if (ratio === null) return null
+  return {
+    isOk: ratio <= ok,
+    isUsable: ratio <= warn,
+    value: `${percent(ratio)} ${of}, expected at most ${percent(ok)}`,
+  }
 }
 
 /** @param {number} ratio */

@@ -17,8 +17,8 @@ import { MACHINE } from './machine.js'
  * @typedef {'load' | 'api' | 'machine' | 'lab'} Part of a setup: where load is sent from, where the API runs, either of them, or the
  *   lab itself
  * @typedef {{ what: string, why: string, mend: string }} About what was checked, why it matters, how to fix it
- * @typedef {About & { of: Part, fresh?: boolean, source: string, look: (facts: Facts, plan: Planned) => Found | 0 | null }} Check
- *   fresh: only with a connection per request; source: what is missing if the facts are unknown (null)
+ * @typedef {About & { of: Part, fresh?: boolean, look: (facts: Facts, plan: Planned) => Found | 0 | null }} Check fresh: only with a
+ *   connection per request; look: returns null if the facts are unknown
  * @typedef {Partial<About> & { isOk: boolean, isUsable?: boolean, value: string }} Found overrides the check's own texts
  * @typedef {About & { check: string, level: 'ok' | 'warn' | 'bad' | 'unseen', value: string }} Finding level bad: the run would not
  *   measure the target; value: found and expected values
@@ -34,11 +34,10 @@ export function preflight(facts, plan, parts = ['load', 'api', 'machine', 'lab']
   const checks = Object.entries({ ...LIMITS, ...MACHINE }).filter(([, { of, fresh }]) => {
     return parts.includes(of) && (!fresh || plan.fresh_connections)
   })
-  return checks.map(([check, { what, why, mend, source, look }]) => {
+  return checks.map(([check, { what, why, mend, look }]) => {
     const about = { check, what, why, mend }
     const found = look(facts, plan)
-    const unseen = { value: `unknown: here is no ${source}`, mend: `look by hand; ${mend}` }
-    if (!found) return { ...about, ...unseen, level: 'unseen' }
+    if (!found) return { ...about, value: 'unknown: not visible here', mend: `look by hand; ${mend}`, level: 'unseen' }
     const { isOk, isUsable, ...texts } = found
     const failed = isUsable ? 'warn' : 'bad'
     return { ...about, ...texts, level: isOk ? 'ok' : failed }

@@ -123,7 +123,7 @@ t.test('Postgres: what its sessions wait for, its CPU and its connections', { sk
   const blocked = rows(embedded.url, "INSERT INTO users (email, password) VALUES ('a@b', 'c')")
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
   await until('the insert to wait', async () => (await rows(embedded.url, waiting)).length > 0)
-  for (let i = 0; i < 5; i++) await probe.sample()
+  for (let i = 0; i < 5; i++) await probe.sample?.()
   await release()
   await blocked
   const found = await probe.end()(TRAFFIC)
@@ -145,7 +145,7 @@ t.test(
     if (!probe) return t.fail('expected a probe')
     const sockets = Array.from({ length: 8 }, () => net.connect(port, '127.0.0.1').on('error', () => {}))
     await Promise.race(sockets.map((socket) => once(socket, 'connect')))
-    await probe.sample()
+    await probe.sample?.()
     const found = await probe.end()(TRAFFIC)
     for (const socket of sockets) socket.destroy()
     t.ok(found.accept_queue_max >= 1, `${found.accept_queue_max} waited`)
