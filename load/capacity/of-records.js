@@ -26,19 +26,12 @@ export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.preci
 
 /** @param {TrialRecord[]} records @param {Plan} plan */
 export function trialsOf(records, { slo }) {
-  return of(records, 'search').map((record) => ({
-    rate_rps: Number(record.load.rate_rps),
-    duration_s: record.load.duration_s,
-    verdict: record.outcome.verdict,
-    score: scoreOf(record, slo),
-    kept_rps: keptOf(record, slo),
-  }))
-}
-
-/** The rate that a target kept up with while its backlog grew; null: no growth. @param {TrialRecord} record @param {Slo} slo */
-function keptOf({ traffic, load }, slo) {
-  const growing = growingBacklog({ traffic, load }, slo)
-  return growing && (1 - growing.share) * Number(load.rate_rps)
+  return of(records, 'search').map((record) => {
+    const { load, outcome } = record
+    const [rate_rps, growing] = [Number(load.rate_rps), growingBacklog(record, slo)]
+    const kept_rps = growing && (1 - growing.share) * rate_rps
+    return { rate_rps, duration_s: load.duration_s, verdict: outcome.verdict, score: scoreOf(record, slo), kept_rps }
+  })
 }
 
 /** How far a trial was from its SLO: ln(p99 / SLO) between -3 and 3, positive when over. @param {Pick<TrialRecord, 'traffic' | 'load'>} record @param {Slo} slo */

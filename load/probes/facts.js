@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { coresOf, expandCores, hasTaskset, nofileOf, numberIn, softNofileOf, textOf } from '../system/machine.js'
+import { coresOf, expandCores, nofileOf, numberIn, softNofileOf, textOf } from '../system/machine.js'
 import { coreShares, coreTimes } from './kernel.js'
 import { findPostmaster } from './postgres.js'
 import { familyCpu_s } from './process.js'
@@ -37,10 +37,10 @@ export async function gatherFacts({ cores, database, signal }) {
     api_nofile: nofile,
     ephemeral_ports: ephemeralPorts(),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m),
-    ...timeWaitReuse(),
+    tw_reuse: timeWaitReuse(),
     somaxconn: numberIn('/proc/sys/net/core/somaxconn', /^(\d+)/),
     database_connections: database && (await connectionsOf(database)),
-    cores: allowed === null ? null : { allowed: expandCores(allowed).length, taskset: hasTaskset(), pinned: cores },
+    cores: allowed === null ? null : { allowed: expandCores(allowed).length, pinned: cores },
     cpu_quota_cores: cpuQuotaCores(),
     // Share of the last 10 s in which some task waited for a core (Linux' psi.rst).
     pressure_ratio: percent === null ? null : percent / 100,
@@ -63,15 +63,10 @@ export function ephemeralPorts() {
   return last - first + 1 - taken.length
 }
 
-/** Whether connect() reuses ports in TIME_WAIT. Mode 2 is for loopback only; all need timestamps (Linux' ip-sysctl.rst, tcp_twsk_unique). */
+/** 1: connect() reuses ports in TIME_WAIT, 2: for loopback only, 0: never; it needs timestamps (ip-sysctl.rst, tcp_twsk_unique). */
 function timeWaitReuse() {
   const mode = numberIn('/proc/sys/net/ipv4/tcp_tw_reuse', /^(\d+)/)
-  const timestamps = numberIn('/proc/sys/net/ipv4/tcp_timestamps', /^(\d+)/)
-  const isKnown = mode !== null && timestamps !== null
-  return {
-    tw_reuse_loopback: isKnown ? timestamps > 0 && mode > 0 : null,
-    tw_reuse_remote: isKnown ? timestamps > 0 && mode === 1 : null,
-  }
+  return numberIn('/proc/sys/net/ipv4/tcp_timestamps', /^(\d+)/) === 0 ? 0 : mode
 }
 
 /**

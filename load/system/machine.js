@@ -24,12 +24,8 @@ export async function redlineCommit() {
 /** One core for the API and the others for everything else, as taskset takes them; null: only one core, or no taskset. */
 export function planCores() {
   const cores = expandCores(coresOf('self') ?? '')
-  if (cores.length < 2 || !hasTaskset()) return null
+  if (cores.length < 2 || spawnSync('taskset', ['--version']).status !== 0) return null
   return { api: String(cores[0]), others: cores.slice(1).join(',') }
-}
-
-export function hasTaskset() {
-  return spawnSync('taskset', ['--version']).status === 0
 }
 
 /** Cores that a process may run on, as the kernel lists them. @param {number | 'self'} pid */

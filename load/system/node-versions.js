@@ -41,8 +41,7 @@ const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 /**
  * Path of a major version of Node: ours, or the one that is pinned for this system, which is fetched from npm and cached.
  *
- * @param {string} major
- * @param {{ cache?: string, pins?: typeof PINS }} [options]
+ * @param {string} major @param {{ cache?: string, pins?: typeof PINS }} [options]
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */
 export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {

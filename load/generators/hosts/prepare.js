@@ -89,8 +89,7 @@ async function onHost(host, config, signal, { finish, ...scripts }) {
       generator_nofile: { soft, hard },
       ephemeral_ports: last >= first ? last - first + 1 : null,
       time_wait: waiting,
-      tw_reuse_loopback: timestamps > 0 && reuse > 0,
-      tw_reuse_remote: timestamps > 0 && reuse === 1,
+      tw_reuse: timestamps > 0 ? reuse : 0,
     }
     return { host, program: await finish(remote, system), system, cores, facts }
   } finally {

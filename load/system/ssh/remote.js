@@ -15,8 +15,7 @@ const OPTIONS = [
 /**
  * Command line of the system's ssh, so that the user's keys, agents, jump hosts and configuration apply.
  *
- * @param {string | null} config for `ssh -F`
- * @param {string[]} options such as Name=value
+ * @param {string | null} config for `ssh -F` @param {string[]} options such as Name=value
  */
 export function sshWith(config, options) {
   return ['ssh', ...(config ? ['-F', config] : []), ...[...OPTIONS, ...options].flatMap((option) => ['-o', option])]

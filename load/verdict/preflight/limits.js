@@ -44,9 +44,9 @@ export const LIMITS = {
     mend: 'keep connections alive, lower the rate, widen net.ipv4.ip_local_port_range, or load from more addresses (--local-addresses, --load-hosts)',
     of: 'load',
     fresh: true,
-    look({ ephemeral_ports, tw_reuse_loopback, tw_reuse_remote }, { rate_rps, addresses = 1, loopback = true }) {
+    look({ ephemeral_ports, tw_reuse }, { rate_rps, addresses = 1, loopback = true }) {
       if (ephemeral_ports === null) return null
-      const reuse = (loopback ? tw_reuse_loopback : tw_reuse_remote) ?? false
+      const reuse = tw_reuse === 1 || (tw_reuse === 2 && loopback)
       const all = ephemeral_ports * addresses
       const sustained_rps = Math.floor(all / TIME_WAIT_S)
       const reused_rps = reuse ? Math.floor(all / TIME_WAIT_REUSED_S) : sustained_rps
@@ -70,15 +70,14 @@ export const LIMITS = {
   backlog: {
     what: 'accept queue',
     why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
-    mend: 'LISTEN_BACKLOG and net.core.somaxconn have to hold all connections',
+    mend: 'raise LISTEN_BACKLOG and net.core.somaxconn to hold all connections that may come at once',
     of: 'api',
     look({ somaxconn }, plan) {
       if (plan.backlog === null || somaxconn === null) return null
       const size = Math.min(plan.backlog, somaxconn)
       const most = Math.min(plan.connections, plan.at_once ?? plan.connections)
       const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(most)} may come at once`
-      const mend = `raise LISTEN_BACKLOG to ${count(most)} or more, and net.core.somaxconn with it`
-      return { isOk: size === plan.backlog && size >= most, isUsable: true, value, mend }
+      return { isOk: size === plan.backlog && size >= most, isUsable: true, value }
     },
   },
   pool: {

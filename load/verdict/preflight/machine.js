@@ -27,9 +27,9 @@ export const MACHINE = {
     of: 'api',
     look({ cores }) {
       if (!cores) return null
-      const { allowed, taskset, pinned } = cores
+      const { allowed, pinned } = cores
       if (pinned) return { isOk: true, value: `core ${pinned.api} for the API, ${pinned.others} for all else` }
-      const value = `${count(allowed)} of at least ${CORES_NEEDED} cores, ${taskset ? 'taskset is there' : 'no taskset'}: nothing is pinned`
+      const value = `${count(allowed)} of at least ${CORES_NEEDED} cores: nothing is pinned`
       return { isOk: false, isUsable: allowed >= CORES_NEEDED, value }
     },
   },
@@ -79,10 +79,8 @@ export const MACHINE = {
     of: 'lab',
     look({ ceiling }, { rate_rps }) {
       if (!ceiling) return null
-      if ('failed' in ceiling) {
-        const why = 'what cannot load even a server that does nothing can load none'
-        return { isOk: false, value: ceiling.failed, why, mend: 'mend what else is bad, and look again' }
-      }
+      if ('failed' in ceiling)
+        return { isOk: false, value: ceiling.failed, mend: 'mend what else is bad, and look again' }
       const { ceiling_rps, bound_by } = ceiling
       const rate = rate_rps ?? 0
       const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`

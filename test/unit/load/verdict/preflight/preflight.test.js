@@ -7,11 +7,10 @@ const FINE = {
   api_nofile: { soft: 20_000, hard: 20_000 },
   ephemeral_ports: 28_232,
   time_wait: 0,
-  tw_reuse_loopback: true,
-  tw_reuse_remote: false,
+  tw_reuse: 2,
   somaxconn: 4096,
   database_connections: { max: 200, reserved: 3, used: 1 },
-  cores: { allowed: 1, taskset: true, pinned: { api: '0', others: '1' } },
+  cores: { allowed: 1, pinned: { api: '0', others: '1' } },
   cpu_quota_cores: Number.POSITIVE_INFINITY,
   steal_ratio: 0,
   busy: [
@@ -76,7 +75,7 @@ const rows = [
     {},
     { ...FRESH, rate_rps: 471, loopback: false },
   ],
-  ['ports-per-request', 'bad', 'no reuse', { tw_reuse_loopback: false }, { ...FRESH, rate_rps: 471 }],
+  ['ports-per-request', 'bad', 'no reuse', { tw_reuse: 0 }, { ...FRESH, rate_rps: 471 }],
   ['ports-per-request', 'ok', 'a rate that is not known yet', {}, { ...FRESH, rate_rps: null }],
   ['backlog', 'ok', 'room for all connections at once', {}, { connections: 511 }],
   ['backlog', 'warn', 'more connections than fit', {}, { connections: 512 }],
@@ -87,10 +86,10 @@ const rows = [
   ['pool', 'warn', 'room, and none for whoever looks', used(174), {}],
   ['pool', 'bad', 'too few', used(178), {}],
   ['cores', 'ok', 'pinned', {}, {}],
-  ['cores', 'warn', 'cores enough, and no taskset', { cores: { allowed: 4, taskset: false, pinned: null } }, {}],
-  ['cores', 'bad', 'one core', { cores: { allowed: 1, taskset: true, pinned: null } }, {}],
+  ['cores', 'warn', 'cores enough, and no taskset', { cores: { allowed: 4, pinned: null } }, {}],
+  ['cores', 'bad', 'one core', { cores: { allowed: 1, pinned: null } }, {}],
   ['cpu-quota', 'ok', 'a quota of all cores', { cpu_quota_cores: 2 }, {}],
-  ['cpu-quota', 'warn', 'of some', { cpu_quota_cores: 2.5, cores: { allowed: 4, taskset: false, pinned: null } }, {}],
+  ['cpu-quota', 'warn', 'of some', { cpu_quota_cores: 2.5, cores: { allowed: 4, pinned: null } }, {}],
   ['cpu-quota', 'bad', 'of less than two', { cpu_quota_cores: 1.5 }, {}],
   ['steal', 'ok', 'none to speak of', { steal_ratio: 0.01 }, {}],
   ['steal', 'warn', 'some', { steal_ratio: 0.05 }, {}],
@@ -127,8 +126,8 @@ t.test('preflight', async (t) => {
 })
 
 t.test('where the load comes from hosts, each is looked at with its share, and not this machine', async (t) => {
-  const { generator_nofile, time_wait, tw_reuse_loopback, tw_reuse_remote } = FINE
-  const own = { generator_nofile, time_wait, tw_reuse_loopback, tw_reuse_remote }
+  const { generator_nofile, time_wait, tw_reuse } = FINE
+  const own = { generator_nofile, time_wait, tw_reuse }
   const facts = /** @type {any} */ ({ ...FINE, generator_nofile: limits(1) })
   const found = [31, 32].flatMap((ephemeral_ports, i) => {
     return preflightOfHost(facts, PLAN, { host: `u@${i}`, facts: { ...own, ephemeral_ports }, share_ratio: 0.5 })
