@@ -11,47 +11,31 @@ import { openSsh } from './ssh.js'
 
 /**
  * The service under test.
- *
- * @typedef {object} Target
- * @property {'local' | 'url' | 'ssh'} kind
- * @property {boolean} countsRows whether its rows are in the run's database
- * @property {string} url of the loaded endpoint
- * @property {string} [shownUrl] url without secrets
- * @property {string | null} adminUrl origin of /metrics, /healthz and /readyz
- * @property {string | null} metricsUrl page in Prometheus' text format
- * @property {number | null} pid
- * @property {string | null} cores it may run on, as the kernel lists them
- * @property {number | null} [softNofile]
- * @property {string[]} [words] its command line
- * @property {Host} [host] on which it runs, if not this one
- * @property {Record<string, string | number | null>} settings read back from the running process
- * @property {Promise<never>} died rejects when it ends by itself
- * @property {() => Promise<void>} stop
- * @property {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} [disturb] begins a
- *   disturbance for one trial; at: the trial's place in the design; trial: its number
- * @property {boolean} [writesBeside] the disturbance stores rows too, so that the trial's own cannot be counted
- * @property {typeof startGenerator} [startLoad] starts the load, if it is not one of the lab's generators
- * @property {() => Promise<Probe>} [watch] starts a probe of its own after the warm-up
- *
+ * @typedef {{ kind: 'local' | 'url' | 'ssh', url: string, shownUrl?: string, adminUrl: string | null, metricsUrl: string | null,
+ *   died: Promise<never>, stop: () => Promise<void> } & Process & Special} Target url: of the loaded endpoint; shownUrl: url without
+ *   secrets; adminUrl: origin of /metrics, /healthz and /readyz; metricsUrl: page in Prometheus' text format; died: rejects when it
+ *   ends by itself
+ * @typedef {{ pid: number | null, cores: string | null, softNofile?: number | null, words?: string[], host?: Host,
+ *   settings: Record<string, string | number | null> }} Process cores: it may run on; words: its command line; host: on which it
+ *   runs, if not this one; settings: read back from it
+ * @typedef {{ countsRows: boolean, writesBeside?: boolean, disturb?: Disturb, startLoad?: typeof startGenerator,
+ *   watch?: () => Promise<Probe> }} Special countsRows: its rows are in the run's database; writesBeside: the disturbance stores rows
+ *   too, so that the trial's own cannot be counted; startLoad: starts the load, if it is not one of the lab's generators; watch:
+ *   starts a probe of its own after the warm-up
+ * @typedef {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} Disturb begins a disturbance
+ *   for one trial; at: the trial's place in the design; trial: its number
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and returns what it did
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'
 
-/**
- * Starts the API on the given host, by default this one.
- *
- * @param {Place} place
- *
- * @typedef {Parameters<typeof openLocal>[0] & { host?: Host }} Place
- */
+/** Starts the API on the given host, by default this one. @param {Place} place @typedef {Parameters<typeof openLocal>[0] & { host?: Host }} Place */
 export function openApi(place) {
   return place.host ? openSsh(place) : openLocal(place)
 }
 
 /**
  * A service that already runs: the lab does not start, set, empty or count anything of it.
- *
  * @param {string} url @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: without secrets
  * @returns {Target}
  */

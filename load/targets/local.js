@@ -11,19 +11,15 @@ import { startService } from '../system/service.js'
 const ROOT = new URL('../../', import.meta.url)
 const SERVER = fileURLToPath(new URL('api/server.js', ROOT))
 
-/** Node's own flags for the API, as `npm start` has them. */
-export const NODE_FLAGS = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))
-  .scripts.start.split(' ')
-  .filter((/** @type {string} */ word) => word.startsWith('--'))
+/** Node's own flags for the API, as `npm start` has them. @type {string[]} */
+export const NODE_FLAGS = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')).scripts.start.match(/--\S+/g)
 
 const POLL_TIMEOUT_MS = 2000
 const READ_BACK_TIMEOUT_MS = 10_000
 const STOP_GRACE_MS = 12_000
 
 /** Variables that the API would accept from a `.env` (api/config.js). */
-const EMPTY_PG_VARIABLES = Object.fromEntries(
-  ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'SSLMODE', 'OPTIONS', 'APPNAME'].map((name) => [`PG${name}`, '']),
-)
+const PG_VARIABLES = ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'SSLMODE', 'OPTIONS', 'APPNAME']
 
 /** Exit code of the API for a wrong configuration. */
 const CONFIG_EXIT_CODE = 2
@@ -31,61 +27,44 @@ const CONFIG_EXIT_CODE = 2
 /**
  * Starts the API as a process on its core, and waits until it reports that it is ready. It gets the given environment, except for
  * what a run decides: database, ports and addresses.
- *
- * @param {object} options
- * @param {string} options.databaseUrl
- * @param {string | null} options.cores for the API alone; null: not pinned
- * @param {NodeJS.ProcessEnv} options.env
- * @param {string} options.logFile takes its output
- * @param {string} [options.node] program that runs it; by default ours
- * @param {string[]} [options.nodeFlags] in addition to those of `npm start`
- * @param {number | string | null} [options.nofile] its limit of open files; null: ours
- * @param {{ host: string, port: number } | null} [options.listen] for clients; by default a free port of loopback
- * @returns {Promise<Target>}
- * @throws {UsageError} when it refuses its configuration, or cannot reach its database
+ * @param {{ databaseUrl: string, cores: string | null, env: NodeJS.ProcessEnv, logFile: string, node?: string, nodeFlags?: string[],
+ *   nofile?: number | string | null, listen?: { host: string, port: number } | null }} options cores: for the API alone; null: not
+ *   pinned; logFile: takes its output; node: program that runs it, by default ours; nodeFlags: in addition to those of `npm start`;
+ *   nofile: its limit of open files; null: ours; listen: for clients, by default on a free port of loopback
+ * @returns {Promise<Target>} @throws {UsageError} when it refuses its configuration, or cannot reach its database
  */
 export async function openLocal(options) {
   const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null, listen } = options
   const [freePort, adminPort] = await freePorts(2)
   const { host, port } = listen ?? { host: '127.0.0.1', port: freePort }
   const addresses = { HOST: host, ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
-  const childEnv = { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl }
   const adminUrl = `http://127.0.0.1:${adminPort}`
   let refusal = ''
   const service = await startService('the API', [node, ...NODE_FLAGS, ...nodeFlags, SERVER], {
-    cores,
-    nofile,
-    env: childEnv,
-    logFile,
+    ...{ cores, nofile, logFile, stopGrace_ms: STOP_GRACE_MS },
+    env: { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl },
     isReady: async () => {
       const problem = await unreadiness(adminUrl)
       if (problem) refusal = `; /readyz says: ${problem}`
       return problem === null
     },
-    stopGrace_ms: STOP_GRACE_MS,
   }).catch((error) => {
     const isConfig = error instanceof ServiceEnded && error.code === CONFIG_EXIT_CODE
     if (isConfig) throw new UsageError(error.words.replace(/^redline: /, ''))
     throw refusal && !(error instanceof ServiceEnded) ? new UsageError(`${error.message}${refusal}`) : error
   })
   const { pid } = service
-  try {
-    const settings = await readBack(adminUrl, pid)
-    return {
-      ...service,
-      kind: 'local',
-      countsRows: true,
-      adminUrl,
-      metricsUrl: `${adminUrl}/metrics`,
-      settings,
-      url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`,
-      cores: coresOf(pid),
-      softNofile: softNofileOf(pid),
-      words: (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0'),
-    }
-  } catch (error) {
+  const settings = await readBack(adminUrl, pid).catch(async (error) => {
     await service.stop()
     throw error
+  })
+  return {
+    ...service,
+    ...{ kind: 'local', countsRows: true, settings, adminUrl, metricsUrl: `${adminUrl}/metrics` },
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/user`,
+    cores: coresOf(pid),
+    softNofile: softNofileOf(pid),
+    words: (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0'),
   }
 }
 
@@ -114,5 +93,5 @@ async function readBack(adminUrl, pid) {
 /** Lets the URL alone name the database. pg ignores empty variables, but they hide those of a `.env`. @param {NodeJS.ProcessEnv} env */
 function withoutPgVariables(env) {
   const others = Object.entries(env).filter(([name]) => !name.startsWith('PG') || name === 'PGPASSFILE')
-  return { ...Object.fromEntries(others), ...EMPTY_PG_VARIABLES }
+  return Object.fromEntries([...others, ...PG_VARIABLES.map((name) => [`PG${name}`, ''])])
 }

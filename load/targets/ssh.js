@@ -14,13 +14,12 @@ const POLL_TIMEOUT_MS = 5000
 
 /**
  * Has the agent on another host start the API, and waits until the API is ready there and answers here.
- *
  * @param {Place} place @returns {Promise<Target>}
  * @throws {UsageError} when the API refuses its configuration, or its port is closed to us
  */
 export async function openSsh(place) {
-  const host = /** @type {Host} */ (place.host)
   const { databaseUrl, env, node, nofile, cores } = place
+  const host = /** @type {Host} */ (place.host)
   const died = host.died()
   // Files of this checkout are in the host's copy.
   const nodeFlags = place.nodeFlags?.map((flag) => {
@@ -28,7 +27,7 @@ export async function openSsh(place) {
   })
   const asked = { databaseUrl, env, node, nodeFlags, nofile, cores, files: filesOf(databaseUrl) }
   const started = await host.ask('start', { ...asked, address: host.bind, port: host.port })
-  /** @type {{ port: number, end: () => Promise<unknown> } | undefined} */
+  /** @type {Awaited<ReturnType<Host['forwardPort']>> | undefined} */
   let tunnel
   const stop = async () => {
     await host.ask('stop').catch(() => {})

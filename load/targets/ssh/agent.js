@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -29,7 +30,7 @@ import { openLocal } from '../local.js'
 const SILENCE_MS = 10_000
 const ENDING_MS = 4000
 
-/** Bound of a log that the lab gets: it may hold a line per request. */
+/** Most that the lab gets of a log, which may hold a line per request. */
 const LOG_BYTES = 2 ** 20
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -68,27 +69,19 @@ const COMMANDS = {
     })
     return target
   },
-
   async stop() {
-    const target = await opening
-    await target?.stop()
+    await (await opening)?.stop()
     opening = null
     sendLog()
   },
-
   async watch() {
     watching = watch(await /** @type {Promise<Target>} */ (opening))
   },
-
   end: async () => watching?.end(),
-
   /** Keeps a file for the API until we end. */
   keep: async ({ name, text }) => fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 }),
-
   emptyLog: async () => fs.truncateSync(logFile),
-
   facts: () => gatherFacts({ cores, database: null, signal: controller.signal }),
-
   node: ({ major }) => nodeOf(major),
 }
 
@@ -161,15 +154,9 @@ function withFiles(databaseUrl, files) {
 
 /** Sends the end of the API's log, once. */
 function sendLog() {
-  try {
-    const log = fs.openSync(logFile, 'r')
-    const cut = Math.max(0, fs.fstatSync(log).size - LOG_BYTES)
-    const text = Buffer.alloc(fs.fstatSync(log).size - cut)
-    fs.readSync(log, text, 0, text.length, cut)
-    fs.closeSync(log)
-    fs.rmSync(logFile)
-    say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
-  } catch {
-    // The API has printed nothing.
-  }
+  if (!fs.existsSync(logFile)) return
+  const cut = Math.max(0, fs.statSync(logFile).size - LOG_BYTES)
+  const text = execFileSync('tail', ['-c', `${LOG_BYTES}`, logFile], { encoding: 'utf8', maxBuffer: 2 * LOG_BYTES })
+  fs.rmSync(logFile)
+  say({ log: `${cut > 0 ? `(without the first ${cut} bytes)\n` : ''}${text}` })
 }
