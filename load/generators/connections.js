@@ -19,7 +19,6 @@ const DYNAMIC_PORTS = 16_384
  * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average. If
  * the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
  * with a connection limit is never offered more: if all are busy, that is the target's limit.
- *
  * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'>} plan
  * @param {number} rate_rps
  */
@@ -37,7 +36,6 @@ export function connectionsFor(plan, rate_rps) {
 /**
  * Maximum number of connections the generator can open: each uses an open file and a port of its local address. Load hosts
  * are assumed to have this machine's limits.
- *
  * @param {{ load_hosts?: string[], local_addresses?: string[] }} origin
  */
 export function mostConnections({ load_hosts = [], local_addresses = [] }) {

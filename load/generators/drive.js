@@ -20,11 +20,9 @@ const PRIORITY = -10
 /**
  * Starts the generator process for one trial. Every command has a deadline: the duration of the load, plus twice the
  * timeout, plus a grace period. A generator that misses it is killed with its children.
- *
  * @param {Load} load @param {AbortSignal} signal stops the generator within a second @param {(counts: any) => void} onCounts
  * @param {{ nofile?: number | null, grace_s?: number, cores?: string | null }} [limits] of the process; grace_s defaults to the
  *   driver's, cores to our own
- *
  * @typedef {Awaited<ReturnType<typeof startGenerator>>} Generator
  */
 export async function startGenerator(load, signal, onCounts, { nofile, grace_s: given_s, cores = null } = {}) {

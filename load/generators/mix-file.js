@@ -16,10 +16,7 @@ const SHAPE =
 /**
  * Reads a weighted mix from a JSON file: a list of objects with a name, a path and, optionally, a method (default: POST with
  * a body, otherwise GET), a body (text or JSON) and a weight (default: 1).
- *
- * @param {string} file
- * @param {string[]} without names of entries to leave out
- * @returns {Entry[]} at least one
+ * @param {string} file @param {string[]} without names of entries to leave out @returns {Entry[]} at least one
  * @throws {UsageError}
  */
 export function readMixFile(file, without = []) {

@@ -56,7 +56,6 @@ export function mixOf(flags) {
 
 /**
  * Identifies a file for the check on --resume. Stores none of its content: even a digest would let a short secret be guessed.
- *
  * @param {'body' | 'mix'} flag @param {string} file @returns {Source}
  */
 export function sourceOf(flag, file) {

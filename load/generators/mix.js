@@ -21,10 +21,7 @@ const BLANK = '{}'
 
 /**
  * Creates the requests of a trial: the same plan and trial give the same bytes for request `i`.
- *
- * @param {MixPlan} plan @param {number} trial part of every email, so that a run never repeats one
- * @returns {Mix}
- *
+ * @param {MixPlan} plan @param {number} trial part of every email, so that a run never repeats one @returns {Mix}
  * @typedef {(i: number) => Request} Mix
  * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer }} Request
  *   path: null means the target URL's path; headers: without Host and Content-Length; body: a string has one byte per character
@@ -52,9 +49,7 @@ function bodyFor({ email, password }) {
  * Describes a mix as plain data for a generator in another language. Request i uses `draws` random numbers, starting at number
  * i * draws (random.js). The first selects the first entry whose `up_to` exceeds it. The others fill the blanks in the entry's
  * path, then those in its body.
- *
  * @param {MixPlan} plan @param {number} trial @param {string} url supplies the path for a mix without entries
- *
  * @typedef {ReturnType<typeof programOf>} Program
  * @typedef {{ name: string, method: string, headers: Header[], path: Part[], body: Part[], up_to: number }} ProgramEntry
  */
@@ -106,7 +101,6 @@ export const LAB_USER = 'user-lab'
 
 /**
  * LIKE patterns that match only the rows of a run: the emails from its plan, its background load and the lab itself.
- *
  * @param {MixPlan} plan @returns {string[] | null} null: the user supplied the request bodies
  */
 export function emailPatterns({ seed, entries, body_base64 }) {

@@ -1,6 +1,5 @@
 /**
  * Templates with blanks that are filled for each request: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
- *
  * @typedef {string | Blank} Part a string has one byte per character
  * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number }} Blank
  *   seq: number unique within the run; index: number of the request within its trial

@@ -24,7 +24,6 @@ const RECONNECT_DELAY_MS = 10
 /**
  * Closed loop by autocannon. Its rate option sends in one-second bursts and is not offered; its histogram has a resolution of
  * 1 ms and is not used: each response is timed here.
- *
  * @type {Driver}
  */
 export const autocannon = {
@@ -99,7 +98,6 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
  * Records the outcome of each request of one connection: autocannon neither counts requests whose connection the server closed,
  * nor attributes errors to a side. Its parser, http-parser-js, is replaced: a malformed chunk size sends that into an endless
  * loop, it accepts malformed lengths, autocannon ignores its errors, and it is never told that a connection ended.
- *
  * @param {any} client autocannon's, before it has connected, an event emitter
  * @param {[recorder: Recorder, answered: Answered]} counting @param {number} timeout_ms @param {AbortSignal} signal
  */

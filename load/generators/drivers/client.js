@@ -29,7 +29,6 @@ const INTERIM_MAX = 1000
  *
  * As in `paced`, latency includes connecting if the request had to wait for it: with one connection per request, or after the
  * target closed one. The time to open each worker's first connection is not counted, since `paced` connects in advance.
- *
  * @type {Driver}
  */
 export const client = {
@@ -115,11 +114,8 @@ export function middleOf(bucket) {
 
 /**
  * Sends one request and reads its answer.
- *
  * @param {http.ClientRequest} req @param {Buffer} body @param {number} timeout_s
- * @param {boolean} isAhead the latency starts when the connection is open
- * @returns {Promise<Ended>}
- *
+ * @param {boolean} isAhead the latency starts when the connection is open @returns {Promise<Ended>}
  * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }} Ended
  */
 function exchange(req, body, timeout_s, isAhead) {

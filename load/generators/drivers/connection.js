@@ -8,17 +8,13 @@ import { isBlank, ProtocolError, ResponseReader } from './response.js'
 
 /** A server may announce that it is closing an idle connection (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
-
 /** One buffer shared by all connections: Node calls back after each read before it reads again. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
-/** @param {(bytes: Buffer) => void} take */
-function takeRead(take) {
-  return (/** @type {number} */ length, /** @type {Uint8Array} */ buffer) => {
-    take(/** @type {Buffer} */ (buffer).subarray(0, length))
-    return true
-  }
-}
+/**
+ * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: source address
+ * @typedef {(status: number, error: string | null) => void} Done status: 0 on an error
+ */
 
 /**
  * An HTTP/1.1 connection that carries one request at a time and is reopened on demand.
@@ -84,9 +80,13 @@ export class Connection {
     const { secure, ...way } = this.#target
     const reader = new ResponseReader({ bodiless: this.#bodiless })
     const take = (/** @type {Buffer} */ bytes) => this.#take(reader, bytes)
+    const callback = (/** @type {number} */ length) => {
+      take(READ_BUFFER.subarray(0, length))
+      return true
+    }
     const socket = secure
       ? tls.connect({ ...way, servername: net.isIP(way.host) ? undefined : way.host, ALPNProtocols: ['http/1.1'] })
-      : net.connect({ ...way, onread: { buffer: READ_BUFFER, callback: takeRead(take) } })
+      : net.connect({ ...way, onread: { buffer: READ_BUFFER, callback } })
     socket.setNoDelay(true)
     if (secure) socket.on('data', take)
     else socket.resume()
@@ -141,8 +141,3 @@ export class Connection {
     socket?.destroy()
   }
 }
-
-/**
- * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: source address
- * @typedef {(status: number, error: string | null) => void} Done status: 0 on an error
- */

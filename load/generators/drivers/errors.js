@@ -1,6 +1,4 @@
-/**
- * Attributes errors to a side. An error that no row knows is `unknown:` and its code, never the server's fault.
- */
+/** Attributes errors to a side. An error that no row knows is `unknown:` and its code, never the server's fault. */
 
 /** Codes of Node's sockets (errno(3), and Node's own). @type {Record<string, string>} */
 const BY_CODE = {
@@ -58,7 +56,6 @@ export function sideOfCode(error) {
 /**
  * The side when the server ended the connection during a request: a reused connection lost the race with the server's
  * keep-alive timeout; a fresh one was rejected.
- *
  * @param {{ reused: boolean, answerBegan: boolean }} connection
  */
 export function sideOfEnd({ reused, answerBegan }) {

@@ -2,9 +2,7 @@
 
 /**
  * Creates the heads of requests to a URL, each ending in an empty line.
- *
- * @param {string} url
- * @param {boolean} [last] whether the server should close the connection after the response
+ * @param {string} url @param {boolean} [last] whether the server should close the connection after the response
  * @returns {(request: Request) => string}
  */
 export function headsOf(url, last) {

@@ -31,7 +31,6 @@ const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 /**
  * Closed loop by locust: each connection is a user (FastHttpUser); one worker per core, here or on the load hosts, runs them.
  * The interpreter is the limit: a worker sends some thousand requests per second.
- *
  * @type {Driver}
  */
 export const locust = {
@@ -134,7 +133,6 @@ function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }
 
 /**
  * @param {Counts[]} counts @param {Load} load @param {number} duration_s
- *
  * @typedef {{ host: string | null, sent: number, run_s: number, cpu_s: number, errors: [code: string, waited_us: number, count: number][],
  *   answers: [name: string, status: number, second: number, latency_us: number, count: number][] }} Counts of one worker; run_s: to
  *   the last response

@@ -13,7 +13,6 @@ export const OPENED_AT_ONCE = 64
 /**
  * Open loop: requests are sent on a schedule over a fixed set of connections, however slow the answers. When every
  * connection is busy, requests wait, and the wait counts: latency starts at the intended send time.
- *
  * @type {Driver}
  */
 export const paced = {

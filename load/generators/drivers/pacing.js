@@ -13,7 +13,6 @@ const PUMP_INTERVAL_MS = 1
 
 /** Interval between searches for requests that have timed out. */
 const EXPIRE_INTERVAL_MS = 50
-
 /** Number of equal parts of a phase; the backlog is recorded at the end of each. */
 export const LOOKS = 20
 
@@ -21,13 +20,11 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
 
 /**
  * Runs one phase until every request is answered, has failed or has timed out.
- *
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
  * @param {Pick<Load, 'rate_rps' | 'timeout_s'> & { seed?: number }} load seed: if present, arrival times are random
  * @param {Phase} phase
- * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms
- * @returns {Promise<Traffic>}
+ * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
 export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, clock = REAL_CLOCK) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase

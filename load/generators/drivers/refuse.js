@@ -19,7 +19,6 @@ export function refuseEntries(driver, { entries }) {
 /**
  * Refuses https and HEAD, for drivers that do not check certificates and wait for the body that a response to HEAD announces:
  * no option of autocannon 9.0.0 (lib/httpClient.js) or wrk 4.1.0 (src/ssl.c) changes that.
- *
  * @param {string} driver @param {Asked} asked @throws {UsageError}
  */
 export function refuseHttpsAndHead(driver, asked) {

@@ -3,13 +3,17 @@ import { randomAt, seededRandom } from '../../system/random.js'
 /**
  * Send times of an open loop, as two functions: how many requests are due by now, and when is request `i` (from 0) due? An open
  * loop then needs no queue: requests due but not yet sent are a range of numbers. Times are in ms since the start.
- *
  * @typedef {{ total: number, dueAt_ms: (i: number) => number, dueBy: (elapsed_ms: number) => number }} Schedule
  */
 
+/** Number of requests whose arrival times are drawn together. */
+const BLOCK = 1000
+/** With a backlog, the next request due and the next one to send are in different blocks. */
+const BLOCKS_KEPT = 4
+
 /** Evenly spaced. Pure. @param {number} rate_rps @param {number} duration_s @returns {Schedule} */
 export function constantRate(rate_rps, duration_s) {
-  const total = totalOf(rate_rps, duration_s)
+  const total = requestsIn(rate_rps, duration_s)
   const interval_ms = 1000 / rate_rps
   return {
     total,
@@ -18,21 +22,14 @@ export function constantRate(rate_rps, duration_s) {
   }
 }
 
-/** Number of requests whose arrival times are drawn together. */
-const BLOCK = 1000
-/** With a backlog, the next request due and the next one to send are in different blocks. */
-const BLOCKS_KEPT = 4
-
 /**
  * Random arrivals, like those of independent users (a Poisson process); the same seed gives the same times. Given their number,
  * Poisson arrivals are independent and uniform (Ross, Introduction to Probability Models, 5.3.5). Each block of 1,000 requests is
  * therefore spread uniformly over its average duration: only the current blocks are in memory, and the rate is exact.
- *
- * @param {number} rate_rps @param {number} duration_s @param {number} seed
- * @returns {Schedule}
+ * @param {number} rate_rps @param {number} duration_s @param {number} seed @returns {Schedule}
  */
 export function poissonRate(rate_rps, duration_s, seed) {
-  const total = totalOf(rate_rps, duration_s)
+  const total = requestsIn(rate_rps, duration_s)
   const block_ms = (1000 * BLOCK) / rate_rps
   /** @type {Map<number, Float64Array>} */
   const kept = new Map()
@@ -74,6 +71,6 @@ function countUpTo(times, time_ms) {
 }
 
 /** @param {number} rate_rps @param {number} duration_s */
-function totalOf(rate_rps, duration_s) {
+function requestsIn(rate_rps, duration_s) {
   return Math.max(1, Math.round(rate_rps * duration_s))
 }

@@ -6,7 +6,7 @@ import { refuseEntries } from './refuse.js'
 import { constantRate } from './schedule.js'
 import { partsOf, prepareAttack, shareOf } from './vegeta/attack.js'
 import { hitsOf, summarise } from './vegeta/hits.js'
-import { binary, versionOfVegeta } from './vegeta/program.js'
+import { binary, VERSION } from './vegeta/program.js'
 
 /**
  * @import { Driver, Load, Phase } from './index.js'
@@ -21,20 +21,20 @@ const LATEST_END_S = 60
  * it opens more and more sockets as soon as latency rises, and measures that. Its latency starts when a worker takes a request;
  * ours starts at the intended send time. With several hosts or local addresses, one vegeta per place is prepared, and all begin
  * together.
- *
  * @type {Driver}
  */
 export const vegeta = {
   name: 'vegeta',
   loop: 'open',
   grace_s: 2 * LATEST_END_S,
-  version: async () => versionOfVegeta(binary()),
-
+  async version() {
+    binary()
+    return VERSION
+  },
   check(asked) {
     refuseEntries('vegeta', asked)
     binary()
   },
-
   async open(load) {
     const program = binary()
     const folder = makeScratch('vegeta')
@@ -94,7 +94,6 @@ function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
 
 /**
  * Runs a part to its end. Parts start one interval of the common schedule apart.
- *
  * @param {Attack} attack @param {Load} load @param {Phase} phase
  * @throws when vegeta does not end, since it or its host was suspended
  */

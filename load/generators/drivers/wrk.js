@@ -20,7 +20,6 @@ const SIGNAL_INTERVAL_MS = 50
  * Closed loop by wrk, with one thread per core. It drops requests that are in flight at its end: they count as sent, and no
  * response to them is expected. It reports neither the entry nor the time of a response, so there are no latencies by entry, and
  * latencies of successes only where all requests succeeded.
- *
  * @type {Driver}
  */
 export const wrk = {
@@ -150,9 +149,7 @@ function withoutLate(status, late) {
  * Removes the values that wrk 4 makes up for requests that an open loop would have sent (stats_correct in src/stats.c): for
  * each measured value v it adds v - e, v - 2e, … down to e. The measured count of a value above e is thus the count at v less
  * the count at v + e.
- *
- * @param {Counted[]} histogram rising
- * @param {number} expected_us e: mean time between two requests of a connection
+ * @param {Counted[]} histogram rising @param {number} expected_us e: mean time between two requests of a connection
  */
 export function measuredOnly(histogram, expected_us) {
   const counts = new Map(histogram)

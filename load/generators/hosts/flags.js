@@ -27,9 +27,7 @@ export const HOSTS_FLAGS = {
  * @param {{ drivers: string[], connections: number, urls: (string | null)[] }} load connections: smallest number of any trial;
  *   urls: of targets; null: the local API
  * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: its drivers that can share a load; target: its flag for a URL
- * @returns {AskedOrigin} empty for this machine
- * @throws {UsageError} where flags do not go together
- *
+ * @returns {AskedOrigin} empty for this machine @throws {UsageError} where flags do not go together
  * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin
  */
 export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target = '--url or --ssh' } = {}) {

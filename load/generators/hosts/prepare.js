@@ -15,12 +15,9 @@ import { binary } from '../drivers/vegeta/program.js'
 
 /**
  * Prepares the origin of a run's load.
- *
  * @param {{ driver: string } & AskedOrigin} plan
- * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
- * @returns {Promise<OpenOrigin>}
+ * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io @returns {Promise<OpenOrigin>}
  * @throws {UsageError} where it cannot be used
- *
  * @typedef {{ hosts: LoadHost[], of: (driver: string) => Origin }} OpenOrigin hosts: none for this machine
  */
 export async function openOrigin(plan, { signal, progress }) {
@@ -38,7 +35,6 @@ export async function openOrigin(plan, { signal, progress }) {
 
 /**
  * Connects to the load hosts and makes sure that each has the driver's program.
- *
  * @param {{ driver: string, hosts: string[], config: string | null, signal: AbortSignal, note: (text: string) => void }} run
  * @throws {UsageError} with what has to be changed on which host, in one line
  */
@@ -67,7 +63,6 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
 
 /**
  * @param {string} host as ssh takes it @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation
- *
  * @typedef {Awaited<ReturnType<typeof onHost>>} LoadHost
  * @typedef {{ setup: string, words?: string, cleanup?: string, finish: (remote: Remote, system: string) => Promise<string> }} Preparation
  *   scripts of a remote; finish: returns the path of the program there
@@ -104,7 +99,6 @@ function refusal(host, expected) {
 
 /**
  * Uses the host's own vegeta if it is the same version; else copies ours, under a name that changes with it.
- *
  * @param {string} host @param {string} version @param {(text: string) => void} note @returns {Preparation}
  */
 function prepareVegeta(host, version, note) {

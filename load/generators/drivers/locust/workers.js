@@ -33,7 +33,6 @@ export function startHere(args, cwd, stdout = 'ignore') {
 /**
  * Starts workers on another host, with the files that they read. They reach the master through the ssh connection, so that it
  * listens on loopback only and no port has to be open.
- *
  * @param {LoadHost} place
  * @param {{ config: string | null, workers: number, masterPort: number, args: string[], files: Record<string, string>,
  *   signal: AbortSignal }} options config: for `ssh -F`; files: text by name

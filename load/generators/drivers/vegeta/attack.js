@@ -17,9 +17,7 @@ import { quoted, startRemote } from '../../../system/ssh/remote.js'
 /**
  * Splits a load among hosts or addresses: part i mod n sends request i, so that together they send what one vegeta would have
  * sent, at the same times.
- *
  * @param {Load} load
- *
  * @typedef {ReturnType<typeof partsOf>[number]} Part address: local address of its connections; host: null for this machine
  */
 export function partsOf({ load_hosts, local_addresses }) {
@@ -35,10 +33,8 @@ export function shareOf({ index, of }, total) {
 
 /**
  * Prepares the attack of a part as far as possible before it begins.
- *
  * @param {string} program on this machine @param {Load} load @param {Part} part @param {Iterable<string>} lines targets
  * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
- *
  * @typedef {{ command: string[], config: string | null, lines: Iterable<string>, output: string, signal: AbortSignal }} Order
  * @typedef {Awaited<ReturnType<typeof prepareAttack>>} Attack
  * @typedef {Awaited<ReturnType<Attack['run']>>} Ran

@@ -20,18 +20,14 @@ const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(
 
 /** A worker reports the end of the list in these words, and vegeta counts that as a result. */
 const NO_TARGETS = 'no targets to attack'
-
 /** A worker that takes the next request at once counts as busy throughout. */
 const HANDOVER_MS = 0.5
-
 /** While a backlog is worked off, workers are free for moments, which does not mean that vegeta stands still. */
 const LEAST_SPELL_MS = 5
 
 /**
  * Reads the hits of all parts from their files, which vegeta itself merges.
- *
  * @param {string} program @param {string[]} files @param {AbortSignal} signal
- *
  * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, sorted by begin; base_ns: the part's clock at begin 0
  * @typedef {{ seq: number, begin_ms: number, latency_ms: number, status: number, error: string }} Hit
  *   begin: since the part's first row, by the part's own clock; latency: by vegeta; status: 0 if there was no response
@@ -48,10 +44,10 @@ export async function hitsOf(program, files, signal) {
     if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that do not fit`)
     const [, timestamp_ns, status, latency_ns, error, name, seq] = match
     if (error === NO_TARGETS) continue
-    const own = parts.get(Number(name)) ?? { hits: [], base_ns: BigInt(timestamp_ns) }
-    parts.set(Number(name), own)
-    const begin_ms = Number(BigInt(timestamp_ns) - own.base_ns) / 1e6
-    own.hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
+    const { hits, base_ns } = parts.get(Number(name)) ?? { hits: [], base_ns: BigInt(timestamp_ns) }
+    const begin_ms = Number(BigInt(timestamp_ns) - base_ns) / 1e6
+    hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
+    parts.set(Number(name), { hits, base_ns })
   }
   signal.throwIfAborted()
   const [code] = await exited
@@ -62,7 +58,6 @@ export async function hitsOf(program, files, signal) {
 
 /**
  * Traffic of all parts together. Each request is judged by the schedule and clock of its own part.
- *
  * @param {Map<number, Hits>} found @param {{ part: Part, ran: Ran }[]} parts @param {Load} load @param {number} duration_s
  * @returns {Traffic}
  */
@@ -113,28 +108,26 @@ function recorderOf(samples, planned) {
 
 /**
  * @param {ReturnType<typeof samplesOf> & { part: Part, ran: Ran, base_ns: bigint, planned: number }} share
- * @param {Load} load @param {number} duration_s
- * @returns {HostTraffic}
+ * @param {Load} load @param {number} duration_s @returns {HostTraffic}
  */
 function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rate_rps }, duration_s) {
   const { sent, completed, errors, lateness_ms } = recorderOf(samples, planned).summary(planned, duration_s)
   const { told_ns, word_ms, cpu_s } = ran
-  const interval_ms = (part.of * 1000) / Number(rate_rps)
   // Both are times of one host. vegeta's first request is due an interval after it began.
-  const sinceTold_ms = told_ns === null || base_ns === 0n ? null : Number(base_ns - told_ns) / 1e6
+  const base_ms = Number(base_ns - (told_ns ?? 0n)) / 1e6 - (part.of * 1000) / Number(rate_rps)
+  const isKnown = told_ns !== null && base_ns !== 0n
   const { host, cores } = /** @type {LoadHost} */ (part.host)
   return {
-    ...{ host, planned, sent, completed, errors, lateness_ms },
-    start_ms: sinceTold_ms === null ? null : Number((sinceTold_ms + start_ms - interval_ms).toFixed(1)),
-    ...{ word_ms, cpu_s, cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / duration_s).toFixed(3)), cores },
+    ...{ host, planned, sent, completed, errors, lateness_ms, word_ms, cpu_s, cores },
+    start_ms: isKnown ? Number((base_ms + start_ms).toFixed(1)) : null,
+    cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / duration_s).toFixed(3)),
   }
 }
 
 /**
  * Spells in which a worker was free; the last one has no end. Whether a worker was free when a hit began does not tell why the
- * hit was late: a vegeta that stood still fills all its workers as soon as it goes on.
- *
- * @param {Hit[]} hits sorted by begin @param {number} workers @param {number} start_ms
+ * hit was late: a vegeta that stood still fills all its workers as soon as it goes on. @param {Hit[]} hits sorted by begin
+ * @param {number} workers @param {number} start_ms
  */
 function freeSpells(hits, workers, start_ms) {
   const ends = hits.map((hit) => hit.begin_ms + hit.latency_ms + HANDOVER_MS).sort((a, b) => a - b)

@@ -9,12 +9,7 @@ export const VERSION = 'v12.13.0'
 
 const BUILT = fileURLToPath(new URL('bin/vegeta', import.meta.url))
 
-/**
- * Path of the vegeta that was built here, else of the one on PATH.
- *
- * @param {string} [built]
- * @throws {UsageError} if there is none, others may write to it, or it has another version
- */
+/** Path of the vegeta that was built here, else of the one on PATH. @throws {UsageError} if none is fit to run */
 export function binary(built = BUILT) {
   const isBuilt = existsSync(built)
   const problem = isBuilt && foreignProgram(built)
@@ -23,15 +18,8 @@ export function binary(built = BUILT) {
     throw new UsageError(`--driver: expected ${safe}, got ${problem}: remove it and run \`npm run vegeta\``)
   }
   const file = isBuilt ? built : spawnSync('sh', ['-c', 'command -v vegeta'], { encoding: 'utf8' }).stdout?.trim()
-  const needs = '(needs Go 1.22 or newer)'
-  const expected = (/** @type {string} */ what) => new UsageError(`--driver: expected vegeta ${what} ${needs}`)
-  if (!file) throw expected('on PATH, found none: `npm run vegeta` builds it')
-  const version = versionOfVegeta(file)
-  if (version === VERSION) return file
-  throw expected(`${VERSION}, got ${version} (${file}): \`npm run vegeta\` builds it`)
-}
-
-/** @param {string} file @returns {string} such as v12.13.0 */
-export function versionOfVegeta(file) {
-  return versionOf(file, '-version', /^Version: (\S+)/m)
+  const version = file && versionOf(file, '-version', /^Version: (\S+)/m)
+  if (file && version === VERSION) return file
+  const got = file ? `${VERSION}, got ${version} (${file})` : 'on PATH, found none'
+  throw new UsageError(`--driver: expected vegeta ${got}: \`npm run vegeta\` builds it (needs Go 1.22 or newer)`)
 }
