@@ -54,7 +54,6 @@ export async function claimTables(client, { run, own, place }) {
     for (const name of TABLES) await writeMark(client, name, { run, own, left: null })
   })
   const claimed = await find(client)
-  const [{ schema }] = claimed
   // Other clients of the database may use tables of the same names in other schemas.
   const names = place === 'own' ? [LAB_SCHEMA] : TABLES
   const refuseOthers = async () => {
@@ -62,7 +61,7 @@ export async function claimTables(client, { run, own, place }) {
   }
 
   return {
-    schema,
+    schema: claimed[0].schema,
 
     /** Empties the tables. @throws {DatabaseError} if they hold rows of somebody else */
     reset: async () => {
@@ -97,15 +96,10 @@ export async function claimTables(client, { run, own, place }) {
   }
 }
 
-/**
- * The tables that exist. is_ours: this transaction made it.
- *
- * @typedef {Record<'name' | 'oid' | 'schema' | 'full_name', string> & { comment: string | null, is_ours: boolean }} Table
- * @param {pg.Client} client @returns {Promise<Table[]>}
- */
-async function find(client) {
-  return (await client.query(FIND, [TABLES])).rows
-}
+/** @typedef {Record<'name' | 'oid' | 'schema' | 'full_name', string> & { comment: string | null, is_ours: boolean }} Table is_ours: this transaction made it */
+
+/** The tables that exist. @param {pg.Client} client @returns {Promise<Table[]>} */
+const find = async (client) => (await client.query(FIND, [TABLES])).rows
 
 /** Refuses tables that this transaction has neither locked nor made. @param {Table[]} tables @param {Table[]} locked */
 function refuseUnlocked(tables, locked) {
@@ -141,11 +135,8 @@ async function explained(client, tables, error) {
     return new DatabaseError(`expected Postgres to carry out a statement within ${time}, got: ${error.message}`)
   }
   if (error.code !== LOCKED) return error
-  const sessions = (await sessionsUsing(client, tables)) || 'a session that is gone by now'
-  const problem = tables[0]
-    ? `${tables[0].full_name} is in use by ${sessions}: stop them, then try again`
-    : 'expected to make the tables, but another session is making them too: stop it, then try again'
-  return new DatabaseError(problem)
+  const sessions = (await sessionsUsing(client, tables)) || 'another session'
+  return new DatabaseError(`${tables[0]?.full_name ?? 'the schema'} is in use by ${sessions}: stop it, then try again`)
 }
 
 /** Recognises pg's query_timeout, which has no code. @param {any} error */

@@ -11,27 +11,23 @@ const END_TIMEOUT_MS = 2000
 export const STATEMENT_TIMEOUT_MS = 30_000
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2000
 
-/** A count waits only for a session that holds a lock on the table. */
+/** A statement waits only for a session that holds a lock on the table. */
 const LOCK_TIMEOUT_MS = 5000
 
-/**
- * @param {string} url @param {{ isBounded?: boolean }} [options] isBounded: no statement may take longer than STATEMENT_TIMEOUT_MS
- * @throws {DatabaseError} if no Postgres answers
- */
-export async function connect(url, { isBounded = true } = {}) {
+/** Opens a session whose statements are bounded in time. @param {string} url @throws {DatabaseError} if no Postgres answers */
+export async function connect(url) {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'redline-lab',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    ...(isBounded && { query_timeout: ANSWER_TIMEOUT_MS }),
+    query_timeout: ANSWER_TIMEOUT_MS,
   })
   // After a lost connection, the next query fails, for which somebody waits.
   client.on('error', () => {})
   try {
     await client.connect()
     // A pooler may refuse these as parameters of the connection.
-    const timeouts = `SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`
-    if (isBounded) await client.query(timeouts)
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
     return client
   } catch (error) {
     destroy(client)

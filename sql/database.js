@@ -12,7 +12,6 @@ const LOCK = 7_335_463
 
 /** Long enough for a digest of 10 million rows. */
 const RELEASE_TIMEOUT_MS = 10_000
-const SCHEMA_LOCK_TIMEOUT_MS = 10_000
 
 /**
  * Opens the lab's database: the given one, by default in a schema of the lab's own, else an embedded Postgres. Creates the tables,
@@ -101,17 +100,14 @@ async function reach(given, pg) {
  * Applies the schema for an API that is started by hand. Empties nothing and marks nothing.
  *
  * @param {string} url @param {NodeJS.ProcessEnv} [env]
- * @returns {Promise<{ version: string, warnings: string[] }>} version such as 18.4; warnings of the schema
  * @throws {DatabaseError} if it cannot be reached, or its TLS would not verify the server
  */
 export async function applySchema(url, env = process.env) {
   // Only for its checks: pg itself reads the variables that the API will read.
   explicitAddress(url, env)
-  const client = await connect(url, { isBounded: false })
+  const client = await connect(url)
   try {
-    await client.query(`SET lock_timeout = ${SCHEMA_LOCK_TIMEOUT_MS}`)
-    /** @type {string[]} */
-    const warnings = []
+    const warnings = /** @type {string[]} */ ([])
     client.on('notice', ({ severity, message }) => severity === 'WARNING' && warnings.push(String(message)))
     await client.query(SCHEMA)
     return { version: await versionOf(client), warnings }

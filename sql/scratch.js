@@ -21,9 +21,7 @@ export function makeScratch(what, parent = os.tmpdir()) {
 
 /**
  * Removes the folders of killed labs. A folder is removed only if it is our user's, was made on this host and in this process
- * namespace, and its owner has ended; a Postgres that still runs in it is ended first.
- *
- * @param {string[]} [parents] of temporary folders
+ * namespace, and its owner has ended; a Postgres that still runs in it is ended first. @param {string[]} [parents] of the folders
  */
 export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
   for (const parent of new Set(parents)) {
@@ -54,10 +52,7 @@ async function endPostgres(folder) {
   const pid = Number(textOf(path.join(folder, 'data', 'postmaster.pid')).split('\n')[0])
   const isOurs = () => pid > 0 && commandOf(pid).includes(folder)
   for (const signal of /** @type {const} */ (['SIGQUIT', 'SIGKILL'])) {
-    if (!isOurs()) return
-    try {
-      process.kill(pid, signal)
-    } catch {}
+    if (isOurs()) attempt(() => process.kill(pid, signal), false)
     for (const until = Date.now() + QUIT_TIMEOUT_MS; isOurs() && Date.now() < until; ) await pause(POLL_MS)
   }
 }
@@ -69,7 +64,7 @@ function here() {
   return { host: hash(`${os.hostname()} ${namespace}`), boot: hash(textOf('/proc/sys/kernel/random/boot_id')) }
 }
 
-/** When a process began, which tells it from a later one with the same id. @param {number} pid @returns {string | null} null: there is no such process; '0': its start is unknown */
+/** When a process began, which tells it from a later one with the same id; null: it does not run; '0': unknown. @param {number} pid */
 export function startOf(pid) {
   // Field 22 of proc(5), counted from behind the name, which may hold anything.
   const fields = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
@@ -90,10 +85,8 @@ function commandOf(pid) {
   return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
 }
 
-/** @param {string} file @returns {string} empty where it cannot be read */
-export function textOf(file) {
-  return attempt(() => fs.readFileSync(file, 'utf8'), '')
-}
+/** Empty if it cannot be read. @param {string} file */
+export const textOf = (file) => attempt(() => fs.readFileSync(file, 'utf8'), '')
 
 /** @template T @param {() => T} read @param {T} otherwise if it throws */
 function attempt(read, otherwise) {
