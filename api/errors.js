@@ -31,9 +31,6 @@ export const PROBLEMS = /** @type {const} */ ({
   },
 })
 
-/** Delay in seconds before a client may retry after a 503. */
-const RETRY_AFTER_S = '1'
-
 /** An error with a defined answer. Any other error is unexpected and answered with `internal_error`. */
 export class ApiError extends Error {
   /**
@@ -46,6 +43,7 @@ export class ApiError extends Error {
     this.code = code
     this.detail = detail
     this.status = PROBLEMS[code].status
-    this.headers = this.status === 503 ? ['Retry-After', RETRY_AFTER_S, ...headers] : headers
+    // In seconds.
+    this.headers = this.status === 503 ? ['Retry-After', '1', ...headers] : headers
   }
 }

@@ -17,6 +17,8 @@ import { send } from './http.js'
 const LOOP_INTERVAL_MS = 1000
 const LOOP_RESOLUTION_MS = 10
 
+const watched = watchProcess()
+
 /** Metrics of this process in Prometheus' text format: prom-client's default metrics and Redline's own. @param {Config} config */
 export function createMetrics(config) {
   const registry = new Registry()
@@ -28,8 +30,6 @@ export function createMetrics(config) {
     registers: [registry],
   })
   showConfig(registry, config)
-  const stopLoop = watchEventLoop(registry)
-  const gc = watchGc(registry)
 
   return {
     registry,
@@ -47,18 +47,21 @@ export function createMetrics(config) {
         ['redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle],
         ['redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting()],
         ['redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing()],
+        [
+          'redline_event_loop_utilization_ratio',
+          'Busy share of the event loop, last second',
+          () => watched.utilization,
+        ],
+        ['redline_event_loop_delay_p99_seconds', 'Delay of the event loop, p99, last second', () => watched.delayP99_s],
+        ['redline_event_loop_delay_max_seconds', 'Longest delay of it, last second', () => watched.delayMax_s],
       ])
       show(registry, Counter, [
         ['redline_answers_total', 'Answers by HTTP status', () => app.stats.answers, 'status'],
         ['redline_problems_total', 'Answers with a problem, by its code', () => app.stats.problems, 'code'],
         ['redline_shed_total', 'Requests answered 503 at once', () => gate.shed, 'limit'],
         ['redline_dropped_connections_total', 'Beyond redline_connections_max', () => dropped, 'limit'],
+        ['redline_gc_seconds_total', 'Time in which garbage collection stopped JavaScript', () => watched.gc_s],
       ])
-    },
-
-    stop() {
-      stopLoop()
-      gc.disconnect()
     },
   }
 }
@@ -94,44 +97,35 @@ function showConfig(registry, { databaseUrl, ...shown }) {
   }).set(labels, 1)
 }
 
-/** Measures the last full second: an average since start-up would change ever more slowly. @param {Registry} registry */
-function watchEventLoop(registry) {
+/**
+ * Watches what all services of this process share. Figures of the event loop are those of the last full second: an average since
+ * start-up would change ever more slowly.
+ */
+function watchProcess() {
+  const watched = { utilization: 0, delayP99_s: 0, delayMax_s: 0, gc_s: 0 }
+  // prom-client (15.1) also times garbage collection, but counts only the first entry of each batch.
+  const gc = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) watched.gc_s += duration / 1000
+  })
+  gc.observe({ entryTypes: ['gc'] })
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
   delay.enable()
   let before = performance.eventLoopUtilization()
-  let last = { utilization: 0, delayP99_s: 0, delayMax_s: 0 }
-  const timer = setInterval(() => {
+  setInterval(() => {
     const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
-    last = { utilization, delayP99_s: lateness_s(delay.percentile(99)), delayMax_s: lateness_s(delay.max) }
+    watched.utilization = performance.eventLoopUtilization(now, before).utilization
+    watched.delayP99_s = lateness_s(delay.percentile(99))
+    watched.delayMax_s = lateness_s(delay.max)
     before = now
     delay.reset()
   }, LOOP_INTERVAL_MS).unref()
-  const what = 'of the event loop'
-  show(registry, Gauge, [
-    ['redline_event_loop_utilization_ratio', `Busy share ${what}, last second`, () => last.utilization],
-    ['redline_event_loop_delay_p99_seconds', `Delay ${what}, p99 of the last second`, () => last.delayP99_s],
-    ['redline_event_loop_delay_max_seconds', `Delay ${what}, maximum of the last second`, () => last.delayMax_s],
-  ])
-  return () => {
-    clearInterval(timer)
-    delay.disable()
-  }
-}
-
-/** prom-client (15.1) also times garbage collection, but counts only the first entry of each batch. @param {Registry} registry */
-function watchGc(registry) {
-  const help = 'Time in which garbage collection stopped JavaScript'
-  const seconds = new Counter({ name: 'redline_gc_seconds_total', help, registers: [registry] })
-  const observer = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) seconds.inc(duration / 1000)
-  })
-  observer.observe({ entryTypes: ['gc'] })
-  return observer
+  return watched
 }
 
 /** Node's histogram holds whole timer periods; the excess over the resolution is the delay. @param {number} period_ns */
-const lateness_s = (period_ns) => Math.max(0, period_ns / 1e9 - LOOP_RESOLUTION_MS / 1e3)
+function lateness_s(period_ns) {
+  return Math.max(0, period_ns / 1e9 - LOOP_RESOLUTION_MS / 1e3)
+}
 
 /**
  * Registers metrics that are read when scraped and cost nothing in between.

@@ -21,7 +21,7 @@ export function openapi({ bodyLimitBytes }) {
   }
 }
 
-const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS }
+const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS, description: 'Without lone surrogates.' }
 
 /** The format implies the maximum; stated as a number, JavaScript's JSON.parse would round it. */
 const idSchema = {
@@ -34,10 +34,7 @@ const idSchema = {
 const userSchema = {
   type: 'object',
   required: ['email', 'password'],
-  properties: {
-    email: { ...text, pattern: EMAIL_PATTERN, description: 'Without lone surrogates.' },
-    password: { ...text, pattern: PASSWORD_PATTERN, description: 'Without lone surrogates.' },
-  },
+  properties: { email: { ...text, pattern: EMAIL_PATTERN }, password: { ...text, pattern: PASSWORD_PATTERN } },
 }
 
 const problemSchema = {

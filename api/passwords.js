@@ -2,9 +2,8 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
 /** One of OWASP's equally strong scrypt settings: 16 MiB of memory, five passes. */
-const LOG2_COST = 14
-const BLOCK_SIZE = 8
-const PARALLELISM = 5
+const COST = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 }
+const SCRYPT_PREFIX = '$scrypt$ln=14,r=8,p=5$'
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 
@@ -24,8 +23,6 @@ export const passwordStorage = {
   },
 }
 
-const SCRYPT_PREFIX = `$scrypt$ln=${LOG2_COST},r=${BLOCK_SIZE},p=${PARALLELISM}$`
-
 /** Checks a password against its stored form, whichever that is. @param {string} password @param {string} stored */
 export async function isStoredAs(password, stored) {
   if (!stored.startsWith(SCRYPT_PREFIX)) return stored === password
@@ -36,8 +33,7 @@ export async function isStoredAs(password, stored) {
 
 /** @param {string} password @param {Buffer} salt @returns {Promise<Buffer>} */
 function scryptHash(password, salt) {
-  const options = { N: 2 ** LOG2_COST, r: BLOCK_SIZE, p: PARALLELISM, maxmem: 64 * 1024 * 1024 }
-  return /** @type {any} */ (derive)(password, salt, HASH_BYTES, options)
+  return /** @type {any} */ (derive)(password, salt, HASH_BYTES, COST)
 }
 
 /** Base64 without padding, as in PHC strings. @param {Buffer} bytes */

@@ -69,7 +69,6 @@ export async function startService(config, log) {
         one.close()
         one.closeAllConnections()
       }
-      metrics.stop()
     },
   }
 }

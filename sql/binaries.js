@@ -19,9 +19,7 @@ export async function usableBinaries(folder, user) {
   await run('chmod', ['-R', 'a+rX', copy])
   const links = JSON.parse(await fs.readFile(path.join(source, 'pg-symlinks.json'), 'utf8').catch(() => '[]'))
   for (const { source: real, target: link } of links) {
-    await fs.symlink(path.basename(real), path.join(folder, link)).catch((error) => {
-      if (error.code !== 'EEXIST') throw error
-    })
+    await run('ln', ['-sfn', path.basename(real), path.join(folder, link)])
   }
   return copy
 }

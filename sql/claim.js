@@ -8,9 +8,6 @@ import { refuseOtherSessions, refuseStrangers, sessionsUsing, untilApisEnded } f
 /** Every table that reset.sql empties. */
 export const TABLES = ['users', 'redline_idempotency_keys']
 
-/** A killed run's sessions last for a moment; at the end of a run the user may be waiting after Ctrl-C. */
-const LOCK_TIMEOUT_MS = { claim: 5000, reset: 10_000, release: 2000 }
-
 /** SQLSTATEs (Postgres manual, appendix A): lock_not_available and query_canceled. */
 const LOCKED = '55P03'
 const CANCELLED = '57014'
@@ -42,7 +39,7 @@ export async function claimTables(client, { run, own, place }) {
   const existing = await find(client)
   refuseUnmarked(existing, place)
   if (place === 'named' && existing.length > 0) await refuseOtherSessions(client, existing)
-  await locked(client, 'ACCESS EXCLUSIVE', existing, LOCK_TIMEOUT_MS.claim, async () => {
+  await locked(client, 'ACCESS EXCLUSIVE', existing, async () => {
     const tables = await find(client)
     refuseUnmarked(tables, place)
     refuseUnlocked(tables, existing)
@@ -66,7 +63,7 @@ export async function claimTables(client, { run, own, place }) {
     /** Empties the tables. @throws {DatabaseError} if they hold rows of somebody else */
     reset: async () => {
       await refuseOthers()
-      await locked(client, 'ACCESS EXCLUSIVE', claimed, LOCK_TIMEOUT_MS.reset, async () => {
+      await locked(client, 'ACCESS EXCLUSIVE', claimed, async () => {
         // Nobody else knows the embedded server's password.
         if (place !== 'embedded') await refuseChanges(client, claimed)
         await client.query(RESET)
@@ -86,7 +83,7 @@ export async function claimTables(client, { run, own, place }) {
     release: async () => {
       await untilApisEnded(client)
       await refuseOthers()
-      await locked(client, 'SHARE', claimed, LOCK_TIMEOUT_MS.release, async () => {
+      await locked(client, 'SHARE', claimed, async () => {
         await refuseChanges(client, claimed)
         for (const { name } of claimed) {
           await writeMark(client, name, { run, own, left: await leftIn(client, name, own) })
@@ -107,17 +104,11 @@ function refuseUnlocked(tables, locked) {
   throw new DatabaseError('somebody else made a table while the lab looked at the database: expected none, try again')
 }
 
-/**
- * @param {pg.Client} client @param {'SHARE' | 'ACCESS EXCLUSIVE'} mode @param {Table[]} tables @param {number} timeout_ms
- * @param {() => Promise<void>} work
- */
-async function locked(client, mode, tables, timeout_ms, work) {
+/** @param {pg.Client} client @param {'SHARE' | 'ACCESS EXCLUSIVE'} mode @param {Table[]} tables @param {() => Promise<void>} work */
+async function locked(client, mode, tables, work) {
   try {
     // Row-level security must raise an error instead of hiding rows; the digest needs one format of times.
-    await client.query(
-      `BEGIN; SET LOCAL row_security = off; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO'; ` +
-        `SET LOCAL lock_timeout = ${timeout_ms}`,
-    )
+    await client.query("BEGIN; SET LOCAL row_security = off; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO'")
     for (const { full_name } of tables) await client.query(`LOCK TABLE ${full_name} IN ${mode} MODE`)
     await work()
     await client.query('COMMIT')

@@ -11,8 +11,8 @@ const END_TIMEOUT_MS = 2000
 export const STATEMENT_TIMEOUT_MS = 30_000
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2000
 
-/** A statement waits only for a session that holds a lock on the table. */
-const LOCK_TIMEOUT_MS = 5000
+/** Only a session that holds a lock on the table makes a statement wait: one of a killed run, or of an API whose load has just ended. */
+const LOCK_TIMEOUT_MS = 10_000
 
 /** Opens a session whose statements are bounded in time. @param {string} url @throws {DatabaseError} if no Postgres answers */
 export async function connect(url) {
