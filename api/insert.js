@@ -51,9 +51,7 @@ export const insertModes = {
 }
 
 /** @param {User} user */
-function prepared({ email, password }) {
-  return { name: 'insert_user', text: INSERT, values: [email, password] }
-}
+const prepared = ({ email, password }) => ({ name: 'insert_user', text: INSERT, values: [email, password] })
 
 /** @param {{ rows: any[] }} result @returns {string} */
 export function idOf({ rows }) {

@@ -12,8 +12,7 @@ const MAX_TEXTS = 100
 export function createLog(level, destination) {
   // Omits Postgres' error detail, which quotes the row, password included.
   const err = (/** @type {any} */ { name, code, message, stack }) => ({ type: name, code, message, stack })
-  const options = { level, serializers: { err } }
-  return destination ? pino(options, destination) : pino(options)
+  return pino({ level, serializers: { err } }, destination)
 }
 
 /** Logs an error once a minute per cause, however many requests it affects. @param {Logger} log @param {string} message */

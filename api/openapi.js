@@ -24,12 +24,8 @@ export function openapi({ bodyLimitBytes }) {
 const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS, description: 'Without lone surrogates.' }
 
 /** The format implies the maximum; stated as a number, JavaScript's JSON.parse would round it. */
-const idSchema = {
-  type: 'integer',
-  format: 'int64',
-  minimum: 1,
-  description: 'Parsers that read numbers as doubles are exact up to 2^53; Location is always exact.',
-}
+const idDescription = 'Parsers that read numbers as doubles are exact up to 2^53; Location is always exact.'
+const idSchema = { type: 'integer', format: 'int64', minimum: 1, description: idDescription }
 
 const userSchema = {
   type: 'object',

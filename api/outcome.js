@@ -11,9 +11,8 @@
  * An ErrorResponse to a statement means that its transaction was aborted: Postgres reports no ERROR once a commit has
  * begun. (A backend terminated while it waits for a synchronous standby, after its local commit, sends a warning and
  * closes the connection.) A missing response proves nothing, whether the connection was lost, the server crashed or our
- * own timer fired. That timer is needed because Postgres stops its statement_timeout before it commits.
- *
- * pg gives the same error to every statement on a lost connection, sent or not. Those possibly sent count as unknown.
+ * own timer fired (Postgres stops its statement_timeout before it commits). pg gives the same error to every statement on
+ * a lost connection, sent or not.
  *
  * @param {any} error pg's error for a statement that had obtained a connection
  * @returns {{ problem: ProblemCode, endsSession: boolean }} endsSession: the connection must not be used again
@@ -58,8 +57,5 @@ const ABOUT_A_ROW = /^(22(?!00H)|23|44|P0|54000)/
  */
 const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
 
-/**
- * The session is or will be closed (connection exception, server shutdown), or it lacks a statement that pg prepared on it
- * (26000) and would never prepare again.
- */
+/** The session is closed (connection exception, server shutdown), or lacks a statement that pg prepared on it (26000). */
 const ENDS_SESSION = /^(08|57P0|26000)/

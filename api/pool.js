@@ -154,8 +154,8 @@ export function createPool(config, { log, observe = () => {}, stream }) {
         throw error instanceof ApiError && error.code === 'outcome_unknown' ? lost(error.cause) : error
       }),
 
-    /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. @param {Statement} statement */
-    pipe: (statement) => pipeline.query(statement),
+    /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. */
+    pipe: pipeline.query,
 
     /** Measures a round trip with an empty statement, in ms. @throws as pg or `query` if it fails */
     async roundTrip() {

@@ -32,11 +32,10 @@ const READY = { status: 'ready' }
  * Determines whether this instance should get requests. It checks the database over its own session, so that it never waits
  * behind a request. An instance that is merely busy is ready: removing it would only make the others busier.
  *
- * @param {Config} config
- * @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
+ * @param {Config} config @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
  */
 export function createReadiness(config, { pool, log, isDraining }) {
-  const keep_ms = Math.min(KEEP_MS, config.poolMaxLifetimeMs || Number.POSITIVE_INFINITY)
+  const maxLifetime_ms = config.poolMaxLifetimeMs
   /** @type {{ session: Session, generation: number, opened_ms: number } | null} */
   let kept = null
   /** @type {NodeJS.Timeout | undefined} */
@@ -52,20 +51,27 @@ export function createReadiness(config, { pool, log, isDraining }) {
     const verdict = await ask().catch(afterError)
     checked_ms = performance.now()
     checking = null
-    // The session is closed in time even if nobody asks again.
-    if (kept) expiry = setTimeout(close, kept.opened_ms + keep_ms - checked_ms).unref()
+    // A session ends with its lifetime, but never during a check.
+    if (kept && maxLifetime_ms > 0) expiry = setTimeout(close, kept.opened_ms + maxLifetime_ms - checked_ms).unref()
     return verdict
   }
 
   /** Trusts a kept session only if it says "ready", since it may be broken or on a replaced server; otherwise opens a new one. */
   async function ask() {
-    if (kept?.generation === pool.generation()) {
+    if (kept?.generation === pool.generation() && performance.now() - kept.opened_ms < KEEP_MS) {
       const verdict = await verdictOf(kept.session).catch(() => null)
       if (verdict === READY) return noted(READY)
+      if (!verdict) close()
     }
-    close()
     const age = { generation: pool.generation(), opened_ms: performance.now() }
-    kept = { ...age, session: await openSession(config) }
+    try {
+      const session = await openSession(config)
+      close()
+      kept = { ...age, session }
+    } catch (error) {
+      // If no slot is free, the existing session is used.
+      if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
+    }
     return noted(await verdictOf(kept.session))
   }
 
@@ -118,7 +124,4 @@ async function verdictOf(session) {
   return unfitness(rows[0]) ?? READY
 }
 
-/** @param {string} detail @returns {Verdict} */
-function unavailable(detail) {
-  return { status: 'database unavailable', detail }
-}
+const unavailable = (/** @type {string} */ detail) => ({ status: 'database unavailable', detail })

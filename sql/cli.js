@@ -6,8 +6,7 @@ import { startEmbedded } from './embedded.js'
 const HELP = `npm run database
 
 Starts a real Postgres of its own with the schema applied, prints its DATABASE_URL, and stops it on Ctrl-C.
-With DATABASE_URL set, it applies the schema there and ends. It empties nothing, and it warns of a table whose ids are
-still integers, with the statement that makes them bigint.
+With DATABASE_URL set, it applies the schema there and ends, warns of a table whose ids are integers, and empties nothing.
 
 Example:
   npm run --silent database        in one terminal: prints postgres://redline:…@127.0.0.1:PORT/postgres

@@ -12,18 +12,14 @@ const FACTS = `
     pg_backend_pid() AS pid,
     CASE WHEN pg_has_role('pg_read_all_settings', 'usage') THEN current_setting('data_directory') END AS data_directory`
 
-/** Nothing on these survives a reboot, and a commit to them costs nothing. */
-const IN_MEMORY = ['tmpfs', 'ramfs']
-
 /**
  * Tells how durable a commit of the API is.
  *
  * @param {Client} client with the API's role and options @param {string[]} tables @param {string | null} folder of our own server
  * @returns {Promise<Durability>}
  *
- * @typedef {Record<'fsync' | 'synchronous_commit' | 'full_page_writes' | 'wal_sync_method', string>} Settings
- * @typedef {Settings & { unlogged: boolean, triggers: string[], file_system: string | null }} Durability unlogged: a crash
- *   empties the table; file_system: type, such as ext4, of the data's file system; null: unknown, as on another host
+ * @typedef {Record<'fsync' | 'synchronous_commit' | 'full_page_writes' | 'wal_sync_method', string> &
+ *   { unlogged: boolean, triggers: string[], file_system: string | null }} Durability file_system: such as ext4; null: unknown
  */
 export async function durabilityOf(client, tables, folder) {
   const { rows } = await client.query(FACTS, [tables])
@@ -38,7 +34,7 @@ export function durabilityWarnings({ unlogged, triggers, file_system, ...setting
   const warnings = off.map((name) => `Postgres has ${name} = off: a 201 may be lost in a crash`)
   if (unlogged) warnings.push('the table is UNLOGGED: a crash of Postgres empties it, and its commits cost less')
   if (triggers.length > 0) warnings.push(`the table has triggers, which each insert pays for: ${triggers.join(', ')}`)
-  if (file_system && IN_MEMORY.includes(file_system)) {
+  if (file_system === 'tmpfs' || file_system === 'ramfs') {
     warnings.push(`the data of Postgres is in memory (${file_system}): commits cost less than on a disk (set TMPDIR)`)
   }
   return warnings
@@ -47,9 +43,8 @@ export function durabilityWarnings({ unlogged, triggers, file_system, ...setting
 /** @param {string} folder @param {string} [mounts] as in proc(5) @returns {string | null} null: unknown */
 export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
   const all = mounts.split('\n').map((line) => line.split(' '))
-  const unescaped = (/** @type {string} */ text) => {
-    return text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)))
-  }
+  const unescaped = (/** @type {string} */ text) =>
+    text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)))
   const around = all.filter(([, point]) => point && path.join(folder, '/').startsWith(path.join(unescaped(point), '/')))
   // The sort is stable: of several mounts on one point, the last one counts.
   const inner = around.sort(([, one], [, other]) => one.length - other.length).at(-1)

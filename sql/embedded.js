@@ -53,7 +53,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
       url: `postgres://redline:${cluster.password}@127.0.0.1:${port}/postgres?sslmode=disable`,
       folder,
       pid: () => /** @type {number} */ (server.pid),
-      /** Resolves when the server has ended, by itself or not. */
+      /** Resolves when the server has ended. */
       exited: () => (isRunning(server) ? once(server, 'exit') : Promise.resolve([])),
       /** Ends the server and keeps its data; SIGKILL is a crash. @param {NodeJS.Signals} [signal] */
       halt: (signal = 'SIGINT') => halt(server, signal),
@@ -73,11 +73,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
   }
 }
 
-/**
- * Makes binaries that run and a data folder, which others can copy before a server starts from it.
- *
- * @param {string} folder has to outlive the servers that are started from it @param {Initialised} [model] to copy
- */
+/** Makes binaries and a data folder, which has to outlive the servers started from it. @param {string} folder @param {Initialised} [model] to copy */
 export async function initialiseIn(folder, model) {
   const user = await postgresUser()
   // The folder stays ours, so that nobody else can write to it; the Postgres user may pass through it.

@@ -19,16 +19,14 @@ const POLL_MS = 100
 const USING = `
   SELECT pid, usename AS role, application_name AS application, host(client_addr) AS address
   FROM pg_stat_activity AS session
-  WHERE datid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()
+  WHERE datname = current_database() AND pid <> pg_backend_pid()
     AND coalesce(backend_type, 'client backend') = 'client backend' AND usesysid IS NOT NULL
     AND NOT application_name = ANY ($3::text[])
     AND (pid IN (SELECT pid FROM pg_locks WHERE relation = ANY ($1::oid[]))
       OR ($4 AND application_name = 'redline-api') OR query ~* ('\\m(' || array_to_string($2::text[], '|') || ')\\M'))
   ORDER BY pid LIMIT 5`
 
-const APIS = `
-  SELECT FROM pg_stat_activity
-  WHERE application_name = 'redline-api' AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())`
+const APIS = "SELECT FROM pg_stat_activity WHERE application_name = 'redline-api' AND datname = current_database()"
 
 /** Sessions of the run itself: the lab, the API, faults and crash tests. */
 const OF_THE_RUN = ['redline-lab', 'redline-api', 'redline-api-readiness', 'redline-fault']
