@@ -13,17 +13,11 @@ export const RELEVANT_RATIO = 0.05
 
 const REST = "such as Node's own HTTP, the routes, and the lab's reads of /metrics"
 
-/** In the order in which a conclusion lists them. */
-const OTHERS = /** @type {const} */ (['not worth changing', 'not settled', 'too few rounds to tell', 'not measured'])
-
 /**
  * Whether a stage is worth changing: all of its interval is above what is relevant, or all of it below.
  * @param {Pick<Line, 'cost'>} line @param {Pick<Budget, 'whole'>} budget
- * @returns {typeof OTHERS[number] | 'worth changing'}
  */
 export function verdictOf({ cost }, { whole }) {
-  if (Number.isNaN(cost.estimate)) return 'not measured'
-  if (!Number.isFinite(cost.high)) return 'too few rounds to tell'
   const relevant_us = RELEVANT_RATIO * whole.estimate
   if (cost.low > relevant_us) return 'worth changing'
   return cost.high < relevant_us ? 'not worth changing' : 'not settled'
@@ -37,7 +31,7 @@ export function conclusionOf(budget) {
   const share = (/** @type {number} */ us) => wholePercent(us / whole.estimate)
   const dear = linesOf('worth changing').sort((a, b) => b.cost.estimate - a.cost.estimate)
   const named = dear.map(({ stage, cost }) => `${stage} (${intervalText(cost)} us, ${share(cost.estimate)})`)
-  const others = OTHERS.flatMap((verdict) => {
+  const others = ['not worth changing', 'not settled'].flatMap((verdict) => {
     const stages = linesOf(verdict).map(({ stage }) => stage)
     return stages.length > 0 ? `${verdict}: ${stages.join(', ')}` : []
   })

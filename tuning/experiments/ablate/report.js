@@ -60,7 +60,6 @@ export function report(findings) {
   const planted = Object.entries(plan.slow_us).map(([stage, us]) => {
     return `Planted on purpose: ${us} us of CPU in ${stage}, a part of its cost above.`
   })
-  const stages = plan.stages.map((stage) => `${stage}: ${STAGES[stage]}`)
   return [
     answer(first),
     ...others.map((text) => paragraph(text)),
@@ -70,7 +69,7 @@ export function report(findings) {
     ...ratioBlocks(closed),
     ...(warnings.length > 0 ? [list(warnings)] : []),
     heading('What is removed with each stage', { detail: true }),
-    list(stages),
+    list(plan.stages.map((stage) => `${stage}: ${STAGES[stage]}`)),
     ...statisticsBlocks(closed),
     ...publishedBlocks(),
     method(methodOf(plan, rounds)),

@@ -17,9 +17,6 @@ import { BY_TURNS, nameOf, REQUESTS_PER_TURN, variantsOf } from './stages.js'
  * @import { AblatePlan } from './steps.js'
  */
 
-/** In the folder that only this run may enter. */
-const SOCKET = 'orders'
-
 /** A log line for each request, and the one way of storing passwords that is no stage of its own. */
 const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 
@@ -76,7 +73,7 @@ async function start(place, insert_mode = 'prepared') {
   const { host } = place
   const token = randomUUID()
   const folder = host ? host.folder : admit(token)
-  const file = path.join(folder, SOCKET)
+  const file = path.join(folder, 'orders')
   if (host) await host.ask('keep', { name: TOKEN_FILE, text: token })
   const socket = host ? await host.forwardSocket(file) : file
   const preload = new URL('inside/preload.js', import.meta.url)

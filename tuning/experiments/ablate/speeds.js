@@ -24,7 +24,7 @@ export function closedOf(plan, records) {
   const removed = [...stages.map((stage) => [stage]), ...(stages.length > 1 ? [stages] : [])]
   return closedLoopsOf(plan).map((consumer) => ({
     consumer,
-    whole_rps: median(visitsTo(records, consumer, WHOLE).map(({ traffic }) => traffic.goodput_rps)),
+    whole_rps: median(consumed(records, consumer, WHOLE).map(({ traffic }) => traffic.goodput_rps)),
     speeds: removed.map((without) => ({ consumer, without, ...speedUp(records, consumer, nameOf(without)) })),
     variants: variantsOf(stages).flatMap((without) => statisticsOf(records, consumer, nameOf(without)) ?? []),
   }))
@@ -36,7 +36,7 @@ export function closedOf(plan, records) {
  */
 export function speedUp(records, consumer, variant) {
   const observations = observationsOf(consumed(records, consumer), ({ traffic }) => traffic.goodput_rps)
-  const isLimited = [variant, WHOLE].some((one) => generatorWasLimit(visitsTo(records, consumer, one)))
+  const isLimited = [variant, WHOLE].some((one) => generatorWasLimit(consumed(records, consumer, one)))
   return { ...ratioOf(observations, { variant }, { variant: WHOLE }), isLimited }
 }
 
@@ -45,7 +45,7 @@ export function speedUp(records, consumer, variant) {
  * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function statisticsOf(records, consumer, variant) {
-  const trials = visitsTo(records, consumer, variant)
+  const trials = consumed(records, consumer, variant)
   // A trial of less than a second is a sample itself; of others, the last second may be incomplete.
   const samples = trials.flatMap(({ load, traffic }) => {
     if (load.duration_s < 1) return [traffic.goodput_rps]
@@ -69,14 +69,10 @@ export function statisticsOf(records, consumer, variant) {
   }
 }
 
-/** Sound trials of a consumer in blocks. @param {Records} records @param {string} consumer */
-export function consumed(records, consumer) {
-  return trialsAt(records, { phase: 'blocks', consumer }, isSound)
-}
-
-/** @param {Records} records @param {string} consumer @param {string} variant */
-function visitsTo(records, consumer, variant) {
-  return consumed(records, consumer).filter(({ cell }) => cell.variant === variant)
+/** Sound trials of a consumer in blocks, of one variant or of all. @param {Records} records @param {string} consumer @param {string} [variant] */
+export function consumed(records, consumer, variant) {
+  const trials = trialsAt(records, { phase: 'blocks', consumer }, isSound)
+  return variant === undefined ? trials : trials.filter(({ cell }) => cell.variant === variant)
 }
 
 /** Whether the published conclusion holds; nothing without a closed loop. @param {Closed[]} closed */
@@ -89,12 +85,10 @@ export function publishedVerdict(closed) {
 /** @param {Closed['speeds']} speeds of single stages, below the limit of their generators */
 function hereText(speeds) {
   if (speeds.length === 0) return `Here ${GENERATOR_LIMIT}, so nothing can be said about that.`
-  const known = speeds.filter(({ high }) => Number.isFinite(high))
-  if (known.length === 0) return 'Too few blocks here to say whether that holds.'
-  const faster = known.filter(({ low }) => low > 1 + RELEVANT_RATIO)
+  const faster = speeds.filter(({ low }) => low > 1 + RELEVANT_RATIO)
   const texts = faster.map(({ without: [stage], consumer, ...speed }) => `${stage} (${consumer}: ${ratioText(speed)})`)
   if (faster.length > 0) return `Not so here: throughput rises without ${texts.join(', ')}.`
-  const isSame = known.every(({ high }) => high < 1 + RELEVANT_RATIO)
+  const isSame = speeds.every(({ high }) => high < 1 + RELEVANT_RATIO)
   return isSame ? 'The same here.' : 'Here no stage certainly does, but not all are settled.'
 }
 

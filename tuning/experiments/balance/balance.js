@@ -16,7 +16,6 @@ import { durationOf, MEASURED, nextStep, UNEVEN } from './steps.js'
  * @import { MeasuredPart } from './steps.js'
  *
  * @typedef {ReturnType<typeof planOf>} BalancePlan
- * @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size
  */
 
 const ENDPOINTS = 6
@@ -160,10 +159,11 @@ function sizesOf(mode, flags) {
     const duration_s = part in UNEVEN && flags.duration ? flags.duration / 1000 : usual_s
     return [part, { blocks: flags.blocks ?? blocks, warmup_s, duration_s, rate_rps }]
   })
+  /** @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size */
   return /** @type {Record<MeasuredPart, Size>} */ (Object.fromEntries(sizes))
 }
 
-/** @param {Size} size */
+/** @param {{ duration_s: number }} size */
 function failsIn({ duration_s }) {
   const [from_s, to_s] = [FAILS.from, FAILS.to].map((share) => Number((duration_s * share).toFixed(2)))
   return { from_s, to_s }

@@ -73,26 +73,23 @@ export function createState(size) {
 export function choose(state, parameters) {
   const decayed = decay(state, parameters)
   const { scores, first } = decayed
-  let endpoint = first
-  for (let i = 1; i < scores.length; i++) {
-    const other = (first + i) % scores.length
-    if (scores[other] < scores[endpoint]) endpoint = other
-  }
+  const endpoint = inTurn(scores, first).reduce((best, other) => (scores[other] < scores[best] ? other : best))
   return { endpoint, state: { ...decayed, first: (first + 1) % scores.length } }
 }
 
 /** One score above 1 decays, in turn. @param {State} state @param {Parameters} parameters @returns {State} */
 export function decay(state, { decay }) {
   const { scores, turn } = state
-  for (let i = 0; i < scores.length; i++) {
-    const endpoint = (turn + i) % scores.length
-    const score = scores[endpoint]
-    if (score <= 1) continue
-    const faster = FASTER.find(({ above }) => score > above)?.decay ?? 1
-    const decayed = scores.with(endpoint, score * Math.min(decay, faster))
-    return { ...state, scores: decayed, turn: (endpoint + 1) % scores.length }
-  }
-  return state
+  const endpoint = inTurn(scores, turn).find((i) => scores[i] > 1)
+  if (endpoint === undefined) return state
+  const faster = FASTER.find(({ above }) => scores[endpoint] > above)?.decay ?? 1
+  const decayed = scores.with(endpoint, scores[endpoint] * Math.min(decay, faster))
+  return { ...state, scores: decayed, turn: (endpoint + 1) % scores.length }
+}
+
+/** All endpoints, beginning with one of them. @param {number[]} scores @param {number} first */
+function inTurn(scores, first) {
+  return scores.map((_, i) => (first + i) % scores.length)
 }
 
 /**

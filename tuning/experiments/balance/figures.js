@@ -11,7 +11,7 @@ import { REFERENCE, strategiesOf } from './steps.js'
  * @import { MeasuredPart, Records } from './steps.js'
  *
  * @typedef {ReturnType<typeof figuresOf>} Figures
- * @typedef {ReturnType<typeof measuredIn>[number]} Measured
+ * @typedef {ReturnType<typeof measuredOf>} Measured
  * @typedef {(record: Records[number]) => number} Value
  */
 
@@ -21,7 +21,10 @@ export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
 export function figuresOf(plan, records) {
   /** @template T @param {MeasuredPart} part @param {(measured: Measured) => T} compute */
   const each = (part, compute) => {
-    return measuredIn(part, plan, records).map((one) => ({ strategy: one.strategy, ...compute(one) }))
+    const sound = trialsAt(records, { part }, isSound)
+    const measured = strategiesOf(part, plan).map((strategy) => measuredOf(strategy, sound))
+    const found = measured.filter(({ trials }) => trials.length > 0)
+    return found.map((one) => ({ strategy: one.strategy, ...compute(one) }))
   }
   const shared = /** @type {const} */ (['strategies', 'failing'])
   return {
@@ -34,34 +37,27 @@ export function figuresOf(plan, records) {
   }
 }
 
-/**
- * The sound trials of each strategy of a part, and how it compares with others within a block.
- * @param {MeasuredPart} part @param {BalancePlan} plan @param {Records} records
- */
-function measuredIn(part, plan, records) {
-  const sound = trialsAt(records, { part }, isSound)
-  const trialsOf = (/** @type {string} */ strategy) => sound.filter(({ cell }) => cell.strategy === strategy)
-  const byBlock = (/** @type {string} */ strategy, /** @type {Value} */ value) => {
-    return new Map(trialsOf(strategy).map((record) => [Number(record.at.block), value(record)]))
+/** The trials of a strategy, and how it compares with others within a block. @param {string} strategy @param {Records} sound trials of its part */
+function measuredOf(strategy, sound) {
+  const trialsOf = (/** @type {string} */ one) => sound.filter(({ cell }) => cell.strategy === one)
+  const byBlock = (/** @type {string} */ one, /** @type {Value} */ value) => {
+    return new Map(trialsOf(one).map((record) => [Number(record.at.block), value(record)]))
   }
-  const measured = strategiesOf(part, plan).map((strategy) => {
-    const trials = trialsOf(strategy)
-    return {
-      strategy,
-      trials,
-      trialsOf,
-      middle: (/** @type {Value} */ value) => median(trials.map(value)),
-      ratioTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
-        return pairedRatio(byBlock(reference, value), byBlock(strategy, value), CONFIDENCE)
-      },
-      differenceTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
-        const others = byBlock(reference, value)
-        const differences = [...byBlock(strategy, value)].map(([block, own]) => own - Number(others.get(block)))
-        return typical(differences.filter(Number.isFinite), CONFIDENCE)
-      },
-    }
-  })
-  return measured.filter(({ trials }) => trials.length > 0)
+  const trials = trialsOf(strategy)
+  return {
+    strategy,
+    trials,
+    trialsOf,
+    middle: (/** @type {Value} */ value) => median(trials.map(value)),
+    ratioTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
+      return pairedRatio(byBlock(reference, value), byBlock(strategy, value), CONFIDENCE)
+    },
+    differenceTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
+      const others = byBlock(reference, value)
+      const differences = [...byBlock(strategy, value)].map(([block, own]) => own - Number(others.get(block)))
+      return typical(differences.filter(Number.isFinite), CONFIDENCE)
+    },
+  }
 }
 
 /** Over uneven endpoints: latencies of the successes. @param {Measured} measured */

@@ -77,7 +77,7 @@ async function openEndpoints(part, opening) {
   const kinds = { overhead: INSTANT, strategies: uneven, crowded: uneven, failing: evenEndpoints(count) }
   const endpoints = kinds[part]
   const names = endpoints.map(({ name }) => name)
-  const [adminPort, ...ports] = await start('the endpoints', unpinned(opening), names.length + 1, (ports) => {
+  const [adminPort, ...ports] = await start('the endpoints', opening, null, names.length + 1, (ports) => {
     return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, slots })]
   })
   const admin = `http://127.0.0.1:${adminPort}`
@@ -106,10 +106,10 @@ async function openEndpoints(part, opening) {
  * @param {Server[]} servers @param {Opening} opening @returns {Promise<{ port: number, reset?: string }>}
  */
 async function openFront(servers, opening) {
-  const { strategy, plan } = opening
+  const { strategy, plan, place } = opening
   if (strategy === 'direct') return servers[0]
   if (strategy in HAPROXY) return startHaproxy(/** @type {keyof typeof HAPROXY} */ (strategy), servers, true, opening)
-  const [port, adminPort] = await start(`the ${strategy} proxy`, opening, 2, ([port, adminPort]) => {
+  const [port, adminPort] = await start(`the ${strategy} proxy`, opening, place.cores, 2, ([port, adminPort]) => {
     const options = { strategy, endpoints: servers, parameters: plan.parameters, port, adminPort }
     return [process.execPath, PROXY, JSON.stringify(options)]
   })
@@ -128,7 +128,7 @@ async function openProcesses(opening) {
     services.push(apis[i])
   }
   const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
-  const { port } = await startHaproxy('haproxy-leastconn', servers, false, unpinned(opening))
+  const { port } = await startHaproxy('haproxy-leastconn', servers, false, opening)
   const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
   return { url: `http://127.0.0.1:${port}/user`, countsRows: true, settings }
 }
@@ -136,23 +136,21 @@ async function openProcesses(opening) {
 /** @param {keyof typeof HAPROXY} strategy @param {Server[]} servers @param {boolean} watched @param {Opening} opening */
 async function startHaproxy(strategy, servers, watched, opening) {
   const file = path.join(path.dirname(opening.place.logFile), 'haproxy.cfg')
-  const [port] = await start('HAProxy', opening, 1, ([port]) => {
+  // API processes take all cores.
+  const cores = watched ? opening.place.cores : null
+  const [port] = await start('HAProxy', opening, cores, 1, ([port]) => {
     writeFileSync(file, haproxyConfig({ ...HAPROXY[strategy], port, servers, watched }))
     return [String(opening.plan.haproxy), '-db', '-f', file]
   })
   return { port }
 }
 
-/** @param {Opening} opening */
-function unpinned(opening) {
-  return { ...opening, place: { ...opening.place, cores: null } }
-}
-
 /**
  * Starts a program, which is ready when it listens on all of its ports.
- * @param {string} name @param {Opening} opening @param {number} count of ports @param {(ports: number[]) => string[]} commandOn
+ * @param {string} name @param {Opening} opening @param {string | null} cores @param {number} count of ports
+ * @param {(ports: number[]) => string[]} commandOn
  */
-async function start(name, { place: { cores, env, logFile }, services }, count, commandOn) {
+async function start(name, { place: { env, logFile }, services }, cores, count, commandOn) {
   const { service, ports } = await onFreePorts(count, (ports) => {
     const isReady = async () => (await Promise.all(ports.map(isListening))).every(Boolean)
     return startService(name, commandOn(ports), { cores, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS })

@@ -6,7 +6,7 @@ import { spread, spreadOf } from '../../stats/spread.js'
 import { figuresOf, PERCENTILES } from './figures.js'
 import { HAPROXY } from './haproxy.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './published.js'
-import { failingPicture, shareBlocks } from './share-blocks.js'
+import { failingPicture, shareBlocks } from './shares.js'
 import { partsOf, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
@@ -33,6 +33,7 @@ export function analyse(plan, records, { simulation = null }) {
 export function report(findings) {
   const { plan, sentences, simulation, shares, leftOut } = findings
   const [first = 'Adaptive was not compared with round robin.', ...others] = sentences
+  const { factor, error_factor, decay } = PUBLISHED.parameters
   return [
     answer(first),
     ...(plan.haproxy_missing ? [paragraph(`HAProxy: ${plan.haproxy_missing}.`)] : []),
@@ -50,7 +51,9 @@ export function report(findings) {
     ...simulationBlocks(simulation),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     heading('Published', { detail: true }),
-    paragraph(publishedText()),
+    paragraph(
+      `"${PUBLISHED.title}" (${PUBLISHED.author}): ${PUBLISHED.setting}. Priority factor ${factor}, error factor ${error_factor}, decay ${decay}; the balancer adds about ${PUBLISHED.overhead_ms} ms of its own.`,
+    ),
     method(methodOf(plan)),
   ]
 }
@@ -176,11 +179,6 @@ function pairTexts(round_robin_ms, adaptive_ms) {
   return QUANTILES.map((name) => {
     return `${milliseconds(round_robin_ms[name])} -> ${milliseconds(adaptive_ms[name])}, ${gains[name].toFixed(2)}x`
   })
-}
-
-function publishedText() {
-  const { title, author, setting, parameters, overhead_ms } = PUBLISHED
-  return `"${title}" (${author}): ${setting}. Priority factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}; the balancer adds about ${overhead_ms} ms of its own.`
 }
 
 /** @param {BalancePlan} plan */

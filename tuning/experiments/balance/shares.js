@@ -1,3 +1,13 @@
+import { drawn, titled } from '../../../load/report/blocks.js'
+import { wholePercent } from '../../../load/report/format.js'
+import { xyPicture } from '../../../load/report/picture.js'
+
+/**
+ * @import { Series } from '../../../load/report/picture.js'
+ * @import { BalancePlan } from './balance.js'
+ * @import { Figures } from './figures.js'
+ */
+
 /**
  * What the endpoints counted in a trial, by bin; the endpoint named `failing` fails from from_s to to_s.
  * @typedef {{ requests: number[], errors: number[], queued?: number[] }} Bins
@@ -10,6 +20,9 @@ const LOOK_MS = 500
 /** Relative to an even share: an endpoint that gets less has been left, one that gets this much is back. */
 const LEFT_RATIO = 0.2
 const BACK_RATIO = 0.5
+
+/** Points of a curve over time. */
+const SLICES = 24
 
 /**
  * The share of the requests per endpoint, per slice of the trials; NaN where a slice has no requests at all.
@@ -28,15 +41,10 @@ export function sharesOf(trials, { slices, duration_s }) {
   return sums.map((own) => own.map((count, slice) => count / sumOf(sums.map((counts) => counts[slice]))))
 }
 
-/** All requests that the endpoints got. @param {Counts[]} trials */
-export function requestsOf(trials) {
-  return sumOf(trials.flatMap(({ endpoints }) => endpoints.flatMap(({ requests }) => requests)))
-}
-
 /** Share of the requests that found every slot of their endpoint taken and had to wait. @param {Counts[]} trials */
 export function queuedRatio(trials) {
-  const queued = trials.flatMap(({ endpoints }) => endpoints.flatMap(({ queued = [] }) => queued))
-  return sumOf(queued) / requestsOf(trials)
+  const all = trials.flatMap(({ endpoints }) => endpoints)
+  return sumOf(all.flatMap(({ queued = [] }) => queued)) / sumOf(all.flatMap(({ requests }) => requests))
 }
 
 /**
@@ -73,4 +81,31 @@ function range(from, to) {
 /** @param {number[]} counts */
 function sumOf(counts) {
   return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** The endpoints' shares of the requests. @param {BalancePlan} plan @param {Figures['shares']} all */
+export function shareBlocks({ sizes }, all) {
+  const shares = all.filter(({ part }) => part === 'strategies')
+  const columns = shares.map(({ counts }) => sharesOf(counts, { slices: 1, duration_s: sizes.strategies.duration_s }))
+  const names = shares[0]?.counts[0].names ?? []
+  const rows = names.map((name, i) => [name, ...columns.map((column) => wholePercent(column[i][0]))])
+  return titled('**Share of the requests per endpoint**', ['endpoint', ...shares.map(({ strategy }) => strategy)], rows)
+}
+
+/** The share of the endpoint that fails, over time. @param {BalancePlan} plan @param {Figures['shares']} all */
+export function failingPicture({ sizes, fails }, all) {
+  const { duration_s } = sizes.failing
+  const { from_s: from, to_s: to } = fails.failing
+  const series = all.flatMap(({ part, strategy, counts }) => {
+    if (part !== 'failing') return []
+    const own = sharesOf(counts, { slices: SLICES, duration_s })[counts[0].names.indexOf('failing')]
+    const points = own.map((share, slice) => [((slice + 0.5) * duration_s) / SLICES, share])
+    return [/** @type {Series} */ ({ name: strategy, points, as: 'line' })]
+  })
+  if (series.length === 0) return []
+  const about = 'The share of the requests that it got under each strategy, all blocks together.'
+  const x = { title: 'seconds', unit: /** @type {const} */ ('s'), max: duration_s }
+  const y = { title: 'share of the requests', unit: /** @type {const} */ ('share') }
+  const marks = [{ axis: /** @type {const} */ ('x'), from, to, label: 'one fails' }]
+  return [drawn(xyPicture('shares-failing', 'The endpoint that fails, over time', about, { x, y, series, marks }))]
 }

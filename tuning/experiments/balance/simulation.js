@@ -84,11 +84,9 @@ export async function simulate({ strategy, create, samples, workers, parameters,
   const balancer = BALANCERS[strategy](endpoints.length, parameters)
   /** @type {number[]} */
   const latencies_ms = []
-  const counts = Array(endpoints.length).fill(0)
   let [sent, now_ms] = [0, 0]
   const send = () => {
     const endpoint = balancer.choose()
-    counts[endpoint]++
     sent++
     const answer = answerOf(endpoints[endpoint](now_ms), { failing: false, random })
     return { endpoint, ...answer, ends_ms: now_ms + answer.latency_ms }
@@ -105,5 +103,5 @@ export async function simulate({ strategy, create, samples, workers, parameters,
     if (answered % ANSWERS === 0) await setImmediate(undefined, { signal })
   }
   const error_ratio = (samples - latencies_ms.length) / samples
-  return { ...quantilesOf(latencies_ms), error_ratio, shares: counts.map((count) => count / samples) }
+  return { ...quantilesOf(latencies_ms), error_ratio }
 }

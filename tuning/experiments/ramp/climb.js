@@ -17,10 +17,9 @@ export function rungsOf({ ceiling_ms }, trials) {
 /**
  * The next number of workers: up until the latency is above the ceiling, or down if the first rung was already above it, then
  * between the two rungs around it. Pure.
- * @param {Rung[]} rungs @param {object} climb @param {number} climb.start workers @param {number} climb.most
- * @param {number} climb.growth factor from one rung to the next, until one is over
- * @param {number} climb.close the climb ends when the rungs below and above the ceiling are no further apart than this factor
- * @param {number} [climb.multiple] from this number on, workers are multiples of it @returns {number | null} null: enough is known
+ * @param {Rung[]} rungs @param {{ start: number, most: number, growth: number, close: number, multiple?: number }} climb growth: factor
+ *   from one rung to the next, until one is over; close: the factor between the rungs below and above the ceiling at which the climb
+ *   ends; multiple: from this number on, workers are multiples of it @returns {number | null} null: enough is known
  */
 export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 }) {
   const unitOf = (/** @type {number} */ workers) => (workers < multiple ? 1 : multiple)

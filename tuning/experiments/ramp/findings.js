@@ -2,9 +2,8 @@ import { isValid } from '../../../load/capacity/ladder.js'
 import { median, typical } from '../../../load/verdict/ranks.js'
 import { labelOf, silentSide } from '../../knobs/sides.js'
 import { groupBy } from '../../stats/design.js'
-import { CONFIDENCE } from '../../stats/effects.js'
+import { CONFIDENCE, pairedRatio, verdictOf } from '../../stats/effects.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
-import { agreementsOf, ratioTo } from './agreement.js'
 import { crossingsOf, rungsOf } from './climb.js'
 import { costPerMillion, costRatio } from './cost.js'
 import { screensOf, seriesOf, trialsAt } from './design.js'
@@ -16,6 +15,9 @@ import { diskBytes } from './rungs.js'
  * @typedef {ReturnType<typeof findingsOf>} RampFindings
  * @typedef {ReturnType<typeof climbed>} Climbed
  */
+
+/** Drivers agree if their rates at the ceiling differ by no more than this factor. */
+export const AGREE_RATIO = 1.1
 
 /** @param {RampPlan} plan @param {Records} records @param {{ drivers?: Record<string, string> }} run drivers with their versions */
 export function findingsOf(plan, records, { drivers = {} }) {
@@ -50,6 +52,23 @@ export function findingsOf(plan, records, { drivers = {} }) {
     }),
     drivers,
   }
+}
+
+/** How far each further driver agrees with the first, by the rate at the ceiling. @param {RampPlan} plan @param {Climbed[]} series */
+function agreementsOf({ drivers: [reference, ...others] }, series) {
+  const checks = series.filter(({ driver, variant }) => others.includes(driver) && variant === 'all')
+  return checks.map((check) => {
+    const { side, driver } = check
+    const main = /** @type {Climbed} */ (series.find((one) => one.isMain && one.side === side))
+    const effect = ratioTo(main, check)
+    return { side, driver, reference, effect, verdict: verdictOf({ expect: 'same', least_ratio: AGREE_RATIO }, effect) }
+  })
+}
+
+/** The rate of one series at the ceiling as a ratio to another's, block by block. @param {Climbed} reference @param {Climbed} other */
+function ratioTo(reference, other) {
+  const effect = pairedRatio(reference.rates_rps, other.rates_rps, CONFIDENCE)
+  return { level: other.key, estimate: effect.ratio, ...effect }
 }
 
 /** @param {RampPlan} plan @param {Series} series @param {Records} records */

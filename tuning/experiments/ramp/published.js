@@ -36,35 +36,33 @@ function publishedLines() {
   const spots = sweet_spot.map((/** @type {any} */ { threads, connections, rps, p99_below_ms }) => {
     return `${threads} threads with ${connections} connections: ${count(rps)}/s, p99 below ${p99_below_ms} ms`
   })
-  const { machines, withStorage, withRoots } = publishedCost()
-  const [month, stored, rooted] = [machines, withStorage, withRoots].map((one) => one.saved_per_month.toFixed(0))
-  const saved = `${+(machines.saved_ratio * 100).toFixed(2)} %`
-  const surcharge = `${(machines.surcharge_ratio * 100).toFixed(0)} % dearer`
+  const { saved_per_hour, saved_per_month, saved_ratio, surcharge_ratio } = publishedCost()
+  const [month, stored, rooted] = saved_per_month.map((saved) => saved.toFixed(0))
+  const [saved, surcharge] = [`${+(saved_ratio * 100).toFixed(2)} %`, `${wholePercent(surcharge_ratio)} dearer`]
   return [
     `"${title}" (${author}): ${setting}.`,
-    `wrk's own limit first: ${spots.join('; ')}. Each method alone, ${screen.threads} thread and ${screen.connections} connections: two groups, about ${groups}/s.`,
+    `The node's ceiling on a cached method first: ${spots.join('; ')}. Each method alone, ${screen.threads} thread and ${screen.connections} connections: two groups, about ${groups}/s.`,
     `It concludes that ${conclusion}. By its own figures one B does the work of ${low} to ${high} A: two machines in whole ones, less in a fleet.`,
-    `Its cost again: two ${cost.a.machine} for one ${cost.b.machine} saves ${machines.saved_per_hour.toFixed(3)} USD/h; a month ${month} (published: ${cost.saved_per_month}), ${stored} with the storage (${cost.saved_with_storage_per_month}), ${rooted} with roots only (${cost.saved_with_roots_per_month}). That is ${saved} of what the two cost; the headline of ${wholePercent(cost.headline_ratio)} is the same sum as a share of the one (${surcharge}).`,
+    `Its cost again: two ${cost.a.machine} for one ${cost.b.machine} saves ${saved_per_hour.toFixed(3)} USD/h; a month ${month} (published: ${cost.saved_per_month}), ${stored} with the storage (${cost.saved_with_storage_per_month}), ${rooted} with roots only (${cost.saved_with_roots_per_month}). That is ${saved} of what the two cost; the headline of ${wholePercent(cost.headline_ratio)} is the same sum as a share of the one (${surcharge}).`,
   ]
 }
 
 /**
- * The published cost, from its inputs: what one B saves in place of the As that do its work. saved_ratio: of the price of the As;
- * surcharge_ratio: of the price of the B.
+ * The published cost, from its inputs: what one B saves in place of the As that do its work; with the storage that they need, and with
+ * their roots only. saved_ratio: of the price of the As; surcharge_ratio: of the price of the B.
  */
 export function publishedCost() {
   const { a, b, a_for_one_b, storage_gb, root_gb, per_gb_month } = PUBLISHED.cost
-  const savedWith = (/** @type {number} */ gigabytes) => {
-    const before = a_for_one_b * perHour({ per_hour: a.per_hour, storage_gb: gigabytes, per_gb_month })
-    const per_hour = before - b.per_hour
-    return {
-      saved_per_hour: per_hour,
-      saved_per_month: per_hour * HOURS_PER_MONTH,
-      saved_ratio: per_hour / before,
-      surcharge_ratio: per_hour / b.per_hour,
-    }
+  const savedPerHour = (/** @type {number} */ gigabytes) => {
+    return a_for_one_b * perHour({ per_hour: a.per_hour, storage_gb: gigabytes, per_gb_month }) - b.per_hour
   }
-  return { machines: savedWith(0), withStorage: savedWith(storage_gb / a_for_one_b), withRoots: savedWith(root_gb) }
+  const saved_per_hour = savedPerHour(0)
+  return {
+    saved_per_hour,
+    saved_per_month: [0, storage_gb / a_for_one_b, root_gb].map((own_gb) => savedPerHour(own_gb) * HOURS_PER_MONTH),
+    saved_ratio: saved_per_hour / (a_for_one_b * a.per_hour),
+    surcharge_ratio: saved_per_hour / b.per_hour,
+  }
 }
 
 /** @param {number} ratio */

@@ -1,5 +1,6 @@
 import { count, decimal, milliseconds, wholePercent } from '../../../load/report/format.js'
-import { agreementSentence } from './agreement.js'
+import { ratioText } from '../../stats/effects.js'
+import { AGREE_RATIO } from './findings.js'
 
 /**
  * @import { Interval } from './cost.js'
@@ -14,10 +15,7 @@ const FEW = ' (too few blocks for an interval)'
 
 /** What was found with the first driver. @param {RampFindings} findings */
 export function answerSentences({ plan, mains, work, bounded }) {
-  return [
-    ...mains.map((one) => foundSentence(plan, one)),
-    ...(mains.length > 1 ? [workSentence(mains, work, bounded)] : []),
-  ]
+  return [...mains.map((one) => foundSentence(plan, one)), ...(mains.length > 1 ? [workSentence(work, bounded)] : [])]
 }
 
 /** Other series, cost, agreement of the drivers, and what is doubtful. @param {RampFindings} findings */
@@ -45,12 +43,10 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
   const who = `${name} (${label})`
   const inBlocks = `met in ${met} of ${tried} blocks`
   if (blocks > 0) {
-    const [at, below, above] = [series.workers, series.below_workers, series.above_workers].map((value) => {
-      return count(Math.round(value))
-    })
+    const number = (/** @type {number} */ workers) => count(Math.round(workers))
     const passes = refuses
-      ? `begins to fail requests somewhere between ${below} and ${above} workers, before ${ceiling}`
-      : `passes ${ceiling} at ${at} workers`
+      ? `begins to fail requests somewhere between ${number(series.below_workers)} and ${number(series.above_workers)} workers, before ${ceiling}`
+      : `passes ${ceiling} at ${number(series.workers)} workers`
     return `${who} ${passes}, with ${bound.length > 0 ? 'at least ' : ''}${intervalText(rps)} requests/s (${inBlocks}).`
   }
   if (met > 0) return `${who}: ${ceiling} was ${inBlocks} only, too few for a figure.`
@@ -62,15 +58,11 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
   return `${who}: ${ceiling} not reached ${workers}${more}: ${reached}.`
 }
 
-/** @param {Climbed[]} mains A and B @param {RampFindings['work']} work @param {string[]} bounded */
-function workSentence(mains, work, bounded) {
+/** @param {RampFindings['work']} work @param {string[]} bounded */
+function workSentence(work, bounded) {
   const unknown = 'How many of A do the work of one B is not known'
   if (!work) return `${unknown}, nor at what cost: ${bounded.join('; ')}, so that a rate is a lower bound.`
-  if (work.pairs === 0) {
-    const unmet = mains.filter(({ blocks }) => blocks === 0).map(({ side }) => side.toUpperCase())
-    const why = unmet.length > 0 ? `there is no rate at the ceiling for ${unmet.join(' and ')}` : 'no block has both'
-    return `${unknown}: ${why}.`
-  }
+  if (work.pairs === 0) return `${unknown}: no block has a rate at the ceiling for both.`
   const tie = work.tied ? ': no difference that noise could not have made' : ''
   return `${intervalText(work, 2)} of A do the work of one B at the ceiling${Number.isFinite(work.high) ? tie : FEW}.`
 }
@@ -94,4 +86,20 @@ function fullSentence({ side, driver, generator_core_ratio }) {
 function backgroundSentence({ background_rps }, kept_ratio) {
   const lost = kept_ratio < KEPT_RATIO ? 'Warning: ' : ''
   return `${lost}Background writes: ${count(background_rps)}/s, of which ${wholePercent(kept_ratio)} got through in the typical trial.`
+}
+
+/** What a verdict on the claim that the rates of two drivers are the same says of them. */
+const AGREEMENT = {
+  reproduced: 'agree',
+  refuted: 'do not agree',
+  undecided: 'may or may not agree',
+  'not measured': '',
+}
+
+/** @param {RampFindings['agreements'][number]} agreement */
+export function agreementSentence({ side, driver, reference, effect, verdict }) {
+  const both = `Cross-check: ${driver} and ${reference} on ${side.toUpperCase()}`
+  if (effect.pairs === 0) return `${both} cannot be compared: no block has a rate at the ceiling for both.`
+  const within = `within ${Math.round((AGREE_RATIO - 1) * 100)} %`
+  return `${both} ${AGREEMENT[verdict]} ${within}: ${driver}'s rate at the ceiling is ${ratioText(effect)} of ${reference}'s.`
 }

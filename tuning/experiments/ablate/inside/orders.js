@@ -13,18 +13,10 @@ import { cpu_us, takeTurns } from './turns.js'
 const END = Symbol('end')
 
 let away = new Set()
-
-/** @type {Orders} */
-let orders = { without: [], slow_us: {} }
-
-/** @type {Calls} */
-let calls = {}
-
-/** @type {ReturnType<typeof takeTurns> | null} */
-let turns = null
-
-/** @type {(without: string[]) => Promise<unknown>} */
-let follow = () => Promise.resolve()
+let orders = /** @type {Orders} */ ({ without: [], slow_us: {} })
+let calls = /** @type {Calls} */ ({})
+let turns = /** @type {ReturnType<typeof takeTurns> | null} */ (null)
+let follow = /** @type {(without: string[]) => Promise<unknown>} */ (async () => {})
 
 /** @param {Orders} wanted */
 export function obey(wanted) {

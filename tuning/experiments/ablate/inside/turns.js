@@ -10,12 +10,9 @@ import { orderOf } from '../stages.js'
  * @typedef {[variant: number, cpu_us: number, time_us: number]} Turn variant: its index; means per request
  */
 export function takeTurns({ variants, requests, seed }, change) {
-  /** @type {Turn[][]} */
-  const rounds = []
-  /** @type {Turn[]} */
-  let round = []
-  /** @type {number[]} */
-  let order = []
+  const rounds = /** @type {Turn[][]} */ ([])
+  let round = /** @type {Turn[]} */ ([])
+  let order = /** @type {number[]} */ ([])
   let changing = false
   let turn = 0
   /** Requests in flight from earlier turns. */

@@ -29,8 +29,6 @@ t.test('simulated, the published shape is there where endpoints differ for longe
   t.equal(allLower(spells.gains), true, JSON.stringify(spells.gains))
   t.equal(allLower(uneven.gains), true, JSON.stringify(uneven.gains))
   t.ok(uneven.adaptive.error_ratio < uneven.round_robin.error_ratio)
-  t.ok(uneven.round_robin.shares.every((share) => Math.abs(share - 1 / 6) < 1e-3))
-  t.ok(uneven.adaptive.shares[0] > uneven.adaptive.shares[3], 'the cached one gets more than the slow one')
   t.equal(allLower(gainsOf(PUBLISHED.round_robin, PUBLISHED.adaptive)), true, 'as published')
   const [one, again] = [1, 2].map(() => worlds(6, { count: 1, extra_ms: 250 })[1].create)
   const short = { ...options, samples: 500, strategy: /** @type {const} */ ('adaptive') }
