@@ -6,14 +6,13 @@ import { openCell } from '../../knobs/open-cell.js'
 import { NO_NOISE, observationsOf, ratioOf, verdictOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { CLAIMS, MEASURES } from './claims.js'
-import { design, playbookDuration } from './design.js'
-import { countsIn, EXPERIMENTS } from './experiments.js'
+import { countsIn, design, EXPERIMENTS, playbookDuration } from './experiments.js'
 import { playbookReport } from './report.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Claim } from './claims.js'
- * @import { PlaybookPlan } from './design.js'
+ * @import { PlaybookPlan } from './experiments.js'
  * @import { Cell, TrialRecord } from '../../../load/report/record.js'
  */
 

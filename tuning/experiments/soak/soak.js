@@ -1,7 +1,7 @@
 import { isValid, nextRung } from '../../../load/capacity/ladder.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
-import { answer, drawn, table } from '../../../load/report/blocks.js'
-import { count, milliseconds, wholePercent } from '../../../load/report/format.js'
+import { answer, drawn } from '../../../load/report/blocks.js'
+import { xyPicture } from '../../../load/report/picture.js'
 import { localPlan } from '../../../load/run/plan.js'
 
 /**
@@ -46,16 +46,14 @@ export const soak = {
   analyse: (plan, records) => ({
     problem: problemOf(plan, records),
     growths: records.length === 0 ? [] : SHOWN.map((shown) => growthOf(shown, records)),
-    records,
   }),
-  report: ({ growths, records }) => [
+  report: ({ growths }) => [
     answer(growths.length === 0 ? 'Nothing was measured.' : growths.map(growthText).join(' ')),
-    ...growths.map((/** @type {Growth} */ { what, title, about, y, points }) => {
-      const x = { title: 'seconds since the start', unit: /** @type {const} */ ('s') }
-      const series = [{ name: y.title, points, as: /** @type {const} */ ('both') }]
-      return drawn({ name: what, title, about, form: { kind: 'xy', x, y, series } })
+    ...growths.map((/** @type {Growth} */ { what, name, y, points }) => {
+      const x = /** @type {const} */ ({ title: 'seconds since the start', unit: 's' })
+      const form = { x, y, series: [{ name: y.title, points, as: /** @type {const} */ ('both') }] }
+      return drawn(xyPicture(what, `${name} over time`, `${name} of the service at the end of each sample.`, form))
     }),
-    samplesTable(records),
   ],
 }
 
@@ -84,8 +82,6 @@ const SHOWN = /** @type {const} */ ([
     value: (/** @type {TrialRecord} */ { probes }) => Number(probes.api.rss_bytes) / 2 ** 20,
     name: 'Memory (RSS)',
     unit: ' MiB',
-    title: 'Memory over time',
-    about: 'Memory of the service (RSS) at the end of each sample.',
     y: { title: 'RSS', unit: 'mib' },
   },
   {
@@ -93,8 +89,6 @@ const SHOWN = /** @type {const} */ ([
     value: (/** @type {TrialRecord} */ { probes }) => Number(probes.api.open_files),
     name: 'Open files',
     unit: '',
-    title: 'Open files over time',
-    about: 'Files and sockets that the service had open.',
     y: { title: 'open files', unit: 'number' },
   },
 ])
@@ -134,19 +128,4 @@ export function slopeOf(points) {
 function growthText({ name, unit, least, most, per_hour }) {
   const slope = per_hour === null ? 'too few samples for a slope' : `${per_hour.toFixed(1)}${unit} per hour`
   return `${name}: ${Math.round(least)} to ${Math.round(most)}${unit}, ${slope}.`
-}
-
-/** @param {TrialRecord[]} records */
-function samplesTable(records) {
-  const head = ['sample', 'answered', 'p50', 'p99', 'API core', 'RSS', 'open files']
-  const rows = records.map(({ trial, traffic, probes: { api } }) => [
-    String(trial),
-    count(traffic.completed),
-    milliseconds(traffic.latency_ms?.p50),
-    milliseconds(traffic.latency_ms?.p99),
-    wholePercent(api.cpu_core_ratio),
-    `${Math.round(Number(api.rss_bytes) / 2 ** 20)} MiB`,
-    String(api.open_files),
-  ])
-  return table(head, rows, { name: 'samples', align: head.map(() => 'r') })
 }
