@@ -52,11 +52,6 @@ const VIEWS = /** @type {const} */ ([
 
 const GROUNDS = { light: 'rgb(255, 255, 255)', dark: 'rgb(21, 24, 28)' }
 
-/** Beside a generator that was full, no law of the service can be fitted. @param {any} record */
-function idleGenerator({ probes }) {
-  Object.assign(probes.generator, { cpu_core_ratio: 0.1, run_delay_ratio: 0 })
-}
-
 // Alone, a file would have 30 s.
 t.setTimeout(300_000)
 
@@ -67,7 +62,6 @@ t.test('the page of every verb', { skip }, async (t) => {
   for (const [i, [name, pictures]] of Object.entries(PAGES).entries()) {
     await t.test(name, async (t) => {
       const source = fixture(name, folder)
-      if (name === 'compare') rewrite(source, { record: idleGenerator })
       await runReport(source)
       await looksRight(t, `${source}/report.html`, VIEWS[i % 4], pictures)
       const markdown = fs.readFileSync(`${source}/report.md`, 'utf8')
@@ -76,9 +70,6 @@ t.test('the page of every verb', { skip }, async (t) => {
         [],
         'report.md shows each',
       )
-      if (name === 'compare') {
-        for (const side of 'AB') t.match(fs.readFileSync(`${source}/latency.svg`, 'utf8'), `>${side}, fitted<`)
-      }
     })
   }
   await t.test('two runs side by side', async (t) => {

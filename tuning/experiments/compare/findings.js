@@ -4,7 +4,6 @@ import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
 import { groupBy } from '../../stats/design.js'
 import { GENERATOR_LIMIT, generatorShare, isFullShare } from '../../stats/sound.js'
-import { fitLaw } from '../../stats/usl.js'
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
 import { percentileOf, samplesOf } from './samples.js'
@@ -48,18 +47,12 @@ export function findingsOf(plan, records) {
 function sideFindings(plan, records, side) {
   const own = records.filter(({ cell }) => cell.side === side)
   const maxima = maximaOf(own.filter(({ at }) => at.phase === 'maximum'))
-  const points = own
-    .filter((record) => record.at.phase === 'latency' && isValid(record))
-    .filter((record) => !isRefused(record) && !isFullShare(generatorShare(record)))
-    .map(({ load, traffic }) => ({ concurrency: load.connections, rps: traffic.goodput_rps }))
   return {
     name: side.toUpperCase(),
     label: labelOf(plan.sides[side]),
     maxima,
     bound: boundOf(maxima),
     refusal: refuses(own, side) ? refusalOf(plan, own, side) : null,
-    law: fitLaw(points.filter(({ rps }) => rps > 0)),
-    most_workers: Math.max(...points.map(({ concurrency }) => concurrency)),
     answers: answersOf(own),
   }
 }

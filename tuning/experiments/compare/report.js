@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
 import { digits } from '../../stats/effects.js'
-import { predictedRate } from '../../stats/usl.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { comparePictures } from './pictures.js'
 import { histogramsOf } from './samples.js'
@@ -12,9 +11,6 @@ import { histogramsOf } from './samples.js'
  * @import { ComparePlan } from './design.js'
  * @import { CompareFindings, Level, SideFindings } from './findings.js'
  */
-
-/** A law that levels off is shown if at least this share of its level was measured. */
-const LEVEL_RATIO = 0.5
 
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/compare.json', import.meta.url), 'utf8'))
 const DETAIL = { detail: true }
@@ -34,13 +30,11 @@ export function compareReport(findings) {
   return [
     answer(kept.answer),
     paragraph(`${sides.map(({ name, label }) => `${name}: ${label}`).join('; ')}.`),
-    ...comparePictures(findings).map(drawn),
+    ...comparePictures(findings),
     differencesTable(findings),
     table(['side, workers', 'successes/s', 'mean', ...PERCENTILES.map((share) => `p${share * 100}`), 'samples'], rows),
     rungTable(rungs),
     ...(limits.length > 0 ? [list(limits)] : []),
-    paragraph('How the rate grows with concurrency, by the Universal Scalability Law (Gunther).'),
-    table(['side', 'one worker', 'contention', 'coherency', 'predicted peak'], sides.map(lawCells)),
     heading('Where the time goes', DETAIL),
     table(['side, workers', ...PHASES], phases),
     paragraph('Medians; the first three once per connection, the others per request.'),
@@ -85,22 +79,6 @@ function rungTable(rungs) {
       ...both.flatMap(({ rps, refused_ratio }) => [figure(rps), tenthPercent(refused_ratio)]),
     ])
   return table(['workers', ...rungs[0].flatMap(({ name }) => [`${name}: successes/s`, 'refused'])], rows)
-}
-
-/** @param {SideFindings} side */
-function lawCells({ name, law, most_workers }) {
-  if (!law) {
-    const why = 'fewer than three levels of concurrency without refusals and with a generator that had time'
-    return [name, NONE, NONE, NONE, why]
-  }
-  const { lambda_rps, sigma_ratio, kappa_ratio, peak_concurrency, peak_rps, limit_rps } = law
-  let peak = 'none in sight'
-  if (peak_concurrency !== null && peak_concurrency <= most_workers) {
-    peak = `${figure(Number(peak_rps))}/s at ${figure(peak_concurrency)} workers`
-  } else if (limit_rps !== null && predictedRate(law, most_workers) >= LEVEL_RATIO * limit_rps) {
-    peak = `levels off at ${figure(limit_rps)}/s`
-  }
-  return [name, `${figure(lambda_rps)}/s`, sigma_ratio.toFixed(4), kappa_ratio.toFixed(6), peak]
 }
 
 /** @param {Level[]} both @returns {Block} */
