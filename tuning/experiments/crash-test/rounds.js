@@ -3,10 +3,10 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { seededRandom } from '../../../load/system/random.js'
 import { openLocal } from '../../../load/targets/index.js'
-import { connect, end } from '../../../sql/connection.js'
 import { applySchema } from '../../../sql/database.js'
 import { startEmbedded } from '../../../sql/embedded.js'
 import { makeScratch } from '../../../sql/scratch.js'
+import { ask } from '../../knobs/session.js'
 import { startClient } from './client.js'
 import { checkLedger } from './ledger.js'
 
@@ -43,7 +43,7 @@ export const BLOWS = {
     return false
   },
   'kill -9 of one backend': async ({ embedded, random }) => {
-    const pids = await query(embedded.url, "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'")
+    const pids = await ask(embedded.url, "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'")
     const { pid } = pids[Math.floor(random() * pids.length)]
     try {
       process.kill(pid, 'SIGKILL')
@@ -55,15 +55,11 @@ export const BLOWS = {
 }
 
 /**
- * Runs blows under load, and checks after each that nothing acknowledged is lost, doubled or invented.
+ * Runs blows under load, and checks after each that nothing acknowledged is lost, doubled or invented. The signal ends it within a
+ * second.
  *
- * @param {object} options
- * @param {number} options.rounds of each blow
- * @param {number} [options.seed] of the moments of the blows
- * @param {string[]} [options.blows] names; default all
- * @param {() => Promise<Embedded>} [options.startPostgres]
- * @param {NodeJS.ProcessEnv} options.env settings of the API
- * @param {AbortSignal} options.signal ends it within a second
+ * @param {{ rounds: number, seed?: number, blows?: string[], startPostgres?: () => Promise<Embedded>, env: NodeJS.ProcessEnv,
+ *   signal: AbortSignal }} options seed: of the moments of the blows; env: settings of the API
  * @returns {AsyncGenerator<Round>} one after each blow
  *
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
@@ -83,7 +79,7 @@ export async function* runRounds(options) {
     target = await openLocal(place)
     for (let round = 0; round < rounds; round++) {
       for (const blow of blows) {
-        await query(embedded.url, 'TRUNCATE users')
+        await ask(embedded.url, 'TRUNCATE users')
         client = startClient(target.url, `round-${round}`)
         await untilAcknowledged(client, signal)
         await pause(random() * MAX_DELAY_MS, undefined, { signal })
@@ -92,8 +88,8 @@ export async function* runRounds(options) {
         if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()
         if (restartApi) target = await openLocal(place)
-        await until('Postgres to answer', () => query(embedded.url, 'SELECT 1').catch(() => false), signal)
-        const rows = await query(embedded.url, 'SELECT id::text, email FROM users')
+        await until('Postgres to answer', () => ask(embedded.url, 'SELECT 1').catch(() => false), signal)
+        const rows = await ask(embedded.url, 'SELECT id::text, email FROM users')
         yield { blow, ...checkLedger(ledger, rows) }
         signal.throwIfAborted()
       }
@@ -113,16 +109,6 @@ export async function* runRounds(options) {
 async function untilAcknowledged({ acknowledged }, signal) {
   const wanted = acknowledged() + MIN_ACKNOWLEDGED
   await until('the API to acknowledge', () => acknowledged() >= wanted, signal)
-}
-
-/** @param {string} url @param {string} text */
-async function query(url, text) {
-  const client = await connect(url)
-  try {
-    return (await client.query(text)).rows
-  } finally {
-    await end(client)
-  }
 }
 
 /** @param {string} what @param {() => unknown} isSo @param {AbortSignal} signal */

@@ -9,20 +9,14 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. Under the load
  * given with each, the service meets its SLO with ease while nothing is planted.
  *
- * @typedef {object} Fault
- * @property {string} resource that the diagnosis has to name
- * @property {string} about one line
- * @property {Record<string, string>} [settings] environment of the API
- * @property {string[]} [nodeFlags] of the API, after its own
- * @property {string} [preload] of the API, in preload.js
- * @property {number} [nofile] soft and hard limit of open files of the API
- * @property {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} [load] what differs from
- *   1,000/s over 64 connections; nofile: of the generator
- * @property {boolean} [namespace] API, Postgres and lab have to run in a network namespace of their own
- * @property {Plant} [plant]
- * @property {string} [proxy] in front of the API, in proxy.js
- * @property {() => string | null} [problem] why it cannot be made on this machine; null: it can
- * @property {boolean} [here] it can be made, or seen, only where the API runs on this machine
+ * @typedef {{ resource: string, about: string, settings?: Record<string, string>, nodeFlags?: string[], preload?: string,
+ *   nofile?: number, load?: FaultyLoad, namespace?: boolean, plant?: Plant, proxy?: string, problem?: () => string | null,
+ *   here?: boolean }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
+ *   API; load: what differs from 1,000/s over 64 connections; namespace: API, Postgres and lab run in a network namespace of their
+ *   own; proxy: in front of the API, in proxy.js; problem: why this machine cannot make it; here: it can be made, or seen, only
+ *   where the API runs on this machine
+ * @typedef {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} FaultyLoad
+ *   nofile: of the generator
  *
  * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
  *   fault when all is up and the table is empty, before the warm-up; resolves with what removes it. Nothing of it outlives us
