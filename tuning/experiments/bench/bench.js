@@ -99,9 +99,7 @@ function rateOf(contender, kind, took_rps) {
 
 /**
  * Values of all blocks, by contender, table and head of the column. What cannot run here and is no service is left out.
- *
  * @param {BenchPlan} plan @param {TrialRecord[]} records @param {Pick<Run, 'not_applied'>} run
- *
  * @typedef {ReturnType<typeof analyse>} BenchFindings
  * @typedef {BenchFindings['servers'][number]} Server
  */

@@ -24,7 +24,6 @@ const ROUND_TRIPS_MS = [0, 1, 3, 10]
 /**
  * floor: stores nothing; far: the API with a longer way to its database; direct: no service. connections: of the closed loop; file: in
  * peers/; cell: settings of the API.
- *
  * @typedef {{ name: string, kind: 'server' | 'floor' | 'far' | 'direct', about: string, connections: number, file?: string,
  *   cell?: Cell }} Contender
  */
@@ -39,7 +38,6 @@ const settings = (INSERT_MODE, others) => ({ INSERT_MODE, POOL_MAX, LOG_LEVEL: '
 
 /**
  * The API in its modes, the same service as others write it, two floors, and the database without a service.
- *
  * @type {Contender[]}
  */
 export const CONTENDERS = [
@@ -73,7 +71,6 @@ const STOP_GRACE_MS = 1000
 
 /**
  * Starts a contender as a process of its own, on the core of the service under test.
- *
  * @param {Contender} contender @param {Place} place @returns {Promise<Target>}
  * @throws {NotApplied} where its program is not installed, or a setting is not what was read back
  */

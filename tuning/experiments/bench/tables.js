@@ -12,7 +12,6 @@ export const CROWD_LOW_RATE_RPS = 200
 
 /**
  * kind: of the trials; by: the values are ratios to this contender, within a block.
- *
  * @typedef {{ kind: string, head: string, value: (record: TrialRecord) => number, by?: string, text: (values: number[]) => string }} Column
  */
 

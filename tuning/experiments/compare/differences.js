@@ -7,9 +7,7 @@ const ERROR_RATE = 0.05
 
 /**
  * The differences on which the answer rests: the median latency of successes at each concurrency, and the maximum rate.
- *
  * @param {Level[][]} levels of A and B @param {SideFindings[]} sides
- *
  * @typedef {ReturnType<typeof judged>} Difference the ratio of B to A in one figure; because: why it does not tell the services
  *   apart, empty where it does;
  *   ratio: NaN where the lab or a refusal decided it, or no block has both

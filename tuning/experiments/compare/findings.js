@@ -15,9 +15,7 @@ export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 
 /**
  * Figures are medians of the blocks; NaN where nothing was measured.
- *
  * @param {ComparePlan} plan @param {Records} records
- *
  * @typedef {ReturnType<typeof findingsOf>} CompareFindings
  * @typedef {ReturnType<typeof sideFindings>} SideFindings
  * @typedef {ReturnType<typeof levelOf>} Level

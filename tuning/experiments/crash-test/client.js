@@ -13,7 +13,6 @@ const PAUSE_MS = 20
 /**
  * Posts users, each worker one after the other, until it is stopped, and records the outcome of each request. Every other worker
  * sends an Idempotency-Key, and repeats a request with it until it is acknowledged: that must not store it twice.
- *
  * @param {string} url @param {string} name distinguishes the emails
  * @returns stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
  */

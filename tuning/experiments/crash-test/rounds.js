@@ -25,7 +25,6 @@ const POLL_MS = 5
 
 /**
  * The process that dies, by name; true: the API has to be started anew.
- *
  * @type {Record<string, (bench: { embedded: Embedded, target: Target, random: () => number }) => Promise<boolean>>}
  */
 export const BLOWS = {
@@ -57,11 +56,9 @@ export const BLOWS = {
 /**
  * Runs blows under load, and checks after each that nothing acknowledged is lost, doubled or invented. The signal ends it within a
  * second.
- *
  * @param {{ rounds: number, seed?: number, blows?: string[], startPostgres?: () => Promise<Embedded>, env: NodeJS.ProcessEnv,
  *   signal: AbortSignal }} options seed: of the moments of the blows; env: settings of the API
  * @returns {AsyncGenerator<Round>} one after each blow
- *
  * @typedef {{ blow: string } & ReturnType<typeof checkLedger>} Round
  */
 export async function* runRounds(options) {

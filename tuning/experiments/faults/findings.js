@@ -27,7 +27,6 @@ export function plantedTrial(records) {
 
 /**
  * Which limit was named for each fault in each block in which it was planted, and whether relaxing it helped.
- *
  * @param {{ repeats: number, faults: string[], skipped: string | null }} plan @param {TrialRecord[]} records
  * @typedef {ReturnType<typeof analyse>} FaultsFindings
  */

@@ -8,7 +8,6 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
 /**
  * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. Under the load
  * given with each, the service meets its SLO with ease while nothing is planted.
- *
  * @typedef {{ resource: string, about: string, settings?: Record<string, string>, nodeFlags?: string[], preload?: string,
  *   nofile?: number, load?: FaultyLoad, namespace?: boolean, plant?: Plant, proxy?: string, problem?: () => string | null,
  *   here?: boolean }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
@@ -17,7 +16,6 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  *   where the API runs on this machine
  * @typedef {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} FaultyLoad
  *   nofile: of the generator
- *
  * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
  *   fault when all is up and the table is empty, before the warm-up; resolves with what removes it. Nothing of it outlives us
  * @typedef {{ pid: number, cores: string | null }} Process cores: null where nothing is pinned

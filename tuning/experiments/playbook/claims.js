@@ -18,7 +18,6 @@ export const MEASURES = {
 /**
  * What the playbook says, as data: a sentence, the experiment that tests it, and what the second cell does to the measure.
  * `least_ratio` is the smallest effect that would be worth a change.
- *
  * @typedef {Expectation & { experiment: string, measure: keyof typeof MEASURES }} ClaimTest
  * @typedef {{ id: string, chapter: string, sentence: string } & ClaimTest} Claim
  */

@@ -3,9 +3,7 @@ import { normal } from '../../../load/system/random.js'
 /**
  * Synthetic services, each with a known capacity, to measure the search against. A trial's score is ln(p99 / SLO); x is
  * ln(rate / capacity).
- *
  * @typedef {() => number} Random the next number in [0, 1)
- *
  * @typedef {object} Service
  * @property {number} plateau_rps what a closed loop would measure
  * @property {(trial: { rate_rps: number, duration_s: number }) => { verdict: 'pass' | 'fail' | 'invalid', score: number }} trial

@@ -30,7 +30,6 @@ const SEARCH_S = 30
 
 /**
  * The next trial of a matrix: the anchor's capacity, every cell in every block at shares of it, then the finalists' capacity. Pure.
- *
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designMatrix(plan, records, notApplied) {

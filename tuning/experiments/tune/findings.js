@@ -14,7 +14,6 @@ import { trialsAt } from '../../stats/matrix.js'
 
 /**
  * The figures by which cells are compared, in order of importance. kind: of the trials that have it
- *
  * @type {{ name: string, title: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
@@ -48,10 +47,8 @@ const ALL_RATIO = 0.98
 
 /**
  * What a matrix shows. Pure.
- *
  * @typedef {ReturnType<typeof analyseMatrix>} TuneFindings
  * @typedef {TuneFindings['responses'][number]} ResponseFindings
- *
  * @param {TunePlan} plan @param {TrialRecord[]} records
  */
 export function analyseMatrix(plan, records) {
@@ -87,7 +84,6 @@ function tookAll({ name, level }, records) {
 
 /**
  * Medians of each cell, NaN where nothing was measured, and the ratio of its goodput to the anchor's.
- *
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>[number]} goodput
  */
 function cellsOf({ cells, anchor }, records, { observations, noise }) {
@@ -127,7 +123,6 @@ export function lastReason(records) {
  * The level of each knob with the highest goodput; where that is a tie, with the lowest p99 beyond the anchor's capacity; where that
  * is one too, with the least CPU; where all are ties, the reference. A level that costs something else, such as durability or a
  * log, is never recommended. Pure.
- *
  * @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {

@@ -28,7 +28,6 @@ export const DRIVERS = {
 
 /**
  * Opens the database as a target. The generator that loads it takes the place of the service on its core.
- *
  * @param {string} driver @param {Place} place @returns {Promise<Target>}
  * @throws {NotApplied} where pgbench does not run
  */

@@ -40,7 +40,6 @@ export const pgbench = {
 
 /**
  * The version of a pgbench that can connect.
- *
  * @param {string} url of the database
  * @throws {NotApplied} where it is not installed, or cannot connect: libpq looks for its certificates elsewhere than pg does
  */
@@ -92,7 +91,6 @@ INSERT INTO users (email, password) VALUES ('${email}', '${password}');
 
 /**
  * Reads from pgbench's output the transactions, and their rate without the time that it took to connect.
- *
  * @param {string} text @returns {Traffic}
  * @throws {Error} where the two figures are missing, or nothing was stored
  */
@@ -118,7 +116,6 @@ export function addressOf(url) {
 
 /**
  * Finds pgbench on PATH, else the newest of Debian's versions, whose folders are on no PATH.
- *
  * @param {string} [searched] folders, as PATH has them @param {string} [versions] folder with a folder for each version
  */
 export function findPgbench(searched = process.env.PATH ?? '', versions = '/usr/lib/postgresql') {

@@ -31,7 +31,6 @@ const OVERHEAD_S = 20
 
 /**
  * The figures of a row: the head of each, how it is written, and a trial's value.
- *
  * @satisfies {Record<string, [string, (value: any) => string, (traffic: TrialRecord['traffic']) => number | undefined]>}
  */
 export const FIGURES = {
@@ -56,7 +55,6 @@ export const FIGURES = {
 /**
  * The next trial: the peak of the article's service on this machine, then every row of its table, sent by both generators, in
  * blocks. Each row offers the same share of the peak as the article did. Pure.
- *
  * @param {ArticlePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designArticle(plan, records, notApplied) {
@@ -101,9 +99,7 @@ function counts(record) {
 
 /**
  * The article's rows, published and here, and a verdict on each of its conclusions. Pure.
- *
  * @typedef {ReturnType<typeof analyseArticle>} ArticleFindings
- *
  * @param {ArticlePlan} plan @param {TrialRecord[]} records
  */
 export function analyseArticle({ preset, blocks, duration_s }, records) {

@@ -36,7 +36,6 @@ const MEASURES = {
 
 /**
  * Two rows against each other; the first measure decides, the others are evidence beside it.
- *
  * @type {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }[]}
  */
 const COMPARISONS = [
@@ -79,9 +78,7 @@ const COMPARISONS = [
 
 /**
  * What the article concludes, and what its table suggests besides, tested on the trials of this run. Pure.
- *
  * @param {TrialsOf} trialsOf
- *
  * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf
  * @typedef {{ published: string, by: string, verdict: Verdict, evidence: string[] }} Conclusion
  */
