@@ -3,7 +3,7 @@ import { localPlan } from '../../../load/run/plan.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
 import { CONTENDERS, contenderOf, openContender } from './contenders.js'
 import { benchReport } from './report.js'
-import { CROWD_LOW_RATE_RPS, HIGH_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
+import { CROWD_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -19,12 +19,9 @@ const QUICK = { repeats: 1, duration: 1000 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
-/** Each visit: a closed loop to saturation, open loops at two rates that are the same for all, and at half of what it took. */
-const KINDS = ['saturation', 'low', 'high', 'half']
+/** Each visit: a closed loop to saturation, an open loop at a rate that is the same for all, and one at half of what it took. */
+const KINDS = ['saturation', 'low', 'half']
 const OPEN_CONNECTIONS = 64
-
-/** A contender is offered the high rate if its closed loop took this much more. */
-const HIGH_RATE_MARGIN = 1.1
 
 /** Share of an open loop's length. A closed loop, the first load of a process, takes all of its own: V8 has compiled nothing yet. */
 const WARMUP_SHARE = 0.25
@@ -93,8 +90,7 @@ function rateOf(contender, kind, took_rps) {
   if (contender.kind === 'direct') return null
   if (contender.kind === 'far') return kind === 'low' ? CROWD_LOW_RATE_RPS : null
   if (kind === 'low') return LOW_RATE_RPS
-  if (kind === 'half') return Math.max(1, Math.round(took_rps / 2))
-  return took_rps < HIGH_RATE_RPS * HIGH_RATE_MARGIN ? null : HIGH_RATE_RPS
+  return Math.max(1, Math.round(took_rps / 2))
 }
 
 /**

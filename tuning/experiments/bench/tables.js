@@ -6,7 +6,6 @@ import { spread } from '../../stats/spread.js'
 
 export const SATURATION_CONNECTIONS = 128
 export const LOW_RATE_RPS = 2000
-export const HIGH_RATE_RPS = 20_000
 export const CROWD_CONNECTIONS = 1024
 export const CROWD_LOW_RATE_RPS = 200
 
@@ -43,8 +42,6 @@ const TEXT = {
   share: (values) => wholePercent(median(values)),
 }
 
-const AT_HIGH = `at ${count(HIGH_RATE_RPS)}/s`
-
 /** What each table shows, and its columns after the first, which is the server. @type {Record<string, { about: string, columns: Column[] }>} */
 export const TABLES = {
   closed: {
@@ -59,14 +56,12 @@ export const TABLES = {
     ],
   },
   rates: {
-    about: `**At the same rates for all**: open loop; p50 and CPU at ${count(LOW_RATE_RPS)}/s, CPU at ${count(HIGH_RATE_RPS)}/s for servers that reach it.`,
+    about: `**At the same rate for all**: open loop, ${count(LOW_RATE_RPS)}/s.`,
     columns: [
       { kind: 'low', head: 'p50', value: VALUE.p50, text: TEXT.latency },
       { kind: 'low', head: 'CPU us each', value: VALUE.cpu, text: TEXT.whole },
       { kind: 'low', head: 'x no-op', value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
       { kind: 'low', head: 'of batched', value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
-      { kind: 'high', head: `${AT_HIGH}: CPU us each`, value: VALUE.cpu, text: TEXT.tenths },
-      { kind: 'high', head: `${AT_HIGH}: x no-op`, value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
     ],
   },
   half: {

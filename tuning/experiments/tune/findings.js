@@ -42,9 +42,6 @@ const RESPONSES = [
   },
 ]
 
-/** Share of what was offered that counts as all of it: the rest is lost at the end of the trial. */
-const ALL_RATIO = 0.98
-
 /**
  * What a matrix shows. Pure.
  * @typedef {ReturnType<typeof analyseMatrix>} TuneFindings
@@ -65,7 +62,7 @@ export function analyseMatrix(plan, records) {
     blocks,
     capacity_rps,
     searched: plan.capacity_rps === null ? capacityOf('anchor', anchor, plan, records) : null,
-    choices: choices.map((choice) => ({ ...choice, at_least: choice.by === 'goodput' && tookAll(choice, records) })),
+    choices,
     finals: (isKnown ? finalistsOf(plan, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }
     }),
@@ -74,12 +71,6 @@ export function analyseMatrix(plan, records) {
     }),
     cells: cellsOf(plan, records, responses[0]),
   }
-}
-
-/** Whether a level got through all that was offered. @param {{ name: string, level: unknown }} choice @param {TrialRecord[]} records */
-function tookAll({ name, level }, records) {
-  const own = trialsAt(records, { kind: 'above' }).filter(({ cell }) => cell?.[name] === level)
-  return median(own.map(({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))) >= ALL_RATIO
 }
 
 /**

@@ -47,21 +47,16 @@ function sentence({ responses: [goodput] }) {
 
 /** @param {TuneFindings} findings @returns {Block[]} */
 function recommended({ choices, finals, responses }) {
-  const rows = choices.map(({ name, level, by, effect, at_least }) => [
+  const rows = choices.map(({ name, level, by, effect }) => [
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
       (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed'),
-    effect ? `${at_least ? 'at least ' : ''}${ratioText(effect)}` : NONE,
+    effect ? ratioText(effect) : NONE,
   ])
-  const [best, anchor] = finals
-  const gain = best?.capacity && anchor.capacity ? gainText(best.capacity, anchor.capacity) : null
   return [
     table(['knob', 'level', 'because of', 'expected'], rows, { name: 'recommended' }),
-    ...(best
-      ? [paragraph('Capacities, searched for once more, one after the other:'), list(finals.map(finalText))]
-      : []),
-    ...(gain ? [paragraph(gain)] : []),
+    ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),
   ]
 }
 
@@ -73,17 +68,6 @@ function finalText({ cell, ...found }) {
 /** @param {Pick<TuneFindings['finals'][number], 'capacity' | 'limit'>} found */
 function capacityText({ capacity, limit }) {
   return capacity ? `${ratesText(capacity)}, limit ${limit?.resource ?? 'unknown'}` : 'no capacity was found'
-}
-
-/** @typedef {{ low_rps: number | null, high_rps: number | null }} Capacity */
-
-/** What two capacities are to each other, by the ends of their intervals. @param {Capacity} best @param {Capacity} anchor */
-export function gainText(best, anchor) {
-  const least = Number(best.low_rps) / (anchor.high_rps ?? Number.POSITIVE_INFINITY)
-  const most = (best.high_rps ?? Number.POSITIVE_INFINITY) / Number(anchor.low_rps)
-  if (!(least > 0)) return null
-  const [from, to] = [least, most].map((ratio) => `${ratio.toFixed(1)}x`)
-  return `All together: ${Number.isFinite(most) ? `${from} to ${to}` : `at least ${from}`} the capacity of the anchor.`
 }
 
 /** @param {TuneFindings} findings */
