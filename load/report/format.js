@@ -12,6 +12,12 @@ export function count(value) {
   return decimal(value, 3, 0)
 }
 
+/** { 503: 1000, 'server:reset': 2 } -> 1,000 × 503, 2 × server:reset @param {Record<string, number>} counts */
+export function breakdown(counts) {
+  const parts = Object.entries(counts).filter(([, number]) => number > 0)
+  return parts.map(([key, number]) => `${count(number)} × ${key}`).join(', ') || '0'
+}
+
 /** A measured rate: 12.34 -> 12.3, 1234.5 -> 1,235 @param {number} value */
 export function figure(value) {
   return Number.isNaN(value) ? NONE : decimal(value, value < 100 ? 1 : 0, 0)

@@ -1,5 +1,5 @@
 import { table } from './blocks.js'
-import { cellName, count, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
+import { breakdown, cellName, count, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
 
 /** @import { TrialRecord } from './record.js' */
 
@@ -51,10 +51,4 @@ function tableOf(columns, records) {
 function outcomeText({ outcome: { verdict, blame }, limit }) {
   const why = verdict === 'fail' ? limit?.resource : blame
   return why ? `${verdict}: ${why}` : verdict
-}
-
-/** @param {Record<string, number>} counts */
-function breakdown(counts) {
-  const parts = Object.entries(counts).filter(([, number]) => number > 0)
-  return parts.map(([key, number]) => `${count(number)} × ${key}`).join(', ') || '0'
 }

@@ -72,3 +72,11 @@ export function groupBy(values, keyOf) {
   }
   return groups
 }
+
+/** Adds up counts by their names. @param {Record<string, number>[]} counts */
+export function totalsOf(counts) {
+  /** @type {Record<string, number>} */
+  const totals = {}
+  for (const [name, number] of counts.flatMap((own) => Object.entries(own))) totals[name] = (totals[name] ?? 0) + number
+  return totals
+}

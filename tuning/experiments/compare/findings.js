@@ -2,7 +2,7 @@ import { isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
-import { groupBy } from '../../stats/design.js'
+import { groupBy, totalsOf } from '../../stats/design.js'
 import { GENERATOR_LIMIT, generatorShare, isFullShare } from '../../stats/sound.js'
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
@@ -115,12 +115,5 @@ function refusalOf(plan, own, side) {
 
 /** The number of answers by status, and of errors by name. @param {Records} records */
 function answersOf(records) {
-  /** @type {Record<string, number>} */
-  const answers = {}
-  for (const { traffic } of records) {
-    for (const [key, number] of Object.entries({ ...traffic.status, ...traffic.errors })) {
-      answers[key] = (answers[key] ?? 0) + number
-    }
-  }
-  return answers
+  return totalsOf(records.map(({ traffic }) => ({ ...traffic.status, ...traffic.errors })))
 }

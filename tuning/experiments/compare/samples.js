@@ -1,4 +1,5 @@
 import { middleOf } from '../../../load/generators/drivers/client.js'
+import { totalsOf } from '../../stats/design.js'
 
 /** @import { TrialRecord } from '../../../load/report/record.js' */
 
@@ -11,14 +12,9 @@ const HISTOGRAM_BUCKETS = 11
 
 /** The latencies of several trials, merged: buckets with their counts, rising. @param {TrialRecord[]} records */
 export function samplesOf(records) {
-  /** @type {Map<number, number>} */
-  const counts = new Map()
-  for (const { traffic } of records) {
-    for (const [name, count] of Object.entries(/** @type {any} */ (traffic).buckets ?? {})) {
-      counts.set(Number(name), (counts.get(Number(name)) ?? 0) + count)
-    }
-  }
-  const sorted = [...counts].sort(([a], [b]) => a - b)
+  const counts = totalsOf(records.map(({ traffic }) => /** @type {any} */ (traffic).buckets ?? {}))
+  const sorted = Object.entries(counts).map(([bucket, count]) => [Number(bucket), count])
+  sorted.sort(([a], [b]) => a - b)
   return { total: sorted.reduce((sum, [, count]) => sum + count, 0), sorted }
 }
 

@@ -1,7 +1,7 @@
 import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, drawn, method, table } from '../../../load/report/blocks.js'
-import { count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
+import { breakdown, count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { peakOf } from '../../stats/matrix.js'
 
@@ -107,9 +107,7 @@ function loads(peak_rps, records) {
     milliseconds(traffic.ok_latency_ms?.p99),
     ...(isSplit(records) ? [milliseconds(traffic.ok_service_ms?.p99)] : []),
     count(traffic.status[503] ?? 0),
-    Object.entries(traffic.errors)
-      .map(([key, number]) => `${count(number)} × ${key}`)
-      .join(', ') || '0',
+    breakdown(traffic.errors),
     wholePercent(api.cpu_core_ratio),
     api.rss_bytes === undefined ? NONE : `${Math.round(api.rss_bytes / 2 ** 20)} MiB`,
   ])

@@ -107,7 +107,7 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
   const trialsOf = (/** @type {number} */ row, /** @type {Generator} */ generator) => {
     return trialsAt(records, { row, generator }, counts)
   }
-  const conclusions = conclusionsOf(trialsOf)
+  const conclusions = conclusionsOf((row, generator) => trialsOf(row - 1, generator))
   return {
     problem: peak_rps === null ? `the article's design has no peak: ${lastReason(records)}` : null,
     kept: { conclusions },

@@ -1,5 +1,6 @@
-import { count, milliseconds, percent } from '../../../../load/report/format.js'
+import { breakdown, count, milliseconds, percent } from '../../../../load/report/format.js'
 import { median } from '../../../../load/verdict/ranks.js'
+import { totalsOf } from '../../../stats/design.js'
 import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
 
 /**
@@ -8,21 +9,15 @@ import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/ef
  * @import { TrialRecord } from '../../../../load/report/record.js'
  */
 
+/** Without a trial. */
+const NOTHING = { verdict: /** @type {Verdict} */ ('not measured'), evidence: [] }
+
 /** The p99 up to which the service sustains a rate. */
 const SLO_P99_MS = 100
 
-/** Rows of the published table, from 0. */
-const TIMEOUT_2_S = 2
-const TIMEOUT_30_S = 3
-const NOFILE_2000 = 4
-const NOFILE_700 = 5
-const POOL_20 = 6
-const CLAIMED_CAPACITY = 7
-const OVERLOADS = [TIMEOUT_2_S, TIMEOUT_30_S, NOFILE_2000, NOFILE_700, POOL_20]
-
-/** Who says so: the article in its words, or its table by its figures. */
-const ARTICLE = 'the article'
-const TABLE = 'its table'
+/** Rows of the published table, by number. */
+const OVERLOADS = [3, 4, 5, 6, 7]
+const CLAIMED_CAPACITY = 8
 
 /** Who sends: the article's generator, or ours. @type {Record<Generator, string>} */
 const SENDERS = { 'vegeta-unbounded': 'the generator with its defaults', paced: 'a bounded one' }
@@ -41,36 +36,36 @@ const MEASURES = {
 const COMPARISONS = [
   {
     published: 'A longer connect timeout (30 s instead of 2) lifts success',
-    by: ARTICLE,
-    rows: [TIMEOUT_2_S, TIMEOUT_30_S],
+    by: 'the article',
+    rows: [3, 4],
     claim: { expect: 'more', least_ratio: 1.05 },
     measures: ['success'],
   },
   {
     published: 'With the longer timeout more than twice as many are served (rows 3 and 4)',
-    by: TABLE,
-    rows: [TIMEOUT_2_S, TIMEOUT_30_S],
+    by: 'its table',
+    rows: [3, 4],
     claim: { expect: 'more', least_ratio: 1.1 },
     measures: ['boundedGoodput'],
   },
   {
     published: 'More open files (2000 instead of 1024) make it worse, by context switching',
-    by: ARTICLE,
-    rows: [TIMEOUT_30_S, NOFILE_2000],
+    by: 'the article',
+    rows: [4, 5],
     claim: { expect: 'less', least_ratio: 1.1 },
     measures: ['success', 'boundedSuccess'],
   },
   {
     published: 'Fewer (700) make it worse, too (rows 4 and 6)',
-    by: TABLE,
-    rows: [TIMEOUT_30_S, NOFILE_700],
+    by: 'its table',
+    rows: [4, 6],
     claim: { expect: 'less', least_ratio: 1.1 },
     measures: ['success', 'boundedSuccess'],
   },
   {
     published: 'At 3,000/s a pool of 20 does worse than one of 40 (rows 4 and 7)',
-    by: TABLE,
-    rows: [TIMEOUT_30_S, POOL_20],
+    by: 'its table',
+    rows: [4, 7],
     claim: { expect: 'less', least_ratio: 1.05 },
     measures: ['success', 'boundedGoodput'],
   },
@@ -79,8 +74,7 @@ const COMPARISONS = [
 /**
  * What the article concludes, and what its table suggests besides, tested on the trials of this run. Pure.
  * @param {TrialsOf} trialsOf
- * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf
- * @typedef {{ published: string, by: string, verdict: Verdict, evidence: string[] }} Conclusion
+ * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf row: its number in the published table
  */
 export function conclusionsOf(trialsOf) {
   const [timeout, ...others] = COMPARISONS.map((one) => compared(one, trialsOf))
@@ -88,7 +82,7 @@ export function conclusionsOf(trialsOf) {
   return [capacity(trialsOf), timeout, ...others, codeZero(trialsOf)]
 }
 
-/** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf @returns {Conclusion} */
+/** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf */
 function compared({ published, by, rows, claim, measures }, trialsOf) {
   const effects = measures.map((measure) => {
     const [name, generator, value] = MEASURES[measure]
@@ -106,11 +100,11 @@ function successOf({ traffic }) {
   return Math.max(1e-4, traffic.success_ratio)
 }
 
-/** @param {TrialsOf} trialsOf @returns {Conclusion} */
+/** @param {TrialsOf} trialsOf */
 function capacity(trialsOf) {
   const trials = trialsOf(CLAIMED_CAPACITY, 'paced')
-  const claim = { published: '2,600/s is what one core takes, with a pool of 20', by: ARTICLE }
-  if (trials.length === 0) return { ...claim, verdict: 'not measured', evidence: [] }
+  const claim = { published: '2,600/s is what one core takes, with a pool of 20', by: 'the article' }
+  if (trials.length === 0) return { ...claim, ...NOTHING }
   const p99s_ms = trials.map(({ traffic }) => traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY)
   const success = trials.map(({ traffic }) => traffic.success_ratio)
   const holding = p99s_ms.filter((p99_ms, i) => p99_ms <= SLO_P99_MS && success[i] === 1).length
@@ -122,24 +116,24 @@ function capacity(trialsOf) {
 
 /** Responses that are no success. @param {TrialsOf} trialsOf */
 function refusedText(trialsOf) {
-  const refused = [TIMEOUT_2_S, TIMEOUT_30_S].map((row) => {
+  const refused = [3, 4].map((row) => {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
   })
   const isNone = refused.every((number) => number === 0)
   return `answers that are no success, by a bounded one: ${refused.map(count).join(' and ')}${isNone ? ', so that neither timeout is reached' : ''}`
 }
 
-/** @param {TrialsOf} trialsOf @returns {Conclusion} */
+/** @param {TrialsOf} trialsOf */
 function codeZero(trialsOf) {
-  const claim = { published: 'Code 0 means that the server reset the connection', by: ARTICLE }
+  const claim = { published: 'Code 0 means that the server reset the connection', by: 'the article' }
   const own = lostOf(trialsOf, 'vegeta-unbounded')
   const bounded = lostOf(trialsOf, 'paced')
-  if (own.trials === 0) return { ...claim, verdict: 'not measured', evidence: [] }
+  if (own.trials === 0) return { ...claim, ...NOTHING }
   const evidence = [
     own.all === 0
       ? 'by the generator with its defaults, no request ended without an answer'
       : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(own.server / own.all)} of them, ${percent(own.reset / own.all)} by a reset`,
-    `by one whose connections are bounded, ${count(bounded.all)}${bounded.text ? `: ${bounded.text}` : ''}`,
+    `by one whose connections are bounded, ${bounded.text}`,
   ]
   return { ...claim, verdict: verdictOnShare(own.server / own.all, { refuted: 0.5, reproduced: 0.9 }), evidence }
 }
@@ -153,18 +147,13 @@ function verdictOnShare(share, { refuted, reproduced }) {
 /** Requests that ended without an answer in the overloads. @param {TrialsOf} trialsOf @param {Generator} generator */
 function lostOf(trialsOf, generator) {
   const trials = OVERLOADS.flatMap((row) => trialsOf(row, generator))
-  /** @type {Record<string, number>} */
-  const totals = {}
-  for (const [key, number] of trials.flatMap(({ traffic }) => Object.entries(traffic.errors))) {
-    totals[key] = (totals[key] ?? 0) + number
-  }
-  const sorted = Object.entries(totals).sort(([, a], [, b]) => b - a)
+  const totals = totalsOf(trials.map(({ traffic }) => traffic.errors))
   return {
     trials: trials.length,
     all: sumOf(totals),
     server: sumOf(totals, 'server:'),
-    reset: totals['server:reset'] ?? 0,
-    text: sorted.map(([key, number]) => `${count(number)} × ${key}`).join(', '),
+    reset: sumOf(totals, 'server:reset'),
+    text: breakdown(Object.fromEntries(Object.entries(totals).sort(([, a], [, b]) => b - a))),
   }
 }
 
