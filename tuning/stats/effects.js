@@ -180,6 +180,12 @@ export function verdictOf({ expect, least_ratio }, { ratio, low, high, pairs }) 
   return high < least_ratio ? 'refuted' : 'undecided'
 }
 
+/** "25 reproduced, 2 undecided" @param {{ verdict: Verdict }[]} results */
+export function verdictsText(results) {
+  const counts = [...groupBy(results, ({ verdict }) => verdict)]
+  return counts.map(([verdict, own]) => `${own.length} ${verdict}`).join(', ')
+}
+
 /** `0.71x [0.66–0.75]` @param {Pick<Effect, 'ratio' | 'low' | 'high'>} effect */
 export function ratioText({ ratio, low, high }) {
   if (Number.isNaN(ratio)) return NONE

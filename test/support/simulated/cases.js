@@ -110,7 +110,7 @@ const CASES = [
       ...(cell.side === 'a' ? { capacity_rps: 1500, least_ms: 4 } : { capacity_rps: 1200, least_ms: 5.2 }),
       ...{ noise: 0.02, latency_noise: 0.03 },
     })),
-    pictures: ['ratios', 'latency'],
+    pictures: ['latency'],
     holds: (t, { run }) => {
       const [one, hundred, most] = run.differences
       within(t, 1.3, one, one.about)
@@ -159,7 +159,7 @@ const CASES = [
     serve: createService(({ cell }) => {
       return { capacity_rps: cell?.INSERT_MODE === 'batched' ? 10_000 : 4000, noise: 0.03, cpu_us: 90 }
     }),
-    pictures: ['claims'],
+    pictures: [],
     holds: (t, { run }) => {
       const [prepared, batched] = ['prepared-costs-less', 'batched-takes-more'].map((name) => {
         return run.claims.find((/** @type {any} */ { id }) => id === name)

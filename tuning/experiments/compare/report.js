@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { answer, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
+import { xyPicture } from '../../../load/report/picture.js'
 import { digits } from '../../stats/effects.js'
 import { PERCENTILES, PHASES } from './findings.js'
-import { comparePictures } from './pictures.js'
 import { histogramsOf } from './samples.js'
 
 /**
@@ -30,7 +30,7 @@ export function compareReport(findings) {
   return [
     answer(kept.answer),
     paragraph(`${sides.map(({ name, label }) => `${name}: ${label}`).join('; ')}.`),
-    ...comparePictures(findings),
+    ...latencyPicture(findings),
     differencesTable(findings),
     table(['side, workers', 'successes/s', 'mean', ...PERCENTILES.map((share) => `p${share * 100}`), 'samples'], rows),
     rungTable(rungs),
@@ -54,6 +54,20 @@ function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) 
     `In ${ladders} of them, workers that send at most ${per_worker_rps}/s each are added until the rate no longer rises. A refusal (429, 503) is no throughput. A rate that the generator (90 % of its cores) or the end of the ladder limited does not count as a maximum.`,
     'Latencies are those of the successes; where a side refuses requests, the remaining ones are faster for it and are not compared. Latencies exclude the first connection of each worker; the phases of setting it up are shown apart. A percentile is shown if ten samples lie beyond it. Samples of several blocks are merged in buckets 2.3 % wide.',
   ]
+}
+
+/** @param {CompareFindings} findings @returns {Block[]} none: nothing was measured */
+function latencyPicture({ plan, sides, levels }) {
+  const series = sides.map(({ name }, i) => {
+    const means = levels.map((both) => /** @type {[number, number]} */ ([both[i].workers, both[i].mean_ms]))
+    return { name, points: means.filter(([, ms]) => Number.isFinite(ms)), as: /** @type {const} */ ('both') }
+  })
+  if (series.every(({ points }) => points.length === 0)) return []
+  const isWide = Math.max(...plan.concurrency) >= 10 * Math.min(...plan.concurrency)
+  const x = /** @type {const} */ ({ title: 'workers', unit: 'number', log: isWide })
+  const y = /** @type {const} */ ({ title: 'mean latency', unit: 'ms', log: true })
+  const about = 'Mean latency of the successes, medians of the blocks.'
+  return [drawn(xyPicture('latency', 'Latency against concurrency', about, { x, y, series }))]
 }
 
 /** @param {CompareFindings} findings */

@@ -8,20 +8,17 @@ const PROXIES = { limiter, far }
 const [kind, target, listenOn] = process.argv.slice(2)
 PROXIES[kind](new URL(target)).listen(Number(listenOn), '127.0.0.1')
 
-/** Answers 429 to what exceeds its rate: a token bucket. @param {URL} url */
+/** Answers 429 to what exceeds its rate: the generic cell rate algorithm (ITU-T I.371, annex A). @param {URL} url */
 function limiter(url) {
   const LIMIT_RPS = 400
-  // Passed at once after a pause.
-  const BURST = 20
+  // So much of the rate passes at once after a pause.
+  const BURST_MS = 50
   const agent = new http.Agent({ keepAlive: true })
-  let tokens = BURST
-  let filledAt_ms = performance.now()
+  let due_ms = 0
   const isAllowed = () => {
     const now_ms = performance.now()
-    tokens = Math.min(BURST, tokens + ((now_ms - filledAt_ms) / 1000) * LIMIT_RPS)
-    filledAt_ms = now_ms
-    if (tokens < 1) return false
-    tokens--
+    if (due_ms > now_ms + BURST_MS) return false
+    due_ms = Math.max(due_ms, now_ms) + 1000 / LIMIT_RPS
     return true
   }
   return http.createServer({ keepAliveTimeout: 65_000 }, (req, res) => {

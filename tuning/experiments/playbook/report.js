@@ -1,37 +1,22 @@
-import { answer, drawn, method, table } from '../../../load/report/blocks.js'
+import { answer, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
-import { ratioText } from '../../stats/effects.js'
-import { figureOf } from '../../stats/spread.js'
+import { ratioText, verdictsText } from '../../stats/effects.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { Picture } from '../../../load/report/picture.js'
  * @import { PlaybookFindings, Result } from './playbook.js'
  */
-
-/** Larger ratios would leave no room for the others in the picture. */
-const MOST_RATIO = 100
 
 /** @param {PlaybookFindings} findings @returns {Block[]} */
 export function playbookReport({ results, blocks }) {
   return [
-    answer(verdictsText(results)),
-    ...claimsPicture(results).map(drawn),
+    answer(`${results.length} claims: ${verdictsText(results)}.`),
     claimsTable(results),
     method([
       `Each experiment: two cells in ${blocks} blocks, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
       'Reproduced: the interval leaves 1 on the side that was claimed, and the ratio is an effect of interest. `within`: the whole interval has to lie inside. Refuted: the whole interval is against it.',
     ]),
   ]
-}
-
-/** "27 claims: 25 reproduced, 2 undecided." @param {Result[]} results */
-function verdictsText(results) {
-  const parts = ['reproduced', 'refuted', 'undecided', 'not measured'].flatMap((kind) => {
-    const number = results.filter(({ verdict }) => verdict === kind).length
-    return number > 0 ? `${number} ${kind}` : []
-  })
-  return `${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${parts.join(', ')}.`
 }
 
 /** Claims with what was measured, a row each. @param {Result[]} results */
@@ -79,29 +64,4 @@ function expectedText({ expect, least_ratio }) {
 /** @param {number} value @param {number} decimals */
 function figure(value, decimals) {
   return Number.isNaN(value) ? NONE : count(Number(value.toFixed(decimals)))
-}
-
-/** The claims beside each other. @param {Result[]} results @returns {Picture[]} */
-function claimsPicture(results) {
-  const known = results.filter(({ effect }) => effect.ratio > 1 / MOST_RATIO && effect.ratio < MOST_RATIO)
-  if (known.length === 0) return []
-  const kinds = ['reproduced', 'undecided', 'refuted'].filter((kind) => known.some(({ verdict }) => verdict === kind))
-  return [
-    {
-      name: 'claims',
-      title: 'What each claim came to',
-      about:
-        'The ratio of the second level to the first, with its interval, by the verdict on the claim. Ratios beyond a hundredfold are in the table alone.',
-      form: {
-        kind: 'dots',
-        x: { title: 'ratio', unit: 'ratio', log: true },
-        labels: known.map(({ id }) => id),
-        series: kinds.map((name) => ({
-          name,
-          values: known.map(({ verdict, effect }) => (verdict === name ? figureOf(effect) : null)),
-        })),
-        reference: 1,
-      },
-    },
-  ]
 }

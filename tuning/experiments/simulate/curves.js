@@ -4,11 +4,10 @@ import { normal } from '../../../load/system/random.js'
  * Synthetic services, each with a known capacity, to measure the search against. A trial's score is ln(p99 / SLO); x is
  * ln(rate / capacity).
  * @typedef {() => number} Random the next number in [0, 1)
- * @typedef {object} Service
- * @property {number} plateau_rps what a closed loop would measure
- * @property {(trial: { rate_rps: number, duration_s: number }) => { verdict: 'pass' | 'fail' | 'invalid', score: number }} trial
- * @property {() => number} capacity_rps the rate that passes half of the trials which meet no stall
- * @property {number} [reach_rps] beyond this rate the generator is the limit
+ * @typedef {{ plateau_rps: number, trial: (trial: { rate_rps: number, duration_s: number }) => Judged, capacity_rps: () => number,
+ *   reach_rps?: number }} Service plateau_rps: what a closed loop would measure; capacity_rps: the rate that passes half of the
+ *   trials which meet no stall; reach_rps: beyond this rate the generator is the limit
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number }} Judged
  */
 
 /** @type {Record<string, { about: string, create: (random: Random) => Service }>} */

@@ -29,7 +29,6 @@ export const soak = {
     duration: durationFlag(`of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
     quick: { value: '', about: 'a minute and a half, in samples of 10s' },
     rate: numberFlag(`requests/s, open loop (default ${DEFAULTS.rate})`, 1, 100_000),
-    connections: numberFlag(`connections (default ${DEFAULTS.connections})`, 1, 10_000),
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run soak                      half an hour

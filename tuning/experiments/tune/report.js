@@ -1,15 +1,15 @@
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
-import { cellName, count, decimal, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
+import { cellName, count, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { CONFIDENCE, ratioText } from '../../stats/effects.js'
-import { figureOf } from '../../stats/spread.js'
+import { figureOf, spread } from '../../stats/spread.js'
 import { OFFERED } from './design.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Noise } from '../../stats/effects.js'
  * @import { ResponseFindings, TuneFindings } from './findings.js'
- * @import { Cell, Run } from '../../../load/report/record.js'
+ * @import { Run } from '../../../load/report/record.js'
  */
 
 /** Interactions in the report. */
@@ -72,16 +72,13 @@ function capacityText({ capacity, limit }) {
 
 /** @param {TuneFindings} findings */
 function cellsTable({ cells }) {
-  const known = (/** @type {number} */ value, /** @type {(value: number) => string} */ text) => {
-    return Number.isNaN(value) ? NONE : text(value)
-  }
   const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratio }) => [
     is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell),
-    ...Object.values(success_ratio).map((ratio) => known(ratio, percent)),
+    ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
     milliseconds(p99_ms),
-    known(goodput_rps, (value) => decimal(value, 0)),
+    spread([goodput_rps], 0),
     is_anchor ? '1' : ratioText(ratio),
-    known(cpu_us, (value) => decimal(value, 1)),
+    spread([cpu_us], 1),
   ])
   const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
   const head = ['cell', ...success, 'p99 at 1x', 'goodput/s at 1.5x', 'x anchor', 'CPU us at 0.5x']
@@ -149,22 +146,17 @@ function methodLines({ anchor, blocks, capacity_rps, searched }) {
   ]
 }
 
-/** The recommended settings as a file, for the results folder. @param {TuneFindings} findings @param {Run} run */
+/** The recommended settings as a file that the API takes as its `.env`. @param {TuneFindings} findings @param {Run} run */
 export function matrixFiles({ kept: { recommended: levels }, finals }, { run_id, machine, interrupted }) {
   if (!levels || interrupted) return /** @type {Record<string, string>} */ ({})
-  const notes = [
-    `Recommended by ${run_id} on ${machine.cpu_model}, ${machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
-    ...(finals.length > 0 ? finals.map(finalText) : ['No level was better than the reference.']),
-  ]
-  return { [ENV_FILE]: envFile(levels, notes) }
-}
-
-/** Settings as a file that the API takes as its `.env`. @param {Cell} levels @param {string[]} notes lines for its top */
-export function envFile(levels, notes) {
   const lines = Object.entries(levels).map(([name, level]) => {
     if (KNOBS[name].by === 'environment') return `${name}=${level}`
     if (KNOBS[name].by === 'flag') return `# ${name}=${level}: node --max-semi-space-size=${level}`
     return `# ${name}=${level}: not a setting of the API (${KNOBS[name].about})`
   })
-  return `${[...notes.map((note) => `# ${note}`), ...lines].join('\n')}\n`
+  const notes = [
+    `Recommended by ${run_id} on ${machine.cpu_model}, ${machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
+    ...(finals.length > 0 ? finals.map(finalText) : ['No level was better than the reference.']),
+  ]
+  return { [ENV_FILE]: [...notes.map((note) => `# ${note}`), ...lines, ''].join('\n') }
 }

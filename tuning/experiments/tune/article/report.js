@@ -1,5 +1,6 @@
 import { answer, drawn, method, paragraph, table } from '../../../../load/report/blocks.js'
 import { count, NONE } from '../../../../load/report/format.js'
+import { verdictsText } from '../../../stats/effects.js'
 import { FIGURES } from './article.js'
 
 /**
@@ -14,13 +15,11 @@ const NAMES = { paced: 'bounded', 'vegeta-unbounded': 'defaults' }
 export function articleReport(findings) {
   const { conclusions, peak_rps, published_rps, blocks, duration_s } = findings
   if (peak_rps === null) return []
-  const kinds = [...new Set(conclusions.map(({ verdict }) => verdict))]
-  const counts = kinds.map((kind) => `${conclusions.filter(({ verdict }) => verdict === kind).length} ${kind}`)
   const verdicts = conclusions.map(({ published, by, verdict, evidence }) => {
     return [published, by, `**${verdict}**`, evidence.join('; ') || NONE]
   })
   return [
-    answer(`Of ${conclusions.length} published conclusions: ${counts.join(', ')}.`),
+    answer(`Of ${conclusions.length} published conclusions: ${verdictsText(conclusions)}.`),
     drawn(successPicture(findings)),
     table(['published', 'by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
     rowsTable(findings),

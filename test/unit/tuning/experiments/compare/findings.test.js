@@ -1,10 +1,10 @@
 import t from 'tap'
-import { comparePictures } from '../../../../../tuning/experiments/compare/pictures.js'
+import { compare } from '../../../../../tuning/experiments/compare/compare.js'
 import { findingsOf, runOf } from '../../../../support/made-up/compare.js'
 
 t.test('the picture of latencies has the medians of what was measured on each side', async (t) => {
   const findings = findingsOf(runOf({ b: 2, noise: 0 }))
-  const picture = comparePictures(findings).find((one) => one.kind === 'picture' && one.picture.name === 'latency')
+  const picture = compare.report(findings).find(({ kind }) => kind === 'picture')
   const { series } = /** @type {any} */ (picture).picture.form
   t.strictSame(
     series.map((/** @type {any} */ { name, points }) => [name, points]),
@@ -14,5 +14,5 @@ t.test('the picture of latencies has the medians of what was measured on each si
     ]),
   )
   t.ok(series[1].points[0][1] > 1.9 * series[0].points[0][1])
-  t.strictSame(comparePictures(findingsOf([])), [])
+  t.notOk(compare.report(findingsOf([])).some(({ kind }) => kind === 'picture'))
 })

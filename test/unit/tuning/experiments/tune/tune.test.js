@@ -5,7 +5,7 @@ import { analyseArticle, designArticle, offeredHere } from '../../../../../tunin
 import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
 import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
-import { envFile } from '../../../../../tuning/experiments/tune/report.js'
+import { matrixFiles } from '../../../../../tuning/experiments/tune/report.js'
 import { tune } from '../../../../../tuning/experiments/tune/tune.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
@@ -73,9 +73,11 @@ t.test(
     const { levels, choices } = recommendationOf(PLAN, records)
     t.strictSame(levels, { POOL_MAX: 20, SEMI_SPACE_MB: 64, LOG_LEVEL: 'debug' })
     t.match(choices[1], { by: 'cpu', effect: { tied: false } })
-    const file = envFile(levels, ['a note'])
+    const machine = { cpu_model: 'a CPU', cores: 2 }
+    const run = /** @type {any} */ ({ run_id: 'r', machine, interrupted: false })
+    const file = matrixFiles(/** @type {any} */ ({ kept: { recommended: levels }, finals: [] }), run)['recommended.env']
     t.strictSame(parse(file), { POOL_MAX: '20', LOG_LEVEL: 'debug' })
-    t.match(file, /^# a note\n/)
+    t.match(file, /^# Recommended by r on a CPU, 2 cores\./)
     t.match(file, /# SEMI_SPACE_MB=64: node --max-semi-space-size=64/)
   },
 )
