@@ -51,11 +51,11 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
   }
   if (met > 0) return `${who}: ${ceiling} was ${inBlocks} only, too few for a figure.`
   if (!furthest) return `${who}: no valid trial.`
-  const workers = `with workers: ${count(furthest.workers)}`
-  if (furthest.over) return `${who}: above ${ceiling}, or refusing requests, even ${workers}.`
+  const concurrency = `at a concurrency of ${count(furthest.workers)}`
+  if (furthest.over) return `${who}: above ${ceiling}, or refusing requests, even ${concurrency}.`
   const more = most_workers <= furthest.workers ? ', the most allowed (--max-workers)' : ''
   const reached = `${milliseconds(furthest.mean_ms)}, ${decimal(furthest.rps, 0)} requests/s`
-  return `${who}: ${ceiling} not reached ${workers}${more}: ${reached}.`
+  return `${who}: ${ceiling} not reached ${concurrency}${more}: ${reached}.`
 }
 
 /** @param {RampFindings['work']} work @param {string[]} bounded */

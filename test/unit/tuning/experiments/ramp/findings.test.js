@@ -48,13 +48,13 @@ t.test('what is not reached is said, and nothing is made of it', async (t) => {
   const text = textOf(findings)
   t.match(
     text,
-    /A \(http:\/\/a\/\): a mean latency of 200 ms not reached with workers: 50, the most allowed \(--max-workers\)/,
+    /A \(http:\/\/a\/\): a mean latency of 200 ms not reached at a concurrency of 50, the most allowed \(--max-workers\)/,
   )
   t.match(text, /is not known: no block has a rate at the ceiling for both/)
   t.match(findings.cost, { a: null, b_to_a: null })
   t.ok(findings.cost.b)
   const slow = findingsOf(plan, runOf(plan, { a: service(1e6, 500), b: service(100, 1) }))
-  t.match(textOf(slow), /above a mean latency of 200 ms, or refusing requests, even with workers: 1/)
+  t.match(textOf(slow), /above a mean latency of 200 ms, or refusing requests, even at a concurrency of 1/)
   const refusing = (/** @type {any} */ load) => ({ ...service(1000, 1)(load), fails: load.connections > 20 })
   t.match(
     textOf(findingsOf(plan, runOf(plan, { a: refusing, b: refusing }))),
