@@ -17,9 +17,7 @@ const EMPTY = Buffer.alloc(0)
 
 /**
  * Collects a body in at most one buffer, so that the limit bounds its memory: a separate Buffer takes 100 bytes or more, even
- * for a piece of one byte. Most bodies arrive in one piece and are never copied.
- *
- * @param {number} limitBytes
+ * for a piece of one byte. Most bodies arrive in one piece and are never copied. @param {number} limitBytes
  */
 export function createBody(limitBytes) {
   let buffer = EMPTY
@@ -79,8 +77,7 @@ export function takeFromParser(req, add, end) {
  * times what its length suggests. A piece counts only if it arrived in the same read as the previous one: a slow network
  * must not invalidate a body, and pieces that trickle in cost the client a packet each.
  *
- * @param {IncomingMessage} req
- * @param {() => void} refuse called once, when the body has too many pieces for its length; closes the connection
+ * @param {IncomingMessage} req @param {() => void} refuse called once, when the body has too many pieces for its length
  */
 export function boundPieces(req, refuse) {
   const { socket } = req

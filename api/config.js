@@ -17,8 +17,7 @@ export class ConfigError extends Error {}
 /**
  * Reads the configuration: the environment first, then `.env` in the working directory, then the defaults.
  *
- * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile] @returns {Readonly<Config>}
- * @throws {ConfigError} on the first invalid value, or unknown name in `.env`
+ * @param {NodeJS.ProcessEnv} [env] @returns {Readonly<Config>} @throws {ConfigError}
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
   const merged = { ...readDotenv(dotenvFile), ...env }

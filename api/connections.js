@@ -22,7 +22,7 @@ export function checkDatabaseSettings({ databaseUrl }) {
   }
 }
 
-/** Opens a session outside the pool, for the readiness check. @param {Config} config @returns {Promise<pg.Client>} */
+/** Opens a session outside the pool, for the readiness check. @param {Config} config @returns {Promise<Session>} */
 export async function openSession({ databaseUrl }) {
   const client = new LoginClient({
     connectionString: databaseUrl,
@@ -89,7 +89,7 @@ export function openPool(config, log, options) {
 }
 
 /**
- * @typedef {Awaited<ReturnType<typeof openSession>>} Session
+ * @typedef {pg.Client} Session
  * @typedef {pg.Pool} ClientPool
  * @typedef {pg.PoolClient} Client
  * @typedef {pg.QueryConfig} Statement

@@ -1,5 +1,4 @@
 import { ApiError } from './errors.js'
-import { idOf } from './insert.js'
 
 /**
  * @import { User } from './insert.js'
@@ -56,7 +55,7 @@ export function keyOf(header) {
 }
 
 /**
- * Stores users at most once per key. Every INSERT_MODE uses the same pool and a separate statement outside any batch.
+ * Stores users at most once per key, in a statement outside any batch, whatever the INSERT_MODE.
  *
  * @param {Pool} pool @param {{ idempotencyKeyTtlMs: number }} config @returns {InsertOnce}
  *
@@ -95,8 +94,8 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
 /** @param {Pool} pool @param {string} key @param {User} user @returns {Promise<string | null>} null: the key is taken */
 async function storeOnce(pool, key, { email, password }) {
   try {
-    const result = await pool.query({ name: 'insert_user_once', text: STORE_ONCE, values: [key, email, password] })
-    return result.rows.length === 0 ? null : idOf(result)
+    const { rows } = await pool.query({ name: 'insert_user_once', text: STORE_ONCE, values: [key, email, password] })
+    return rows[0]?.id ?? null
   } catch (error) {
     const { code, table, message } = /** @type {any} */ (error).cause ?? error
     if (code === UNIQUE_VIOLATION && table === TABLE) return null

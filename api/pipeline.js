@@ -13,7 +13,7 @@ const STAGGER = 0.1
  * @param {number} options.width maximum number of connections
  * @param {number} options.silence_ms a connection that owes an answer is destroyed after this long without one
  * @param {number} options.lifetime_ms age at which a connection is retired; 0: never
- * @param {() => void} options.onSilence called after a connection is destroyed for silence
+ * @param {() => void} options.onSilence
  * @param {() => Promise<Client>} options.connect waits while `width` connections are open
  * @param {(client: Client, statement: Statement) => Promise<Result>} options.run
  */

@@ -44,11 +44,7 @@ export function leave(line, req) {
   if (++line.answered === line.received) line.onAllAnswered?.()
 }
 
-/**
- * Handles the server's `clientError`: the bytes were not a request, or arrived too late.
- *
- * @param {Error & { code?: string }} error @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer
- */
+/** For `clientError`: no request, or too late. @param {Error & { code?: string }} error @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer */
 export function refuseBytes({ code = '' }, socket, onAnswer) {
   // After ECONNRESET and the like, the client is gone.
   if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(code)) socket.destroy()

@@ -29,7 +29,7 @@ const REPLACE_INTERVAL_MS = 1000
  *
  * @param {Config} config
  * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: receives each statement's
- *   duration, excluding the wait for a connection; stream: creates the transport in place of a socket
+ *   duration; stream: creates the transport in place of a socket
  */
 export function createPool(config, { log, observe = () => {}, stream }) {
   const maxLifetimeSeconds = config.poolMaxLifetimeMs / 1000
@@ -71,8 +71,8 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     try {
       return await from.connect()
     } catch (error) {
-      const queued = error instanceof Error && error.message === QUEUE_TIMEOUT
-      throw queued ? new ApiError('no_database_slot', undefined, { cause: error }) : lost(error)
+      const isQueued = /** @type {Error} */ (error).message === QUEUE_TIMEOUT
+      throw isQueued ? new ApiError('no_database_slot', undefined, { cause: error }) : lost(error)
     }
   }
 

@@ -32,15 +32,12 @@ export function createRoundTrip(measure) {
         before_ms = now_ms
         now_ms = Number.POSITIVE_INFINITY
       }
-      measure()
-        .then((took_ms) => {
-          now_ms = Math.min(now_ms, took_ms)
-        })
-        .catch(() => {})
-        .finally(() => {
-          isMeasuring = false
-          next_ms = performance.now() + INTERVAL_MS
-        })
+      const end = (took_ms = Number.POSITIVE_INFINITY) => {
+        now_ms = Math.min(now_ms, took_ms)
+        isMeasuring = false
+        next_ms = performance.now() + INTERVAL_MS
+      }
+      measure().then(end, () => end())
     },
   }
 }
