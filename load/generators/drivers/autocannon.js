@@ -31,7 +31,6 @@ export const autocannon = {
   loop: 'closed',
   version: async () => require('autocannon/package.json').version,
   check: (asked) => refuseHttpsAndHead('autocannon', asked),
-
   async open(load) {
     // Takes half of a generator's start, which other drivers need not wait for.
     const { default: runAutocannon } = await import('autocannon')

@@ -17,9 +17,7 @@ const BUCKETS_PER_DECADE = 100
 /** Phases of a request in order; the first three happen once per connection. */
 const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 const SETUP = PHASES.slice(0, 3)
-
 const RETRY_DELAY_MS = 10
-
 /** Maximum number of interim responses (1xx): Node limits only their size. */
 const INTERIM_MAX = 1000
 
@@ -35,7 +33,6 @@ export const client = {
   name: 'client',
   loop: 'closed',
   version: async () => process.version,
-
   async open(load) {
     const mix = createMix(load.mix, load.trial)
     let requests = 0

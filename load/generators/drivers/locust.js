@@ -39,7 +39,6 @@ export const locust = {
   grace_s: 2 * (START_TIMEOUT_MS / 1000),
   version: async () => versionOf('locust', '--version', /^locust (\S+)/),
   check: () => requireProgram('locust', 'pip install locust==2.47.0'),
-
   async open(load, signal) {
     const folder = makeScratch('locust')
     /** @type {Running[]} */

@@ -20,7 +20,6 @@ export const paced = {
   loop: 'open',
   version: async () => process.version,
   check: (asked) => refuseEntries('paced', asked),
-
   async open(load) {
     const { mix, url, fresh_connections, local_addresses: addresses = [undefined] } = load
     const request = createMix(mix, load.trial)

@@ -26,21 +26,17 @@ export const wrk = {
   name: 'wrk',
   loop: 'closed',
   version: async () => versionOf('wrk', '-v', /^wrk (\S+)/),
-
   check(asked) {
     refuseHttpsAndHead('wrk', asked)
     requireProgram('wrk', 'apt-get install wrk')
   },
-
   async open(load) {
     const folder = makeScratch('wrk')
     let requests = 0
     return {
       async run(phase) {
         const result = await measure(folder, load, phase, requests)
-        if ('side' in result) {
-          return trafficOf({ planned: 1, sent: 1, run_s: phase.duration_s, errors: { [result.side]: 1 } })
-        }
+        if ('errors' in result) return trafficOf({ planned: 1, sent: 1, run_s: phase.duration_s, ...result })
         requests += result.numbers
         return summarise(result, load)
       },
@@ -51,7 +47,7 @@ export const wrk = {
 
 /**
  * @param {string} folder @param {Load} load @param {Phase} phase @param {number} first number of the first request
- * @returns {Promise<Result | { side: string }>} side: the error that prevented any load
+ * @returns {Promise<Result | { errors: Record<string, number> }>} errors: what prevented any load
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
@@ -80,8 +76,8 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   onEnd()
   const said = words().trim()
   // wrk tries a connection before it begins, and does not begin without.
-  if (code !== 0 && /unable to resolve/.test(said)) return { side: 'client:dns' }
-  if (code !== 0 && /unable to connect/.test(said)) return { side: sideOfText(said.toLowerCase()) }
+  if (code !== 0 && /unable to resolve/.test(said)) return { errors: { 'client:dns': 1 } }
+  if (code !== 0 && /unable to connect/.test(said)) return { errors: { [sideOfText(said.toLowerCase())]: 1 } }
   if (code !== 0 || said) throw new Error(`wrk ended with code ${code}: ${said}`)
   const counted = JSON.parse(await fs.readFile(result_file, 'utf8'))
   return { ...counted, threads, numbers: (counted.most + 1) * threads }
