@@ -6,10 +6,8 @@ import { isSameCell } from '../../load/report/format.js'
 
 /**
  * The next step of a search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
- *
- * @param {string} of `at.of` of the search: a cell may be searched more than once
- * @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records
- * @returns {Step | null}
+ * @param {string} of `at.of` of the search: a cell may be searched more than once @param {Cell} cell @param {Plan} plan
+ * @param {TrialRecord[]} records @returns {Step | null}
  */
 export function capacityStep(of, cell, plan, records) {
   const step = nextStep(plan, ownOf(of, cell, records))

@@ -2,7 +2,6 @@ import { seededRandom } from '../../load/system/random.js'
 
 /**
  * @import { Cell } from '../../load/report/record.js'
- *
  * @typedef {{ name: string, levels: (string | number)[] }} Factor a knob with the levels that are compared, the reference first
  */
 
@@ -42,9 +41,7 @@ function shuffled(values, seed) {
   const random = seededRandom(seed)
   for (let i = order.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1))
-    const held = order[i]
-    order[i] = order[j]
-    order[j] = held
+    ;[order[i], order[j]] = [order[j], order[i]]
   }
   return order
 }
@@ -66,9 +63,9 @@ export function groupBy(values, keyOf) {
   const groups = new Map()
   for (const value of values) {
     const key = keyOf(value)
-    const own = groups.get(key) ?? []
-    own.push(value)
-    groups.set(key, own)
+    const own = groups.get(key)
+    if (own) own.push(value)
+    else groups.set(key, [value])
   }
   return groups
 }

@@ -21,11 +21,7 @@ const NORMAL_WIDTH = 1.96
 /** The noise of a design that visits each cell once per block: the interval alone decides. */
 export const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
 
-/**
- * The figures of trials, without those that have none.
- *
- * @param {TrialRecord[]} records with a block in their `at` @param {(record: TrialRecord) => number | undefined} value
- */
+/** The figures that trials have, by block. @param {TrialRecord[]} records @param {(record: TrialRecord) => number | undefined} value */
 export function observationsOf(records, value) {
   return records.flatMap((record) => {
     const found = Number(value(record))
@@ -35,15 +31,12 @@ export function observationsOf(records, value) {
 
 /**
  * The noise floor, from the cells that were visited more than once in a block: an A/A test. 95 % of the pairs of visits differ by
- * less than the factor `ratio`; deviation: of the difference of their logarithms.
- *
- * @param {Observation[]} observations
+ * less than the factor `ratio`; deviation: of the difference of their logarithms. @param {Observation[]} observations
  */
 export function noiseOf(observations) {
-  const groups = [...groupBy(observations, keyOf).values()]
-  const differences = groups.flatMap((own) =>
-    own.flatMap(({ value }, i) => own.slice(i + 1).map((other) => Math.log(other.value / value))),
-  )
+  const differences = [...groupBy(observations, keyOf).values()].flatMap((own) => {
+    return own.flatMap(({ value }, i) => own.slice(i + 1).map((other) => Math.log(other.value / value)))
+  })
   if (differences.length === 0) return NO_NOISE
   const deviation = Math.sqrt(differences.reduce((sum, difference) => sum + difference ** 2, 0) / differences.length)
   return { ratio: Math.exp(NORMAL_WIDTH * deviation), deviation, pairs: differences.length }
@@ -55,7 +48,6 @@ export function noiseOf(observations) {
  * the interval contains 1, or the noise floor of as many pairs covers the ratio.
  *
  * @param {Observation[]} observations @param {Factor} knob @param {Noise} [noise]
- * @returns {Effect[]}
  */
 export function mainEffects(observations, { name, levels: [reference, ...others] }, noise = noiseOf(observations)) {
   const { visited, logAt } = logsOf(observations)
@@ -77,9 +69,9 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
   // The noise of the difference of two differences.
   const twice = { ...noise, deviation: noise.deviation * Math.SQRT2 }
   const pairs = knobs.flatMap((one, i) => knobs.slice(i + 1).map((other) => [one, other]))
-  const found = pairs.flatMap(([one, other]) => {
-    const [noOne, noOther] = [one, other].map(({ name, levels }) => ({ [name]: levels[0] }))
-    return factorial([one, other].map(({ name, levels }) => ({ name, levels: levels.slice(1) }))).map((both) => {
+  const found = pairs.flatMap((pair) => {
+    const [noOne, noOther] = pair.map(({ name, levels }) => ({ [name]: levels[0] }))
+    return factorial(pair.map(({ name, levels }) => ({ name, levels: levels.slice(1) }))).map((both) => {
       const differences = visited(both).map((cell) => {
         return logAt(cell) - logAt(cell, noOne) - logAt(cell, noOther) + logAt(cell, { ...noOne, ...noOther })
       })
@@ -92,12 +84,7 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
     .sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio)))
 }
 
-/**
- * The ratio of two cells, block by block.
- *
- * @param {Observation[]} observations @param {Cell} cell @param {Cell} reference @param {Noise} [noise]
- * @returns {Effect} level: the cell's name
- */
+/** The ratio of two cells, block by block. @param {Observation[]} observations @param {Cell} cell @param {Cell} reference @param {Noise} [noise] */
 export function ratioOf(observations, cell, reference, noise = noiseOf(observations)) {
   const { logAt } = logsOf(observations)
   const blocks = [...new Set(observations.map(({ block }) => block))]
@@ -105,11 +92,7 @@ export function ratioOf(observations, cell, reference, noise = noiseOf(observati
   return { level: cellName(cell), ...estimated(differences, noise) }
 }
 
-/**
- * The typical ratio of two series, block by block.
- *
- * @param {Map<number, number>} reference by block @param {Map<number, number>} other @param {number} confidence such as 0.95
- */
+/** The typical ratio of two series by block. @param {Map<number, number>} reference @param {Map<number, number>} other @param {number} confidence such as 0.95 */
 export function pairedRatio(reference, other, confidence) {
   const logs = [...reference].map(([block, figure]) => Math.log(Number(other.get(block)) / figure))
   return estimated(logs, NO_NOISE, confidence)
@@ -127,27 +110,19 @@ function estimated(differences, noise, confidence = CONFIDENCE) {
   return { ratio: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), pairs, tied }
 }
 
-/**
- * Each visited cell, once per block, and the mean logarithm of its figures; NaN where it was not visited.
- *
- * @param {Observation[]} observations
- */
+/** Each visited cell, once per block, and the mean logarithm of its figures. @param {Observation[]} observations */
 function logsOf(observations) {
   const groups = groupBy(observations, keyOf)
-  const logs = new Map([...groups].map(([key, own]) => [key, meanLog(own)]))
+  const sumOf = (/** @type {Observation[]} */ own) => own.reduce((sum, { value }) => sum + Math.log(value), 0)
+  const logs = new Map([...groups].map(([key, own]) => [key, sumOf(own) / own.length]))
   const cells = [...groups.values()].map(([first]) => first)
   return {
     /** Those with these levels. @param {Cell} levels */
     visited: (levels) => cells.filter(({ cell }) => Object.keys(levels).every((name) => cell[name] === levels[name])),
 
-    /** @param {Place} place @param {Cell} [levels] that differ from the cell's */
+    /** NaN where it was not visited. @param {Place} place @param {Cell} [levels] that differ from the cell's */
     logAt: ({ block, cell }, levels) => logs.get(keyOf({ block, cell: { ...cell, ...levels } })) ?? Number.NaN,
   }
-}
-
-/** @param {Observation[]} observations */
-function meanLog(observations) {
-  return observations.reduce((sum, { value }) => sum + Math.log(value), 0) / observations.length
 }
 
 /** @param {Place} place @typedef {Pick<Observation, 'block' | 'cell'>} Place */
@@ -160,8 +135,7 @@ function keyOf({ block, cell }) {
  * What an effect says about a claim. Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of
  * interest; for `same`, the whole interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
  *
- * @param {Claim} claim @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect
- * @returns {Verdict}
+ * @param {Claim} claim @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect @returns {Verdict}
  *
  * @typedef {{ expect: 'more' | 'less' | 'same', least_ratio: number }} Claim least_ratio: the smallest effect of interest, above 1
  * @typedef {'reproduced' | 'refuted' | 'undecided' | 'not measured'} Verdict

@@ -9,9 +9,7 @@ const BLOCK = 'block'
 const PEAK = 'peak'
 
 /**
- * Blocks of visits to cells, with a trial of each kind per visit.
- *
- * @typedef {object} Matrix
+ * @typedef {object} Matrix blocks of visits to cells, with a trial of each kind per visit
  * @property {Visit[]} visits in order
  * @property {string[]} [kinds] of the trials of a visit, in order; by default, one trial without a kind
  * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} loadOf null: not for
@@ -35,7 +33,6 @@ export function matrixVisits({ units, anchor = null, blocks, seed }) {
 
 /**
  * The next trial of a matrix. Pure.
- *
  * @param {Matrix} matrix @param {TrialRecord[]} records of this matrix, and of other phases @param {NotAppliedCell[]} notApplied are left out
  * @returns {Step | null} null: every place is settled, or there is no peak
  */
@@ -46,10 +43,8 @@ export function nextTrial(matrix, records, notApplied) {
     if (out.has(cellName(peak.cell)) || isSettled(records)) return null
     return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
   }
-  const trials = groupBy(
-    trialsAt(records, {}, () => true),
-    ({ at }) => placeOf(at),
-  )
+  const ofBlocks = records.filter(({ at }) => at.phase === BLOCK)
+  const trials = groupBy(ofBlocks, ({ at }) => placeOf(at))
   for (const [i, visit] of visits.entries()) {
     if (out.has(cellName(visit.cell))) continue
     const own = (/** @type {string | undefined} */ kind) => trials.get(placeOf({ ...visit.at, kind })) ?? []

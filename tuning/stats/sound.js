@@ -20,27 +20,27 @@ const FULL = 0.9
 /** Closed loops have no schedule against which a latency would be measured. */
 const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 
-/** How late an open loop was, if so late that it measured itself; else an empty text. @param {Judged} record */
-function latenessText({ probes: { generator } }) {
+/** How late an open loop was, if so late that it measured itself; else null. @param {Judged} record */
+function latenessOf({ probes: { generator } }) {
   const { p50 = 0, p95 = 0 } = generator.lateness_ms ?? {}
   const isLate = p50 > MAX_LATENESS_MS.p50 || p95 > MAX_LATENESS_MS.p95
-  return isLate ? `the generator was ${p50} ms late at p50 and ${p95} ms at p95` : ''
+  return isLate ? `the generator was ${p50} ms late at p50 and ${p95} ms at p95` : null
 }
 
 /** Whether a trial need not be repeated. @param {Judged} record */
 export function isTimely(record) {
-  return isValid(record) && latenessText(record) === ''
+  return isValid(record) && latenessOf(record) === null
 }
 
-/** Whether a trial tells the cost of the work: no request failed, since a refusal is cheap, and each was sent on time. @param {Judged} record */
-export function isSound(record) {
-  return record.outcome.verdict === 'pass' && latenessText(record) === ''
-}
-
-/** Why a trial is not sound. @param {Judged} record */
+/** Why a trial does not tell the cost of the work: requests failed, since a refusal is cheap, or were late. @param {Judged} record */
 export function whyUnsound(record) {
   const { verdict, because } = record.outcome
-  return (verdict === 'pass' && latenessText(record)) || because
+  return verdict === 'pass' ? latenessOf(record) : because
+}
+
+/** @param {Judged} record */
+export function isSound(record) {
+  return whyUnsound(record) === null
 }
 
 /** Whether a closed loop's generator was full in the median trial: a faster target brings no more. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */
@@ -55,10 +55,8 @@ export const GENERATOR_LIMIT = 'the generator was the limit'
 export function leftOut(records) {
   const failed = records.filter(({ outcome }) => outcome.verdict === 'fail').length
   const late = records.filter((record) => record.outcome.verdict === 'pass' && !isSound(record)).length
-  if (failed + late === 0) return []
-  return [
-    `Warning: ${failed + late} of ${records.length} trials were left out: requests failed in ${failed}, the generator was late in ${late}.`,
-  ]
+  const why = `requests failed in ${failed}, the generator was late in ${late}`
+  return failed + late > 0 ? [`Warning: ${failed + late} of ${records.length} trials were left out: ${why}.`] : []
 }
 
 /** @param {number} share of generatorShare; NaN: not known */

@@ -4,7 +4,6 @@ import { KNOBS } from '../knobs/knobs.js'
  * The kinds of answers that a question accepts.
  *
  * @import { Facts } from './exercise.js'
- *
  * @typedef {(options: Record<string, string>, facts: Facts) => Kind} KindOf options: the list of the question in the prose, what
  *   each value means
  * @typedef {{ parse: (text: string) => any, expected: string, choices?: string[] }} Kind parse returns undefined for text that is
@@ -27,11 +26,8 @@ export function choice(options) {
 }
 
 /**
- * A number; `2,000`, `2000/s` and `2000 ms` are read as 2000.
- *
- * @param {string} unit such as "requests/s" @param {number} least @param {number} most
- * @param {{ whole?: boolean }} [options]
- * @returns {() => Kind}
+ * A number; `2,000`, `2000/s` and `2000 ms` are read as 2000. @param {string} unit such as "requests/s"
+ * @param {number} least @param {number} most @param {{ whole?: boolean }} [options] @returns {() => Kind}
  */
 export function number(unit, least, most, { whole = true } = {}) {
   return () => ({

@@ -37,16 +37,11 @@ const COLUMNS = {
 /** @typedef {keyof typeof COLUMNS} Column */
 
 /** What was measured so far: a row for each measurement, in their order, then the notes. @param {Exercise} exercise @param {Found} found */
-export function evidenceOf({ labels = {}, columns, notes = {} }, { trials }) {
-  const rows = Object.entries(trials).map(([name, trial]) => {
-    return [labels[name] ?? LABELS[name] ?? name, ...columns.map((column) => COLUMNS[column](trial))]
-  })
+export function evidenceOf({ columns, notes = {} }, { trials }) {
+  const rows = Object.entries(trials).map(([name, trial]) => [name, ...columns.map((column) => COLUMNS[column](trial))])
   const lines = Object.entries(notes).flatMap(([name, linesOf]) => (trials[name] ? linesOf(trials[name]) : []))
   return [table(['', ...columns], rows), ...lines.map((text) => paragraph(text))]
 }
-
-/** @type {Record<string, string>} */
-const LABELS = { again: 'yours' }
 
 /** @param {number | null | undefined} value */
 function figureOf(value) {

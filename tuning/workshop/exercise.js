@@ -10,17 +10,13 @@ import { figure, milliseconds } from '../../load/report/format.js'
  */
 
 /**
- * What an exercise measures and how it decides: data and small pure functions. Its prose is in a Markdown file. The player
- * (player.js) and the pages treat all exercises alike.
- *
- * @typedef {object} Rules
+ * @typedef {object} Rules what an exercise measures and how it decides; its prose is in a Markdown file
  * @property {Record<string, number>} [constants] that the prose names in {braces}
  * @property {(facts: Facts) => boolean} [differs] whether the section "Here" of the prose applies to this machine
  * @property {(facts: Facts) => Measurement} before what this machine takes, measured before the first question
  * @property {Guess} predict
  * @property {(found: Found) => Measurement[]} first what the prediction is about
  * @property {Column[]} columns of the evidence
- * @property {Record<string, string>} [labels] names of measurements as the evidence shows them
  * @property {Record<string, (trial: TrialRecord) => string[]>} [notes] paragraphs below the evidence, by measurement
  * @property {Answering} turn which knob, and to what
  * @property {Guess} [expect] the effect of that
@@ -43,10 +39,7 @@ import { figure, milliseconds } from '../../load/report/format.js'
 
 /**
  * An exercise: its rules, and the prose of the Markdown file of its name. There, a question's options are a list, and its hints a
- * numbered list.
- *
- * @param {number} number from 1 @param {string} id @param {Rules} rules
- * @throws {Error} if the file lacks a section
+ * numbered list. @param {number} number from 1 @param {string} id @param {Rules} rules @throws {Error} if the file lacks a section
  */
 export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
   const file = new URL(`exercises/${id}.md`, import.meta.url)
@@ -58,12 +51,12 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
   }
   /** @template {Answering} T @param {string} name @param {T} rules */
   const question = (name, { kind, ...answering }) => {
-    const { paragraphs, entries: options, hints } = section(name)
+    const { paragraphs, entries, hints } = section(name)
     return {
       ...answering,
       text: paragraphs.join(' '),
       hints,
-      kind: (/** @type {Facts} */ facts) => kind(options, facts),
+      kind: (/** @type {Facts} */ facts) => kind(entries, facts),
     }
   }
   return {

@@ -1,8 +1,7 @@
-import { cellName, figure } from '../../load/report/format.js'
+import { figure } from '../../load/report/format.js'
 
 /**
  * The loads that exercises put on the service, the figures that they read, and the ways they judge a guess.
- *
  * @import { Found, Measurement } from './exercise.js'
  * @import { Cell, TrialRecord } from '../../load/report/record.js'
  */
@@ -23,21 +22,16 @@ export const PATIENT = {
 }
 
 /**
- * A closed loop, of which only the rate matters.
- *
- * @param {string} name @param {Cell} cell @param {number} connections @param {Partial<Measurement['load']>} [load]
- * @returns {Measurement}
+ * A closed loop, of which only the rate matters. @param {string} name @param {Cell} cell @param {number} connections
+ * @param {Partial<Measurement['load']>} [load] @returns {Measurement}
  */
 export function closed(name, cell, connections, load = {}) {
   return { name, cell, load: { ...CLOSED, connections, ...load }, countsAlways: true }
 }
 
 /**
- * An open loop.
- *
- * @param {string} name @param {Cell} cell @param {number} rate_rps
- * @param {Partial<Measurement['load']> & { countsAlways?: boolean }} [options]
- * @returns {Measurement}
+ * An open loop. @param {string} name @param {Cell} cell @param {number} rate_rps
+ * @param {Partial<Measurement['load']> & { countsAlways?: boolean }} [options] @returns {Measurement}
  */
 export function offered(name, cell, rate_rps, { countsAlways = false, ...load } = {}) {
   return { name, cell, load: { ...OPEN, rate_rps, ...load }, countsAlways }
@@ -68,18 +62,10 @@ export function moreThanPeak(found) {
   return ofPeak(found, found.facts.pinned ? 2 : 1.5)
 }
 
-/** The settings of each knob, by the answer that chooses it. @param {Record<string, Cell>} knobs */
-export function labelsOf(knobs) {
-  return Object.fromEntries(Object.entries(knobs).map(([name, cell]) => [name, cellName(cell)]))
-}
-
 /** A guess is right if its ratio to the measured value is within bounds. @param {number} said @param {number} was @param {[number, number]} bounds @param {string} unit */
 export function guessedNumber(said, was, [least, most], unit) {
-  const ratio = said / was
-  return {
-    right: ratio > least && ratio < most,
-    text: `You said ${figure(said)}${unit}, it was ${figure(was)}${unit}.`,
-  }
+  const text = `You said ${figure(said)}${unit}, it was ${figure(was)}${unit}.`
+  return { right: said > least * was && said < most * was, text }
 }
 
 /** A guessed percentage is right within 15 percentage points. @param {number} said @param {number} left_ratio */

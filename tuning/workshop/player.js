@@ -23,7 +23,7 @@ export async function play(desk) {
   const { exercise, state, say, save } = desk
   for (const paragraph of exercise.symptoms) say(paragraph)
   for (const text of [remarkOf(state.facts), exercise.remark(state.facts)]) if (text) say(`Here: ${text}`)
-  if (['turn', 'expect', 'again', 'done'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
+  if (['turn', 'again', 'done'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
   while (state.stage !== 'done') {
     state.stage = await STAGES[state.stage](desk)
     save()
@@ -71,12 +71,8 @@ const STAGES = {
   async turn(desk) {
     desk.head('Turn a knob')
     await ask('turn', desk)
-    desk.state.round++
-    return desk.exercise.expect ? 'expect' : 'again'
-  },
-
-  async expect(desk) {
     await ask('expect', desk)
+    desk.state.round++
     return 'again'
   },
 

@@ -63,7 +63,7 @@ export function forget(folder, exercises) {
 /** The state of an exercise that begins. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
-    stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'expect' | 'again' | 'done'} */ ('before'),
+    stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'again' | 'done'} */ ('before'),
     /** How often a knob was turned. */
     round: 0,
     facts,

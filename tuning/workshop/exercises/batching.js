@@ -22,7 +22,6 @@ export const batching = {
   },
   first: (found) => [offered('as it is', SERVICE, ofPeak(found, TIMES), LOAD)],
   columns: ['offered', 'goodput/s', 'p99', 'API core', 'CPU us', 'Postgres', 'rows/statement'],
-  labels: { top: 'your peak' },
   notes: {
     'as it is': (trial) => {
       const { runner_up, runner_up_evidence } = trial.limit
@@ -37,12 +36,12 @@ export const batching = {
   expect: {
     kind: number('times', 0.1, 100, { whole: false }),
     solution: () => '4',
-    compare: (found) => guessedNumber(found.answers.expect, times(found, 'top', 'peak'), [0.67, 1.5], ' x'),
+    compare: (found) => guessedNumber(found.answers.expect, times(found, 'new peak', 'peak'), [0.67, 1.5], ' x'),
   },
   again: (found) => {
     const { name, level } = found.answers.turn
     const cell = { ...SERVICE, [name]: level }
-    return [offered('again', cell, ofPeak(found, TIMES), LOAD), closed('top', cell, 64)]
+    return [offered('again', cell, ofPeak(found, TIMES), LOAD), closed('new peak', cell, 64)]
   },
   outcome: ({ trials }) => promised(trials.again),
 }

@@ -1,6 +1,6 @@
 import { figure } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
-import { closed, goodput, guessedNumber, labelsOf, times } from '../kit.js'
+import { closed, goodput, guessedNumber, times } from '../kit.js'
 
 /**
  * @import { Facts, Rules } from '../exercise.js'
@@ -39,7 +39,6 @@ export const hash = {
   },
   first: () => [closed('many', SERVICE, CLIENTS, LOAD)],
   columns: ['offered', 'goodput/s', 'p50', 'API core', 'hashes at once', 'CPU us'],
-  labels: { one: 'one client', many: 'many clients', ...labelsOf(KNOBS) },
   turn: {
     kind: (options, { pinned }) => {
       const { cores, ...others } = options

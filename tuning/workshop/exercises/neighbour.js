@@ -1,6 +1,6 @@
 import { figure } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
-import { closed, guessedLeft, labelsOf, times } from '../kit.js'
+import { closed, guessedLeft, times } from '../kit.js'
 
 /**
  * @import { Found, Rules } from '../exercise.js'
@@ -39,7 +39,6 @@ export const neighbour = {
   },
   first: (found) => [closed('beside', crowded(found), CLIENTS)],
   columns: ['goodput/s', 'p50', 'p99', 'API core', 'API waits', 'CPU us'],
-  labels: { beside: 'with a neighbour', ...labelsOf(KNOBS) },
   turn: { kind: choice, solution: () => 'nice', wrong: 'pool' },
   again: (found) => {
     const name = found.answers.turn
