@@ -24,9 +24,7 @@ const DELAY_TOLERANCE_MS = 5
 const PROXY_TOLERANCE_MS = 3
 
 /**
- * How a knob is turned, and how its level is read back from what runs.
- *
- * @typedef {object} Means
+ * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
  * @property {(target: Target, place: Place, level: Level, name: string) => unknown} readBack the level in force, or a promise of it
  *
@@ -37,7 +35,6 @@ const PROXY_TOLERANCE_MS = 3
 
 /**
  * In the order in which they are turned: a trigger needs a session of its own, so it is planted before anything is put in between.
- *
  * @type {Record<By, Means>}
  */
 export const MEANS = {
@@ -70,8 +67,7 @@ export const MEANS = {
   /** Another version of Node; the API reports in its metrics which version runs it. */
   node: {
     turn: async ({ host }, level) => {
-      const major = String(level)
-      return { node: await (host ? host.ask('node', { major }) : nodeOf(major)) }
+      return { node: await (host ? host.ask('node', { major: String(level) }) : nodeOf(String(level))) }
     },
     readBack: ({ settings }) => String(settings.NODE).replace(/^v(\d+)\..*/, '$1'),
   },
@@ -94,8 +90,8 @@ export const MEANS = {
   trigger: {
     turn: async ({ databaseUrl }, level) => {
       if (level === 0) return {}
-      const statements = DELAY_SQL.replace('DELAY_S', String(Number(level) / 1000))
-      return { end: await plantTrigger(databaseUrl, statements, 'redline_delay') }
+      const delay_s = String(Number(level) / 1000)
+      return { end: await plantTrigger(databaseUrl, DELAY_SQL.replace('DELAY_S', delay_s), 'redline_delay') }
     },
     readBack: async (_target, { databaseUrl }, level) => {
       const times_ms = []

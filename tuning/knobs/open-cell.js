@@ -12,10 +12,8 @@ import { MEANS } from './means.js'
 const ORDER = Object.keys(MEANS)
 
 /**
- * The API with its knobs turned, each read back.
- *
- * @param {Cell} cell a name that is not a knob's is a setting of the API @param {Place} place
- * @returns {Promise<Target>} its settings include the cell's
+ * The API with its knobs turned, each read back. @param {Cell} cell a name that is not a knob's is a setting of the API
+ * @param {Place} place @returns {Promise<Target>} its settings include the cell's
  * @throws {NotApplied} when a level could not be set, or is not what was read back
  */
 export async function openCell(cell, place) {

@@ -26,7 +26,6 @@ const MAX_CLIENTS = 2000
 
 /**
  * Starts PgBouncer in transaction mode between this place and its Postgres.
- *
  * @param {Place} place @param {number} pool_size connections to Postgres
  * @throws {NotApplied} if there is no PgBouncer, or the API is on another host
  */
@@ -51,13 +50,14 @@ export async function putPgbouncer(place, pool_size) {
       return leashed([program, files[0]], { signal: 'KILL', user })
     })
     stop = started.end
-    const databaseUrl = withoutTls(started.databaseUrl)
-    await ask(databaseUrl, 'SELECT').catch((error) => {
-      throw new Error(
-        `expected PgBouncer to reach Postgres, got: ${error.message}; its own words are in ${place.logFile}`,
-      )
+    const url = new URL(started.databaseUrl)
+    // PgBouncer speaks TLS to Postgres alone.
+    url.searchParams.set('sslmode', 'disable')
+    url.searchParams.delete('sslrootcert')
+    await ask(url.href, 'SELECT').catch(({ message }) => {
+      throw new Error(`expected PgBouncer to reach Postgres, got: ${message}; its own words are in ${place.logFile}`)
     })
-    return { databaseUrl, settings: { PGBOUNCER: version }, end }
+    return { databaseUrl: url.href, settings: { PGBOUNCER: version }, end }
   } catch (error) {
     await end()
     throw error
@@ -83,11 +83,7 @@ export function findPgbouncer(places = PLACES) {
   throw new NotApplied('expected pgbouncer on PATH, found none; sudo apt-get install pgbouncer installs it')
 }
 
-/**
- * Writes its files and returns their paths, the configuration first.
- *
- * @param {Place} place @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'server'>} options
- */
+/** Returns the paths, the configuration first. @param {Place} place @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'server'>} options */
 function writeFiles(place, options) {
   const { host, port, user, password } = new pg.Client({ connectionString: place.databaseUrl })
   const caFile = new URL(place.databaseUrl).searchParams.get('sslrootcert')
@@ -127,12 +123,4 @@ log_connections = 0
 log_disconnections = 0
 server_tls_sslmode = ${server.isVerified ? 'verify-full' : 'disable'}
 ${server.hasCa ? `server_tls_ca_file = ${folder}/ca.pem\n` : ''}${prepares ? 'max_prepared_statements = 200\n' : ''}`
-}
-
-/** @param {string} databaseUrl of PgBouncer, which speaks TLS to Postgres alone */
-function withoutTls(databaseUrl) {
-  const url = new URL(databaseUrl)
-  url.searchParams.set('sslmode', 'disable')
-  url.searchParams.delete('sslrootcert')
-  return url.href
 }

@@ -23,13 +23,8 @@ import { arithmeticBlocks } from './more-cores.js'
  */
 
 /**
- * What a page quotes of a committed run.
- *
- * @typedef {object} Quote
- * @property {string} [run] folder of the run; by default the name of the block
- * @property {(string | Part)[]} of blocks of its report, by kind or name of table, or blocks that are made from the run
- * @property {'conditions' | 'settings' | 'id' | 'nothing'} [below] by default the conditions of the run; settings: also its settings
- *
+ * @typedef {{ run?: string, of: (string | Part)[] }} Quote what a page quotes of a committed run; run: its folder, by default the name
+ *   of the block; of: blocks of its report, by kind or name of table, or blocks that are made from the run
  * @typedef {(evidence: Evidence) => Block[]} Part
  */
 
@@ -42,14 +37,20 @@ const PGBOUNCER = ({ records }) => {
   return [paragraph(`PgBouncer ${[...versions].join(', ')}.`)]
 }
 
+/** @type {Part} */
+const CONDITIONS = ({ run }) => [list(conditionsOf(run))]
+
+/** @type {Part} */
+const SETTINGS_TOO = ({ run, records }) => [list([settingsText(records) || [], conditionsOf(run)].flat())]
+
 /** A report without its answer, pictures and method. @type {Part} */
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
 
 /** @type {Quote} */
-const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL], below: 'settings' }
+const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL, SETTINGS_TOO] }
 
 /** @type {Quote} */
-const LOADS = { of: ['loads'], below: 'settings' }
+const LOADS = { of: ['loads', SETTINGS_TOO] }
 
 /** Each page, and its generated blocks, by the name in `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
@@ -57,14 +58,13 @@ const PAGES = {
   'tuning/README.md': {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,
-    faults: { of: ['named', 'answer'] },
-    bench: { of: [FIGURES] },
-    knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)]] },
+    faults: { of: ['named', 'answer', CONDITIONS] },
+    bench: { of: [FIGURES, CONDITIONS] },
+    knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
     overload: LOADS,
     'overload-far': LOADS,
     ablate: {
-      of: [({ findings }) => [paragraph(findings.conclusions[0]), ...budgetBlocks(findings, 'cpu')]],
-      below: 'settings',
+      of: [({ findings }) => [paragraph(findings.conclusions[0]), ...budgetBlocks(findings, 'cpu')], SETTINGS_TOO],
     },
     balance: {
       of: [
@@ -72,19 +72,19 @@ const PAGES = {
         ({ findings }) => strategyBlocks(findings, 'strategies'),
         ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings)],
         () => [paragraph('[All of it](evidence/balance/report.md).')],
+        SETTINGS_TOO,
       ],
-      below: 'settings',
     },
   },
   'tuning/SCALING.md': {
-    processes: { run: 'balance', of: [({ findings }) => processBlocks(findings)], below: 'settings' },
-    pgbouncer: { of: ['cells', PGBOUNCER], below: 'settings' },
+    processes: { run: 'balance', of: [({ findings }) => processBlocks(findings), SETTINGS_TOO] },
+    pgbouncer: { of: ['cells', PGBOUNCER, SETTINGS_TOO] },
     arithmetic: () => arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence)),
   },
   'tuning/PLAYBOOK.md': {
-    verdicts: { run: 'playbook', of: ['answer'] },
-    little: { run: 'playbook', of: [({ findings }) => [littleTable(findings)]], below: 'nothing' },
-    article: { of: [FIGURES] },
+    verdicts: { run: 'playbook', of: ['answer', CONDITIONS] },
+    little: { run: 'playbook', of: [({ findings }) => [littleTable(findings)]] },
+    article: { of: [FIGURES, CONDITIONS] },
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },
   'tuning/workshop/TEACHER.md': { exercises: () => [exercisesTable()] },
@@ -114,16 +114,18 @@ function inRepository(name) {
 /** The claims of a chapter of the playbook. @param {string} chapter @returns {Quote} */
 function claimsOf(chapter) {
   const isIn = (/** @type {Result} */ claim) => claim.chapter === chapter
-  return { run: 'playbook', of: [({ findings }) => [claimsTable(findings.results.filter(isIn))]], below: 'id' }
+  return {
+    run: 'playbook',
+    of: [({ findings, run }) => [claimsTable(findings.results.filter(isIn)), paragraph(`Run ${run.run_id}.`)]],
+  }
 }
 
 /** @param {string} block @param {Quote | (() => Block[])} quote */
 function quoted(block, quote) {
   if (typeof quote === 'function') return quote()
-  const { run: folder = block, of, below = 'conditions' } = quote
+  const { run: folder = block, of } = quote
   const found = evidence(folder)
-  const parts = of.map((part) => (typeof part === 'string' ? [named(found.report, part)] : part(found)))
-  return [...parts.flat(), ...belowOf(found, below)]
+  return of.flatMap((part) => (typeof part === 'string' ? named(found.report, part) : part(found)))
 }
 
 /** @param {Block[]} report @param {string} name */
@@ -131,14 +133,6 @@ function named(report, name) {
   const found = report.find((block) => block.kind === name || ('name' in block && block.name === name))
   if (!found) throw new Error(`expected a table "${name}" in the report`)
   return found
-}
-
-/** @param {Evidence} evidence @param {Quote['below']} below @returns {Block[]} */
-function belowOf({ run, records }, below) {
-  if (below === 'nothing') return []
-  if (below === 'id') return [paragraph(`Run ${run.run_id}.`)]
-  const settings = below === 'settings' && settingsText(records)
-  return [list([...(settings ? [settings] : []), ...conditionsOf(run)])]
 }
 
 function envExample() {

@@ -12,7 +12,6 @@ import { CONFIDENCE } from '../../stats/effects.js'
 
 /**
  * Figures that are compared between trials with the same cell and load.
- *
  * @type {Record<string, { title: string, better: 'more' | 'less', value: (record: TrialRecord) => number | undefined }>}
  */
 export const MEASURES = {
@@ -31,7 +30,6 @@ const REPETITION = ['block', 'position']
  * Capacities and figures of runs, each with its ratios to the first run; capacities are null if the verb measures none.
  *
  * @param {Source[]} sources
- *
  * @typedef {ReturnType<typeof besideEachOther>} Compared
  * @typedef {Compared['figures'][number]} Figure
  * @typedef {ReturnType<typeof ratioOf>} Ratio
@@ -46,7 +44,6 @@ export function besideEachOther(sources) {
  * The ratio of two capacities, from the ends of their intervals: tied if these overlap.
  *
  * @param {Bounds | null} reference @param {Bounds | null} other
- *
  * @typedef {{ low_rps: number | null, high_rps: number | null }} Bounds
  */
 export function capacityRatio(reference, other) {
