@@ -11,7 +11,6 @@ import { openCell } from '../knobs/open-cell.js'
 
 /**
  * The API with the settings and the surroundings of an exercise, each setting read back from the running process.
- *
  * @param {Cell} cell @param {Place} place @returns {Promise<Target>} @throws {NotApplied}
  */
 export async function openExercise(cell, place) {

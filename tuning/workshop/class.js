@@ -13,7 +13,6 @@ import { isShown, readProgress } from './progress.js'
 /**
  * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs, or only
  * the folder of the workshop.
- *
  * @param {string} folder @throws {UsageError} if there are none
  */
 export function readClass(folder) {

@@ -55,7 +55,6 @@ export const exerciseExperiment = {
 
 /**
  * Takes the measurements that the folder of an exercise does not have yet; an interrupted run continues.
- *
  * @param {Measurement[]} asked @param {number} round
  * @param {{ exercise: { id: string }, state: { facts: Facts }, folder: string, seed: number, io: Io }} desk
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why

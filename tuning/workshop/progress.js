@@ -46,7 +46,6 @@ export function writeProgress(folder, progress) {
 
 /**
  * Forgets exercises and their measurements, and returns the ids of those that were begun. Nothing else in the folder is touched.
- *
  * @param {string} folder @param {Pick<Exercise, 'id' | 'name'>[]} exercises
  */
 export function forget(folder, exercises) {

@@ -2,10 +2,7 @@ import { count, percent } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
 import { closed, limitText, offered, ofPeak } from '../kit.js'
 
-/**
- * @import { Found, Rules } from '../exercise.js'
- * @import { Cell } from '../../../load/report/record.js'
- */
+/** @import { Found, Rules } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 200
@@ -51,7 +48,7 @@ export const files = {
 /** Open files that the service itself needs. */
 const OWN_FILES = 40
 
-/** @param {Found} found @param {number} most open files @returns {Cell} */
+/** @param {Found} found @param {number} most open files */
 function limited({ facts }, most) {
   return { ...SERVICE, ...(facts.limits ? { NOFILE: most } : { MAX_CONNECTIONS: Math.max(1, most - OWN_FILES) }) }
 }

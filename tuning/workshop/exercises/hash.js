@@ -2,10 +2,7 @@ import { figure } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
 import { closed, goodput, guessedNumber, times } from '../kit.js'
 
-/**
- * @import { Facts, Rules } from '../exercise.js'
- * @import { Cell } from '../../../load/report/record.js'
- */
+/** @import { Facts, Measurement, Rules } from '../exercise.js' */
 
 /** No request is refused: sixteen that wait for a hash would exceed the default limits. */
 const SERVICE = { PASSWORD_STORAGE: 'scrypt', MAX_QUEUE_MS: 0, MAX_LOOP_DELAY_MS: 0 }
@@ -17,7 +14,7 @@ const LOAD = { duration_s: 6 }
 /** A gain that only a second core can bring. */
 const GAIN = 1.3
 
-/** The knob of each answer. @type {Record<string, Cell>} */
+/** The knob of each answer. @type {Record<string, Measurement['cell']>} */
 const KNOBS = {
   pool: { POOL_MAX: 80 },
   threads: { UV_THREADPOOL_SIZE: 16 },
@@ -56,16 +53,12 @@ export const hash = {
     const { facts, answers } = found
     const gain = (/** @type {string} */ name) => times(found, name, 'many')
     if (answers.turn !== 'none') {
-      return {
-        solved: gain(answers.turn) >= GAIN,
-        because: `goodput is ${gain(answers.turn).toFixed(2)} x what it was`,
-      }
+      const because = `goodput is ${gain(answers.turn).toFixed(2)} x what it was`
+      return { solved: gain(answers.turn) >= GAIN, because }
     }
     const best = knobsOf(facts).reduce((a, b) => (gain(a) >= gain(b) ? a : b))
-    return {
-      solved: gain(best) < GAIN,
-      because: `with the best of them, ${best}, goodput is ${gain(best).toFixed(2)} x what it was`,
-    }
+    const because = `with the best of them, ${best}, goodput is ${gain(best).toFixed(2)} x what it was`
+    return { solved: gain(best) < GAIN, because }
   },
 }
 

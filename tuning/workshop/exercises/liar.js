@@ -1,12 +1,9 @@
 import { figure, milliseconds, percent, wholePercent } from '../../../load/report/format.js'
 import { CORE_FULL_RATIO } from '../../../load/verdict/detectors/finding.js'
 import { choice, number } from '../answers.js'
-import { closed, FAR, limitText, offered, ofPeak } from '../kit.js'
+import { closed, FAR, goodput, limitText, offered, ofPeak } from '../kit.js'
 
-/**
- * @import { Facts, Found, Rules } from '../exercise.js'
- * @import { TrialRecord } from '../../../load/report/record.js'
- */
+/** @import { Facts, Found, Rules } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const NEEDED = 100
@@ -41,9 +38,9 @@ export const liar = {
     kind: choice,
     solution: () => 'generator',
     wrong: 'api-cpu',
-    compare: ({ trials, answers }) => {
-      const { limit, outcome, probes } = trials['as told']
-      if (keptOf(trials['as told']) >= KEPT && outcome.verdict === 'pass') {
+    compare: (found) => {
+      const { limit, outcome, probes } = found.trials['as told']
+      if (keptOf(found, 'as told') >= KEPT && outcome.verdict === 'pass') {
         const text = 'This time the rate was kept and nothing was at its limit: the generator does not lie every time.'
         return { right: false, text }
       }
@@ -51,7 +48,7 @@ export const liar = {
       const isGenerators = outcome.blame === 'generator' || limit.resource.startsWith('generator')
       const happened = isGenerators || core < CORE_FULL_RATIO ? 'generator' : limit.resource
       const text = `It was: ${happened}. The utilization of the service's core was ${wholePercent(core)}.`
-      return { right: answers.predict === happened, text }
+      return { right: found.answers.predict === happened, text }
     },
   },
   first: (found) => {
@@ -71,12 +68,12 @@ export const liar = {
     const load = { connections: found.answers.turn, countsAlways: true }
     return [offered('again', generatorOf(found.facts).truth, rateOf(found), load)]
   },
-  outcome: ({ trials }) => {
-    const { traffic, load } = trials.again
-    const before_rps = trials['as told'].traffic.goodput_rps
+  outcome: (found) => {
+    const { traffic, load } = found.trials.again
+    const before_rps = goodput(found, 'as told')
     const isBetter = traffic.goodput_rps >= BETTER * before_rps
     return {
-      solved: traffic.success_ratio >= LEAST_SUCCESS && (keptOf(trials.again) >= KEPT || isBetter),
+      solved: traffic.success_ratio >= LEAST_SUCCESS && (keptOf(found, 'again') >= KEPT || isBetter),
       because: `${percent(traffic.success_ratio)} succeeded, at ${figure(traffic.goodput_rps)}/s of ${figure(Number(load.rate_rps))}/s (${figure(before_rps)}/s before)`,
     }
   },
@@ -87,9 +84,9 @@ function generatorOf({ vegeta }) {
   return vegeta ? VEGETA : STAND_IN
 }
 
-/** The share of the rate that was kept. @param {TrialRecord} trial */
-function keptOf({ traffic, load }) {
-  return traffic.goodput_rps / Number(load.rate_rps)
+/** The share of the rate that was kept. @param {Found} found @param {string} name of the measurement */
+function keptOf(found, name) {
+  return goodput(found, name) / Number(found.trials[name].load.rate_rps)
 }
 
 /** @param {Found} found */

@@ -2,10 +2,7 @@ import { figure, milliseconds } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
 import { closed, FAR, goodput, guessedNumber, offered, PATIENT, rounded } from '../kit.js'
 
-/**
- * @import { Rules } from '../exercise.js'
- * @import { TrialRecord } from '../../../load/report/record.js'
- */
+/** @import { Found, Rules } from '../exercise.js' */
 
 const SERVICE = { ...FAR, ...PATIENT }
 const OVER = 1.5
@@ -29,18 +26,18 @@ export const loops = {
     kind: choice,
     solution: () => 'queue',
     wrong: 'half',
-    compare: ({ trials, answers }) => {
-      const times = p99Of(trials.open) / p99Of(trials.closed)
+    compare: (found) => {
+      const times = p99Of(found, 'open') / p99Of(found, 'closed')
       const happened = times <= SAME ? 'same' : times < QUEUE ? 'half' : 'queue'
       const text = `p99 of the open loop: ${figure(times)} x that of the closed one.`
-      return { right: answers.predict === happened, text }
+      return { right: found.answers.predict === happened, text }
     },
   },
   first: (found) => [offered('open', SERVICE, rounded(OVER * goodput(found, 'closed')), LOAD)],
   columns: ['offered', 'goodput/s', 'success', 'p50', 'p99', 'API core', 'waiting'],
   turn: {
     kind: number('connections', 1, 5000),
-    solution: ({ trials }) => String(Math.round((trials.open.traffic.goodput_rps * p99Of(trials.open)) / 1000)),
+    solution: (found) => String(Math.round((goodput(found, 'open') * p99Of(found, 'open')) / 1000)),
     wrong: '16',
   },
   expect: {
@@ -50,14 +47,14 @@ export const loops = {
   },
   // All connections begin at once; the warm-up lets that burst pass.
   again: ({ answers }) => [closed('again', SERVICE, answers.turn, { warmup_s: 3, duration_s: 5 })],
-  outcome: ({ trials }) => {
-    const times = p99Of(trials.again) / p99Of(trials.open)
-    const text = `p99 ${milliseconds(p99Of(trials.again))}, the open loop's was ${milliseconds(p99Of(trials.open))}`
-    return { solved: times >= 1 / WITHIN && times <= WITHIN, because: text }
+  outcome: (found) => {
+    const [own_ms, open_ms] = [p99Of(found, 'again'), p99Of(found, 'open')]
+    const because = `p99 ${milliseconds(own_ms)}, the open loop's was ${milliseconds(open_ms)}`
+    return { solved: own_ms >= open_ms / WITHIN && own_ms <= open_ms * WITHIN, because }
   },
 }
 
-/** @param {TrialRecord} trial */
-function p99Of({ traffic }) {
-  return traffic.latency_ms?.p99 ?? Number.NaN
+/** @param {Found} found @param {string} name of the measurement */
+function p99Of({ trials }, name) {
+  return trials[name].traffic.latency_ms?.p99 ?? Number.NaN
 }

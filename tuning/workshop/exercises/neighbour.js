@@ -2,10 +2,7 @@ import { figure } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
 import { closed, guessedLeft, times } from '../kit.js'
 
-/**
- * @import { Found, Rules } from '../exercise.js'
- * @import { Cell } from '../../../load/report/record.js'
- */
+/** @import { Found, Measurement, Rules } from '../exercise.js' */
 
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
@@ -19,7 +16,7 @@ const GAIN = 1.2
 /** The gain that is enough where the generator and Postgres share the cores as well, so that less comes back. */
 const SHARED_GAIN = 1.15
 
-/** The knob of each answer. @type {Record<string, Cell>} */
+/** The knob of each answer. @type {Record<string, Measurement['cell']>} */
 const KNOBS = {
   pool: { POOL_MAX: 80 },
   batches: { BATCH_SLOTS: 8 },
@@ -40,10 +37,7 @@ export const neighbour = {
   first: (found) => [closed('beside', crowded(found), CLIENTS)],
   columns: ['goodput/s', 'p50', 'p99', 'API core', 'API waits', 'CPU us'],
   turn: { kind: choice, solution: () => 'nice', wrong: 'pool' },
-  again: (found) => {
-    const name = found.answers.turn
-    return [closed(name, { ...crowded(found), ...KNOBS[name] }, CLIENTS)]
-  },
+  again: (found) => [closed(found.answers.turn, { ...crowded(found), ...KNOBS[found.answers.turn] }, CLIENTS)],
   outcome: (found) => {
     const [left, gain] = ['alone', 'beside'].map((base) => times(found, found.answers.turn, base))
     return {
@@ -53,7 +47,7 @@ export const neighbour = {
   },
 }
 
-/** @param {Found} found @returns {Cell} */
+/** @param {Found} found */
 function crowded({ facts }) {
   return { ...SERVICE, NEIGHBOURS: facts.pinned ? 1 : facts.cores }
 }
