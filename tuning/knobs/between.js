@@ -15,7 +15,6 @@ const TRIES = 25
 
 /**
  * Starts a program between the API and its Postgres, on a free port of loopback.
- *
  * @param {string} name for messages @param {Place} place @param {(port: number) => string[] | Promise<string[]>} commandOn
  * @returns {Promise<{ databaseUrl: string, end: () => Promise<void> }>} databaseUrl: through the program
  * @throws {NotApplied} where the API is on another host
@@ -47,16 +46,11 @@ export function asksForTls({ databaseUrl, env }) {
 
 /**
  * Puts a proxy between this place and its Postgres which delays what goes through, so that a round trip takes longer.
- *
  * @param {Place} place @param {number} roundTrip_ms
  * @throws {NotApplied} where the API is on another host, or Postgres is asked for a certificate in its own name
  */
 export async function putDistance(place, roundTrip_ms) {
-  if (asksForTls(place)) {
-    throw new NotApplied(
-      'the proxy has no certificate of the database: expected a Postgres without TLS, got verify-full',
-    )
-  }
+  if (asksForTls(place)) throw new NotApplied('the proxy: expected a Postgres without TLS, got verify-full')
   const { host, port: serverPort } = new pg.Client({ connectionString: place.databaseUrl })
   return startBetween('the proxy to a distant Postgres', place, (port) => {
     return [process.execPath, PROXY, ...[port, roundTrip_ms, host, serverPort].map(String)]

@@ -30,12 +30,11 @@ export async function plantTrigger(databaseUrl, statements, name) {
   }
 }
 
-const ANSWER_TIMEOUT_MS = 5000
+const TIMEOUTS = { connectionTimeoutMillis: 5000, query_timeout: 5000 }
 
 /** The rows of one question. @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */
 export async function ask(databaseUrl, text) {
-  const timeouts = { connectionTimeoutMillis: ANSWER_TIMEOUT_MS, query_timeout: ANSWER_TIMEOUT_MS }
-  const session = await openSession(databaseUrl, timeouts)
+  const session = await openSession(databaseUrl, TIMEOUTS)
   try {
     return (await session.query(text)).rows
   } finally {

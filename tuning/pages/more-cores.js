@@ -11,13 +11,11 @@ const RESERVED = 3
 
 /**
  * What a multiple of each measured capacity would take, if nothing but cores counted, and how many pools a Postgres has room for.
- *
  * @param {Pick<Evidence, 'run' | 'records'>[]} sweeps
  */
 export function arithmeticBlocks(sweeps) {
-  const [first] = sweeps[0].records
-  const max = Number(first.probes.postgres.connections_max)
-  const { POOL_MAX } = first.settings
+  const [{ settings, probes }] = sweeps[0].records
+  const [max, POOL_MAX] = [Number(probes.postgres.connections_max), settings.POOL_MAX]
   const most = Math.floor((max - RESERVED) / Number(POOL_MAX))
   const fits = `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements and Postgres is near (BATCH_SLOTS).`
   return [...sweeps.flatMap(arithmetic), paragraph(fits)]

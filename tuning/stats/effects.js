@@ -46,7 +46,6 @@ export function noiseOf(observations) {
  * The effect of each level of a knob relative to its first, the reference. The two cells of a pair are in the same block and have
  * the same levels of all other knobs. The ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied where
  * the interval contains 1, or the noise floor of as many pairs covers the ratio.
- *
  * @param {Observation[]} observations @param {Factor} knob @param {Noise} [noise]
  */
 export function mainEffects(observations, { name, levels: [reference, ...others] }, noise = noiseOf(observations)) {
@@ -60,7 +59,6 @@ export function mainEffects(observations, { name, levels: [reference, ...others]
 /**
  * Whether two knobs change each other's effect: the ratio of two ratios, for each pair of levels but their references, the strongest
  * first. Above 1, the two together gain more than the product of what each gains alone.
- *
  * @param {Observation[]} observations @param {Factor[]} knobs @param {Noise} [noise]
  * @returns {Effect[]} level: such as "POOL_MAX=5 with INSERT_MODE=single"
  */
@@ -100,7 +98,6 @@ export function pairedRatio(reference, other, confidence) {
 
 /**
  * ratio: NaN without pairs; low and high: 0 and Infinity with too few; tied: the interval contains 1, or noise explains the ratio.
- *
  * @param {number[]} differences of logarithms, not finite where one of a pair is missing @param {Noise} noise
  */
 function estimated(differences, noise, confidence = CONFIDENCE) {

@@ -40,7 +40,6 @@ function remarkOf({ pinned, cores }) {
 
 /**
  * Each stage does its part and returns the next. One that was cut off is done again, except for what it has measured.
- *
  * @type {Record<Exclude<State['stage'], 'done'>, (desk: Desk) => Promise<State['stage']>>}
  */
 const STAGES = {
@@ -80,13 +79,9 @@ const STAGES = {
     const { exercise, state, say } = desk
     const measurements = exercise.again(foundOf(desk))
     const { problem, found } = await measured('Result', measurements, state.round, desk)
-    if (problem !== null) {
-      say(`That could not be measured: ${problem}. Choose again.`)
-      return 'turn'
-    }
-    const [spoiled] = spoiledBy(measurements, found)
-    if (spoiled) {
-      say(`Not judged: ${spoiled}. Answer the same to measure it again.`)
+    const because = problem ?? spoiledBy(measurements, found)[0]
+    if (because) {
+      say(`Not judged: ${because}. Choose again; the same answer is measured again.`)
       return 'turn'
     }
     judge('expect', found, desk)
@@ -126,9 +121,7 @@ async function ask(name, desk) {
   for (const asked_ms = Date.now(); ; ) {
     const said = await desk.line(question, found)
     if (said === null || /^(quit|exit|q)$/i.test(said)) {
-      throw new Stopped(
-        by === 'student' ? null : 'the solution did not hold; on a machine that runs nothing else, it may',
-      )
+      throw new Stopped(by === 'student' ? null : 'the solution did not hold; on an idle machine, it may')
     }
     const value = parse(said)
     if (value !== undefined) {

@@ -29,12 +29,7 @@ const FLAGS = {
   'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
 }
 
-/**
- * `npm run report`: tables, pictures and page of a run again, or of several side by side.
- *
- * @param {Record<string, Verb | Action>} verbs whose runs there may be
- * @returns {Action}
- */
+/** `npm run report`: a run again, or several side by side. @param {Record<string, Verb | Action>} verbs whose runs there may be @returns {Action} */
 export function reportOn(verbs) {
   return {
     about: 'the tables and the page of a run again, or several runs side by side',
@@ -114,10 +109,9 @@ async function ofClass({ class: folder, out }, operands) {
   if (operands.length > 0) throw new UsageError(`--class: cannot be combined with a folder, got ${operands[0]}`)
   const students = readClass(folder)
   const blocks = classBlocks(students)
-  if (out === undefined) return ended({ students }, blocks, null)
-  const results = outside(out)
-  await writeReport(results, 'Redline report: a class', blocks)
-  return ended({ students }, blocks, results.folder)
+  const results = out === undefined ? null : outside(out)
+  if (results) await writeReport(results, 'Redline report: a class', blocks)
+  return ended({ students }, blocks, results?.folder ?? null)
 }
 
 /** A folder to write to: a new one, or that of the run itself. @param {string} folder @param {string} [own] */
