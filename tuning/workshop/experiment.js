@@ -1,21 +1,25 @@
 import { isSettled, isValid } from '../../load/capacity/ladder.js'
+import { NotApplied } from '../../load/command/errors.js'
 import { answer } from '../../load/report/blocks.js'
 import { isSameCell } from '../../load/report/format.js'
 import { localPlan } from '../../load/run/plan.js'
 import { beginRun, Results, resumeRun } from '../../load/run/results.js'
 import { runExperiment } from '../../load/run/runner.js'
-import { coresOf } from '../../load/system/machine.js'
+import { coresOf, textOf } from '../../load/system/machine.js'
 import { pinSelf } from '../../load/system/processes.js'
+import { crowd } from '../experiments/faults/neighbours.js'
 import { loadOf } from '../knobs/means.js'
-import { knobsOf, openExercise } from './cells.js'
+import { openCell } from '../knobs/open-cell.js'
 import { evidenceOf } from './evidence.js'
 import { EXERCISES } from './exercises/index.js'
 
 /**
  * @import { Experiment } from '../../load/run/experiment.js'
  * @import { Io } from '../../load/run/runner.js'
+ * @import { Place } from '../../load/run/site.js'
+ * @import { Target } from '../../load/targets/index.js'
  * @import { Facts, Measurement } from './exercise.js'
- * @import { NotAppliedCell, Step, TrialRecord } from '../../load/report/record.js'
+ * @import { Cell, NotAppliedCell, Step, TrialRecord } from '../../load/report/record.js'
  */
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
@@ -74,6 +78,34 @@ export async function measure(asked, round, { exercise: { id }, state: { facts }
   })
   if (run.interrupted) throw io.signal.reason
   return run
+}
+
+/**
+ * The API with the settings and the surroundings of an exercise, each setting read back from the running process.
+ * @param {Cell} cell @param {Place} place @returns {Promise<Target>} @throws {NotApplied}
+ */
+async function openExercise(cell, place) {
+  const { UV_THREADPOOL_SIZE: threads, CORES, NEIGHBOURS, NEIGHBOUR_NICE: nice } = cell
+  const env = threads === undefined ? place.env : { ...place.env, UV_THREADPOOL_SIZE: String(threads) }
+  const target = await openCell(knobsOf(cell), { ...place, cores: CORES === 'all' ? place.allCores : place.cores, env })
+  // Only Linux shows the environment of a process.
+  const shown = threads === undefined ? null : textOf(`/proc/${target.pid}/environ`)
+  if (shown && !shown.split('\0').includes(`UV_THREADPOOL_SIZE=${threads}`)) {
+    await target.stop()
+    throw new NotApplied(`UV_THREADPOOL_SIZE: expected ${threads} in the environment of the process`)
+  }
+  if (NEIGHBOURS === undefined) return target
+  const plant = crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
+  const api = { pid: Number(target.pid), cores: place.cores }
+  return {
+    ...target,
+    disturb: ({ pid }) => plant({ databaseUrl: place.databaseUrl, api, generator: { pid, cores: null } }),
+  }
+}
+
+/** The knobs of a cell, which openCell and the generator apply. @param {Cell} cell @returns {Cell} */
+function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, ...knobs }) {
+  return knobs
 }
 
 /** What run.json keeps. @param {Record<string, any>} given */

@@ -56,8 +56,8 @@ function settingsOf(records) {
   return Object.fromEntries(own.map((name) => [name, [...levelsOf(name)].join(', ')]))
 }
 
-/** @param {string} prefix @param {object} values */
-function prefixed(prefix, values) {
+/** @param {string} prefix @param {object} [values] */
+function prefixed(prefix, values = {}) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]))
 }
 
