@@ -19,10 +19,10 @@ export default {
   tap: {
     testFiles: [
       'test/unit/load/capacity/{isotonic,search,of-records}.test.js',
-      'test/unit/load/verdict/{judge,limit,detectors}.test.js',
+      'test/unit/load/verdict/{judge,limit,ranks,detectors}.test.js',
       'test/unit/load/generators/drivers/{recorder,pacing}.test.js',
       'test/unit/api/{admission,gate,insert,statements}.test.js',
-      'test/unit/tuning/stats/{ranks,effects,design,matrix}.test.js',
+      'test/unit/tuning/stats/{effects,design,matrix}.test.js',
       'test/unit/tuning/experiments/{ablate/costs,balance/{adaptive,digest}}.test.js',
     ],
     forceBail: true,
