@@ -25,45 +25,52 @@ const OF_THROUGHPUT =
   /^(api-|postgres-(cpu|quota|commit|lock)|pool-|generator-cpu|lock-step|none-reached|machine-noise)/
 
 /**
- * The next trial of a proof: a closed loop near the plateau. In each block every suspect is slowed for a second, next to a second without
- * a dose, both in random order. Where the pool is accused, some trials in the middle have a larger one. It ends when the limit is
- * decided. Pure.
+ * The next trial of a search's proof, in a closed loop near the plateau. Pure.
  *
  * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
- * @param {Cell | null} relaxed the cell with a larger pool; null: nothing to relax
+ * @param {Cell | null} relaxed the cell with a larger pool; null: the pool is not accused
  * @returns {Step | null}
  */
 export function proofStep(plan, records, driver, relaxed) {
   const seen = of(records, 'search').findLast((record) => isValid(record) && record.cell === null)
   if (!plan.proves || !seen) return null
+  const connections = connectionsOf(records)
+  return nextOfProof(plan, records, { seen, driver, connections, relaxed })
+}
+
+/**
+ * The next trial of a proof. In each block every suspect is slowed for a second, next to a second without a dose, both in random order.
+ * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
+ *
+ * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s'>} plan @param {TrialRecord[]} records of the target
+ * @param {object} about
+ * @param {TrialRecord} about.seen a trial that shows what can be slowed
+ * @param {string} about.driver @param {number} about.connections of the closed loop
+ * @param {Cell | null} about.relaxed
+ * @returns {Step | null}
+ */
+export function nextOfProof(plan, records, { seen, driver, connections, relaxed }) {
   const suspects = suspectsOf(plan, seen)
   // Without the service, or with nothing beside it, the doses could tell nothing apart.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
   const tried = of(records, 'proof')
   const valid = tried.filter(isValid)
-  const block = valid.filter(({ cell }) => cell === null).length
-  const isRelaxed = relaxed !== null && block >= MIN_BLOCKS / 2 && valid.length - block < RELAXED_TRIALS
-  if (tried.length >= MAX_TRIALS || (!isRelaxed && isDone(valid, block))) return null
+  const round = valid.filter(({ at }) => !at.relaxed).length
+  const isRelaxed = relaxed !== null && round >= MIN_BLOCKS / 2 && valid.length - round < RELAXED_TRIALS
+  if (tried.length >= MAX_TRIALS || (!isRelaxed && isDone(valid, round))) return null
   // A small dose that decides nothing is doubled.
-  const slices = isRelaxed
-    ? undefined
-    : slicesOf(suspects, block < MIN_BLOCKS ? SHARE : 2 * SHARE, plan.mix.seed + block)
+  const share = round < MIN_BLOCKS ? SHARE : 2 * SHARE
+  const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed + round)
   const duration_s = (slices?.length ?? RELAXED_SLICES) * SLICE_S
-  const isWarm = isSameCell(records.at(-1)?.cell ?? null, isRelaxed ? relaxed : null)
+  const cell = isRelaxed ? relaxed : seen.cell
+  const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
-  const load = {
-    driver,
-    loop: /** @type {const} */ ('closed'),
-    rate_rps: null,
-    connections: connectionsOf(records),
-    slices,
-  }
   return {
-    at: { phase: 'proof', block },
-    cell: isRelaxed ? relaxed : null,
-    left_s: Math.max(1, MIN_BLOCKS - block) * (warmup_s + duration_s),
+    at: { phase: 'proof', round, ...(isRelaxed && { relaxed: true }) },
+    cell,
+    left_s: Math.max(1, MIN_BLOCKS - round) * (warmup_s + duration_s),
     about: 'which suspect moves the throughput? Each is slowed in turn',
-    load: { ...load, warmup_s, duration_s },
+    load: { driver, loop: 'closed', rate_rps: null, connections, slices, warmup_s, duration_s },
   }
 }
 

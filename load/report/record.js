@@ -145,7 +145,7 @@
  * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
  * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
  * @property {boolean} [proves] the limit by slowing each suspect in turn
- * @property {number[]} [pids] of the service's processes on this machine, behind a URL
+ * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine
  * @property {MixPlan} mix
  * @property {Slo} slo
  * @property {number} warmup_s

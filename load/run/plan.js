@@ -1,12 +1,13 @@
 import { SETTINGS } from '../../api/settings.js'
 import { UsageError } from '../command/errors.js'
-import { durationFlag, numberFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
+import { durationFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
+import { textOf } from '../system/machine.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
 /**
@@ -68,8 +69,11 @@ export const PLAN_FLAGS = {
     about: 'do not slow each suspect in turn to prove which one is the limit (saves one to two minutes)',
   },
   pid: {
-    ...numberFlag('process of the service behind --url, on this machine, for the proof (repeatable)', 1, 2 ** 22),
     value: 'N',
+    about:
+      'a process of the service behind --url, on this machine, for the proof (repeatable; its children belong to it)',
+    parse: runningProcess,
+    expected: 'the id of a running process',
     multiple: true,
   },
   'no-keep-alive': { value: '', about: 'a connection for each request' },
@@ -163,6 +167,13 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   ]
   const misfit = misfits.find(([isWrong]) => isWrong)
   if (misfit) throw new UsageError(misfit[1])
+}
+
+/** @param {string} text */
+function runningProcess(text) {
+  const pid = /^\d{1,7}$/.test(text) ? Number(text) : 0
+  const name = pid > 0 ? textOf(`/proc/${pid}/comm`)?.trim() : undefined
+  return name === undefined ? undefined : { pid, name }
 }
 
 /** @param {string} text */

@@ -41,11 +41,11 @@ export function elasticitiesOf(records) {
 
 /** The same for a pool that was enlarged in some trials: d ln(throughput) / d ln(size). @param {TrialRecord[]} records @returns {Elasticity[]} */
 function relaxedElasticity(records) {
-  const relaxed = records.filter(({ cell }) => cell !== null)
-  const base = records.filter(({ cell }) => cell === null)
+  const relaxed = records.filter(({ at }) => at.relaxed)
+  const base = records.filter(({ at }) => !at.relaxed)
   if (relaxed.length === 0 || base.length === 0) return []
-  const [[name, size]] = Object.entries(relaxed[0].cell)
-  const factor = size / Number(base[0].settings[name])
+  const [larger, usual] = [relaxed, base].map(([{ settings }]) => Number(settings.POOL_MAX))
+  const factor = larger / usual
   const undosed = base.flatMap(({ doses = [], traffic }) => {
     const slices = doses.filter(({ share }) => share === 0)
     return Math.log(slices.reduce((sum, slice) => sum + rateIn(traffic.ticks, slice), 0) / slices.length)
@@ -53,7 +53,7 @@ function relaxedElasticity(records) {
   const gains = relaxed.map(({ traffic }) => Math.log(traffic.goodput_rps))
   const { estimate, low, high } = shift(gains, undosed, CONFIDENCE)
   const [gain, least, most] = [estimate, low, high].map((one) => one / Math.log(factor))
-  const suspect = `${name} x ${digits(factor)}`
+  const suspect = `POOL_MAX x ${digits(factor)}`
   return [{ suspect, resource: RELAXED, ...rounded(gain, least, most), pairs: relaxed.length, factor }]
 }
 
@@ -109,9 +109,9 @@ function isPartOf(a, b) {
 /** @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} one @param {Elasticity} other */
 function exceeds(pairs, one, other) {
   const of = (/** @type {Elasticity} */ { suspect }) => pairs.filter((pair) => pair.suspect === suspect)
-  const others = new Map(of(other).map(({ block, elasticity }) => [block, elasticity]))
-  const differences = of(one).flatMap(({ block, elasticity }) => {
-    const own = others.get(block)
+  const others = new Map(of(other).map(({ round, elasticity }) => [round, elasticity]))
+  const differences = of(one).flatMap(({ round, elasticity }) => {
+    const own = others.get(round)
     return own === undefined ? [] : elasticity - own
   })
   return typical(differences, CONFIDENCE).low > 0
@@ -126,7 +126,7 @@ function pairsOf(records) {
       const change = Math.log(rateIn(traffic.ticks, dose) / rateIn(traffic.ticks, undosed))
       const elasticity = change / Math.log(1 - (dose.share > 0 ? dose.taken_ratio : NOMINAL_SHARE))
       return Number.isFinite(elasticity)
-        ? { block: at.block, suspect: dose.suspect, resource: dose.resource, elasticity }
+        ? { round: at.round, suspect: dose.suspect, resource: dose.resource, elasticity }
         : []
     })
   })

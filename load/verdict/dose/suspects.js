@@ -19,7 +19,7 @@ export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
   const { cores: own } = probes.postgres ?? {}
   const isPinned = target.cores !== null && own !== undefined && target.cores !== own
   /** @type {Suspect[]} */
-  const suspects = pids.map((pid) => ({ suspect: `process ${pid}`, resource: 'api-cpu', pid }))
+  const suspects = pids.map(({ pid, name }) => ({ suspect: `process ${pid} (${name})`, resource: 'api-cpu', pid }))
   if (target.kind === 'local') {
     const service = isPinned ? { cores: String(target.cores) } : /** @type {const} */ ({ of: 'service' })
     suspects.push({
@@ -53,6 +53,15 @@ export async function suspectsIn(slices, { target, generator, database }) {
   })
 }
 
+/** A process and all its descendants: workers of a server, backends of Postgres. @param {number} ancestor */
+function familyOf(ancestor) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const parents = new Map(pids.map((pid) => [Number(pid), Number(statFields(pid)?.[1])]))
+  const family = [ancestor]
+  for (const parent of family) family.push(...[...parents.keys()].filter((pid) => parents.get(pid) === parent))
+  return family
+}
+
 /** Whether we may stop a process. @param {number} pid */
 function isOurs(pid) {
   try {
@@ -60,13 +69,4 @@ function isOurs(pid) {
   } catch {
     return false
   }
-}
-
-/** A process and its children; a stopped postmaster would stop no backend. @param {number} parent */
-function familyOf(parent) {
-  const pids = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-  const children = pids.filter((pid) => Number(statFields(pid)?.[1]) === parent)
-  return [parent, ...children]
 }

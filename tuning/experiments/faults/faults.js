@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
+import { nextOfProof } from '../../../load/capacity/proving.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
@@ -45,6 +46,7 @@ export const faults = {
     repeats: numberFlag(`times in a row (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'trials of 1s' },
+    proof: { value: '', about: 'prove each limit of the throughput by dose, too (one to two minutes each)' },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
     inside: { value: '', about: 'all in this network namespace (set by a run that starts itself again in one)' },
@@ -53,6 +55,7 @@ export const faults = {
   examples: `  npm run faults                    about 4 minutes
   npm run faults -- --quick --only cpu-quota,held-lock
   npm run faults -- --only pool-of-one,held-lock --repeats 3
+  npm run faults -- --only expensive-trigger --proof
   npm run faults -- --ssh ubuntu@host --database-url 'postgres://…'   those that can be made and seen there`,
   plan: planOf,
   async prepare(plan, { results, run }, io) {
@@ -81,14 +84,24 @@ function planOf(flags) {
   const problems = new Map(names.map((name) => [name, inside ? null : FAULTS[name].problem?.()]))
   const possible = names.filter((name) => !problems.get(name))
   const skipped = [...problems].flatMap(([name, problem]) => (problem ? `${name}: ${problem}` : [])).join('; ') || null
-  return { ...plan, slo: SLO, warmup_s: WARMUP_S, repeats, faults: possible, inside, skipped }
+  return {
+    ...plan,
+    slo: SLO,
+    warmup_s: WARMUP_S,
+    repeats,
+    faults: possible,
+    inside,
+    skipped,
+    ...(flags.proof && { proves: true }),
+  }
 }
 
 /**
  * Each fault once per block, and again with the accused limit relaxed where it is a knob of ours.
  * @param {FaultsPlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
-function design({ repeats, faults: names, warmup_s, duration_s }, records) {
+function design(plan, records) {
+  const { repeats, faults: names, warmup_s, duration_s } = plan
   const places = Array.from({ length: repeats }, (_, block) => names.map((fault) => ({ block, fault }))).flat()
   for (const [i, { block, fault }] of places.entries()) {
     const own = trialsOf(records, block, fault)
@@ -98,8 +111,13 @@ function design({ repeats, faults: names, warmup_s, duration_s }, records) {
     if (!planted) return { ...step, cell: { fault } }
     const notch = relaxedCell(planted.limit.resource, planted.settings)
     const cell = { fault, ...notch }
-    const again = own.filter((record) => isSameCell(record.cell, cell))
+    const again = own.filter((record) => record.at.phase !== 'proof' && isSameCell(record.cell, cell))
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
+    if (!plan.proves || !FAULTS[fault].dosed) continue
+    const relaxed = notch && 'POOL_MAX' in notch ? cell : null
+    const { connections } = load
+    const proof = nextOfProof(plan, own, { seen: planted, driver: 'autocannon', connections, relaxed })
+    if (proof) return { ...proof, at: { ...proof.at, block } }
   }
   return null
 }

@@ -1,5 +1,6 @@
 import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
-import { answer, heading, list, paragraph, table } from '../../../load/report/blocks.js'
+import { proven } from '../../../load/capacity/proving.js'
+import { answer, heading, list, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { cellName, NONE } from '../../../load/report/format.js'
 import { moved } from '../../../load/verdict/relax.js'
 import { groupBy } from '../../stats/design.js'
@@ -20,7 +21,7 @@ export function trialsOf(records, block, name) {
  * @param {TrialRecord[]} records of one fault and block @returns {TrialRecord | undefined} undefined: one more is needed
  */
 export function plantedTrial(records) {
-  const trials = records.filter(({ cell }) => notchOf(cell) === null)
+  const trials = records.filter(({ at, cell }) => at.phase !== 'proof' && notchOf(cell) === null)
   const makesInvalid = /^(generator|machine)-/.test(FAULTS[trials[0]?.cell.fault]?.resource ?? '')
   return trials.find((trial) => isValid(trial) || makesInvalid) ?? trials[MAX_INVALID - 1]
 }
@@ -49,10 +50,13 @@ export function analyse({ repeats, faults, skipped }, records) {
 function caseOf(resource, records) {
   const planted = plantedTrial(records)
   if (!planted) return []
-  const { limit } = planted
-  const relaxed = records.filter(({ cell }) => notchOf(cell) !== null)
+  const relaxed = records.filter(({ at, cell }) => at.phase !== 'proof' && notchOf(cell) !== null)
   const helped = moved([{ ...planted, cell: null }, ...relaxed]) === true
-  return [{ limit, isRight: limit.resource === resource, notch: notchOf(relaxed[0]?.cell ?? null), helped }]
+  const counted = planted.limit.resource
+  const { limit, elasticities } = proven(planted.limit, records)
+  const named = limit ?? planted.limit
+  const notch = notchOf(relaxed[0]?.cell ?? null)
+  return [{ limit: named, counted, elasticities, isRight: named.resource === resource, notch, helped }]
 }
 
 /** @param {FaultsFindings} findings @returns {Block[]} */
@@ -65,6 +69,7 @@ export function report({ found, tried, right, skipped }) {
     answer(`${right} of ${tried} planted faults were named right.`),
     ...(skipped ? [paragraph(`Skipped: ${skipped}.`)] : []),
     namedTable(found),
+    ...dosedTable(found),
     heading('What each was named for', { detail: true }),
     list(evidence),
   ]
@@ -82,6 +87,21 @@ function namedTable(found) {
     `${cases.filter(({ isRight }) => isRight).length} of ${cases.length}`,
   ])
   return table(head, rows, { name: 'named', align: head.map(() => 'l') })
+}
+
+/** Where a proof was made: what the counters named, what the doses moved, and what is named in the end. @param {FaultsFindings['found']} found */
+function dosedTable(found) {
+  const rows = found.flatMap(({ fault, resource, cases }) =>
+    cases.flatMap(({ counted, limit, elasticities }) => {
+      if (!elasticities) return []
+      const moved = elasticities.map(
+        ({ suspect, elasticity, low, high }) => `${suspect} ${elasticity} [${low}–${high}]`,
+      )
+      return [[fault, resource, counted, moved.join(', '), limit.resource]]
+    }),
+  )
+  const head = ['fault', 'planted', 'by counters', 'elasticities', 'after the proof']
+  return titled('What the doses say:', head, rows, { name: 'dosed', align: head.map(() => 'l') })
 }
 
 /** "a 2x, b 1x", the most frequent first. @param {string[]} names */

@@ -10,10 +10,10 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  * given with each, the service meets its SLO with ease while nothing is planted.
  * @typedef {{ resource: string, about: string, settings?: Record<string, string>, nodeFlags?: string[], preload?: string,
  *   nofile?: number, load?: FaultyLoad, namespace?: boolean, plant?: Plant, proxy?: string, problem?: () => string | null,
- *   here?: boolean }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
+ *   here?: boolean, dosed?: boolean }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
  *   API; load: what differs from 1,000/s over 64 connections; namespace: API, Postgres and lab run in a network namespace of their
  *   own; proxy: in front of the API, in proxy.js; problem: why this machine cannot make it; here: it can be made, or seen, only
- *   where the API runs on this machine
+ *   where the API runs on this machine; dosed: a proof by dose has to end in the same name, since its limit is one of the throughput
  * @typedef {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} FaultyLoad
  *   nofile: of the generator
  * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
@@ -29,12 +29,14 @@ export const FAULTS = {
   'spinning-handler': {
     resource: 'api-cpu',
     about: 'each POST burns 1 ms of the API core more',
+    dosed: true,
     preload: 'spin',
     load: { rate_rps: 2000 },
   },
   'synchronous-scrypt': {
     resource: 'api-blocked',
     about: 'passwords are hashed on the event loop',
+    dosed: true,
     settings: { PASSWORD_STORAGE: 'scrypt' },
     preload: 'sync-scrypt',
     load: { rate_rps: 12 },
@@ -42,12 +44,14 @@ export const FAULTS = {
   'asynchronous-scrypt': {
     resource: 'api-threadpool',
     about: "passwords are hashed on libuv's four threads",
+    dosed: true,
     settings: { PASSWORD_STORAGE: 'scrypt' },
     load: { rate_rps: 12 },
   },
   'small-heap': {
     resource: 'api-gc',
     about: 'a cache fills most of a small heap, and requests leave garbage in the rest',
+    dosed: true,
     nodeFlags: SMALL_HEAP,
     preload: 'small-heap',
     load: { rate_rps: 1400 },
@@ -55,6 +59,7 @@ export const FAULTS = {
   'cpu-quota': {
     resource: 'api-quota',
     about: 'the control group of the API may use 5 ms of CPU in every 100 ms',
+    dosed: true,
     load: { rate_rps: 2000 },
     plant: throttleApi,
     problem: quotaProblem,
@@ -63,6 +68,7 @@ export const FAULTS = {
   'postgres-cpu-quota': {
     resource: 'postgres-quota',
     about: 'the control group of Postgres may use 5 ms of CPU in every 100 ms',
+    dosed: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
     plant: throttlePostgres,
@@ -72,6 +78,7 @@ export const FAULTS = {
   'pool-of-one': {
     resource: 'pool-size',
     about: 'one database connection, and statements of 5 ms',
+    dosed: true,
     settings: { POOL_MAX: '1', INSERT_MODE: 'prepared' },
     load: { rate_rps: 300 },
     plant: trigger('slow-statement.sql'),
@@ -87,6 +94,7 @@ export const FAULTS = {
   'expensive-trigger': {
     resource: 'postgres-cpu',
     about: 'each row costs Postgres 1 ms of CPU',
+    dosed: true,
     load: { rate_rps: 1500 },
     plant: trigger('expensive-row.sql'),
     here: true,
@@ -94,6 +102,7 @@ export const FAULTS = {
   'slow-commits': {
     resource: 'postgres-commit',
     about: 'Postgres waits 20 ms before it flushes a commit',
+    dosed: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
     plant: trigger('slow-commit.sql'),
@@ -101,6 +110,7 @@ export const FAULTS = {
   'held-lock': {
     resource: 'postgres-lock',
     about: 'somebody locks the table 400 ms of every 500',
+    dosed: true,
     plant: holdLock,
   },
   'connections-taken': {

@@ -51,7 +51,15 @@ function proof(elasticities, how, gain = null) {
     })
     const goodput_rps = 10_000 * Number(gain) * (1 + steps.length / 1000)
     const traffic = { achieved_rps: 1000, goodput_rps, ticks }
-    records.push({ ...step, target, probes, settings, outcome: PASSED, traffic, ...(doses.length > 0 && { doses }) })
+    records.push({
+      ...step,
+      target,
+      probes,
+      settings: { ...settings, ...step.cell },
+      outcome: PASSED,
+      traffic,
+      ...(doses.length > 0 && { doses }),
+    })
   }
   return { records, steps }
 }
@@ -94,8 +102,8 @@ t.test('nothing is dosed where the service cannot be, or before there is an answ
   t.equal(step({ ...PLAN, proves: false }, searched()), null)
   t.equal(step(PLAN, searched().slice(0, 2)), null)
   t.equal(step(PLAN, url), null)
-  const named = step({ ...PLAN, pids: [123] }, url)?.load.slices ?? []
-  t.strictSame([...new Set(named.map(({ suspect }) => suspect))].sort(), ['process 123', 'the generator'])
+  const named = step({ ...PLAN, pids: [{ pid: 123, name: 'nginx' }] }, url)?.load.slices ?? []
+  t.strictSame([...new Set(named.map(({ suspect }) => suspect))].sort(), ['process 123 (nginx)', 'the generator'])
   const unpinned = step(
     PLAN,
     searched({ target: { kind: 'local', cores: '0-1' }, probes: { postgres: { cores: '0-1' }, generator: {} } }),

@@ -35,7 +35,7 @@ function recordsWith(elasticities, { blocks = 8, busy = {}, seed = 1, share = 0.
       seed: 1000 * seed + block,
     })
     return {
-      at: { phase: 'proof', block },
+      at: { phase: 'proof', round: block },
       doses,
       target: { cores: '0' },
       settings: {},
