@@ -48,7 +48,7 @@ export function nextStep(plan, records, notApplied = []) {
     plateauStep(plan, records) ??
     searchStep(plan, records) ??
     relaxStep(plan, records, notApplied) ??
-    proofStep(plan, records, plateauDriver(plan), poolCell(plan, records))
+    proofStep(plan, records, plateauDriver(plan), poolCell(plan, records, notApplied))
   )
 }
 
@@ -148,11 +148,12 @@ function accusations(plan, records) {
   })
 }
 
-/** The cell that relaxes the pool, if it is accused. @param {Plan} plan @param {TrialRecord[]} records */
-function poolCell(plan, records) {
+/** The cell that relaxes the pool, if it is accused and can be relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
+function poolCell(plan, records, notApplied) {
   const limit = searchedLimit(plan, records)
   if (!plan.confirms || (limit?.resource !== POOL && limit?.runner_up !== POOL)) return null
-  return relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
+  const cell = relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
+  return notApplied.some((one) => isSameCell(one.cell, cell)) ? null : cell
 }
 
 /**

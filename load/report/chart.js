@@ -1,5 +1,6 @@
 import { COLOURS, darkStyle } from './colours.js'
 import { dotsOption } from './forms/dots.js'
+import { heatOption } from './forms/heat.js'
 import { xyOption } from './forms/xy.js'
 
 /** @import { Picture } from './picture.js' */
@@ -17,8 +18,7 @@ export async function draw(pictures) {
   if (pictures.length === 0) return {}
   const { init } = await import('echarts')
   const svgOf = (/** @type {Picture} */ picture, /** @type {number} */ width) => {
-    const { form } = picture
-    const { option, height } = form.kind === 'xy' ? xyOption(form, width) : dotsOption(form, width)
+    const { option, height } = optionOf(picture.form, width)
     const chart = init(null, null, { renderer: 'svg', ssr: true, width, height })
     try {
       chart.setOption(/** @type {any} */ (option))
@@ -37,6 +37,12 @@ export async function draw(pictures) {
 export function standalone(svg) {
   const ground = `<style>${darkStyle()}</style><rect width="100%" height="100%" fill="${COLOURS.paper.light}"/>`
   return `${svg.replace('</desc>', () => `</desc>${ground}`)}\n`
+}
+
+/** The options for ECharts, and the height in px. @param {Picture['form']} form @param {number} width */
+function optionOf(form, width) {
+  if (form.kind === 'xy') return xyOption(form, width)
+  return form.kind === 'dots' ? dotsOption(form, width) : heatOption(form, width)
 }
 
 /**

@@ -32,6 +32,17 @@ export const VERDICTS = {
   invalid: { name: 'invalid', style: 3 },
 }
 
+/** From worse than the reference to better; the same in light and dark. */
+export const HEAT = [
+  { fill: '#b2500a', text: '#fefefe' },
+  { fill: '#e08a4a', text: '#101010' },
+  { fill: '#f6cfae', text: '#101010' },
+  { fill: '#eeeeec', text: '#101010' },
+  { fill: '#b5d6ea', text: '#101010' },
+  { fill: '#5aa5d2', text: '#101010' },
+  { fill: '#0a6299', text: '#fefefe' },
+]
+
 /** Makes what was drawn light dark: a style sheet overrides colours that are attributes. @param {string} [scope] selector in front */
 export function darkStyle(scope = '') {
   const rules = Object.values(COLOURS).flatMap(({ light, dark }) =>

@@ -3,7 +3,7 @@ import { count, NONE } from './format.js'
 /**
  * A picture as plain data, which chart.js draws.
  *
- * @typedef {{ name: string, title: string, about: string, form: Xy | Dots, table?: Table }} Picture name: of its file, without
+ * @typedef {{ name: string, title: string, about: string, form: Xy | Dots | Heat, table?: Table }} Picture name: of its file, without
  *   .svg; about: what is to be seen, in a sentence; table: its figures, where nobody would read them point by point
  * @typedef {{ head: string[], rows: string[][] }} Table
  * @typedef {{ title: string, unit: Unit, log?: boolean, min?: number, max?: number }} Axis
@@ -22,6 +22,8 @@ import { count, NONE } from './format.js'
  * @property {number} [reference] a line there
  * @property {boolean} [bars] from zero to the value
  * @typedef {{ value: number, low?: number, high?: number }} Value without an interval that is not known
+ * @typedef {{ kind: 'heat', corner: string, rows: string[], columns: string[], cells: ({ score: number, text: string } | null)[][] }} Heat
+ *   corner: what the rows are; cells: by row; score: from -1, worse, to 1, better
  */
 
 /** @type {(name: string, title: string, about: string, form: Omit<Xy, 'kind'>) => Picture & { form: Xy }} */
@@ -47,6 +49,10 @@ export function valueText(value, unit) {
 /** A picture's figures, for readers who cannot see it. @param {Picture} picture @returns {Table} */
 export function tableOf({ form, table }) {
   if (table) return table
+  if (form.kind === 'heat') {
+    const rows = form.rows.map((name, i) => [name, ...form.cells[i].map((cell) => cell?.text ?? NONE)])
+    return { head: [form.corner, ...form.columns], rows }
+  }
   if (form.kind === 'dots') return dotsTable(form)
   const rows = form.series.flatMap(({ name, points }) =>
     points

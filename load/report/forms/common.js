@@ -125,7 +125,7 @@ function letterWidth(letter) {
 }
 
 /** As much of a text as fits. @param {string} text @param {number} width_px */
-function cut(text, width_px) {
+export function cut(text, width_px) {
   if (widthOf(text) <= width_px) return text
   let end = text.length
   while (end > 1 && widthOf(`${text.slice(0, end)}…`) > width_px) end--

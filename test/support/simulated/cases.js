@@ -206,7 +206,7 @@ const CASES = [
       limit: 'pool-size',
       noise: 0.01,
     })),
-    pictures: ['effects-goodput', 'effects-p99', 'effects-cpu'],
+    pictures: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu'],
     holds: (t, { run, records }) => {
       t.strictSame(run.recommended, { POOL_MAX: 20 })
       const [{ by, effect }] = run.choices

@@ -17,7 +17,7 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 /** A run of every verb, with the pictures that its page has to have. */
 const PAGES = {
   'sweep-batched': ['capacity', 'latency', 'resources', 'seconds'],
-  tune: ['effects-goodput', 'effects-p99', 'effects-cpu', 'seconds'],
+  tune: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu', 'seconds'],
   article: ['success', 'seconds'],
   compare: ['latency', 'seconds'],
   ramp: ['latency', 'seconds'],

@@ -69,15 +69,15 @@ export function analyseMatrix(plan, records) {
     responses: responses.map(({ value, observations, ...response }) => {
       return { ...response, interactions: interactions(observations, knobs, response.noise) }
     }),
-    cells: cellsOf(plan, records, responses[0]),
+    cells: cellsOf(plan, records, responses),
   }
 }
 
 /**
- * Medians of each cell, NaN where nothing was measured, and the ratio of its goodput to the anchor's.
- * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>[number]} goodput
+ * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor, one for each response.
+ * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>} responses
  */
-function cellsOf({ cells, anchor }, records, { observations, noise }) {
+function cellsOf({ cells, anchor }, records, responses) {
   const trials = groupBy(trialsAt(records), ({ cell }) => cellName(cell))
   return cells.map((cell) => {
     const own = trials.get(cellName(cell)) ?? []
@@ -92,7 +92,7 @@ function cellsOf({ cells, anchor }, records, { observations, noise }) {
       p99_ms: medianOf('at', ({ traffic }) => traffic.latency_ms?.p99),
       goodput_rps: medianOf('above', ({ traffic }) => traffic.goodput_rps),
       cpu_us: medianOf('below', ({ probes }) => probes.api.cpu_us_per_request),
-      ratio: ratioOf(observations, cell, anchor, noise),
+      ratios: responses.map(({ observations, noise }) => ratioOf(observations, cell, anchor, noise)),
     }
   })
 }

@@ -7,6 +7,7 @@ import { OFFERED } from './design.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Picture } from '../../../load/report/picture.js'
  * @import { Noise } from '../../stats/effects.js'
  * @import { ResponseFindings, TuneFindings } from './findings.js'
  * @import { Run } from '../../../load/report/record.js'
@@ -14,6 +15,9 @@ import { OFFERED } from './design.js'
 
 /** Interactions in the report. */
 const STRONGEST = 5
+
+/** A factor of this, for the better or the worse, has the deepest color. */
+const DEEPEST_RATIO = 2
 
 /** 1, 2 and 3 */
 const WORDS = new Intl.ListFormat('en-GB')
@@ -30,6 +34,7 @@ export function matrixReport(findings) {
     ...recommended(findings),
     heading('Cells'),
     cellsTable(findings),
+    drawn(cellsPicture(findings)),
     ...responses.flatMap(responseBlocks),
     method(methodLines(findings)),
   ]
@@ -72,17 +77,40 @@ function capacityText({ capacity, limit }) {
 
 /** @param {TuneFindings} findings */
 function cellsTable({ cells }) {
-  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratio }) => [
+  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratios }) => [
     is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell),
     ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
     milliseconds(p99_ms),
     spread([goodput_rps], 0),
-    is_anchor ? '1' : ratioText(ratio),
+    is_anchor ? '1' : ratioText(ratios[0]),
     spread([cpu_us], 1),
   ])
   const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
   const head = ['cell', ...success, 'p99 at 1x', 'goodput/s at 1.5x', 'x anchor', 'CPU us at 0.5x']
   return table(head, rows, { name: 'cells' })
+}
+
+/** A heat map of the cells' ratios to the anchor. @param {TuneFindings} findings @returns {Picture} */
+function cellsPicture({ cells, anchor, responses }) {
+  return {
+    name: 'cells',
+    title: 'Cells compared with the anchor',
+    about: `Ratios to ${cellName(anchor)}, within a block. Blue is better, orange is worse, pale is close to it.`,
+    form: {
+      kind: 'heat',
+      corner: 'cell',
+      rows: cells.map(({ cell }) => cellName(cell)),
+      columns: responses.map(({ title }) => title),
+      cells: cells.map(({ is_anchor, ratios }) =>
+        responses.map(({ better }, i) => {
+          if (is_anchor) return { score: 0, text: 'anchor' }
+          if (Number.isNaN(ratios[i].ratio)) return null
+          const score = Math.log(ratios[i].ratio) / Math.log(DEEPEST_RATIO)
+          return { score: better === 'more' ? score : -score, text: ratioText(ratios[i]).split(' ')[0] }
+        }),
+      ),
+    },
+  }
 }
 
 /** @param {ResponseFindings} response @returns {Block[]} */
