@@ -14,13 +14,14 @@ import { trialsAt } from '../../stats/matrix.js'
 
 /**
  * The figures by which cells are compared, in order of importance. kind: of the trials that have it
- * @type {{ name: string, title: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
+ * @type {{ name: string, title: string, short: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
 const RESPONSES = [
   {
     name: 'goodput',
     title: "Goodput when 1.5 x the anchor's capacity is offered",
+    short: 'goodput at 1.5x',
     kind: 'above',
     better: 'more',
     // Zero has no logarithm.
@@ -29,6 +30,7 @@ const RESPONSES = [
   {
     name: 'p99',
     title: "p99 when 1.5 x the anchor's capacity is offered",
+    short: 'p99 at 1.5x',
     kind: 'above',
     better: 'less',
     value: ({ traffic }) => traffic.latency_ms?.p99,
@@ -36,6 +38,7 @@ const RESPONSES = [
   {
     name: 'cpu',
     title: "CPU of the API per request, at half of the anchor's capacity",
+    short: 'CPU at 0.5x',
     kind: 'below',
     better: 'less',
     value: ({ probes }) => probes.api.cpu_us_per_request,

@@ -100,7 +100,7 @@ function cellsPicture({ cells, anchor, responses }) {
       kind: 'heat',
       corner: 'cell',
       rows: cells.map(({ cell }) => cellName(cell)),
-      columns: responses.map(({ title }) => title),
+      columns: responses.map(({ short }) => short),
       cells: cells.map(({ is_anchor, ratios }) =>
         responses.map(({ better }, i) => {
           if (is_anchor) return { score: 0, text: 'anchor' }
