@@ -1,4 +1,5 @@
-import { isSameCell } from '../report/format.js'
+import { connectionsFor } from '../generators/connections.js'
+import { isSameCell, wholePercent } from '../report/format.js'
 import { randomAt } from '../system/random.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
@@ -8,9 +9,11 @@ import { of } from './of-records.js'
 /** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
 
 const SLICE_S = 1
+/** Of the highest rate that was served in the search. */
+const OVERLOAD = 1.25
 /** The fewest pairs for which a 95 % interval by ranks is finite. */
 const MIN_BLOCKS = 6
-const MAX_BLOCKS = 12
+const MAX_BLOCKS = 10
 /** The fewest for which a 95 % interval by ranks is finite, beside at least as many blocks. */
 const RELAXED_TRIALS = 4
 const RELAXED_SLICES = 2
@@ -25,7 +28,8 @@ const OF_THROUGHPUT =
   /^(api-|postgres-(cpu|quota|commit|lock)|pool-|generator-cpu|lock-step|none-reached|machine-noise)/
 
 /**
- * The next trial of a search's proof, in a closed loop near the plateau. Pure.
+ * The next trial of a search's proof. The load is more than the target can take over a bounded number of connections: all of them are
+ * busy, as in a closed loop. Our own driver `paced` does that at the least cost; other drivers make way for a closed loop. Pure.
  *
  * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
  * @param {Cell | null} relaxed the cell with a larger pool; null: the pool is not accused
@@ -34,8 +38,15 @@ const OF_THROUGHPUT =
 export function proofStep(plan, records, driver, relaxed) {
   const seen = of(records, 'search').findLast((record) => isValid(record) && record.cell === null)
   if (!plan.proves || !seen) return null
-  const connections = connectionsOf(records)
-  return nextOfProof(plan, records, { seen, driver, connections, relaxed })
+  const most_rps = Math.max(...of(records, 'search').map(({ traffic }) => traffic.achieved_rps))
+  const overload = {
+    loop: /** @type {const} */ ('open'),
+    rate_rps: Math.round(OVERLOAD * most_rps),
+    ...connectionsFor(plan, most_rps),
+  }
+  const closed = { loop: /** @type {const} */ ('closed'), rate_rps: null, connections: connectionsOf(records) }
+  const load = plan.driver === 'paced' ? { driver: 'paced', ...overload } : { driver, ...closed }
+  return nextOfProof(plan, records, { seen, load, relaxed })
 }
 
 /**
@@ -45,11 +56,11 @@ export function proofStep(plan, records, driver, relaxed) {
  * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s'>} plan @param {TrialRecord[]} records of the target
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
- * @param {string} about.driver @param {number} about.connections of the closed loop
+ * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections'>} about.load
  * @param {Cell | null} about.relaxed
  * @returns {Step | null}
  */
-export function nextOfProof(plan, records, { seen, driver, connections, relaxed }) {
+export function nextOfProof(plan, records, { seen, load, relaxed }) {
   const suspects = suspectsOf(plan, seen)
   // Without the service, or with nothing beside it, the doses could tell nothing apart.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
@@ -70,8 +81,13 @@ export function nextOfProof(plan, records, { seen, driver, connections, relaxed 
     cell,
     left_s: Math.max(1, MIN_BLOCKS - round) * (warmup_s + duration_s),
     about: 'which suspect moves the throughput? Each is slowed in turn',
-    load: { driver, loop: 'closed', rate_rps: null, connections, slices, warmup_s, duration_s },
+    load: { ...(isRelaxed ? doubled(load) : load), slices, warmup_s, duration_s },
   }
+}
+
+/** A pool four times as large has an elasticity of 0.5 if it doubles the throughput: that much must be offered. @template {{ rate_rps: number | null, connections: number }} L @param {L} load @returns {L} */
+function doubled(load) {
+  return load.rate_rps === null ? load : { ...load, rate_rps: 2 * load.rate_rps, connections: 2 * load.connections }
 }
 
 /** @param {TrialRecord[]} valid @param {number} blocks */
@@ -119,13 +135,21 @@ export function proven(limit, records) {
   if (agrees) return { limit: { ...limit, confirmed: true }, elasticities }
   const corrected = {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
-    evidence: [`the doses moved the throughput; the counters alone had named ${limit.resource}`],
+    evidence: [...sharesOf(suspects), `the counters alone had named ${limit.resource}`],
     runner_up: limit.resource,
     runner_up_evidence: limit.evidence,
     confirmed: true,
     kind: resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind,
   }
   return { limit: corrected, elasticities }
+}
+
+/** What each suspect contributes to the sum of the elasticities. @param {Elasticity[]} suspects */
+function sharesOf(suspects) {
+  const sum = suspects.reduce((total, { elasticity }) => total + elasticity, 0)
+  return suspects.map(({ suspect, elasticity }) => {
+    return `${suspect} has an elasticity of ${elasticity}, ${wholePercent(elasticity / sum)} of the sum of those that move the throughput`
+  })
 }
 
 /** What the counters may call a suspect: they tell more of it, as `api-gc` tells what fills the service's core. @type {Record<string, RegExp>} */

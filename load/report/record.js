@@ -84,8 +84,8 @@
  * @property {Distribution | null} lateness_ms null where the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
- * @property {{ start_ms: number, tick_ms: number, ok: number[] }} [ticks] successes of a closed loop by time of response, in parts of
- *   tick_ms; start: since 1970
+ * @property {{ start_ms: number, tick_ms: number, ok: number[] }} [ticks] of a proof: successes by time of response, in
+ *   parts of tick_ms; start: since 1970
  * @property {number[]} [backlog] open loop: requests that were due and not finished, at the ends of equal parts of the phase
  * @property {number} [threads] of a program that sends by several threads or processes
  * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase

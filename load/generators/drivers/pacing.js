@@ -22,15 +22,15 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * Runs one phase until every request is answered, has failed or has timed out.
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
- * @param {Pick<Load, 'rate_rps' | 'timeout_s'> & { seed?: number }} load seed: if present, arrival times are random
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number }} load seed: if present, arrival times are random
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
-export function pace(connections, write, { rate_rps, timeout_s, seed }, phase, clock = REAL_CLOCK) {
+export function pace(connections, write, { rate_rps, timeout_s, slices, seed }, phase, clock = REAL_CLOCK) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase
   const rate = /** @type {number} */ (rate_rps)
   const schedule = seed === undefined ? constantRate(rate, duration_s) : poissonRate(rate, duration_s, seed)
-  const recorder = new Recorder()
+  const recorder = new Recorder(undefined, slices !== undefined)
   const timeout_ms = timeout_s * 1000
   /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */
   const idle = [...connections]

@@ -8,6 +8,9 @@ import { TIMEOUT, UNSENT } from './errors.js'
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
+/** Fine enough to tell the slices of a proof apart, whose shortest last a second. */
+const TICK_MS = 25
+
 /** Records the outcome of each request and summarizes them. */
 export class Recorder {
   #latencies = new Samples()
@@ -24,18 +27,21 @@ export class Recorder {
   /** @type {{ completed: number, ok: number }[]} */
   #seconds = []
   #lastAnswer_ms = 0
-  /** @type {number[]} */
-  #ticks = []
-  #tick_ms
+  /** @type {{ start_ms: number, tick_ms: number, ok: number[] } | null} */
+  #ticks
   #byEntry
   sent = 0
   completed = 0
   ok = 0
   failed = 0
 
-  /** @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry @param {number} [tick_ms] successes are also counted per tick */
-  constructor(entries, tick_ms) {
-    this.#tick_ms = tick_ms
+  /**
+   * @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry
+   * @param {boolean} [isSliced] successes are also counted per tick, from now on
+   */
+  constructor(entries, isSliced = false) {
+    const start_ms = performance.timeOrigin + performance.now()
+    this.#ticks = isSliced ? { start_ms, tick_ms: TICK_MS, ok: [] } : null
     this.#byEntry =
       entries && new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, latencies: new Samples() }]))
   }
@@ -55,7 +61,7 @@ export class Recorder {
     if (ok) {
       this.ok++
       second.ok++
-      if (this.#tick_ms) this.#count(Math.floor(at_ms / this.#tick_ms))
+      if (this.#ticks) countIn(this.#ticks.ok, Math.floor(at_ms / TICK_MS))
       this.#okLatencies.add(latency_ms)
       if (service_ms !== undefined) this.#okServices.add(service_ms)
     }
@@ -108,19 +114,10 @@ export class Recorder {
       lateness_ms: this.lateness.distribution(),
       queued_ms: this.queued.distribution(),
       per_second: Array.from(this.#seconds, (second) => second ?? { completed: 0, ok: 0 }),
+      ...(this.#ticks && { ticks: { ...this.#ticks, ok: Array.from(this.#ticks.ok, (ok) => ok ?? 0) } }),
       ...(service_ms && { ok_service_ms: service_ms }),
       ...(this.#byEntry && { by_entry: Object.fromEntries(entries) }),
     })
-  }
-
-  /** Successes by time of response. */
-  get ticks() {
-    return Array.from(this.#ticks, (ok) => ok ?? 0)
-  }
-
-  /** @param {number} tick */
-  #count(tick) {
-    this.#ticks[tick] = (this.#ticks[tick] ?? 0) + 1
   }
 
   /** @param {number} at_ms */
@@ -129,6 +126,11 @@ export class Recorder {
     this.#seconds[index] ??= { completed: 0, ok: 0 }
     return this.#seconds[index]
   }
+}
+
+/** @param {number[]} counts @param {number} index */
+function countIn(counts, index) {
+  counts[index] = (counts[index] ?? 0) + 1
 }
 
 /**

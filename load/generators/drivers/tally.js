@@ -5,9 +5,6 @@ import { Recorder } from './recorder.js'
  * @import { Traffic } from '../../report/record.js'
  */
 
-/** Fine enough to tell the slices of a proof apart, whose shortest last a second. */
-const TICK_MS = 25
-
 /**
  * Counts the traffic of a closed loop in this process.
  *
@@ -18,7 +15,7 @@ const TICK_MS = 25
  * @typedef {(name: string, status: number, latency_ms: number) => void} Answered records a response; name: of the mix's entry
  */
 export async function countClosedLoop({ mix, slices }, { duration_s, signal, onCounts, onEnd }, work) {
-  const recorder = new Recorder(mix.entries, slices && TICK_MS)
+  const recorder = new Recorder(mix.entries, slices !== undefined)
   const start_ms = performance.now()
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
   try {
@@ -30,7 +27,5 @@ export async function countClosedLoop({ mix, slices }, { duration_s, signal, onC
   }
   signal.throwIfAborted()
   onEnd()
-  const traffic = recorder.summary(recorder.sent, duration_s)
-  if (!slices) return traffic
-  return { ...traffic, ticks: { start_ms: performance.timeOrigin + start_ms, tick_ms: TICK_MS, ok: recorder.ticks } }
+  return recorder.summary(recorder.sent, duration_s)
 }

@@ -39,11 +39,14 @@ export function proofItems(findings) {
 }
 
 /** @param {SweepFindings} findings @param {Elasticity} first */
-function forecast({ capacity, records }, { suspect, resource, elasticity }) {
+function forecast({ capacity, records, elasticities = [] }, { suspect, resource, elasticity }) {
   const gain = Math.round(((1 - DOSE) ** -elasticity - 1) * 100)
   const entries = nearCapacity(capacity, records).flatMap((record) => ledgerOf(record))
   const others = [...new Set(entries.map((entry) => entry.resource))]
-    .filter((name) => name.startsWith('core ') && name !== suspect)
+    .filter(
+      (name) =>
+        name.startsWith('core ') && !elasticities.some((one) => one.suspect === name && one.resource === resource),
+    )
     .map((name) => ({
       name,
       bound_rps: median(entries.filter((entry) => entry.resource === name).map((entry) => entry.bound_rps)),

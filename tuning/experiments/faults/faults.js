@@ -115,8 +115,13 @@ function design(plan, records) {
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
     if (!plan.proves || !FAULTS[fault].dosed) continue
     const relaxed = notch && 'POOL_MAX' in notch ? cell : null
-    const { connections } = load
-    const proof = nextOfProof(plan, own, { seen: planted, driver: 'autocannon', connections, relaxed })
+    const closed = {
+      driver: 'autocannon',
+      loop: /** @type {const} */ ('closed'),
+      rate_rps: null,
+      connections: load.connections,
+    }
+    const proof = nextOfProof(plan, own, { seen: planted, load: closed, relaxed })
     if (proof) return { ...proof, at: { ...proof.at, block } }
   }
   return null

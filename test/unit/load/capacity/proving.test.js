@@ -4,7 +4,10 @@ import { dosed } from '../../../support/simulated/doses.js'
 
 /** @import { Step } from '../../../../load/report/record.js' */
 
-const PLAN = /** @type {any} */ ({ proves: true, url: null, warmup_s: 0.5, mix: { seed: 7 } })
+const PLAN = /** @type {any} */ ({
+  ...{ proves: true, driver: 'vegeta', url: null, connections: [], connections_max: 5000 },
+  ...{ warmup_s: 0.5, timeout_s: 10, slo: { p99_ms: 100, success_ratio: 1 }, mix: { seed: 7 } },
+})
 const PASSED = { verdict: 'pass', because: 'made up' }
 const PROBES = {
   api: {},
@@ -26,7 +29,15 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = 
   }))
   return [
     ...plateau,
-    { at: { phase: 'search' }, cell: null, target, probes, settings: { POOL_MAX: 20 }, outcome: PASSED },
+    {
+      at: { phase: 'search' },
+      cell: null,
+      target,
+      probes,
+      settings: { POOL_MAX: 20 },
+      outcome: PASSED,
+      traffic: { achieved_rps: 1000 },
+    },
   ]
 }
 
@@ -91,9 +102,23 @@ t.test('a proof ends with the first block that decides, and doubles a dose that 
   const clear = proof({ [SERVICE]: 1, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).steps
   t.equal(clear.length, 6)
   const unclear = proof({ [SERVICE]: 0.3, [OTHERS]: 0.3, Postgres: 0, 'the generator': 0 }, { noise: 0.1 }).steps
-  t.equal(unclear.length, 12)
+  t.equal(unclear.length, 10)
   const shares = unclear.map(({ load }) => Math.max(...(load.slices ?? []).map(({ share }) => share)))
-  t.strictSame(shares, [...Array(6).fill(0.1), ...Array(6).fill(0.2)])
+  t.strictSame(shares, [...Array(6).fill(0.1), ...Array(4).fill(0.2)])
+})
+
+t.test('our own driver offers more than the target takes, and twice that to a larger pool', async (t) => {
+  const plan = { ...PLAN, driver: 'paced' }
+  const first = proofStep(plan, searched(), 'autocannon', null)
+  t.match(first?.load, { driver: 'paced', loop: 'open', rate_rps: 1250, connections: 120 })
+  const blocks = Array.from({ length: 3 }, (_, round) => ({
+    at: { phase: 'proof', round },
+    cell: null,
+    outcome: PASSED,
+    traffic: {},
+  }))
+  const larger = proofStep(plan, [...searched(), ...blocks], 'autocannon', { POOL_MAX: 80 })
+  t.match(larger, { cell: { POOL_MAX: 80 }, load: { rate_rps: 2500, connections: 240 } })
 })
 
 t.test('nothing is dosed where the service cannot be, or before there is an answer', async (t) => {
