@@ -1,7 +1,6 @@
 /**
  * Mutation testing of the pure modules (`npm run test:mutation`): each test file is one test to Stryker, and a mutant
  * meets only those files that reach it.
- *
  * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
 export default {

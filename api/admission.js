@@ -6,13 +6,11 @@
  *
  * A refusal costs about as much as an insert. A service with a saturated core could spend all its time on refusals, so their
  * number is limited; requests beyond that are admitted and wait.
- *
  * @param {{ waiting: number, rate_rps: number, loop_delay_ms: number, refusals: number }} signals waiting: queued requests,
  *   excluding those being served; rate_rps: throughput of the service, Infinity: not known yet; refusals: how many more the
  *   service can afford for now
  * @param {Limits} limits
  * @returns {Limit | null} the limit that is exceeded; null: the request is admitted
- *
  * @typedef {{ maxQueueRequests: number, maxQueueMs: number, maxLoopDelayMs: number }} Limits maxQueueMs and maxLoopDelayMs: 0 means no limit
  * @typedef {'queue_requests' | 'queue_ms' | 'loop_delay_ms'} Limit
  */
@@ -37,7 +35,6 @@ const FEW = 10
  * Number of refusals that a service can afford in a window: as many as fit into the last window's idle time plus a small
  * share of the core, at the cost that requests had in that window. A refusal costs about as much as an insert, since both
  * are mostly socket reads and writes. Pure.
- *
  * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: never idle;
  *   handled: requests served or refused
  */
@@ -52,7 +49,6 @@ const NEWEST_WEIGHT = 0.2
 /**
  * Updates the service rate after a window. If the queue was ever empty during the window, its rate shows demand, not
  * capacity, and can only raise the known rate. Pure.
- *
  * @param {number} known_rps Infinity: not known yet
  * @param {{ done: number, seconds: number, alwaysBusy: boolean }} window
  */

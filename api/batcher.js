@@ -25,7 +25,6 @@ const STATIONS = 4
  * others fit on the network (the bandwidth-delay product, plus one). With fewer, both ends are sometimes idle. More would only wait and
  * spread the same rows over more statements, which raises the cost per row. Work is all time except the round trip, including the wait
  * for a busy core: an overloaded core gets fewer, larger statements.
- *
  * @param {{ statement_ms: number, roundTrip_ms: number, most: number }} times of a statement and of an empty one; Infinity: unknown
  */
 export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
@@ -40,7 +39,6 @@ export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
  *
  * Up to `batchSlots` statements are in flight while each carries one row, so that no request waits at low load. Statements
  * with several rows are sent while fewer than `sharedInFlight` are in flight.
- *
  * @param {{ insertOne: Insert, insertMany: (users: User[]) => Promise<string[]>, roundTrip: RoundTrip }} statements insertMany
  *   stores all or none and resolves to their ids in order
  * @param {{ batchSlots: number, batchMaxRows: number, sharedMax: number }} limits maxima: statements in flight while each carries one

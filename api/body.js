@@ -55,7 +55,6 @@ export function createBody(limitBytes) {
  * Takes a body of known length straight from Node's parser, which passes each piece, then null, to the request's push()
  * (undocumented: lib/_http_common.js; tested on Node 20 and 26). The stream behind push() would emit them as events some ticks
  * later, which costs about a tenth of a request that stores nothing.
- *
  * @param {IncomingMessage} req its body must be unread, and its handler must not have returned
  * @param {(piece: Buffer) => void} add @param {() => void} end
  */
@@ -76,7 +75,6 @@ export function takeFromParser(req, add, end) {
  * Limits the CPU cost of a chunked body: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
  * times what its length suggests. A piece counts only if it arrived in the same read as the previous one: a slow network
  * must not invalidate a body, and pieces that trickle in cost the client a packet each.
- *
  * @param {IncomingMessage} req @param {() => void} refuse called once, when the body has too many pieces for its length
  */
 export function boundPieces(req, refuse) {

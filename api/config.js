@@ -16,7 +16,6 @@ export class ConfigError extends Error {}
 
 /**
  * Reads the configuration: the environment first, then `.env` in the working directory, then the defaults.
- *
  * @param {NodeJS.ProcessEnv} [env] @returns {Readonly<Config>} @throws {ConfigError}
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
@@ -46,7 +45,6 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
 
 /**
  * POOL_MAX -> poolMax.
- *
  * @template {string} Name
  * @typedef {Name extends `${infer First}_${infer Rest}` ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}` : Lowercase<Name>} CamelCase
  */

@@ -11,7 +11,6 @@ const GRACE_MS = 250
 
 /**
  * Stops accepting connections, lets all requests that have arrived finish, and closes the pool, all within `timeoutMs`.
- *
  * @param {{ server: Server, sockets: Set<net.Socket>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
  * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests unanswered at the timeout
  */

@@ -1,7 +1,6 @@
 /**
  * Every error that the API returns. Codes are stable, so clients may branch on them. `title` explains the code; an answer's
  * `detail` says what was wrong with its request.
- *
  * @typedef {keyof typeof PROBLEMS} ProblemCode
  */
 export const PROBLEMS = /** @type {const} */ ({

@@ -53,7 +53,6 @@ export const FACTS = `
  * @property {boolean} has_table
  * @property {Record<string, Column> | null} columns by name
  * @property {Ids | null} ids null: ids do not come from a sequence
- *
  * @typedef {'is_integer' | 'is_text' | 'needs_value' | 'is_generated' | 'may_insert' | 'may_select'} ColumnFlag
  * @typedef {{ type: string, characters: number | null } & Record<ColumnFlag, boolean>} Column characters: maximum length;
  *   null: unlimited; needs_value: the column is NOT NULL and has no default
@@ -70,7 +69,6 @@ const ID_MARGIN_DIVISOR = 100n
 
 /**
  * Decides whether a database can store users.
- *
  * @param {Facts} facts
  * @returns {{ status: string, detail: string } | null} status: fixed text per problem; detail: what was expected; null: it can
  */

@@ -12,7 +12,6 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
 /**
  * Reads a JSON body. If it exceeds the limit, Node reads and discards the rest after the answer is sent, so that the client
  * sees its 413; the server's request timeout bounds how long this lasts.
- *
  * @param {IncomingMessage} req @param {number} limitBytes @returns {Promise<unknown>}
  * @throws {ApiError | ClientGone} unsupported_media_type, body_too_large, malformed_json
  */

@@ -56,9 +56,7 @@ export function keyOf(header) {
 
 /**
  * Stores users at most once per key, in a statement outside any batch, whatever the INSERT_MODE.
- *
  * @param {Pool} pool @param {{ idempotencyKeyTtlMs: number }} config @returns {InsertOnce}
- *
  * @typedef {(key: string, user: User, isRepeatOf: (earlier: User) => Promise<boolean>) => Promise<string>} InsertOnce
  *   resolves to the id of the row committed by this request or by an earlier one with the same key
  */

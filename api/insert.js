@@ -10,7 +10,6 @@ import { createRoundTrip } from './round-trip.js'
 /**
  * Stores a user and resolves to the new id, in decimal digits, once the row is committed: Postgres answers a statement outside
  * a transaction block only after committing it.
- *
  * @typedef {{ email: string, password: string }} User
  * @typedef {((user: User) => Promise<string>) & { waiting?: () => number }} Insert `waiting`: users queued ahead of the pool
  */
@@ -62,7 +61,6 @@ export function idOf({ rows }) {
 
 /**
  * Stores all rows in one statement, or none of them.
- *
  * @param {Pool} pool @param {User[]} users @returns {Promise<string[]>} their ids, in the same order
  * @throws {ApiError} outcome_unknown if a row is missing, since the ids do not show which one
  */
@@ -85,7 +83,6 @@ const LENGTH_BYTES = 4
  * Encodes a text[] in Postgres' binary format (array_recv in arrayfuncs.c): dimensions, null flag, element type, then length
  * and lower bound of the only dimension, then each element after its length. pg sends a Buffer as is; it would quote and
  * escape an array of strings character by character, which Postgres would then have to parse.
- *
  * @param {string[]} texts
  */
 export function textArray(texts) {

@@ -129,9 +129,7 @@ function lateness_s(period_ns) {
 
 /**
  * Registers metrics that are read when scraped and cost nothing in between.
- *
  * @param {Registry} registry @param {typeof Counter | typeof Gauge} Metric @param {Row[]} rows
- *
  * @typedef {number | Record<string, number>} Value per value of the label, if there is one
  * @typedef {[name: string, help: string, read: () => Value | Promise<Value>, label?: string]} Row
  */

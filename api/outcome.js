@@ -13,7 +13,6 @@
  * closes the connection.) A missing response proves nothing, whether the connection was lost, the server crashed or our
  * own timer fired (Postgres stops its statement_timeout before it commits). pg gives the same error to every statement on
  * a lost connection, sent or not.
- *
  * @param {any} error pg's error for a statement that had obtained a connection
  * @returns {{ problem: ProblemCode, endsSession: boolean }} endsSession: the connection must not be used again
  */

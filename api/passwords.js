@@ -11,7 +11,6 @@ const derive = promisify(/** @type {typeof scrypt} */ (scrypt))
 
 /**
  * Converts a password to its stored form; `scrypt` to a PHC string with a random salt.
- *
  * @typedef {(password: string) => string | Promise<string>} StorePassword
  * @type {Record<'plain' | 'scrypt', StorePassword>}
  */

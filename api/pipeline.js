@@ -8,7 +8,6 @@ const STAGGER = 0.1
 
 /**
  * A few connections shared by many statements: each statement is sent without waiting for earlier answers.
- *
  * @param {object} options
  * @param {number} options.width maximum number of connections
  * @param {number} options.silence_ms a connection that owes an answer is destroyed after this long without one

@@ -20,10 +20,8 @@ const LINE = Symbol('line')
 
 /**
  * The requests of one connection, which may be pipelined; Node sends their responses in the same order.
- *
  * @param {any} socket
  * @returns {Line}
- *
  * @typedef {{ received: number, answered: number, newest?: IncomingMessage, onAllAnswered?: () => void }} Line newest: the
  *   latest request, until it is answered
  */
@@ -53,7 +51,6 @@ export function refuseBytes({ code = '' }, socket, onAnswer) {
 
 /**
  * Sends a final answer on a connection, after those to earlier requests, and closes it.
- *
  * @param {ProblemCode} code @param {Duplex} socket
  * @param {(problem: ApiError) => void} onAnswer called if the answer is sent here rather than by a request's handler
  */

@@ -26,7 +26,6 @@ const REPLACE_INTERVAL_MS = 1000
 
 /**
  * A pool whose errors are ApiErrors. It logs once when the database goes away and once when it is back, not per request.
- *
  * @param {Config} config
  * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: receives each statement's
  *   duration; stream: creates the transport in place of a socket
@@ -105,7 +104,6 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   /**
    * On a shared connection, a refused Parse also fails the statements sent after it, for which Postgres only reports that
    * the prepared statement does not exist. The refusal is their real cause.
-   *
    * @param {object} client @param {number} sentAt_ms
    */
   function earlierRefusal(client, sentAt_ms) {
@@ -141,7 +139,6 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   return {
     /**
      * Runs one statement on a pool connection. Once it resolves, the statement is committed.
-     *
      * @param {Statement} statement @returns {Promise<Result>}
      * @throws {ApiError} row_refused, no_database_slot, database_unavailable, database_refused: nothing was stored;
      *   outcome_unknown: it may have been

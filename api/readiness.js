@@ -31,7 +31,6 @@ const READY = { status: 'ready' }
 /**
  * Determines whether this instance should get requests. It checks the database over its own session, so that it never waits
  * behind a request. An instance that is merely busy is ready: removing it would only make the others busier.
- *
  * @param {Config} config @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
  */
 export function createReadiness(config, { pool, log, isDraining }) {

@@ -7,9 +7,7 @@ const WINDOW_MS = 10_000
 /**
  * Estimates the round-trip time to the database. A busy core on either side lengthens some measurements, so the shortest recent
  * one is closest to the truth.
- *
  * @param {() => Promise<number>} measure resolves to a round-trip time in ms
- *
  * @typedef {ReturnType<typeof createRoundTrip>} RoundTrip
  */
 export function createRoundTrip(measure) {

@@ -1,7 +1,6 @@
 /**
  * All settings, in the order of .env.example. This file is data only and imports nothing, since the lab reads it too. Units
  * are part of a setting's name, not of its value.
- *
  * @typedef {object} Setting one environment variable
  * @property {string | number | undefined} default
  * @property {string} expected describes a valid value, with range and unit: completes "expected …"

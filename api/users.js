@@ -49,7 +49,6 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
     /**
      * Stores a user unless an earlier request with the same key has done so. A repeat is recognized by the stored user
      * itself: a stored digest of the request would be a fast hash of the password next to its slow one.
-     *
      * @param {unknown} body @param {string} key the request's Idempotency-Key
      * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or as the pool throws
      */
@@ -68,7 +67,6 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
 
     /**
      * Reveals only whether a user exists: anyone can enumerate ids and must not be able to collect addresses that way.
-     *
      * @param {string} id as in the path @returns {Promise<string | undefined>} the id
      */
     async find(id) {

@@ -14,7 +14,6 @@ const NAMES_SEARCH_PATH = /(?:-c\s*|--)search[_-]path\s*=/i
 /**
  * Completes a database URL: server, user, database, TLS and search path. The lab, the API and everything else that connects use
  * this URL alone, so all of them mean the same table. Pure but for the name of the system's user.
- *
  * @param {string} url as the user gave it @param {NodeJS.ProcessEnv} [pg] PG* variables that fill in what the URL leaves out
  * @returns {{ url: string, ownSchema: boolean }} ownSchema: no search path was named, so the lab uses its own schema
  * @throws {DatabaseError} for a URL that pg cannot use, or TLS that would not verify the server

@@ -27,11 +27,9 @@ const FIND = `
 /**
  * Creates the lab's tables, or takes over those that the last run left, and empties them: in one transaction under an exclusive
  * lock, so that no row arrives between the checks and the TRUNCATE. The mark is committed with it.
- *
  * @param {pg.Client} client whose search path leads to the tables
  * @param {Owner} owner
  * @throws {DatabaseError} if the tables are not the lab's, hold rows that its last run did not leave, or are in use
- *
  * @typedef {Pick<Mark, 'run' | 'own'> & { place: 'own' | 'named' | 'embedded' }} Owner place: the lab's own schema, one that
  *   the user named and others may use, or any of the embedded server
  */
@@ -172,7 +170,6 @@ async function refuseChanges(client, claimed) {
 /**
  * Refuses rows that are not known to be of a run's load. Only the emails of users tell whose they are, and only if the run's load
  * has patterns.
- *
  * @param {pg.Client} client @param {Pick<Table, 'name' | 'full_name'>} table @param {Pick<Mark, 'run' | 'own'>} mark @param {string} todo
  */
 async function refuseForeignRows(client, { name, full_name }, { run, own }, todo) {
@@ -187,7 +184,6 @@ async function refuseForeignRows(client, { name, full_name }, { run, own }, todo
 
 /**
  * What a table holds. A digest, at 0.7 s per million rows, identifies rows that no pattern identifies.
- *
  * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<Left>}
  */
 async function leftIn(client, name, own) {
@@ -205,9 +201,7 @@ async function writeMark(client, name, mark) {
 
 /**
  * The lab's mark on a table that it made, kept as the table's comment: which run has it, and what that run left.
- *
  * @param {Mark} mark
- *
  * @typedef {{ run: string, own: string[] | null, left: Left | null }} Mark run: run_id; own: LIKE patterns of the load's emails,
  *   null if its rows cannot be told from others; left: null while the run is under way, or if it was killed
  * @typedef {{ rows: string, highest_id?: string | null, digest?: string | null }} Left numbers as text, since they may exceed 2^53

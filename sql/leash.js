@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process'
 /**
  * Puts a command on a leash: when this process ends in whatever way, kill -9 included, the kernel sends the command a signal.
  * Only Linux can (prctl PR_SET_PDEATHSIG, through util-linux' setpriv); elsewhere the command outlives us if we are killed.
- *
  * @param {string[]} command program and arguments
  * @param {{ signal: 'KILL' | 'INT', user?: { uid: number, gid: number } }} options signal: sent when we die; user: runs the
  *   command, which only root can arrange

@@ -43,7 +43,6 @@ export async function refuseOtherSessions(client, tables) {
 /**
  * Refuses other clients, for a run whose rows cannot be told from theirs. Notices neither another API, which looks like the run's
  * own, nor a client that has disconnected.
- *
  * @param {Client} client @param {Table[]} tables @param {string[]} names that a statement on the tables must contain
  * @throws {DatabaseError}
  */
@@ -68,9 +67,7 @@ export async function untilApisEnded(client) {
 
 /**
  * Lists the sessions that use the tables, by default those that hold locks on them.
- *
  * @param {Client} client @param {Table[]} tables @param {Uses} [by] @returns {Promise<string>} empty if there are none
- *
  * @typedef {{ names?: string[], ignored?: string[], countsApis?: boolean }} Uses names: words of a statement that uses the tables (the
  *   default matches none); ignored: application names; countsApis: any API of ours counts
  */

@@ -39,7 +39,6 @@ const BETWEEN_TRIALS_S = 1
 /**
  * The next trial of a capacity run: a short closed-loop ladder finds the plateau, an open-loop search starts from it, and the
  * edge is then repeated with the suspected limit relaxed, and the limit is proven by slowing each suspect. Pure.
- *
  * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
@@ -158,7 +157,6 @@ function poolCell(plan, records, notApplied) {
 
 /**
  * The suspected limit with the result of relaxing it: confirmed, refuted, or replaced by its runner-up.
- *
  * @param {Plan} plan @param {TrialRecord[]} records
  * @returns {Limit | null}
  */
@@ -220,7 +218,6 @@ function problemOf(plan, records, found) {
 /**
  * The trial that bounded a search from above although it says nothing about the target: the generator or the machine could do no more.
  * The capacity is then only a lower bound. Null: something else ended the search.
- *
  * @param {TrialRecord[]} records @param {{ low_rps: number | null, high_rps: number | null } | null} found
  */
 function boundOf(records, found) {

@@ -24,7 +24,6 @@ const STEP = 0.005
 /**
  * An interval that contains the capacity with at least the wanted probability, given all verdicts and a flat prior. It starts from
  * the two rates that bound the capacity and widens if the trials contradict each other.
- *
  * @param {{ low_rps: number | null, high_rps: number | null }} edges null: not bounded on that side
  * @param {Pick<SearchTrial, 'rate_rps' | 'verdict'>[]} trials valid ones in order, at least one @param {number} wanted probability
  */

@@ -7,9 +7,7 @@ const MAX_TRIES = 2
 
 /**
  * The next rung to measure; null: done. A rung listed twice is measured twice. Pure.
- *
  * @param {Rung[]} rungs wanted @param {TrialOfRung[]} trials so far
- *
  * @typedef {{ rate_rps: number | null, connections: number }} Rung
  * @typedef {Pick<TrialRecord, 'load' | 'outcome'>} TrialOfRung
  */
@@ -24,7 +22,6 @@ const VOTES = 3
 /**
  * A rung to repeat because it failed below one that passed, or passed above one that failed. Null: none, or enough trials already.
  * Pure.
- *
  * @param {Rung[]} rungs of an open loop @param {TrialOfRung[]} trials
  */
 export function contradictedRung(rungs, trials) {
@@ -74,7 +71,6 @@ export function isValid({ outcome }) {
 
 /**
  * Whether a place in a design needs no further trial: one counts, or too many do not. Pure.
- *
  * @template {{ outcome: { verdict: string } }} T
  * @param {T[]} trials of that place only @param {(trial: T) => boolean} [counts]
  * @param {number} [tries] number of trials after which to give up
@@ -86,7 +82,6 @@ export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
 /**
  * Bounds the capacity from an open-loop ladder: the lowest rate that failed, and the highest below it that passed; null: there is
  * none. A pass above a failed rate counts as luck.
- *
  * @param {TrialOfRung[]} trials
  */
 export function capacityOf(trials) {

@@ -13,9 +13,7 @@ const MIN_REQUESTS = 3 * 459
 
 /**
  * Combines the trials of each rate into a level, in order of rising rate.
- *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan @returns {Level[]}
- *
  * @typedef {object} Level
  * @property {number} rate_rps
  * @property {'pass' | 'fail' | 'open' | 'unknown'} verdict open: as many passes as fails; unknown: no valid trial, or abandoned
@@ -52,7 +50,6 @@ export function levelsOf(trials, plan) {
 
 /**
  * The highest pass below the lowest fail, and the upper bound of the search: that fail, or an abandoned rate below it.
- *
  * @param {Level[]} levels rising
  */
 export function boundsOf(levels) {

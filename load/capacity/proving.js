@@ -30,7 +30,6 @@ const OF_THROUGHPUT =
 /**
  * The next trial of a search's proof. The load is more than the target can take over a bounded number of connections: all of them are
  * busy, as in a closed loop. Our own driver `paced` does that at the least cost; other drivers make way for a closed loop. Pure.
- *
  * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
  * @param {Cell | null} relaxed the cell with a larger pool; null: the pool is not accused
  * @returns {Step | null}
@@ -52,7 +51,6 @@ export function proofStep(plan, records, driver, relaxed) {
 /**
  * The next trial of a proof. In each block every suspect is slowed for a second, next to a second without a dose, both in random order.
  * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
- *
  * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s'>} plan @param {TrialRecord[]} records of the target
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
@@ -116,7 +114,6 @@ function slicesOf(suspects, share, seed) {
 
 /**
  * The limit that the counters named, as the doses confirm or correct it.
- *
  * @param {Limit | null} limit @param {TrialRecord[]} records
  * @returns {{ limit: Limit | null, elasticities?: ReturnType<typeof elasticitiesOf> }} without elasticities where nothing was dosed
  */

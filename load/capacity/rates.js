@@ -13,7 +13,6 @@ const FAIR_SHARE = 0.25
  * Picks a rate inside a bracket: next to the estimated capacity, on the side that holds more of the bracket. Two such rates
  * leave a bracket of the width wanted, centred on the estimate, where both edges are easy to decide. A rate at the estimate
  * itself would be a coin toss. Null: the bracket is narrow enough, or contains no further rate.
- *
  * @param {Level[]} levels @param {Level} low passes @param {Level} top fails, or was abandoned
  * @param {number} width wanted, in ln(rate)
  */
@@ -54,7 +53,6 @@ function crossingOf(levels) {
 /**
  * Fits a non-decreasing sequence by weighted least squares, with the pool-adjacent-violators algorithm (Ayer et al. 1955;
  * Barlow et al. 1972, section 1.2).
- *
  * @param {{ value: number, weight: number }[]} points in the order in which their values should rise; weights above 0
  */
 export function isotonicFit(points) {

@@ -40,10 +40,8 @@ export const SEARCH_DEFAULTS = {
  *
  * Single trials decide while the bracket is wide; rates inside it come from an isotonic fit of the scores. A majority of
  * repeats decides both edges of a narrow bracket (MLRsearch, IETF draft), and one long trial confirms the lower edge.
- *
  * @param {SearchTrial[]} trials open-loop trials so far, in order @param {SearchPlan} plan
  * @returns {NextTrial | null} null: done
- *
  * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null }} SearchTrial
  *   score: ln(p99 / SLO), see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew
  * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number }} SearchPlan plateau_rps: goodput of the closed loop, a first guess
@@ -69,7 +67,6 @@ export function nextTrial(trials, plan) {
 
 /**
  * Bounds of the capacity so far: the highest pass below the lowest fail, and that fail; null: there is none.
- *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
 export function edgesOf(trials, plan) {
@@ -83,7 +80,6 @@ const CONFIDENCE = 0.9
 /**
  * The interval that contains the capacity with a confidence of 0.9, and the number of valid trials. This takes far longer to compute
  * than edgesOf().
- *
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
 export function intervalOf(trials, plan) {
@@ -121,7 +117,6 @@ export function searchProblem(trials, plan) {
 /**
  * A rate to repeat because its trials contradict each other or other rates: as many passes as fails, or a single fail below a rate
  * that passed or where a pass was expected.
- *
  * @param {Level[]} levels @param {SearchPlan} plan
  */
 function doubtfulLevel(levels, plan) {

@@ -23,9 +23,7 @@ const OF_PG = new Set(
  * Reads the environment and `.env`, once. The API reads its settings from the same two places itself; only the database is
  * resolved here. The PG* variables complete the one URL that everybody uses (sql/address.js), and are removed from this process,
  * so that none of its connections can differ.
- *
  * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile] @returns {Environment}
- *
  * @typedef {{ database: GivenDatabase, pg: GivenDatabase['pg'], forApi: NodeJS.ProcessEnv, settings: NodeJS.ProcessEnv }} Environment
  *   pg: variables of the environment alone; settings: as the API will find them
  * @typedef {{ url: string | undefined, isNamed: boolean, pg: Record<string, string | undefined> }} GivenDatabase

@@ -15,7 +15,6 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
 
 /**
  * The values of the flags that were given, the operands, and the command line without secrets.
- *
  * @param {Record<string, Flag>} flags @param {string[]} argv without program and verb @param {boolean} [allowPositionals]
  * @throws {UsageError}
  */

@@ -13,7 +13,6 @@ export const REFERENCES = '{{env NAME}} or {{file PATH}}'
 
 /**
  * A text with its references replaced by the secrets.
- *
  * @param {string} flag for messages, without dashes @param {string} text
  * @throws {UsageError} if the variable or the file is missing, or holds more than one line; if there is another `{{`
  */
@@ -23,7 +22,6 @@ export function resolveText(flag, text) {
 
 /**
  * The same for a URL: secrets in its query are escaped; a secret in place of the address is already a URL.
- *
  * @param {string} flag @param {string} text @throws {UsageError}
  */
 export function resolveUrl(flag, text) {
@@ -46,7 +44,6 @@ function resolved(flag, text, put) {
 
 /**
  * A flag for the URL of a service, which is normalised unless it refers to a secret.
- *
  * @param {string} name @param {string} about
  * @returns {Flag & { parse: (text: string) => string | undefined }} parse throws UsageError if the secret is missing
  */

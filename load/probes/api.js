@@ -32,7 +32,6 @@ const KEY_MAX_CHARS = 100
 /**
  * Watches the service's resource use according to the kernel and to its own metrics page. Gauges are sampled; counters are
  * reported as their increase. If the page cannot be read at the start or end, metrics_problem replaces the metrics.
- *
  * @param {{ pid: number | null, metricsUrl: string | null }} target
  * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of a process on another machine
  * @returns {Promise<Probe>}

@@ -25,7 +25,6 @@ function readDisks() {
 
 /**
  * Disk use between two readings. `busy_ratio` is the share of time in which the busiest disk was active. Pure.
- *
  * @param {Record<string, Disk>} before @param {Record<string, Disk>} now @param {number} wall_ms
  */
 export function diskUse(before, now, wall_ms) {
@@ -42,9 +41,7 @@ export function diskUse(before, now, wall_ms) {
 
 /**
  * Parses the counters of whole disks, by name.
- *
  * @param {string} text of /proc/diskstats @param {(name: string) => boolean} isWhole @returns {Record<string, Disk>}
- *
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ms: number }} Disk
  */
 export function parseDisks(text, isWhole) {

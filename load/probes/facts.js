@@ -21,9 +21,7 @@ const DATABASE_CONNECTIONS = `
 /**
  * Collects the machine's current state for preflight(); null means unknown. Takes 0.25 s, during which nothing else of ours
  * should run.
- *
  * @param {{ cores: Pinned | null, database: Look | null, signal: AbortSignal }} run cores: the current pinning
- *
  * @typedef {{ api: string, others: string }} Pinned
  */
 export async function gatherFacts({ cores, database, signal }) {
@@ -72,7 +70,6 @@ function timeWaitReuse() {
 /**
  * Other processes' CPU use of each core, and the steal of all cores together. We and a Postgres that we may have just started do not
  * count as others.
- *
  * @param {Pinned | null} pinned @param {number | null} postmaster @param {AbortSignal} signal
  */
 async function watchCores(pinned, postmaster, signal) {

@@ -12,7 +12,6 @@ const LISTEN = '0A'
 /**
  * Watches the kernel's counters of connections, cores and disks. TCP counters cover the whole network namespace, so they are an
  * upper bound if the machine does other things, too.
- *
  * @param {{ url: string, ours: boolean }} target ours: whether it listens on this machine
  * @returns {Probe | null} null without /proc
  */
@@ -84,7 +83,6 @@ export function coreTimes() {
 
 /**
  * Splits each core's time into processes (`busy`), kernel interrupts and time stolen by the host.
- *
  * @param {Record<string, number[]>} before @param {Record<string, number[]>} now @returns {Record<string, CoreShare>}
  */
 export function coreShares(before, now) {

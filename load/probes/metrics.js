@@ -68,9 +68,7 @@ async function textOf(answer) {
 /**
  * Parses a page in linear time. Negative and non-finite values count as absent, since no metric of ours can have one. If a
  * series occurs twice, the last line counts.
- *
  * @param {string} text @param {string[]} names
- *
  * @typedef {ReturnType<typeof parseMetrics>} Metrics values of one page, without a reference to its text
  */
 export function parseMetrics(text, names) {

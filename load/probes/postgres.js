@@ -24,7 +24,6 @@ const COUNTERS = `
 /**
  * Watches Postgres: wait events of the sessions, sampled; CPU of all its processes, where it runs on this machine; commits, WAL,
  * connections.
- *
  * @param {Database | null} database @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {

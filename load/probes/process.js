@@ -9,9 +9,7 @@ const PAGE_BYTES = 4096
 /**
  * Watches a process, its threads and its ended children. The returned function gives their resource use since then (ratio 1: a whole
  * core), or null without /proc or if the process does not exist.
- *
  * @param {number | null} pid
- *
  * @typedef {NonNullable<ReturnType<ReturnType<typeof watchProcess>>>} ProcessUse
  */
 export function watchProcess(pid) {

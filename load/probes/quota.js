@@ -5,7 +5,6 @@ const ROOT = '/sys/fs/cgroup'
 
 /**
  * The CPU quota of our control group in cores; Infinity: none; null: unknown.
- *
  * @param {string} [root] where control groups are mounted @param {string | null} [groups] /proc/self/cgroup
  */
 export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup')) {
@@ -15,7 +14,6 @@ export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup'))
 
 /**
  * The CPU quota of a process, and the total time for which its control groups have been throttled. Null: no quota, or unknown.
- *
  * @param {number} pid @param {string} [root] @param {string | null} [groups] /proc/PID/cgroup
  */
 export function cpuThrottling(pid, root = ROOT, groups = textOf(`/proc/${pid}/cgroup`)) {

@@ -2,9 +2,7 @@
 
 /**
  * A report consists of blocks. The terminal, report.md and report.html render the same ones.
- *
  * @typedef {Answer | Heading | Text | List | Table | Drawn | Method} Block
- *
  * @typedef {{ kind: 'answer', text: string }} Answer the answer in a sentence or two; first, and once
  * @typedef {{ kind: 'heading', text: string, folded?: boolean, detail?: boolean }} Heading begins a section; folded: closed in
  *   report.html until somebody opens it; detail: the section is not for the terminal
@@ -31,7 +29,6 @@ export const list = (items) => ({ kind: 'list', items })
 
 /**
  * By default, the first column is aligned to the left and the others to the right.
- *
  * @param {string[]} head @param {string[][]} rows
  * @param {Partial<Pick<Table, 'name' | 'align' | 'brief'>>} [options] @returns {Table}
  */

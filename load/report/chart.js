@@ -10,7 +10,6 @@ const WIDTHS = { wide: 760, narrow: 350 }
 
 /**
  * Draws pictures as SVG, without a browser, a canvas, or scripts in the result. This is the only importer of ECharts.
- *
  * @param {Picture[]} pictures
  * @returns {Promise<Record<string, Record<keyof typeof WIDTHS, string>>>} `<svg>…</svg>` by name and size
  */

@@ -20,7 +20,6 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
 
 /**
  * report.html: the report as one file that needs no network and no script.
- *
  * @param {string} title @param {Block[]} blocks @param {Drawings} drawings @returns {string} HTML
  */
 export function renderPage(title, blocks, drawings) {
@@ -58,7 +57,6 @@ ${parts.join('\n')}
 
 /**
  * Writes blocks as HTML. Text may have **bold** and `code`; HTML and image links in it stay text.
- *
  * @param {Drawings} drawings @returns {(block: Block) => string}
  */
 function writer(drawings) {

@@ -2,18 +2,15 @@ import { count, NONE } from './format.js'
 
 /**
  * A picture as plain data, which chart.js draws.
- *
  * @typedef {{ name: string, title: string, about: string, form: Xy | Dots | Heat, table?: Table }} Picture name: of its file, without
  *   .svg; about: what is to be seen, in a sentence; table: its figures, where nobody would read them point by point
  * @typedef {{ head: string[], rows: string[][] }} Table
  * @typedef {{ title: string, unit: Unit, log?: boolean, min?: number, max?: number }} Axis
  * @typedef {'rate' | 'ms' | 'us' | 's' | 'share' | 'ratio' | 'number' | 'mib'} Unit
- *
  * @typedef {{ kind: 'xy', x: Axis, y: Axis, series: Series[], marks?: Mark[] }} Xy lines and points
  * @typedef {{ name: string, points: [number, number][], as: 'line' | 'dots' | 'both', style?: number, stacked?: boolean }} Series
  *   a y that is no number leaves a gap; style: of colours.js, by default one after the other
  * @typedef {{ axis: 'x' | 'y', at: number, label: string } | { axis: 'x', from: number, to: number, label: string }} Mark
- *
  * @typedef {object} Dots values with intervals, a row each
  * @property {'dots'} kind
  * @property {Axis} x

@@ -7,19 +7,16 @@
 
 /**
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
- *
  * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
  *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[],
  *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
  *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
  *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
  *   done to the target meanwhile; doses: of a proof, in the order in which they were taken
- *
  * @typedef {{ api: ApiProbe, postgres: PostgresProbe, kernel: KernelProbe, here?: KernelProbe, target?: any,
  *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes what was
  *   observed of each part during the load; a field is missing where it could not be observed; kernel: of the machine on which the
  *   target runs; here: of this machine, where that is another; target: what only this kind of target can tell
- *
  * @typedef {Figures<'cpu_s' | 'cpu_core_ratio' | 'main_core_ratio' | 'run_delay_ratio' | 'cpu_us_per_request' | 'rss_bytes' | 'open_files' |
  *   'quota_cores' | 'throttled_ratio'>} ProcessProbe
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
@@ -43,7 +40,6 @@
  *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
  * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
- *
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
  * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null,
@@ -70,11 +66,8 @@
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
- *
  * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
- *
  * @typedef {Record<'planned' | 'sent' | 'completed' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
- *
  * @typedef {object} Measured
  * @property {Record<string, number>} status
  * @property {Record<string, number>} errors by the side that they belong to: client:ports, server:reset, …
@@ -93,11 +86,9 @@
  * @property {number} [connecting_cpu_s] CPU that opening connections took within the phase; no part of what the generator used
  * @property {HostTraffic[]} [hosts] where the load came from several
  * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
- *
  * @typedef {Omit<Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
- *
  * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
  *   lateness_ms: Distribution | null, start_ms: number | null, word_ms?: number | null, cpu_s: number | null,
  *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic what one of several hosts did of a load; lateness_ms: by its
@@ -114,9 +105,7 @@
  *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
  *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked
- *
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
- *
  * @typedef {object} Capacity
  * @property {number | null} low_rps null: the lowest rate that was tried failed
  * @property {number | null} high_rps null: none failed
@@ -124,9 +113,7 @@
  * @property {number | null} confidence share of such intervals that hold the capacity; null: of a ladder, whose share nobody knows
  * @property {Slo} [slo]
  * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
- *
  * @typedef {{ cell: any, because: string }} NotAppliedCell
- *
  * @typedef {object} Plan what a run is about; plain data, so that --resume can tell whether it is the same
  * @property {string | null} url null: the API, which we start
  * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
@@ -154,7 +141,6 @@
  * @property {string[]} [load_hosts] where the load comes from, instead of this machine
  * @property {string | null} [ssh_config] on the way to them
  * @property {string[]} [local_addresses] of this machine that connections come from, in turn
- *
  * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, load: StepLoad }} Step the next trial of a design; cell:
  *   null where there is only one target; left_s: expected, for this trial and those that follow; about: its purpose, for the progress
  *   display; restart: start the target again before this trial
@@ -169,7 +155,6 @@
  * @property {number} seed
  * @property {Entry[]} [entries] requests to choose from, instead of the one above
  * @property {Source} [source] file that the body or the entries come from
- *
  * @typedef {[name: string, value: string]} Header
  * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string }} Source
  * @typedef {{ name: string, method: string, path: string, body: string, weight: number }} Entry path, body: templates, see template.js;

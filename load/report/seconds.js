@@ -14,7 +14,6 @@ const WIDE_RATIO = 100
 
 /**
  * Successes in each second, trial after trial, beside the offered rate.
- *
  * @param {TrialRecord[]} records @returns {Picture | null} null: no trial has seconds
  */
 export function secondsPicture(records) {

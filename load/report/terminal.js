@@ -16,7 +16,6 @@ const NO_BREAK = '\u00a0'
 
 /**
  * A report for a terminal: without pictures and details, with long lines and wide columns wrapped.
- *
  * @param {Block[]} blocks @param {number} [columns]
  */
 export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {

@@ -5,7 +5,6 @@ import { breakdown, cellName, count, milliseconds, NONE, offered, percent, whole
 
 /**
  * The columns of a table of trials. A terminal shows no `detail`, and `trouble` only where there was some.
- *
  * @type {{ head: string, text: (record: TrialRecord) => string, is?: 'detail' | 'trouble' }[]}
  */
 const COLUMNS = [

@@ -5,7 +5,6 @@ import { markdownOf } from './markdown.js'
 
 /**
  * Writes a report as report.md, a file per picture, and report.html. report.md is there even if a picture cannot be drawn.
- *
  * @param {{ writeText: (name: string, text: string) => void }} folder @param {string} title @param {Block[]} all
  */
 export async function writeReport(folder, title, all) {

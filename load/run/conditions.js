@@ -16,7 +16,6 @@ export function settingsText(records) {
 
 /**
  * Machine, versions, database and date, a line each. Runs of older versions lack some of them.
- *
  * @param {Pick<Run, 'machine' | 'target_machine' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
  */
 export function conditionsOf({ machine, target_machine: there, versions, database, started_at, finished_at }) {

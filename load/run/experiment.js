@@ -20,7 +20,6 @@ import { runExperiment } from './runner.js'
 /**
  * A verb that measures: data, and functions of which all but `open`, `close` and `prepare` are pure. The shell and the runner do
  * the rest: command line, credentials, running, resuming, interruption, the frame of the report, and the exit code.
- *
  * @template [P=any] the plan
  * @template {Findings} [F=any] what `analyse` finds
  * @typedef {object} Experiment
@@ -45,7 +44,6 @@ import { runExperiment } from './runner.js'
  * @property {(findings: F) => Block[]} report the answer first, then what supports it
  * @property {(findings: F, run: Run) => Record<string, string>} [files] further files of the results folder, by name
  * @property {Older} [older] how runs of older versions are read
- *
  * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why there is no
  *   trustworthy answer; kept: what run.json says of them, such as `capacity` and `limit`
  */
@@ -53,7 +51,6 @@ import { runExperiment } from './runner.js'
 /**
  * A verb that measures in a loop of its own instead, without trials. `measure` yields what it measured, row after row: plain data,
  * kept in run.json. When the signal aborts, it cleans up and throws.
- *
  * @typedef {Omit<Experiment, 'design' | 'open' | 'close' | 'pinning' | 'analyse'> & {
  *   measure: (plan: any, io: Io) => AsyncIterable<any>, analyse: (plan: any, rows: any[], run: any) => Findings }} Measurement
  * @typedef {Experiment | Measurement} Verb
@@ -61,7 +58,6 @@ import { runExperiment } from './runner.js'
 
 /**
  * A verb that keeps no run of its own.
- *
  * @typedef {Pick<Experiment, 'script' | 'about' | 'details' | 'examples' | 'flags'> & { operands?: string, experiment?: Experiment,
  *   run: (command: Command, io: Io) => Promise<Ended> }} Action operands: what --help calls them; experiment: by which the results
  *   that it keeps are shown
@@ -73,7 +69,6 @@ import { runExperiment } from './runner.js'
 
 /**
  * Begins a run, or resumes one. A database URL must be given again then, since its password is not kept.
- *
  * @param {Verb} verb @param {Command} command @param {Io} given_io @returns {Promise<Ended>} @throws {UsageError}
  */
 export async function runVerb(verb, command, given_io) {
@@ -99,7 +94,6 @@ export async function runVerb(verb, command, given_io) {
 /**
  * The plan of a resumed run. Flags beside --resume must match the run; they are needed only for secrets on its command line,
  * which are not kept.
- *
  * @param {any} run @param {string} folder @param {Record<string, any>} given @param {boolean} hasSeed
  * @param {(given: Record<string, any>) => any} planOf
  */

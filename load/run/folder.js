@@ -36,7 +36,6 @@ const held = new Map()
 /**
  * Holds a folder until this process ends. A run writes its lock first and then looks for others: two runs that do so at the same
  * moment see each other, and both withdraw and try again after a random time.
- *
  * @param {string} folder that exists @param {string} flag for messages @throws {UsageError} if another process holds it
  */
 export function holdFolder(folder, flag) {

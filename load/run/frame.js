@@ -14,7 +14,6 @@ import { conditionsOf, settingsText } from './conditions.js'
 /**
  * The report of a run: what the verb found, preceded by the problem, all warnings and what could not be applied, and followed by
  * every trial, the method, the command and the machine.
- *
  * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: of npm, by default the verb
  * @param {Findings} findings @param {Run} run @param {TrialRecord[] | null} records null: the verb measures without trials
  */

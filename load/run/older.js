@@ -1,11 +1,9 @@
 /**
  * Converts runs of older versions, in which a trial's place in the design was one string, and so was its cell.
- *
  * @typedef {object} Older how those of a verb are read
  * @property {(experiment: string) => At} at
  * @property {(cell: string) => Cell | null} [cell] by default, settings as `cellOf` reads them
  * @property {(plan: any) => any} [plan]
- *
  * @import { At, Cell } from '../report/record.js'
  */
 

@@ -9,7 +9,6 @@ import { bodyOf, sourceOf } from '../generators/mix-flags.js'
 /**
  * A plan as run.json keeps it: without values of headers and queries, and without bodies. References to secrets stay, so that
  * the run can be resumed.
- *
  * @template {{ mix?: MixPlan }} P
  * @param {P} plan
  * @returns {P}
@@ -32,7 +31,6 @@ export function lacksCredentials(plan) {
 
 /**
  * A plan that can be run: with the secrets that it refers to, and the bodies that a kept plan lacks. It must not be written down.
- *
  * @template {{ mix?: MixPlan }} P
  * @param {P} plan as the flags give it, or as run.json keeps it
  * @returns {P & { shown_url?: string }} shown_url: the URL as it may be written down
@@ -54,7 +52,6 @@ export function livePlan(plan) {
 
 /**
  * Changes every part of a plan that may hold a secret.
- *
  * @param {any} plan
  * @param {{ url: (flag: string, url: string) => { url: string, shown_url?: string }, header: (name: string, value: string) => string,
  *   entry: (entry: Entry) => object, body: { body_base64?: string } }} change

@@ -184,7 +184,6 @@ function percentage(text) {
 
 /**
  * A plan for loads on services of our own, none of which is judged by its latency.
- *
  * @param {{ seed: number, duration_s: number, timeout_s: number }} options @returns {Plan}
  */
 export function localPlan({ seed, duration_s, timeout_s }) {

@@ -15,7 +15,6 @@ const BAR_WIDTH = 24
 
 /**
  * Shows the progress of a run: live on a terminal, or a line per trial where there is none or NO_COLOR is set (no-color.org).
- *
  * @param {Output} stream @param {NodeJS.ProcessEnv} env
  */
 export function createProgress(stream, env) {
@@ -94,9 +93,7 @@ function labelOf(cell, load) {
 
 /**
  * The lines on a terminal during a run, none wider than the terminal. Pure.
- *
  * @param {Shown} shown @param {number} columns
- *
  * @typedef {{ trial: number, trials: number, about: string, before: string, offered: string, done_s: number, passed_s: number,
  *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: estimated total; about: what the trial is for;
  *   before: how the previous one ended; done_s: time of the previous ones; passed_s: of this one so far; left_s: of this one and

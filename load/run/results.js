@@ -14,7 +14,6 @@ const PLACEHOLDER = '{}\n'
 
 /**
  * A new run: its folder, and run.json as it begins.
- *
  * @param {string} verb @param {{ argv: string[], out: string | undefined, plan: any }} options out: folder; by default results/<run_id>
  * @throws {UsageError} when the folder holds anything
  */

@@ -43,10 +43,8 @@ const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
 /**
  * Measures until the design is done, keeping each trial as it ends, and then writes the report, also of a run that was interrupted
  * (run.interrupted) or broke off (run.problem).
- *
  * @param {Begun} begun @param {Io} io
  * @returns {Promise<{ run: any, measured: number, blocks: Block[] }>} measured: trials, or rows of a loop of its own
- *
  * @typedef {{ experiment: Verb, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
  *   started_at, plan as it may be kept; plan: with its secrets in place
  * @typedef {{ signal: AbortSignal, progress: Progress, environment: Environment, lab?: Partial<Lab> }} Io signal: stops load
@@ -172,7 +170,6 @@ function warnOfMetrics({ warnings }, { probes }) {
 
 /**
  * The default target: the plan's URL, or the local API. A cell relaxes a limit, which may be more than the host allows.
- *
  * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
  */
 export async function openPlanned(cell, place, { url, metrics_url, shown_url }) {
@@ -185,7 +182,6 @@ export async function openPlanned(cell, place, { url, metrics_url, shown_url }) 
 
 /**
  * Trials under different conditions, such as another machine, cannot be compared.
- *
  * @param {any} before run.json as it was @param {TrialRecord} first of the cell @param {any} now @param {Target} target
  */
 function refuseOtherConditions(before, first, now, target) {

@@ -24,10 +24,8 @@ const COMMON = {
 
 /**
  * Runs the verb that a command line names.
- *
  * @param {Record<string, Verb | Action>} verbs @param {string[]} argv @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
- *
  * @typedef {{ stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
  *   tidy: () => Promise<void>, lab: Partial<Lab> }} Shell surroundings of a verb: by default those of this process;
  *   signal: interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do; tidy: removes what killed labs left behind

@@ -21,10 +21,8 @@ import { openHost } from '../system/ssh/host.js'
 /**
  * The database, and the machine and cores for the target. With the API on another host, the lab and its generator have all of
  * this machine.
- *
  * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
  * @returns {Promise<Site>} @throws {UsageError} the database is not named as one that may be emptied
- *
  * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, close: () => Promise<void> }} Site
  *   cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here
  * @typedef {{ api: string, others: string }} Cores
@@ -95,7 +93,6 @@ export async function describeRun(plan, { database, cores, host }) {
 
 /**
  * Which core did what, in the report's words.
- *
  * @param {Pick<Plan, 'url'>} plan
  * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
  * @param {Pick<Target, 'cores'>} target

@@ -23,12 +23,10 @@ const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Re
 
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge.
- *
  * @param {{ target: Target, database: Database | null, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
  *   database: null when the target's rows are not ours to count
  * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start] @returns {Promise<TrialRecord>}
- *
  * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, mix: MixPlan, timeout_s: number }} TrialPlan
  *   trial: number within the run, from 1
  */
@@ -110,7 +108,6 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
 
 /**
  * Runs a CHECKPOINT during the load and times it. A role without pg_checkpoint gets the reason why there was none.
- *
  * @param {Database | null} database @param {number} delay_s @param {AbortSignal} signal
  * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem'>>}
  */
@@ -135,7 +132,6 @@ function describeLoad({ mix, trial, ssh_config, load_hosts, slices, ...load }) {
 /**
  * Seconds that the target needs for the requests that a closed loop left in flight when its warm-up stopped: it would serve
  * them in the trial's own time. Requests that it refused took none.
- *
  * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan @param {{ sent: number, completed: number, goodput_rps: number }} warmup
  */
 export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {

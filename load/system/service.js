@@ -8,7 +8,6 @@ const POLL_MS = 20
 
 /**
  * Starts a server as its own process, and waits until it is ready.
- *
  * @param {string} name for messages @param {string[]} command
  * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number }}
  *   options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL

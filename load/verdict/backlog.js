@@ -12,7 +12,6 @@ const LEAST_LOOKS = 8
  *
  * The trend is the median slope between all pairs of samples (Sen 1968); its lower confidence bound follows from Kendall's test
  * at 99 %. Samples within the first p99 are ignored, since no response is due yet. An SLO as long as the timeout accepts any answer.
- *
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
  * @returns {{ share: number, first: number, last: number } | null} null: no growth, or unknown; share: part of the rate
  *   that the target did not keep up with; first, last: requests due but not finished

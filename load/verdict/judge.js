@@ -18,10 +18,8 @@ const OF_TARGET = [TIMEOUT, UNSENT]
  * limit, or another process used its core. A late generator or a noisy neighbour can only add latency. A pass therefore stands,
  * high latency may be their fault, and error responses never are. With several load hosts, none may fall behind, or the load
  * would not be the one requested.
- *
  * @param {Trial} trial @param {Slo} slo
  * @returns {Outcome}
- *
  * @typedef {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes' | 'doses'>} Trial
  */
 export function judge(trial, slo) {
@@ -77,7 +75,6 @@ function failureOf({ load, traffic }, slo) {
  * Finds a cause other than the target. A late generator or a noisy neighbour can excuse late responses and timeouts. Only a
  * generator so late that requests went stale can excuse broken connections and 408s, along with the few error responses
  * among them. Nothing else excuses an error response.
- *
  * @param {Trial} trial @param {Slo} slo @returns {[Finding, Outcome['blame'], boolean] | []}
  */
 function excuseOf(trial, slo) {
@@ -108,7 +105,6 @@ const LATENESS_TIMES = 3
 /**
  * Whether responses could have met the SLO had the generator been on time. One later than the whole SLO measured only itself.
  * Slight lateness does not explain a queue many times longer, and discarding such trials would leave only the successful ones.
- *
  * @param {Trial} trial @param {Slo} slo
  */
 function couldExplain({ traffic, probes }, slo) {
@@ -125,7 +121,6 @@ const AGED_REACH = 100
 /**
  * Describes a mismatch between stored rows and responses. Every 201 is one row. A request that got no response or a 504
  * (outcome unknown) may have stored one, so rows may exceed 201s by at most the number of those, warm-up included.
- *
  * @param {TrialRecord['traffic']} traffic
  */
 function rowMismatch({ rows_stored, status, sent, completed, warmup_unanswered }) {

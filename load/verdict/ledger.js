@@ -9,9 +9,7 @@ import { fullness } from './detectors/finding.js'
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
  * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U.
- *
  * @param {Trial} trial
- *
  * @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial
  */
 export function ledgerOf(trial) {

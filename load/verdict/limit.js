@@ -25,7 +25,6 @@ const STAGE_SHARE = 0.5
  * Each resource has a detector that reports how close it was to its limit (1: reached). The first detector at its limit wins,
  * or the first that is nearly there if none is. Detectors are ordered from cause to symptom: a full accept queue is not the
  * cause when the service's core is saturated, nor is a pool whose connections all wait for a lock.
- *
  * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record @param {Slo} slo
  * @returns {Limit}
  */
@@ -50,7 +49,6 @@ export function limitOf(record, slo) {
 /**
  * Evidence of stages that take turns: requests share a statement, and the next one is sent only when the last returns. Both the
  * service and Postgres are idle while the other works. Null: no lock step, or unknown.
- *
  * @param {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} record
  */
 function lockStepOf(record) {
@@ -77,7 +75,6 @@ function limitWith(resource, evidence, runnerUp) {
 
 /**
  * The limit of a run, by majority vote of the failed trials nearest above the capacity; null: no trial has one.
- *
  * @param {TrialRecord[]} records
  * @param {number | null} [low_rps] lower bound of the capacity; failures at or below it were outvoted
  * @returns {Limit | null}

@@ -23,7 +23,6 @@ const RELAXED = 'pool-size'
  *
  * The design follows Coz (Curtsinger & Berger 2015, "Coz: finding code that counts with causal profiling"), which slows everything but
  * one suspect; we slow the suspect itself, which needs no access to the others.
- *
  * @param {TrialRecord[]} records with doses @returns {Elasticity[]} most elastic first
  */
 export function elasticitiesOf(records) {
@@ -68,7 +67,6 @@ function rounded(estimate, low, high) {
  * that the interval of the paired differences excludes 0. Several suspects above 0 take turns (lock-step) unless the counters call two
  * of them full (tie). A pool whose size moves the throughput comes first: slowing what holds its connections slows it too, but is not
  * the cause.
- *
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[] }} suspects: one limit, or several that
  *   share the time, most elastic first

@@ -2,7 +2,6 @@
  * The typical value of a sample, with an interval that holds for any symmetric distribution: the Hodges-Lehmann estimate (the
  * median of all means of two values), and the interval of Wilcoxon's signed-rank test (Hollander, Wolfe & Chicken, "Nonparametric
  * Statistical Methods", 3.2 and 3.3). It is infinite where there are too few values for this confidence: six for 0.95.
- *
  * @param {number[]} values @param {number} confidence such as 0.95
  */
 export function typical(values, confidence) {
@@ -14,7 +13,6 @@ export function typical(values, confidence) {
  * By how much the values of one sample typically exceed those of another, without pairs: the Hodges-Lehmann estimate (the median
  * of all differences), and the interval of the test of Wilcoxon, Mann and Whitney (the same book, 4.2 and 4.3). It is infinite
  * where there are too few values for this confidence: four of each for 0.95.
- *
  * @param {number[]} values @param {number[]} others @param {number} confidence such as 0.95
  */
 export function shift(values, others, confidence) {
@@ -59,7 +57,6 @@ const criticalRanks = new Map()
 /**
  * How many of the means lie outside on each side, where W is the sum of those of the ranks 1 to n that belong to positive values,
  * each with probability 1/2.
- *
  * @param {number} size @param {number} tail
  */
 function criticalRank(size, tail) {
@@ -86,7 +83,6 @@ const NORMAL_QUANTILE = /** @type {Record<string, number>} */ ({ 0.025: 1.96, 0.
  * How many of the differences lie outside on each side, where U counts the pairs in which the first sample's value is the larger
  * one. The number of orders of both samples with u such pairs is the coefficient of x^u in the product over i, from 1 to size, of
  * (1 - x^(other + i)) / (1 - x^i), the Gaussian binomial coefficient (Andrews, "The Theory of Partitions", 1976, chapter 3).
- *
  * @param {number} size @param {number} other @param {number} tail
  */
 function criticalWins(size, other, tail) {

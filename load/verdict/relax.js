@@ -11,9 +11,7 @@ const MOST_CONNECTIONS = 150
 /**
  * The causal check: relax a limit that we can set by one notch, large enough to stand out from the noise, and repeat the trial at the
  * edge. Relaxing the true limit moves the capacity; relaxing one that was only correlated does not.
- *
  * @type {Record<string, (settings: Settings) => Cell | null>}
- *
  * @typedef {Record<string, string | number | null>} Settings as the service reported them
  */
 const NOTCHES = {
@@ -38,7 +36,6 @@ export function relaxedCell(resource, settings) {
 
 /**
  * Applies a cell to the place of a target.
- *
  * @template {Place & { allCores: string | null }} P
  * @param {P} place @param {Cell | null} cell null: no change @returns {P}
  */
@@ -57,7 +54,6 @@ const GAIN = 1.2
 /**
  * Whether relaxing the limit moved the capacity: the target must meet the SLO where it missed it before, or complete clearly more.
  * Null: too few valid trials. Pure.
- *
  * @param {Pick<TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials before (cell null) and after relaxing
  */
 export function moved(trials) {

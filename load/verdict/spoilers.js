@@ -17,12 +17,10 @@ import { named, preflight, preflightOfHost, sentenceOf } from './preflight/prefl
 
 /**
  * Lists what would spoil the run. The generator's own ceiling is measured only if the result depends on it.
- *
  * @param {{ load: { connections: number, rate_rps: number | null } }} step the run's first step
  * @param {Plan} plan @param {Site} site @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
- *
  * @typedef {{ database: Look | null, cores: { api: string, others: string } | null, host: Host | null, origin: OpenOrigin }} Site
  *   host: runs the API; null: this machine, or an unknown one
  */
@@ -60,7 +58,6 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
 /**
  * Inspects the machine (0.25 s) and measures the generator's ceiling (3 to 4 s) before a run. Nothing else of ours should be busy
  * meanwhile.
- *
  * @param {{ database: Look | null, cores: ReturnType<typeof pinToCores>, measuresCeiling: boolean, signal: AbortSignal,
  *   note: (text: string) => void }} run note: reports progress
  * @throws the signal's reason if it is aborted

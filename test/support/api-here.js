@@ -8,7 +8,6 @@ import { PATIENT, untilReadyz } from './api.js'
 /**
  * The API in this process, ready, until the test ends: for whatever concerns neither signals, nor exit codes, nor memory, CPU
  * and files of the process. To start a process takes 0.5 s of CPU.
- *
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string>} [env] settings

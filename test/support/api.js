@@ -22,7 +22,6 @@ export const PATIENT = {
 
 /**
  * The API as a process of its own, ready, until the test ends.
- *
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string>} [env] settings
@@ -37,7 +36,6 @@ export async function startApi(t, databaseUrl, env = {}) {
 
 /**
  * The API without waiting until it is ready, for a database that it cannot use.
- *
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string>} [env] settings
@@ -97,7 +95,6 @@ export async function startUnready(t, databaseUrl, env = {}) {
 
 /**
  * Waits until /readyz says this.
- *
  * @param {{ adminUrl: string | null }} api
  * @param {string} status
  * @returns {Promise<{ code: number, detail?: string }>} code: the answer's
@@ -149,7 +146,6 @@ export function newUser() {
 
 /**
  * The value of a metric.
- *
  * @param {{ adminUrl: string | null }} api
  * @param {string} name with its labels, if it has any
  * @returns {Promise<number>}

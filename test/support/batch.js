@@ -10,7 +10,6 @@ export const newUsers = (count) => Array.from({ length: count }, newUser)
 /**
  * Sends the first user alone and all others in one statement, given BATCH_SLOTS=1: both wait for a lock until the last
  * request is there.
- *
  * @param {Pick<Api, 'url' | 'adminUrl'>} api
  * @param {string} databaseUrl
  * @param {{ email: string, password: string }[]} users

@@ -5,7 +5,6 @@ import t from 'tap'
 
 /**
  * Runs every test file below a folder in this process (`bundleFiles`).
- *
  * @param {string} folder
  * @param {{ without?: string[], isDeep?: boolean }} [options] without: files that need a process of their own; isDeep: folders in
  *   it count, too
@@ -21,7 +20,6 @@ export function bundle(folder, { without = [], isDeep = true } = {}) {
 /**
  * Runs test files in this process, one after the other, with the file's name before each test's. To load tap takes several
  * times as long as most unit tests. What a file has torn down at its end is gone before the next one begins.
- *
  * @param {string[]} files
  */
 export async function bundleFiles(files) {

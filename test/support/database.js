@@ -3,7 +3,6 @@ import { until, within } from './until.js'
 
 /**
  * Runs one statement on a connection of its own.
- *
  * @param {string} url
  * @param {string} text
  * @param {unknown[]} [values]
@@ -21,7 +20,6 @@ export async function rows(url, text, values) {
 
 /**
  * Statements on users wait until the returned function is called.
- *
  * @param {any} t
  * @param {string} url
  */
@@ -37,7 +35,6 @@ export async function blockTable(t, url) {
 
 /**
  * Waits until so many sessions of this database wait for a lock.
- *
  * @param {string} url
  * @param {number} [count]
  */
@@ -49,7 +46,6 @@ const AT_LOCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_databa
 
 /**
  * Takes every connection that the server has left, until the test ends or the returned function is called.
- *
  * @param {any} t
  * @param {string} url
  * @returns {Promise<() => Promise<unknown>>}

@@ -25,7 +25,6 @@ const UNMOUNT_TIMEOUT_MS = 60_000
  * lets the disk go on, but from then on it confirms writes and flushes without carrying them out (dm-flakey,
  * drop_writes). Neither syncs the file system first, which would save exactly what a loss of power destroys. `restore`
  * unmounts the file system, creates the device anew, so that no cache above the image survives, and mounts it again.
- *
  * @param {any} t
  * @returns {Promise<{ folder: string, pause: () => Promise<void>, fail: () => Promise<void>, restore: () => Promise<void>, sync: () => Promise<void> }>}
  *   folder: where the file system is mounted, open to every user
@@ -111,7 +110,6 @@ async function unmounted(folder) {
 /**
  * Whatever the test left behind goes when it ends, and when its process does, by Ctrl-C too. Each step is one that the
  * kernel completes later if the disk is still in use: a process that outlives us for a moment keeps nothing alive.
- *
  * @param {any} t
  * @param {{ folder: string, name: string, loop: string, workFolder: string }} disk
  */

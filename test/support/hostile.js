@@ -1,7 +1,6 @@
 /**
  * Responses to test clients with. Each is a function of its status line, so that a client that takes a malformed response
  * for a good one can be told which it was.
- *
  * @typedef {(line: string) => string} Response
  * @typedef {(line: string) => { first: string, again: string }} Endless `again` is repeated for as long as anybody reads
  */

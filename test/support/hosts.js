@@ -39,7 +39,6 @@ const KINDS = ['--net', '--pid', '--mount', '--uts']
  *
  * Nothing of it outlives us: the kernel removes namespaces, bridge and wires with the last process in them, and the first
  * process of each host is on our leash.
- *
  * @param {any} t
  * @param {string[]} names
  * @param {{ seen?: string[] }} [options] seen: folders of ours that each host sees, where it would have its own
@@ -93,7 +92,6 @@ export async function openHosts(t, names, { seen = [] } = {}) {
 /**
  * Where hosts see our programs. One that lies in a folder of which each host has its own is seen elsewhere, so that the
  * folders of a host hold the same wherever this checkout is.
- *
  * @param {string} folder that all hosts see
  * @returns {typeof PROGRAMS}
  */
@@ -167,7 +165,6 @@ async function openHost(t, { name, address, bridge, folder, seen, programs }) {
 /**
  * The first process of a namespace tells its pid as we see it, and then waits only. As it ignores SIGCHLD, the kernel
  * clears away what others leave behind there, as any init does.
- *
  * @param {any} t
  * @param {string[]} kinds
  * @param {string} script run by it first
@@ -208,7 +205,6 @@ function ownPlaces(name, own, seen, programs) {
 
 /**
  * A wire from where the test runs to the bridge. Its name stands for the net: who makes it has that net for himself.
- *
  * @param {any} t @param {number} bridge
  * @returns {Promise<string>} such as 10.99.7
  */

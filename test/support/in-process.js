@@ -17,7 +17,6 @@ const openUnpinned = (plan, results, opening) => openSite(plan, results, opening
 
 /**
  * A trial whose generator is in this process, for tests in which neither its rate nor its process matters.
- *
  * @type {Lab['runTrial']}
  */
 export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan, signal, onCounts, startHere)
@@ -25,7 +24,6 @@ export const trialHere = (setup, plan, signal, onCounts) => runTrial(setup, plan
 /**
  * Runs a verb of the lab in this process: with real load, but neither pinned nor with pages, which take longer than the
  * trials of a test.
- *
  * @param {string[]} argv
  * @param {object} [options]
  * @param {Record<string, Verb | Action>} [options.verbs] those of load/ unless told otherwise

@@ -16,7 +16,6 @@ const DEADLINE_MS = 240_000
 
 /**
  * Runs a verb as a program.
- *
  * @param {string[]} argv
  * @param {Record<string, string | undefined>} [env] undefined takes a variable away
  * @param {{ cwd?: string, deadline_ms?: number }} [options] cwd: the folder it runs in, whose `.env` it reads
@@ -62,7 +61,6 @@ export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS } = {}
 
 /**
  * Runs a verb of tuning/ as a program, to its end.
- *
  * @param {string} verb
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env]

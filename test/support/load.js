@@ -26,7 +26,6 @@ import { DRIVERS } from '../../load/generators/drivers/index.js'
 
 /**
  * Puts load on a URL through the generator's process, as a trial does.
- *
  * @param {string} driver
  * @param {string} url
  * @param {Options} [options]
@@ -39,7 +38,6 @@ export async function loadOnce(driver, url, options = {}) {
 
 /**
  * The same by a driver in this process, where its rate does not matter.
- *
  * @param {string} driver
  * @param {string} url
  * @param {Options} [options]
@@ -52,7 +50,6 @@ export async function loadHere(driver, url, options = {}) {
 
 /**
  * A generator without a process of its own.
- *
  * @param {Load} load
  * @param {AbortSignal} signal
  * @param {(counts: any) => void} onCounts

@@ -24,7 +24,6 @@ export async function countingServer(t) {
 
 /**
  * The first requests of a mix as that server should see them.
- *
  * @param {Entry[]} entries
  * @param {number} count
  */

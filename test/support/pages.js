@@ -60,7 +60,6 @@ export function fixture(name, folder) {
 
 /**
  * A run with changes.
- *
  * @param {string} folder
  * @param {{ run?: (run: any) => void, record?: (record: any) => void }} changes
  */

@@ -16,7 +16,6 @@ const SERVER = 'test/support/postgres-server.js'
 /**
  * A Postgres on a host, until the test ends, as a managed one is: it listens there alone, asks for a password, and takes
  * nobody without TLS; its certificate is for its address, by a CA of the test's own.
- *
  * @param {Host} host
  * @param {object} [options]
  * @param {Record<string, string>} [options.settings] of Postgres

@@ -13,7 +13,6 @@ let databases = 0
 
 /**
  * @typedef {import('../../sql/embedded.js').Initialised} Initialised
- *
  * @typedef {object} Shared
  * @property {string} url of the server that the test files of one run share
  * @property {Initialised} [initialised] for servers of a test's own
@@ -22,7 +21,6 @@ let databases = 0
 /**
  * A database of the test's own on the shared server, with the schema applied, until the test ends. Its commits are not
  * flushed to disk.
- *
  * @param {any} t
  * @returns {Promise<{ url: string }>}
  */
@@ -37,7 +35,6 @@ export async function newDatabase(t) {
 /**
  * A server of the test's own with the schema applied, until the test ends: for tests that stop it, change its settings or
  * look at its sessions.
- *
  * @param {any} t
  * @param {Record<string, string>} [settings]
  */
@@ -52,7 +49,6 @@ export async function newServer(t, settings) {
 
 /**
  * The same for a caller that ends it itself, without the schema.
- *
  * @param {Record<string, string>} [settings]
  * @param {string} [parent] of its folder
  */
@@ -68,7 +64,6 @@ function parentFor(initialised) {
 
 /**
  * Starts the server that the test files share.
- *
  * @param {Initialised} [initialised]
  */
 export async function startShared(initialised) {

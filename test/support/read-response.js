@@ -2,7 +2,6 @@ import { ProtocolError, ResponseReader } from '../../load/generators/drivers/res
 
 /**
  * What a reader makes of bytes that arrive in parts, and of the end of the connection behind them.
- *
  * @param {string[]} parts
  * @param {{ bodiless?: boolean }} [options]
  */

@@ -5,7 +5,6 @@ import { createShell } from './shell.js'
 
 /**
  * Asserts that a verb refuses each of these command lines with one line and exit code 2, before it begins anything.
- *
  * @param {any} t
  * @param {Record<string, Verb | Action>} verb by its name
  * @param {[argv: string[], message: RegExp][]} refused

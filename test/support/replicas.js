@@ -10,7 +10,6 @@ import { until } from './until.js'
 /**
  * A primary with the schema applied, and a hot standby that streams from it, until the test ends. The standby is a copy
  * of the primary's data folder: the embedded binaries come without pg_basebackup.
- *
  * @param {any} t
  * @returns {Promise<{ primary: Server, standby: Server }>}
  */
@@ -47,7 +46,6 @@ function copyData(primary, standby) {
 
 /**
  * Waits until the standby has replayed all that the primary has written, then makes it a primary.
- *
  * @param {Server} primary
  * @param {Server} standby
  */

@@ -13,7 +13,6 @@ const withoutProc = fs.existsSync('/proc/self/environ') ? undefined : 'this syst
 
 /**
  * A sweep whose URL, headers and body are secrets.
- *
  * @param {any} t the file's
  * @param {string} driver
  * @param {string[]} load its flags
@@ -84,7 +83,6 @@ export function sendsSecrets(t, driver, load, { asProgram = false, lab: standIn 
 
 /**
  * Changes this process's environment, as a program would find it.
- *
  * @template T
  * @param {any} t
  * @param {Record<string, string>} variables

@@ -4,7 +4,6 @@ import net from 'node:net'
 
 /**
  * An HTTP server on a port of its own until the test ends.
- *
  * @param {any} t the test
  * @param {http.RequestListener} handler
  * @returns {Promise<string>} its URL
@@ -20,7 +19,6 @@ export async function httpServer(t, handler) {
 
 /**
  * A server that answers 201 after a while, and keeps how long each answer took by its own clock.
- *
  * @param {any} t
  * @param {number} wait_ms
  */
@@ -39,7 +37,6 @@ export async function slowServer(t, wait_ms) {
 
 /**
  * A TCP server that does as it likes.
- *
  * @param {any} t
  * @param {(socket: net.Socket) => void} onConnection
  */
@@ -61,7 +58,6 @@ export async function tcpServer(t, onConnection) {
 
 /**
  * A way to a database that can be cut.
- *
  * @param {any} t
  * @param {string} databaseUrl
  * @returns {Promise<{ url: string, reset: () => void, refuse: () => void, silence: () => void, move: (databaseUrl: string) => void }>}
@@ -133,7 +129,6 @@ export function created(req, res) {
 
 /**
  * Lets so many requests through and answers 429 to the others: a token bucket.
- *
  * @param {number} rate_rps
  * @param {number} burst_requests that may come at once
  * @returns {http.RequestListener}

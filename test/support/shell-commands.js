@@ -6,7 +6,6 @@ const KEYWORDS = ['', 'fi', 'done', 'then', 'do', 'else', '}', '{']
  * The commands that a shell script runs, without assignments before them and redirections behind; of `bash -c '…'` and of the
  * script's own functions that run their arguments (`"$@"`), the commands that these are given. What comments, here-documents and
  * the words of other commands say is none. Control flow is ignored.
- *
  * @param {string} script
  * @returns {string[]}
  */

@@ -3,7 +3,6 @@
 /**
  * Surroundings for a verb that runs in this process: what it writes is kept, nothing of this machine's environment reaches
  * it, and it listens to no signal.
- *
  * @param {Partial<Shell>} [given]
  * @returns {Shell & { said: { stdout: string, stderr: string } }}
  */

@@ -7,7 +7,6 @@ const FILES = ['report.html', 'report.md', 'run.json', 'trials.ndjson']
 /**
  * A verb as its program under real load: interrupted after its first trial, resumed, and run to its end. Asserts what no
  * run may break, whatever it measures: exit codes, files, conservation, and nothing left behind.
- *
  * @param {any} t
  * @param {string} verb
  * @param {string[]} args
@@ -54,7 +53,6 @@ export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false } =
 
 /**
  * Every request has one outcome, and every 201 is a row.
- *
  * @param {any} t
  * @param {any[]} trials
  */

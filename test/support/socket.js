@@ -4,7 +4,6 @@ import { within } from './until.js'
 
 /**
  * A connection to the API, for what no HTTP client would send.
- *
  * @param {string} url
  * @returns {Promise<net.Socket & { text: () => string }>} text: all that has come so far
  */

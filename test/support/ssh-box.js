@@ -20,7 +20,6 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline-boxes', i
 
 /**
  * A host as somebody finds it who has used it before: sshd, Node, npm, and Redline's packages in its cache.
- *
  * @param {Host} host
  * @param {Parameters<typeof startSshd>[1]} [options]
  */
@@ -35,7 +34,6 @@ export async function startBox(host, options) {
 /**
  * A host as somebody has just started one: nothing of Redline is there. Its npm finds the packages in a copy of our own
  * cache, since it has no way to a registry.
- *
  * @param {Host} host
  * @param {Parameters<typeof startSshd>[1]} [options]
  */

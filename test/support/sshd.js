@@ -20,7 +20,6 @@ const START_TIMEOUT_MS = 10_000
  *
  * The settings of the client are a file, as users have theirs in ~/.ssh/config: `ssh -F configFile root@address`, of the
  * lab's verbs `--ssh-config FILE`.
- *
  * @param {Host} host
  * @param {object} [options]
  * @param {Record<string, string>} [options.env] of each session

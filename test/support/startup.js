@@ -3,7 +3,6 @@ import net from 'node:net'
 /**
  * A way to a database that drops `options` from what a client asks for, as PgBouncer does with
  * ignore_startup_parameters.
- *
  * @param {any} t
  * @param {string} databaseUrl
  * @returns {Promise<string>} its URL

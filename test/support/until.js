@@ -9,7 +9,6 @@ const LONGEST_PAUSE_MS = 100
 
 /**
  * Polls until something is so.
- *
  * @param {string} what completes "expected …" when it does not come about in time
  * @param {() => unknown} isSo truthy, or a promise of it
  * @param {number} [deadline_ms]
@@ -27,7 +26,6 @@ export async function until(what, isSo, deadline_ms = DEADLINE_MS) {
 
 /**
  * A promise that has to settle in time.
- *
  * @template T
  * @param {string} what completes "expected …" when it does not
  * @param {Promise<T>} promise
@@ -49,7 +47,6 @@ export async function within(what, promise, deadline_ms = DEADLINE_MS) {
 
 /**
  * The first line that a program prints.
- *
  * @param {string} what completes "expected …" when none comes in time
  * @param {Readable} stream
  * @param {number} [deadline_ms]

@@ -24,7 +24,6 @@ const ASSERTIONS = [
 
 /**
  * Assertions in a test file that cannot fail, or that pass for too much. What it cannot decide from the text, it lets pass.
- *
  * @param {string} name of the file
  * @param {string} text
  * @returns {string[]} `line: what is wrong`
@@ -84,7 +83,6 @@ function checkAssertion(call, report) {
 
 /**
  * An array matches where it is a prefix, unless its length is compared, too; an empty object matches anything.
- *
  * @param {Node} actual @param {Node} pattern @param {Report} report @param {string} [path] within actual
  */
 function checkPattern(actual, pattern, report, path = '') {

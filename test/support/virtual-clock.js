@@ -1,7 +1,6 @@
 /**
  * A clock that moves only when a test moves it. Timers run in the order of their times; an interval starts anew when it has
  * run, as Node's do.
- *
  * @param {{ late_ms?: () => number }} [options] late_ms: how long after its time a timer runs
  */
 export function virtualClock({ late_ms = () => 0 } = {}) {

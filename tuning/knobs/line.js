@@ -1,6 +1,5 @@
 /**
  * A line on which things arrive later, and in order: two timers may fire in the wrong order by a millisecond.
- *
  * @param {{ now: () => number, setTimeout: (run: () => void, ms: number) => unknown }} [clock]
  * @returns {(delay_ms: number, arrive: () => void) => void}
  */

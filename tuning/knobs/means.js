@@ -27,7 +27,6 @@ const PROXY_TOLERANCE_MS = 3
  * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
  * @property {(target: Target, place: Place, level: Level, name: string) => unknown} readBack the level in force, or a promise of it
- *
  * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void> }} Turned what changes in the place where
  *   the API will start; settings: describe what was started for it; end: removes that
  * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'trigger' | 'proxy' | 'pgbouncer' | 'generator'} By

@@ -99,7 +99,6 @@ function writeFiles(place, options) {
 /**
  * PgBouncer's configuration. It ignores startup parameters, since it would otherwise refuse clients that send them, and sets the
  * search path on each connection that it opens. Pure.
- *
  * @param {{ server: { host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }, folder: string,
  *   port: number, pool_size: number, version: string, session?: { statement: string } }} options session: of its connections
  */

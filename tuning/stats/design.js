@@ -22,7 +22,6 @@ export function oneAtATime(knobs) {
 /**
  * Blocks, each a pass over all cells in its own order, so that a drift affects all cells alike. The anchor, one of the cells, is
  * visited at the start, in the middle and at the end of each block: the difference between its visits is the noise.
- *
  * @template T @param {{ cells: T[], anchor: T | null, blocks: number, seed: number }} design
  */
 export function visitsOf({ cells, anchor, blocks, seed }) {

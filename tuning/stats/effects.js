@@ -5,7 +5,6 @@ import { factorial, groupBy } from './design.js'
 /**
  * @import { Factor } from './design.js'
  * @import { Cell, TrialRecord } from '../../load/report/record.js'
- *
  * @typedef {{ block: number, cell: Cell, value: number }} Observation a figure above 0 of one visit to a cell, such as goodput
  * @typedef {ReturnType<typeof noiseOf>} Noise how far two visits to the same cell in the same block differ
  * @typedef {ReturnType<typeof estimated> & { level: string | number }} Effect ratio to the reference level within a block, with all
@@ -131,9 +130,7 @@ function keyOf({ block, cell }) {
 /**
  * What an effect says about a claim. Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of
  * interest; for `same`, the whole interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
- *
  * @param {Claim} claim @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect @returns {Verdict}
- *
  * @typedef {{ expect: 'more' | 'less' | 'same', least_ratio: number }} Claim least_ratio: the smallest effect of interest, above 1
  * @typedef {'reproduced' | 'refuted' | 'undecided' | 'not measured'} Verdict
  */

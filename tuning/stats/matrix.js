@@ -19,7 +19,6 @@ const PEAK = 'peak'
  * @property {{ cell: Cell, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of what it took
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
- *
  * @typedef {{ cell: Cell, at: At }} Visit
  * @typedef {{ cell: Cell, at?: At }} Unit what each block visits: a cell, and what else tells its trials apart
  */

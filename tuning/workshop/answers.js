@@ -2,7 +2,6 @@ import { KNOBS } from '../knobs/knobs.js'
 
 /**
  * The kinds of answers that a question accepts.
- *
  * @import { Facts } from './exercise.js'
  * @typedef {(options: Record<string, string>, facts: Facts) => Kind} KindOf options: the list of the question in the prose, what
  *   each value means

@@ -21,9 +21,7 @@ import { newState, writeProgress } from './progress.js'
 /**
  * Where an exercise is played: its state, its folder of results, what the student sees, and who answers: the student, or the
  * solutions.
- *
  * @typedef {ReturnType<typeof openDesk>} Desk
- *
  * @param {Exercise} exercise @param {Progress} progress
  * @param {{ out: string, seed: number, solution?: boolean, json?: boolean }} flags @param {Io} io
  */
@@ -94,7 +92,6 @@ function createSolver(say) {
 
 /**
  * Reads lines from a terminal or a pipe.
- *
  * @param {NodeJS.ReadStream} input @param {NodeJS.WriteStream} output shows the prompt @param {AbortSignal} signal
  */
 export function createKeyboard(input, output, signal) {

@@ -22,12 +22,10 @@ import { figure, milliseconds } from '../../load/report/format.js'
  * @property {Guess} [expect] the effect of that
  * @property {(found: Found) => Measurement[]} again with the knob turned
  * @property {(found: Found) => { solved: boolean, because: string }} outcome decided by what was measured
- *
  * @typedef {{ kind: KindOf, solution: (found: Found) => string, wrong?: string }} Answering solution: a right answer, as it is
  *   typed; wrong: one that is understood, but does not solve it, by which play.js checks the exercise
  * @typedef {Answering & { compare: (found: Found) => Comparison }} Guess compare: with what was measured
  * @typedef {{ right: boolean, text: string }} Comparison
- *
  * @typedef {ReturnType<typeof exerciseOf>} Exercise
  * @typedef {Exercise['turn']} Question
  * @typedef {ReturnType<typeof factsOfMachine>} Facts

@@ -30,7 +30,6 @@ const SHARED_WARMUP_S = 6
 
 /**
  * The measurements of an exercise: one run, which each stage continues with its own.
- *
  * @typedef {{ exercise: string, facts: Facts, measurements?: Measurement[], round?: number }} ExercisePlan exercise: its id;
  *   measurements, round: what a stage wants, which run.json does not keep; round: number of the try to solve it, 0 before the first
  * @type {Experiment}

@@ -47,7 +47,6 @@ function rowOf({ number, title }) {
 /**
  * Plays an exercise through the real program, twice: first with lines that are not understood, hints and wrong answers, leaving in the
  * middle, then with --solution.
- *
  * @param {number} number @param {{ folder: string, env?: NodeJS.ProcessEnv }} options
  * @returns codes: of the program's exits; transcript: its output, over both
  */

@@ -11,7 +11,6 @@ const FORMAT = 'redline-workshop-1'
 
 /**
  * The state of a workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
- *
  * @typedef {{ format: string, exercises: Record<string, State> }} Progress exercises: those that were begun, by id
  * @typedef {ReturnType<typeof newState>} State
  */

@@ -94,7 +94,6 @@ export class Recorder {
 
   /**
    * Rates are averages over the duration or, if that is longer, over the time until the last answer.
-   *
    * @param {number} planned number of requests that should have been answered
    * @param {number} duration_s time over which they were spread
    */
@@ -135,7 +134,6 @@ function countIn(counts, index) {
 
 /**
  * Derives the traffic of a phase from its counts.
- *
  * @param {Pick<Traffic, 'planned' | 'sent' | 'errors'> & Partial<Traffic> & { run_s: number }} counted
  * @returns {Traffic}
  */

@@ -7,11 +7,9 @@ import { Recorder } from './recorder.js'
 
 /**
  * Counts the traffic of a closed loop in this process.
- *
  * @param {Pick<Load, 'mix' | 'slices'>} load @param {Phase} phase
  * @param {(recorder: Recorder, answered: Answered) => Promise<any>} work sends until the phase ends
  * @returns {Promise<Traffic>}
- *
  * @typedef {(name: string, status: number, latency_ms: number) => void} Answered records a response; name: of the mix's entry
  */
 export async function countClosedLoop({ mix, slices }, { duration_s, signal, onCounts, onEnd }, work) {

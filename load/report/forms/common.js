@@ -86,7 +86,6 @@ export function rowAxis(names, width) {
 
 /**
  * The names of the series, in as many rows as it takes.
- *
  * @param {string[]} names @param {number} width @param {string[]} [marks] of each where they stand alone, without a line
  */
 export function legendOf(names, width, marks) {

@@ -23,11 +23,9 @@ const ORDER = sshWith('/dev/null', ['LogLevel=ERROR', 'ProxyCommand=false'])
 
 /**
  * Connects to the API's host, brings our programs there and starts our agent.
- *
  * @param {SshPlan} plan
  * @param {{ signal: AbortSignal, note: (text: string) => void, logFile: string }} io logFile: takes what the API prints
  * @throws {UsageError} with what has to be changed, in one line
- *
  * @typedef {Awaited<ReturnType<typeof openHost>>} Host
  */
 export async function openHost(plan, { signal, note, logFile }) {

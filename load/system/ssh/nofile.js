@@ -8,7 +8,6 @@ const own = nofileOf('self')
 
 /**
  * The limit of open files for a child. Raises our own limit if necessary: a child inherits it, and only root can raise a hard limit.
- *
  * @param {number | string | null} wanted as startChild takes it; null: unchanged
  * @throws {UsageError} when this user may not have that many
  */

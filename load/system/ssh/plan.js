@@ -50,7 +50,6 @@ export const DATABASE_FLAG = {
  * @param {Record<string, any>} flags parsed by SSH_FLAGS
  * @returns {SshPlan | null} null: the API runs here
  * @throws {UsageError} where flags do not go together
- *
  * @typedef {{ host: string, config: string | null, port: number, address: string | null }} SshPlan
  */
 export function sshPlanOf(flags) {

@@ -22,7 +22,6 @@ const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
  * The script of a connection to the API's host, for startRemote. A version manager's Node is on PATH only in a login or an
  * interactive shell; these run the user's own commands, so they come last. `touch` marks a copy as used. Without `timeout`, an
  * installation does not notice a silent network; the agent does so by itself.
- *
  * @param {Bundle} bundle
  */
 export const scriptFor = ({ code, modules }) => ({
@@ -56,7 +55,6 @@ agent) cd "$cache/${code}" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;
 
 /**
  * Brings our programs to the host, unless they are there.
- *
  * @param {Remote} remote with the script above @param {Bundle} bundle
  * @param {{ name: string, note: (text: string) => void }} options name: of the host
  * @throws {UsageError} when the host lacks something

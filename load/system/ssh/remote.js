@@ -14,7 +14,6 @@ const OPTIONS = [
 
 /**
  * Command line of the system's ssh, so that the user's keys, agents, jump hosts and configuration apply.
- *
  * @param {string | null} config for `ssh -F` @param {string[]} options such as Name=value
  */
 export function sshWith(config, options) {
@@ -48,13 +47,11 @@ const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+
 /**
  * A script on another host that ends with the connection. Its stdin carries commands, one per line, and heartbeats. When the
  * heartbeats stop, because the connection, the network or this process is gone, it kills its process group.
- *
  * @param {string} host
  * @param {{ flag: string, config: string | null, signal: AbortSignal, more?: string[], control?: string,
  *   stdout?: number | ((line: string) => void) } & Script} options flag: that named the host; config: for `ssh -F`; signal: ends it;
  *   more: arguments of ssh; control: file of a control socket, for orders to the connection; stdout: takes what the script prints: a
  *   file, or a function for each line
- *
  * @typedef {{ setup?: string, words?: string, cleanup?: string }} Script in shell; setup: run first; words: branches of a
  *   `case $word`, what to do at a word (`receive BYTES FILE` takes what follows it); cleanup: run at the end
  * @typedef {ReturnType<typeof startRemote>} Remote

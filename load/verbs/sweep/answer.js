@@ -51,7 +51,6 @@ function unjudged(records) {
 /**
  * The CPU cost of a request near the capacity. Where the service's core is the limit and the rates of two runs differ as these costs
  * do, the machine's speed differed, not the service. Null: too few trials have the figure.
- *
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
  */
 export function costNear({ capacity, records }) {
@@ -80,7 +79,6 @@ const GENERATOR_SHARE = 0.1
 
 /**
  * The cost of running the generator on Postgres' core; null if they share none, or the core is not saturated.
- *
  * @param {SweepFindings} findings
  */
 function sharedCoreText({ capacity, records }) {
@@ -94,7 +92,6 @@ function sharedCoreText({ capacity, records }) {
 
 /**
  * The valid trials at rates near the capacity, with nothing relaxed.
- *
  * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity @param {TrialRecord[]} records
  */
 export function nearCapacity(capacity, records) {

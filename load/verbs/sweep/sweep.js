@@ -19,7 +19,6 @@ import { proofBlocks, proofItems } from './proof.js'
 
 /**
  * The capacity and the bottleneck. Without rates, a search; with rates, or in a closed loop, the ladder that was asked for.
- *
  * @type {Experiment<Plan>}
  */
 export const sweep = {

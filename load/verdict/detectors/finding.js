@@ -6,7 +6,6 @@
 /**
  * How close a resource came to its limit in one trial. `reach` is 1 at the limit, and 0 if the resource was not observable or
  * not involved; `evidence` is a list of sentences.
- *
  * @typedef {Parameters<typeof limitOf>[0]} Trial
  * @typedef {{ reach: number, evidence: string[] }} Finding
  * @typedef {(trial: Trial, slo: Slo) => Finding} Detect

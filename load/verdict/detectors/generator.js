@@ -44,7 +44,6 @@ export function generatorLateness(trial, slo) {
  * Whether the generator saturates the core that it shares with Postgres, where it has priority. The busiest resource bounds the
  * throughput (Denning & Buzen 1978, bottleneck analysis). The generator is to blame if that is the shared core, it uses more of the
  * core than Postgres does, and no core would be about as busy without it.
- *
  * @param {Pick<Trial, 'target' | 'probes'>} trial
  */
 export function generatorCrowding({ target, probes }) {
@@ -64,7 +63,6 @@ export function generatorCrowding({ target, probes }) {
 /**
  * The load host that was furthest behind; meanwhile, the others did not offer the requested load. A closed loop has no schedule, so
  * there the busiest host counts.
- *
  * @param {Pick<Trial, 'load' | 'traffic'>} trial @param {Slo} slo
  */
 export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
@@ -100,7 +98,6 @@ function useOf({ host, cpu_core_ratio, cores }) {
 /**
  * Whether requests waited because the generator had fewer connections than the rate needs. With enough of them, all are busy only
  * if the target misses its SLO.
- *
  * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
  */
 export function generatorConnections({ load, traffic, probes }, slo) {

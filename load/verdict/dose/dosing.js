@@ -18,7 +18,6 @@ const STOP_GRACE_MS = 500
 
 /**
  * Starts a helper for each suspect, which takes doses as long as this process lives.
- *
  * @param {Dosable[]} suspects @param {AbortSignal} signal
  * @returns {Promise<{ run: (slices: Slice[], duration_s: number) => Promise<Dose[]>, close: () => Promise<void> }>} run: divides the
  *   duration into the slices, takes each one's dose, and returns what was really taken
@@ -68,7 +67,7 @@ function helpersOf(suspect) {
 }
 
 /** Without real-time priority, the kernel's scheduler lets a process that mostly sleeps go first most of the time. */
-export function canHavePriority() {
+function canHavePriority() {
   return spawnSync('chrt', ['--fifo', '50', 'true']).status === 0
 }
 

@@ -11,7 +11,6 @@ import { sharedCore } from '../ledger.js'
 
 /**
  * The suspects that can be slowed from this machine, judging by what a trial's probes saw. Pure.
- *
  * @param {Pick<Plan, 'pids' | 'load_hosts'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial @returns {Suspect[]}
  */
 export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
@@ -39,10 +38,8 @@ export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
 
 /**
  * The cores or processes of a trial's suspects.
- *
  * @param {Slice[]} slices @param {{ target: Pick<Target, 'pid'>, generator: { pid: number }, database: Database | null }} parts
  * @returns {Promise<Dosable[]>}
- *
  * @typedef {{ name: string } & ({ cores: string } | { pids: number[] })} Dosable
  */
 export async function suspectsIn(slices, { target, generator, database }) {

@@ -24,7 +24,6 @@ const LOAD = { driver: 'autocannon', mix: createUserMix(1), trial: 1, rate_rps: 
 
 /**
  * Measures the generator's maximum rate against a server that does next to nothing, each on its own cores.
- *
  * @param {{ cores: string | null, signal: AbortSignal }} run cores: the server's, the same as the API's; the generator runs on ours
  * @returns {Promise<Ceiling | { failed: string }>} failed: the reason, such as responses other than 201
  * @throws the signal's reason if it is aborted
@@ -66,7 +65,6 @@ async function startNullServer(cores) {
 
 /**
  * ceiling_rps: a lower bound unless the generator was the bottleneck; ratios: 1 is a whole core, null is unknown.
- *
  * @param {Traffic} traffic @param {Record<'generator' | 'server', ProcessUse | null>} uses
  * @typedef {ReturnType<typeof ceilingOf>} Ceiling
  */
@@ -86,7 +84,6 @@ function ceilingOf({ sent, completed, status, errors, achieved_rps }, { generato
 
 /**
  * Which of the two saturated its core; neither: other processes used their cores.
- *
  * @param {number | null} generator @param {number | null} server @returns {'generator' | 'server' | 'neither' | null}
  */
 function boundBy(generator, server) {

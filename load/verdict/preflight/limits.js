@@ -101,7 +101,6 @@ export const LIMITS = {
 /**
  * The hard limit counts, since Node (src/node.cc, PlatformInit) and Go programs raise their soft limit to it at startup. A
  * generator with a connection per request has one for each request in flight: rate x time (Little's law).
- *
  * @param {NonNullable<Facts['api_nofile']>} limit @param {Planned} plan @param {number} others files that are no connections
  */
 function files({ soft, hard }, { connections: planned, fresh_connections, rate_rps, timeout_s }, others) {

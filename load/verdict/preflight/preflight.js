@@ -13,7 +13,6 @@ import { MACHINE } from './machine.js'
  *   fresh_connections: boolean, at_once?: number, addresses?: number, loopback?: boolean }} Planned null: unknown; rate_rps: the
  *   highest; fresh_connections: each request opens one; at_once: connections opened at once (default: all); addresses: local source
  *   addresses (default 1), each with the full port range; loopback: whether the service is on this machine (default true)
- *
  * @typedef {'load' | 'api' | 'machine' | 'lab'} Part of a setup: where load is sent from, where the API runs, either of them, or the
  *   lab itself
  * @typedef {{ what: string, why: string, mend: string }} About what was checked, why it matters, how to fix it
@@ -26,7 +25,6 @@ import { MACHINE } from './machine.js'
 
 /**
  * Checks whether a machine would spoil the planned measurement. Pure.
- *
  * @param {Facts} facts @param {Planned} plan @param {Part[]} [parts] that are on this machine
  * @returns {Finding[]} one per check
  */
@@ -46,7 +44,6 @@ export function preflight(facts, plan, parts = ['load', 'api', 'machine', 'lab']
 
 /**
  * Checks a load host, with its share of the planned load. Pure.
- *
  * @param {Facts} facts of this machine @param {Planned} plan
  * @param {Pick<LoadHost, 'host' | 'facts'> & { share_ratio: number }} host
  */

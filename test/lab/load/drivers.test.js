@@ -20,7 +20,6 @@ const CUTTING = ['wrk', 'locust']
 
 /**
  * A test for every driver, in the generator's process.
- *
  * @param {string} name
  * @param {string[]} drivers
  * @param {(t: any, driver: string, loop: string) => Promise<void>} body

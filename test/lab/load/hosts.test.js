@@ -322,7 +322,6 @@ function sectionOf({ user, identityFile, knownHostsFile }) {
 
 /**
  * Answers 201 after as long as it is told, and knows who asked what.
- *
  * @param {any} t
  * @param {string} address
  */

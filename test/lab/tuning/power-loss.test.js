@@ -59,7 +59,6 @@ async function openBench(t, settings) {
 /**
  * Cuts the power under load and brings everything up again. An acknowledgement counts if its response arrived before
  * the disk began to lie; what is acknowledged later may or may not be stored.
- *
  * @param {any} t
  * @param {Awaited<ReturnType<typeof openBench>>} bench
  * @param {string} name of the round

@@ -19,7 +19,6 @@ const runs = new Map()
 /**
  * A run against a simulated service whose requests cost what their stages cost. It belongs to all who ask for it: who wants
  * to change its trials takes copyOf them.
- *
  * @param {{ plan?: any, seed?: number } & Parameters<typeof createStages>[1]} [options]
  */
 export function runOf({ plan = PLAN, seed = 1, ...costs } = {}) {

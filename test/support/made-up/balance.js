@@ -25,7 +25,6 @@ export function trialsFor(plan) {
 
 /**
  * Made-up records of a run: latency and errors by strategy.
- *
  * @param {Record<string, { p50: number, errors: number, leave_bins?: number, away?: boolean, queued?: number }>} strategies
  * @param {number} [blocks]
  */

@@ -11,7 +11,6 @@ export const PLAN = /** @type {any} */ ({
 
 /**
  * The trials of a comparison of two simulated services, which answer in 10 ms and sustain 2,000/s unless the options differ.
- *
  * @param {object} [options]
  * @param {number} [options.b] times the latency of a
  * @param {number} [options.noise]

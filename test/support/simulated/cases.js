@@ -22,7 +22,6 @@ import { COSTS_US, createStages } from './stages.js'
 
 /**
  * A verb of tuning/ with a command line, a service whose truth is known, and what the verb has to find out about it.
- *
  * @typedef {object} Case
  * @property {string} name
  * @property {Verb | Action} verb

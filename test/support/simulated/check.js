@@ -7,7 +7,6 @@ import { answerOf, differs, memoryFolder, simulate } from './verb.js'
 /**
  * What every verb that measures has to do: run to its end and find the truth; go on where it was cut off, to the same
  * answer; and repeat what was invalid.
- *
  * @param {any} t
  * @param {Case} given
  */

@@ -7,7 +7,6 @@ const RATE_RPS = 10_000
 
 /**
  * What a proof's trial records of a service whose throughput follows known elasticities.
- *
  * @param {Slice[]} slices @param {(slice: Slice) => number} elasticityOf
  * @param {{ noise?: number, taken_ratio?: number, seed?: number, slice_ms?: number }} [options] noise: standard deviation of
  *   ln(throughput) of a slice; taken_ratio: what a dose really takes

@@ -12,7 +12,6 @@ const BIN_MS = 250
 /**
  * Endpoints behind a balancer, for balance: each strategy has its median latency and its time to leave an endpoint that
  * fails.
- *
  * @param {Pick<BalancePlan, 'fails'>} plan
  * @param {Record<string, { p50_ms: number, leave_s: number, back_s: number }>} truth by strategy
  * @param {{ noise?: number, seed?: number }} [options]
@@ -38,7 +37,6 @@ export function createEndpoints({ fails }, truth, { noise = 0.02, seed = 1 } = {
 
 /**
  * As the endpoints count: all alike, but for one that is left for a while.
- *
  * @param {Step['load']} load
  * @param {{ leave_at_s: number, back_at_s: number } | null} times
  */

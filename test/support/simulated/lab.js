@@ -26,7 +26,6 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
 /**
  * A lab without processes, sockets or a clock: its targets are answered for by a simulated service, and its time passes as
  * trials ask for it.
- *
  * @param {Serve} serve
  * @param {object} [options] what happens beside
  * @param {(cell: any, opening: number, interrupt: () => void) => void} [options.onOpen] before a target opens; throws
@@ -37,7 +36,6 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z')
  *   by default those that its name tells
  * @param {number} [options.start_ms] when the lab's time begins
  * @returns {Partial<Lab> & { log: LabLog }}
- *
  * @typedef {object} LabLog
  * @property {any[]} opened cells
  * @property {number} open targets

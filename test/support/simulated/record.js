@@ -11,7 +11,6 @@ import { dosed } from './doses.js'
 
 /**
  * What a simulated service did in one trial. Rates are per second of the trial.
- *
  * @typedef {object} Seen
  * @property {number} ok_rps
  * @property {number} [refused_rps] answered with `refusal`
@@ -31,10 +30,8 @@ import { dosed } from './doses.js'
  * @property {Record<string, any>} [kernel]
  * @property {any} [target] findings of a probe of the target's own
  * @property {string} [elastic] resource whose speed the throughput follows; by default none of those that can be slowed
- *
  * @typedef {import('../../../load/report/record.js').TrialRecord} TrialRecord
  * @typedef {Pick<import('../../../load/report/record.js').Step, 'at' | 'cell' | 'load'> & { experiment?: string }} Step
- *
  * @typedef {object} About what a step does not say about its trial
  * @property {string} run_id
  * @property {number} trial
@@ -67,7 +64,6 @@ const ANY = {
 
 /**
  * A whole record, as runTrial gives it, judged by the judge.
- *
  * @param {Step} step
  * @param {Seen} seen
  * @param {Partial<About>} [about]

@@ -11,7 +11,6 @@ const MOST_TRIALS = 5000
 
 /**
  * The trials of a design, without a run around them: the design asks, the service answers, until nothing is left to ask.
- *
  * @param {any} plan of the verb
  * @param {(plan: any, records: any[], notApplied: any[]) => Step | null} next
  * @param {Serve} serve

@@ -7,7 +7,6 @@ import { normal, seededRandom } from '../../../load/system/random.js'
 
 /**
  * The truth about a simulated service.
- *
  * @typedef {object} Truth
  * @property {number} capacity_rps
  * @property {number} [least_ms] mean latency of a request that waits for nobody (default 5)
@@ -17,7 +16,6 @@ import { normal, seededRandom } from '../../../load/system/random.js'
  * @property {'api-cpu' | 'pool-size'} [limit] what its capacity is used up of (default its core)
  * @property {number} [cpu_us] of a core per request (default: what fills the core at the capacity)
  * @property {number} [generator_rps] what the generator can do (default: a million)
- *
  * @typedef {import('./record.js').Seen} Seen
  * @typedef {import('./record.js').Step} Step
  * @typedef {(step: Step, trial: { trial: number, at_s: number, settings?: Record<string, any> }) => Seen} Serve
@@ -26,7 +24,6 @@ import { normal, seededRandom } from '../../../load/system/random.js'
 /**
  * A service with a known truth. What happens in a trial depends on the seed and the trial's number alone, so that a run
  * that was cut off meets what it would have met.
- *
  * @param {Truth | ((step: Step) => Truth)} truth by step where cells or sides differ
  * @param {{ seed?: number }} [options]
  * @returns {Serve}
@@ -147,7 +144,6 @@ function insideOf({ capacity_rps, cpu_us, limit = 'api-cpu', pool_max }, served_
 
 /**
  * A service of `npm run simulate`, whose curve gives the outcome of each rate.
- *
  * @param {Service} curve
  * @param {Slo} slo
  * @returns {Serve}

@@ -27,7 +27,6 @@ export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], 
 
 /**
  * A service whose requests cost what their stages cost, for ablate.
- *
  * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'rate_rps'>} plan
  * @param {{ noise?: number, drift?: number, seed?: number, shared_us?: number }} [options] noise: standard deviation of a
  *   turn and of a trial; drift: of a round and of a block; shared_us: spent as long as one of log and database is there

@@ -14,7 +14,6 @@ import { after_ms, createLab } from './lab.js'
 
 /**
  * Runs a verb to its end in a simulated lab, as its command line would.
- *
  * @param {Verb | Action} verb
  * @param {string[]} argv with --out or --resume
  * @param {Serve} serve
@@ -58,7 +57,6 @@ function kept(folder) {
 
 /**
  * Where two runs differ in what they measured, whenever they did.
- *
  * @param {any[]} found
  * @param {any[]} expected
  * @returns {string | null} null: nowhere

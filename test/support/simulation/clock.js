@@ -12,7 +12,6 @@ const NAMES = /** @type {const} */ ([
 /**
  * A virtual clock in place of Node's timers, immediates and `performance`, for the code under test and for the packages
  * it uses. Time passes only in `run`, and only when nothing is left to do at the current instant.
- *
  * @param {object} [options]
  * @param {() => number} [options.pick] 0 or 1: whether immediates run before (0) or after (1) what else is due
  * @returns {Clock} `uninstall` it before the next one is installed
@@ -51,7 +50,6 @@ export function installClock({ pick = () => 0 } = {}) {
 
     /**
      * Runs everything that is due until something is so, or for `limit_ms`.
-     *
      * @param {() => unknown} isDone
      * @param {number} limit_ms
      * @returns {Promise<boolean>} whether it came to be so
@@ -171,7 +169,6 @@ const settled = () => new Promise((resolve) => void realImmediate(resolve))
  * @property {boolean} repeats
  * @property {boolean} isCleared
  * @property {() => VirtualTimer} refresh
- *
  * @typedef {object} Clock
  * @property {number} now_ms
  * @property {number} utilization

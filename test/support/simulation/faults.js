@@ -6,7 +6,6 @@
 /**
  * Every way in which a statement can go wrong, and what its requests must then be told. `told` is written down here for
  * each fault by itself, so that it does not repeat the rules of api/outcome.js.
- *
  * @typedef {object} Fault
  * @property {ServerError} [error] what the server answers instead of a result
  * @property {'parse' | 'bind' | 'execute'} [at] the message that the error answers; `execute` unless said otherwise

@@ -21,7 +21,6 @@ const TOLD = new Map([
 
 /**
  * Compares what each request was told with what the server did.
- *
  * @param {Sent[]} sent
  * @param {Server} postgres
  * @throws {assert.AssertionError}

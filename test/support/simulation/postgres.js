@@ -42,7 +42,6 @@ const MALFORMED = Buffer.from([0x44, 0, 0, 0, 6, 0, 9])
 /**
  * A Postgres in memory, which speaks its wire protocol over streams of its own and does what a plan says: how long each
  * statement takes, and what goes wrong.
- *
  * @param {Clock} clock
  * @param {Plan} plan
  */
@@ -272,7 +271,6 @@ class Session {
 
   /**
    * What Postgres finds wrong before it stores anything, in the order of the messages.
-   *
    * @param {Unit} unit
    * @param {Fault | undefined} fault
    * @returns {{ error: ServerError, before: Buffer[] } | null} `before`: what it answers first
@@ -323,7 +321,6 @@ class Session {
 
   /**
    * Sends bytes, in two pieces where they are split.
-   *
    * @param {Buffer} bytes
    * @param {number} split 0: not at all
    * @returns {Promise<boolean>} whether the client was there for all of them
@@ -397,20 +394,16 @@ class Session {
 
 /**
  * @typedef {ReturnType<typeof createPostgres>} Server
- *
  * @typedef {object} Plan
  * @property {Step[]} logins in the order in which connections are opened
  * @property {Step[]} statements in the order in which the server begins them; any further one goes well
- *
  * @typedef {object} Step what happens to one statement or login
  * @property {string} fault `none`, or a key of faults.js
  * @property {number} execute_ms until its commit begins; or, of a login, until the connection is there
  * @property {number} commit_ms
  * @property {number} split 0, or where its answer is split, and how many milliseconds later the rest arrives
- *
  * @typedef {{ error: ServerError, result?: undefined } |
  *   { result: Result, error?: undefined }} Decision
- *
  * @typedef {object} Unit what a client sends up to a Sync: one statement
  * @property {FrontendMessage[]} messages
  * @property {FrontendMessage} [parse]

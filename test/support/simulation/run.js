@@ -26,7 +26,6 @@ const MAX_ROUNDS = 5
 /**
  * Runs the service on a Postgres that misbehaves as planned, lets it recover, shuts it down, and checks what must hold
  * whatever happens.
- *
  * @param {Scenario} scenario
  * @returns {Promise<Outcome>}
  * @throws {assert.AssertionError} what did not hold
@@ -115,20 +114,16 @@ async function checkEnd({ clock, postgres, service }) {
  * @typedef {import('./clock.js').Clock} Clock
  * @typedef {import('./postgres.js').Server} Server
  * @typedef {import('./service.js').Service} Service
- *
  * @typedef {object} Request
  * @property {number} at_ms
  * @property {'ada' | 'bad' | 'vanish' | 'find'} kind a user that is stored, refused or suppressed; or a GET
  * @property {number} [key] requests with the same one are repeats of each other
- *
  * @typedef {Request & Exchange & { email?: string }} Sent
- *
  * @typedef {object} Scenario
  * @property {Partial<Settings>} settings
  * @property {Request[]} requests
  * @property {Plan} plan
  * @property {{ at_ms: number, kind: (typeof STORMS)[number] }[]} storms
  * @property {number[]} picks see installClock
- *
  * @typedef {{ sent: Sent[], counts: { statements: number, logins: number } }} Outcome `counts`: those that the plan was asked for
  */

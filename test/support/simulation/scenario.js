@@ -32,7 +32,6 @@ const request = fc.record({
 
 /**
  * Everything that a simulated run depends on. What it shrinks to: few requests, and a server with little trouble.
- *
  * @type {fc.Arbitrary<Scenario>}
  */
 export const scenarios = /** @type {fc.Arbitrary<any>} */ (

@@ -34,7 +34,6 @@ const DEFAULTS = {
 
 /**
  * The API as server.js puts it together, from the request to the bytes for Postgres, in a simulation.
- *
  * @param {Server} postgres
  * @param {Partial<Settings>} settings
  */
@@ -108,7 +107,6 @@ export function createService(postgres, settings) {
 
 /**
  * @typedef {ReturnType<typeof createService>} Service
- *
  * @typedef {{ answers: { status: number, code: string, id: string, headers: string[] }[] }} Exchange every answer that a request got; there
  *   should be one. `code`: of a problem
  */

@@ -9,7 +9,6 @@ import { createService } from './service.js'
 
 /**
  * The service on a Postgres in memory, for a test that says itself what happens. Ends with the test.
- *
  * @param {any} t tap's
  * @param {{ settings: Partial<Settings>, plan?: Plan }} options
  */

@@ -7,7 +7,6 @@ import { readTextArray } from './wire.js'
  * its effect is visible to others once it has committed.
  *
  * Addresses that begin with `bad` violate a constraint; those that begin with `vanish` are suppressed by a trigger.
- *
  * @param {() => number} now_ms
  */
 export function createTables(now_ms) {
@@ -115,7 +114,6 @@ function result(tag, columns, rows) {
  * @property {string[]} users addresses that it would store
  * @property {string} [key] idempotency key
  * @property {() => Result} commit
- *
  * @typedef {{ tag: string, columns: string[], rows: (string | null)[][], count?: number, error?: undefined } |
  *   { error: ServerError }} Result
  */

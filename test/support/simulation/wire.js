@@ -7,7 +7,6 @@ const TEXT_OID = 25
 
 /**
  * Takes complete messages off the front of `bytes`.
- *
  * @param {Buffer} bytes
  * @param {boolean} isStarting whether the first message is still to come, which alone has no type
  * @returns {{ messages: FrontendMessage[], rest: Buffer }}
@@ -62,7 +61,6 @@ function decodeBind(body) {
 
 /**
  * The texts of a text[] in binary format.
- *
  * @param {Buffer} bytes
  * @returns {string[]}
  */
@@ -128,7 +126,6 @@ function fields(type, { severity, code, routine = '', table = '' }) {
 
 /**
  * The answer to an Execute.
- *
  * @param {{ tag: string, columns: string[], rows: (string | null)[][], count?: number }} result
  */
 export function resultOf({ tag, columns, rows, count = rows.length }) {
@@ -152,6 +149,5 @@ export function resultOf({ tag, columns, rows, count = rows.length }) {
  * @property {string} [text] SQL
  * @property {Buffer[]} [values]
  * @property {number} [statementTimeout_ms]
- *
  * @typedef {{ severity: string, code: string, routine?: string, table?: string }} ServerError
  */

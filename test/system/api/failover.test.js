@@ -18,7 +18,6 @@ const { primary, standby } = await primaryAndStandby(t)
 
 /**
  * The API in one INSERT_MODE, on an address that can be moved from one server to the other.
- *
  * @param {any} t
  * @param {string} mode
  * @param {Record<string, string>} [settings]

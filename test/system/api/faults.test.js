@@ -179,7 +179,6 @@ async function endSessions() {
 /**
  * Leaves little room for the table: a tablespace on a file system of its own where this may be mounted, else a limit on
  * the size of Postgres' files, above that of its write-ahead log's.
- *
  * @param {any} t
  * @param {Embedded} database
  * @returns {Promise<() => Promise<unknown>>} makes room

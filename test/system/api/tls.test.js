@@ -9,7 +9,6 @@ import { without } from '../../support/skip.js'
 
 /**
  * A CA, and a key and certificate for 127.0.0.1 that it has signed.
- *
  * @param {string} folder
  * @param {string} name
  */

@@ -169,7 +169,6 @@ function answer(socket, text, now = false) {
 
 /**
  * Answers each request with the next of the responses, each with a status of its own.
- *
  * @param {any} t
  * @param {Record<string, Response | Endless>} responses
  */

@@ -102,7 +102,6 @@ const MORE_LENIENT = /\r\n[ \t]|\t|content-length:.*,|HTTP\/1\.[2-9]|HTTP\/1\.0 
 
 /**
  * Status of the response that Node's client makes of bytes and the end of the connection behind them.
- *
  * @param {string} text
  * @returns {Promise<number | string>} a code where it is malformed
  */

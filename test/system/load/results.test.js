@@ -15,7 +15,6 @@ const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
 /**
  * Another process that runs `program` for each line it gets, prints `done` or the error, and stays alive: a lock on a results folder
  * belongs to a process.
- *
  * @param {any} t @param {string} program source text; it reads the line as `word`
  */
 function another(t, program) {

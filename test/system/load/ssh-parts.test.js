@@ -110,7 +110,6 @@ function addProgram(folder, name, script) {
 
 /**
  * The connection to a host that is this machine: `ssh` runs the command.
- *
  * @param {any} t @param {string} folder comes first on PATH @param {Parameters<typeof scriptFor>[0]} bundle
  * @param {Record<string, string>} env
  */

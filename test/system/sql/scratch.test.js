@@ -13,7 +13,6 @@ import { firstLine } from '../../support/until.js'
 
 /**
  * A process that makes folders, one with a Postgres in it, until it is killed.
- *
  * @param {any} t
  * @param {string} parent
  * @returns {Promise<{ child: ChildProcess, folders: string[], pid: number }>}

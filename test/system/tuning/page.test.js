@@ -179,7 +179,6 @@ t.test('the page can do nothing but be read, by keys too', { skip }, async (t) =
 
 /**
  * One tab for all pages: what it has compiled for one, it need not compile for the next.
- *
  * @param {any} t
  */
 async function startViewer(t) {
@@ -260,7 +259,6 @@ function faultsOf(seen, view, pictures) {
 /**
  * Folded tables, most of a page's elements, are away while axe looks: it passes over what is not visible, but asks for the style
  * of each cell. What is behind the letters of a picture it cannot tell, and leaves their contrast open at length.
- *
  * @param {Page} page
  * @returns {Promise<string[]>}
  */
@@ -344,7 +342,6 @@ function inspect() {
 
 /**
  * @typedef {{ width: number, colorScheme: 'light' | 'dark' }} View
- *
  * @typedef {object} Seen
  * @property {number} width of all there is
  * @property {string} ground its colour

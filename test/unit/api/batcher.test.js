@@ -138,7 +138,6 @@ const ROW_MS = 0.009 * SLOWER
 /**
  * Rows per second of a closed loop of 1,024 connections. The core of the service does one thing at a time, and so does that of the
  * database and the clients.
- *
  * @param {number} roundTrip_ms
  */
 async function closedLoop(roundTrip_ms) {

@@ -8,7 +8,6 @@ const TIMEOUT_MS = 3000
 
 /**
  * A service that is drained, with client connections that are nothing but a count: Node's server closes once none is left.
- *
  * @param {any} t
  * @param {number} execute_ms how long the first statement takes
  */

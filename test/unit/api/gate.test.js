@@ -9,7 +9,6 @@ const WINDOW_MS = 50
 
 /**
  * A gate on a virtual clock.
- *
  * @param {any} t
  * @param {Partial<Limits>} limits
  */

@@ -14,7 +14,6 @@ import { durationOf, MEASURED, nextStep, UNEVEN } from './steps.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Io } from '../../../load/run/runner.js'
  * @import { MeasuredPart } from './steps.js'
- *
  * @typedef {ReturnType<typeof planOf>} BalancePlan
  */
 

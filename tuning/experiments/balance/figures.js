@@ -9,7 +9,6 @@ import { REFERENCE, strategiesOf } from './steps.js'
  * @import { BalancePlan } from './balance.js'
  * @import { Counts } from './shares.js'
  * @import { MeasuredPart, Records } from './steps.js'
- *
  * @typedef {ReturnType<typeof figuresOf>} Figures
  * @typedef {ReturnType<typeof measuredOf>} Measured
  * @typedef {(record: Records[number]) => number} Value

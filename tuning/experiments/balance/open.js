@@ -15,7 +15,6 @@ import { HAPROXY, haproxyConfig } from './haproxy.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { BalancePlan } from './balance.js'
  * @import { MeasuredPart } from './steps.js'
- *
  * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
  * @typedef {{ name: string, port: number }} Server
  * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: those that were started

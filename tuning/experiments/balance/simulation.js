@@ -8,7 +8,6 @@ import { fewSamples, gainsOf, quantilesOf } from './published.js'
  * @import { Parameters, Strategy } from './balancers.js'
  * @import { Endpoint } from './endpoints.js'
  * @import { BalancePlan } from './balance.js'
- *
  * @typedef {Awaited<ReturnType<typeof simulateAll>>} Simulation
  * @typedef {(seed: number) => ((now_ms: number) => Endpoint)[]} Create makes endpoints that may change with time
  */

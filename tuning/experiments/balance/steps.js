@@ -5,7 +5,6 @@ import { HAPROXY } from './haproxy.js'
 /**
  * @import { Step, TrialRecord } from '../../../load/report/record.js'
  * @import { BalancePlan } from './balance.js'
- *
  * @typedef {keyof typeof MEASURED} MeasuredPart
  * @typedef {TrialRecord[]} Records
  */

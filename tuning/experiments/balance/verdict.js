@@ -11,7 +11,6 @@ import { cellsOf, REFERENCE } from './steps.js'
  * @import { BalancePlan } from './balance.js'
  * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
- *
  * @typedef {Figures['strategies']} Uneven figures over uneven endpoints
  * @typedef {NonNullable<Uneven[number]['to_reference']>} Ratios by percentile
  */

@@ -11,7 +11,6 @@ import { diskBytes } from './rungs.js'
 
 /**
  * @import { RampPlan, Records, Series } from './design.js'
- *
  * @typedef {ReturnType<typeof findingsOf>} RampFindings
  * @typedef {ReturnType<typeof climbed>} Climbed
  */

@@ -5,7 +5,6 @@ import { median } from '../../../load/verdict/ranks.js'
 /**
  * @import { Records } from './design.js'
  * @import { RampFindings } from './findings.js'
- *
  * @typedef {{ head: string, value: (record: any) => number | undefined, text: (value: number) => string }} Column
  */
 

@@ -28,7 +28,6 @@ const REPETITION = ['block', 'position']
 
 /**
  * Capacities and figures of runs, each with its ratios to the first run; capacities are null if the verb measures none.
- *
  * @param {Source[]} sources
  * @typedef {ReturnType<typeof besideEachOther>} Compared
  * @typedef {Compared['figures'][number]} Figure
@@ -42,7 +41,6 @@ export function besideEachOther(sources) {
 
 /**
  * The ratio of two capacities, from the ends of their intervals: tied if these overlap.
- *
  * @param {Bounds | null} reference @param {Bounds | null} other
  * @typedef {{ low_rps: number | null, high_rps: number | null }} Bounds
  */

@@ -18,7 +18,6 @@ const PLAN = /** @type {any} */ ({
 
 /**
  * A target with a capacity, and a pool that is its limit: what a run with it looks like, trial by trial.
- *
  * @param {{ capacity_rps?: number, relaxed_rps?: number, resource?: string, runner_up?: string | null, plan?: any, given?: any[] }} options
  */
 function runOf({

@@ -43,7 +43,6 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = 
 
 /**
  * The proof's steps, with what a service of these elasticities does in them.
- *
  * @param {Record<string, number>} elasticities @param {object} [how] @param {number | null} [gain] by which four times the pool changes
  *   the throughput; null: the pool is not accused
  */

@@ -17,7 +17,6 @@ const VERDICTS = /** @type {const} */ ({ P: 'pass', F: 'fail', I: 'invalid' })
 
 /**
  * '700P 1000F+2.5 700P@8': rate, verdict, score unless 1 off the SLO, seconds unless 2.
- *
  * @param {string} text
  * @returns {SearchTrial[]}
  */

@@ -14,7 +14,6 @@ const ENDED = { run: RUN, text: 'a **text**', folder: 'results/1' }
 
 /**
  * Runs a verb that does what it is told.
- *
  * @param {(...args: Parameters<Action['run']>) => any} run
  * @param {string[]} [argv]
  * @param {Partial<Shell>} [given]

@@ -8,7 +8,6 @@ const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /**
  * A trial of which only the backlog matters.
- *
  * @param {(at_s: number) => number} backlogAt requests @param {{ load?: object, p99_ms?: number, slo_ms?: number }} [other]
  */
 function grows(backlogAt, { load = {}, p99_ms = 20, slo_ms = SLO.p99_ms } = {}) {

@@ -154,7 +154,6 @@ t.test('a generator is at its limit when it is late by a tenth of the SLO, or it
 
 /**
  * Two cores: core 0 is the service's, core 1 that of Postgres and the generator.
- *
  * @param {{ service: number, shared: number, generator: number, postgres: number }} used
  */
 function twoCores({ service, shared, generator, postgres }) {

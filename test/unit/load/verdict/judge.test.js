@@ -5,7 +5,6 @@ const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /**
  * A trial in which all went well, but for what is given.
- *
  * @param {object} [traffic]
  * @param {number | null} [lateness_p99_ms] null: a closed loop
  * @param {{ others?: number, steal?: number, shared?: boolean }} [core] of the service

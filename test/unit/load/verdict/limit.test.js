@@ -198,7 +198,6 @@ t.test('without a process to look at, the event loop tells what JavaScript uses'
 
 /**
  * A trial of 100,000 requests that came so near to these limits.
- *
  * @param {{ ports?: number, rate?: number, idle?: number, late?: number }} reach of generator-ports, rate-limit,
  *   keep-alive-race and generator-cpu, in this order
  * @param {string} verdict

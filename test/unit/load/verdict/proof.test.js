@@ -13,7 +13,6 @@ const RESOURCES = /** @type {Record<string, string>} */ ({
 
 /**
  * Records of a proof, by the service's true elasticities.
- *
  * @param {Record<string, number>} elasticities by suspect
  * @param {{ blocks?: number, noise?: number, taken_ratio?: number, busy?: Record<string, number>, seed?: number, share?: number }} [options]
  *   busy: utilization by core

@@ -13,7 +13,6 @@ const RUNS = 300
 
 /**
  * A matrix with known effects, and noise on the logarithm: its own in each visit, and one that each block shares.
- *
  * @param {number} seed
  * @param {{ effect?: (levels: Cell) => number, noise?: number, blocks?: number, knobs?: any[], heavy?: boolean }} [options]
  */

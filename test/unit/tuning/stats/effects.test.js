@@ -15,7 +15,6 @@ function observed(block, cell, value) {
 
 /**
  * One visit to each cell in each block, whose own level drifts by powers of ten.
- *
  * @param {number} blocks
  * @param {{ name: string, levels: string[] }[]} knobs
  * @param {(levels: Record<string, string>, block: number) => number} effect

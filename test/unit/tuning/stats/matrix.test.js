@@ -21,7 +21,6 @@ function matrix(changes) {
 
 /**
  * Every trial of a matrix.
- *
  * @param {Matrix} design
  * @param {{ verdictOf?: (record: any) => string, notApplied?: any[] }} [options]
  */

@@ -52,7 +52,6 @@ const fail = (/** @type {any} */ made) => trial({ verdict: 'fail', ...made })
 
 /**
  * What an exercise measures, made up: before and at first, then what solves it and what does not.
- *
  * @type {Record<string, { before: any, first: any, solves: any, fails: any }>}
  */
 export const MADE = {

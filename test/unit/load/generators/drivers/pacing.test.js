@@ -18,7 +18,6 @@ const shown = (clock) => ({ ...clock, now: () => START_MS + clock.now() })
 
 /**
  * One phase over connections that answer after some time, or never.
- *
  * @param {object} options
  * @param {number} [options.rate_rps]
  * @param {number} [options.duration_s]

@@ -12,7 +12,6 @@ const TO_MS = 1000
 
 /**
  * What becomes of a schedule, whose workers each take the next request as soon as they may.
- *
  * @param {'nobody' | 'vegeta' | 'target'} still
  */
 function trafficWhen(still) {

@@ -10,7 +10,6 @@ const COSTS_US = [100, 80, 50, 65]
 
 /**
  * Trials by turns, of six rounds in all.
- *
  * @param {(round: number) => number[][]} turnsOf of a cell and its CPU time
  * @param {any} [changes]
  */

@@ -25,7 +25,6 @@ export const service = (/** @type {number} */ capacity_rps, /** @type {number} *
 
 /**
  * A run against simulated services.
- *
  * @param {any} plan
  * @param {Record<string, (load: any) => Answers>} services by side, or by side and driver
  * @param {{ noise?: number, invalid?: (step: any, number: number) => boolean }} [options]
