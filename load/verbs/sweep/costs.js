@@ -16,18 +16,9 @@ const LEAST = 0.02
 /** What a request costs each resource near the capacity, as medians over those trials. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
 export function costBlocks({ capacity, records }) {
   const near = nearCapacity(capacity, records)
-  const entries = near.flatMap((record) => ledgerOf(record))
-  const rows = [...new Set(entries.map(({ resource }) => resource))]
-    .map((resource) => {
-      const own = entries.filter((entry) => entry.resource === resource)
-      const of = (/** @type {'utilization' | 'demand_us'} */ field) => median(own.map((entry) => entry[field]))
-      return { resource, utilization: of('utilization'), demand_us: of('demand_us') }
-    })
-    .filter(({ utilization }) => utilization >= LEAST)
-    .sort((a, b) => b.utilization - a.utilization)
-    .map(({ resource, utilization, demand_us }) => {
-      return [resource, wholePercent(utilization), `${demand_us.toFixed(1)} us`, `${rate(1e6 / demand_us)}/s`]
-    })
+  const rows = costsOf(near).map(({ resource, utilization, demand_us }) => {
+    return [resource, wholePercent(utilization), `${demand_us.toFixed(1)} us`, `${boundText(demand_us, 3)}/s`]
+  })
   if (rows.length === 0) return []
   const about = `Medians of ${near.length} trials near the capacity. A resource that is busy for a share U of the time at X requests/s is saturated at X / U (the utilization law); a process that has a core of its own would be saturated at the rate of its row with "alone".`
   return [
@@ -36,6 +27,17 @@ export function costBlocks({ capacity, records }) {
     table(['resource', 'busy', 'per request', 'saturated at'], rows, { name: 'costs' }),
     ...biasText(near).map(paragraph),
   ]
+}
+
+/** What a request costs each resource, as medians over trials; the busiest first. @param {TrialRecord[]} records */
+export function costsOf(records) {
+  const entries = records.flatMap((record) => ledgerOf(record))
+  const costs = [...new Set(entries.map(({ resource }) => resource))].map((resource) => {
+    const own = entries.filter((entry) => entry.resource === resource)
+    const of = (/** @type {'utilization' | 'demand_us'} */ field) => median(own.map((entry) => entry[field]))
+    return { resource, utilization: of('utilization'), demand_us: of('demand_us') }
+  })
+  return costs.filter(({ utilization }) => utilization >= LEAST).sort((a, b) => b.utilization - a.utilization)
 }
 
 /** Wait events are sampled by a session that waits for the same core, so it sees working backends too rarely. @param {TrialRecord[]} records */
@@ -52,7 +54,7 @@ function biasText(records) {
   ]
 }
 
-/** To three digits. @param {number} rate_rps */
-function rate(rate_rps) {
-  return count(Number(rate_rps.toPrecision(3)))
+/** The rate that saturates a resource. @param {number} demand_us @param {number} digits */
+export function boundText(demand_us, digits) {
+  return count(Number((1e6 / demand_us).toPrecision(digits)))
 }
