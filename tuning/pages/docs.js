@@ -6,6 +6,7 @@ import { list, paragraph, table } from '../../load/report/blocks.js'
 import { markdownOf } from '../../load/report/markdown.js'
 import { conditionsOf, settingsText } from '../../load/run/conditions.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
+import { proofItems, proofPicture } from '../../load/verbs/sweep/proof.js'
 import { budgetBlocks } from '../experiments/ablate/budget-report.js'
 import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '../experiments/balance/report.js'
 import { CLAIMS } from '../experiments/playbook/claims.js'
@@ -37,6 +38,12 @@ const PGBOUNCER = ({ records }) => {
   return [paragraph(`PgBouncer ${[...versions].join(', ')}.`)]
 }
 
+/** The bars of a proof. @type {Part} */
+const DOSES = ({ findings, folder }) => {
+  const picture = proofPicture(findings)
+  return picture ? [paragraph(`![${picture.title}: ${picture.about}](evidence/${folder}/${picture.name}.svg)`)] : []
+}
+
 /** @type {Part} */
 const CONDITIONS = ({ run }) => [list(conditionsOf(run))]
 
@@ -47,7 +54,9 @@ const SETTINGS_TOO = ({ run, records }) => [list([settingsText(records) || [], c
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
 
 /** @type {Quote} */
-const SWEEP = { of: [({ findings }) => [list(sweepItems(findings))], EVERY_TRIAL, SETTINGS_TOO] }
+const SWEEP = {
+  of: [({ findings }) => [list([...sweepItems(findings), ...proofItems(findings)])], DOSES, EVERY_TRIAL, SETTINGS_TOO],
+}
 
 /** @type {Quote} */
 const LOADS = { of: ['loads', SETTINGS_TOO] }

@@ -1,8 +1,9 @@
 import { list, paragraph, table } from '../../load/report/blocks.js'
-import { milliseconds, ratesText } from '../../load/report/format.js'
+import { milliseconds, NONE, ratesText } from '../../load/report/format.js'
 import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear, nearCapacity } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
+import { proofPicture, proofText } from '../../load/verbs/sweep/proof.js'
 import { median } from '../../load/verdict/ranks.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
 import { evidence } from './evidence.js'
@@ -19,11 +20,14 @@ export function answerBlocks() {
   ].join(' ')
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const rows = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
-  const [{ title, about, name }] = sweepPictures({ ...batched.run, records: batched.records })
+  const [capacity] = sweepPictures({ ...batched.run, records: batched.records })
+  const pictures = [capacity, proofPicture(batched.findings)].flatMap((picture) => picture ?? [])
   return [
     paragraph(sentence),
     table(head, rows, { align: ['l', 'l', 'l'] }),
-    paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
+    ...pictures.map(({ title, about, name }) =>
+      paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
+    ),
     list(conditionsOf(batched.run)),
   ]
 }
@@ -34,7 +38,8 @@ const ROWS = {
   'p99 at the lower of these rates': p99AtLower,
   'CPU of the API for each': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
-  'seen in the trials that failed': ({ run }) => run.limit.evidence[0],
+  evidence: ({ run }) => run.limit.evidence[0],
+  'what the doses say': ({ findings }) => proofText(findings) ?? NONE,
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
   'what to change next': ({ run }) => RESOURCES[run.limit.resource][1],
   'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)} of 1`,

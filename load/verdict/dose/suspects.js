@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { findPostmaster } from '../../probes/postgres.js'
 import { statFields } from '../../probes/process.js'
 import { sharedCore } from '../ledger.js'
@@ -50,9 +50,9 @@ export async function suspectsIn(slices, { target, generator, database }) {
   })
 }
 
-/** A process and all its descendants: workers of a server, backends of Postgres. @param {number} ancestor */
+/** A process and all its descendants: workers of a server, backends of Postgres. Without /proc, as on macOS, the process alone. @param {number} ancestor */
 function familyOf(ancestor) {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const pids = existsSync('/proc/self/stat') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   const parents = new Map(pids.map((pid) => [Number(pid), Number(statFields(pid)?.[1])]))
   const family = [ancestor]
   for (const parent of family) family.push(...[...parents.keys()].filter((pid) => parents.get(pid) === parent))
