@@ -10,7 +10,7 @@ import { ratioText, verdictsText } from '../../stats/effects.js'
 /** @param {PlaybookFindings} findings @returns {Block[]} */
 export function playbookReport({ results, blocks }) {
   return [
-    answer(`${results.length} claims: ${verdictsText(results)}.`),
+    answer(`${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${verdictsText(results)}.`),
     claimsTable(results),
     method([
       `Each experiment: two cells in ${blocks} blocks, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
