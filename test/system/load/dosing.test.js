@@ -6,6 +6,7 @@ import t from 'tap'
 import { statFields } from '../../../load/probes/process.js'
 import { coresOf, expandCores } from '../../../load/system/machine.js'
 import { openDosing } from '../../../load/verdict/dose/dosing.js'
+import { suspectsIn } from '../../../load/verdict/dose/suspects.js'
 import { until } from '../../support/until.js'
 
 const DOSING = new URL('../../../load/verdict/dose/dosing.js', import.meta.url).href
@@ -68,6 +69,23 @@ t.test(
     t.strictSame(helpersOf(process.pid), [])
   },
 )
+
+t.test('a suspect is a process with all its descendants, or the cores it names', { skip: withoutProc }, async (t) => {
+  const parent = spawn('sh', ['-c', 'sh -c "sleep 60 & wait" & wait'], { stdio: 'ignore', detached: true })
+  t.teardown(() => process.kill(-Number(parent.pid), 'SIGKILL'))
+  const pid = Number(parent.pid)
+  const slices = [
+    { ...slice('service', 0.1), of: 'service' },
+    { ...slice('core', 0), cores: '0' },
+  ]
+  const about = { target: { pid }, generator: { pid: 0 }, database: null }
+  const familyOf = async () => (await suspectsIn(slices, about)).flatMap((one) => ('pids' in one ? one.pids : []))
+  await until('parent, child and grandchild', async () => (await familyOf()).length === 3)
+  const [service, core] = await suspectsIn(slices, about)
+  t.match(service, { name: 'service' })
+  t.equal((await familyOf())[0], pid)
+  t.strictSame(core, { name: 'core', cores: '0' })
+})
 
 t.test('a process that must not be stopped gets no dose', { skip: withoutProc }, async (t) => {
   const dosing = await openDosing([{ name: 'process', pids: [] }], new AbortController().signal)
