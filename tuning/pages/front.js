@@ -19,7 +19,8 @@ export function answerBlocks() {
     `With a statement per request the same API takes ${ratesText(single.run.capacity)}. There the bottleneck is another: ${isText(single)}.`,
   ].join(' ')
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
-  const rows = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
+  const all = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
+  const rows = all.filter(([, ...cells]) => cells.some((cell) => cell !== NONE))
   const [capacity] = sweepPictures({ ...batched.run, records: batched.records })
   const pictures = [capacity, proofPicture(batched.findings)].flatMap((picture) => picture ?? [])
   return [
