@@ -29,7 +29,7 @@ const OF_THROUGHPUT =
 
 /**
  * The next trial of a search's proof. The load is more than the target can take over a bounded number of connections: all of them are
- * busy, as in a closed loop. Our own driver `paced` does that at the least cost; other drivers make way for a closed loop. Pure.
+ * busy, as in a closed loop. Our own driver `paced` does that at the lowest cost; with any other driver, the load is a closed loop. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
  * @param {Cell | null} relaxed the cell with a larger pool; null: the pool is not accused
  * @returns {Step | null}
@@ -60,7 +60,7 @@ export function proofStep(plan, records, driver, relaxed) {
  */
 export function nextOfProof(plan, records, { seen, load, relaxed }) {
   const suspects = suspectsOf(plan, seen)
-  // Without the service, or with nothing beside it, the doses could tell nothing apart.
+  // A proof compares the service with at least one other suspect.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
   const tried = of(records, 'proof')
   const valid = tried.filter(isValid)

@@ -7,6 +7,7 @@ import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
+import { statFields } from '../probes/process.js'
 import { textOf } from '../system/machine.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
@@ -73,7 +74,7 @@ export const PLAN_FLAGS = {
     about:
       'a process of the service behind --url, on this machine, for the proof (repeatable; its children belong to it)',
     parse: runningProcess,
-    expected: 'the id of a running process',
+    expected: 'the id of a running process that did not start this one',
     multiple: true,
   },
   'no-keep-alive': { value: '', about: 'a connection for each request' },
@@ -172,8 +173,23 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
 /** @param {string} text */
 function runningProcess(text) {
   const pid = /^\d{1,7}$/.test(text) ? Number(text) : 0
-  const name = pid > 0 ? textOf(`/proc/${pid}/comm`)?.trim() : undefined
+  const name = pid > 0 && !startedUs(pid) ? textOf(`/proc/${pid}/comm`)?.trim() : undefined
   return name === undefined ? undefined : { pid, name }
+}
+
+/** Whether a process is this one or an ancestor of it, which cannot be stopped for a dose. @param {number} pid */
+function startedUs(pid) {
+  for (let own = process.pid; own > 0; own = Number(statFields(own)?.[1] ?? 0)) if (own === pid) return true
+  return false
+}
+
+/** Refuses processes that have ended since they were named, as before a --resume: their id may be another's now. @param {Plan} plan @throws {UsageError} */
+export function refuseEnded({ pids = [] }) {
+  for (const { pid, name } of pids) {
+    const now = textOf(`/proc/${pid}/comm`)?.trim() ?? 'none'
+    if (now !== name)
+      throw new UsageError(`--pid ${pid}: expected the process ${name}, got ${now}: start another run with its new id`)
+  }
 }
 
 /** @param {string} text */

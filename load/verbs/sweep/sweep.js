@@ -4,7 +4,7 @@ import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { answer, drawn, list } from '../../report/blocks.js'
 import { shortTrialTable } from '../../report/trials.js'
-import { PLAN_FLAGS, planOf } from '../../run/plan.js'
+import { PLAN_FLAGS, planOf, refuseEnded } from '../../run/plan.js'
 import { SSH_FLAGS } from '../../system/ssh/plan.js'
 import { limitOfRun } from '../../verdict/limit.js'
 import { sweepItems, sweepSentence } from './answer.js'
@@ -35,7 +35,10 @@ export const sweep = {
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
   npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`,
   plan: planOf,
-  prepare: async (plan) => checkDrivers(plan),
+  async prepare(plan) {
+    checkDrivers(plan)
+    refuseEnded(plan)
+  },
   design: (plan, records, notApplied) => {
     return plan.searches ? nextSearchStep(plan, records, notApplied) : ladderStep(plan, records)
   },

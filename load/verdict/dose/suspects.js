@@ -46,7 +46,10 @@ export async function suspectsIn(slices, { target, generator, database }) {
   const named = new Map(slices.map((slice) => [slice.suspect, slice]))
   const own = { service: target.pid, generator: generator.pid, postgres: database && (await findPostmaster(database)) }
   return [...named].map(([name, { cores, of, pid = of && own[of] }]) => {
-    return cores === undefined ? { name, pids: familyOf(Number(pid)).filter(isOurs) } : { name, cores }
+    if (cores !== undefined) return { name, cores }
+    const family = pid ? familyOf(pid) : []
+    // Stopping the lab itself, in a family with it, would stop everything for good.
+    return { name, pids: family.includes(process.pid) ? [] : family.filter(isOurs) }
   })
 }
 

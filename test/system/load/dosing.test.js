@@ -87,6 +87,22 @@ t.test('a suspect is a process with all its descendants, or the cores it names',
   t.strictSame(core, { name: 'core', cores: '0' })
 })
 
+t.test(
+  'nothing is stopped for a suspect without a process, or in a family with the lab',
+  { skip: withoutProc },
+  async (t) => {
+    const slices = [
+      { ...slice('Postgres', 0.1), of: 'postgres' },
+      { ...slice('parent', 0.1), pid: process.ppid },
+    ]
+    const found = await suspectsIn(slices, { target: { pid: null }, generator: { pid: 0 }, database: null })
+    t.strictSame(found, [
+      { name: 'Postgres', pids: [] },
+      { name: 'parent', pids: [] },
+    ])
+  },
+)
+
 t.test('a process that must not be stopped gets no dose', { skip: withoutProc }, async (t) => {
   const dosing = await openDosing([{ name: 'process', pids: [] }], new AbortController().signal)
   t.teardown(dosing.close)

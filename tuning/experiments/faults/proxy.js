@@ -11,7 +11,7 @@ PROXIES[kind](new URL(target)).listen(Number(listenOn), '127.0.0.1')
 /** Answers 429 to what exceeds its rate: the generic cell rate algorithm (ITU-T I.371, annex A). @param {URL} url */
 function limiter(url) {
   const LIMIT_RPS = 400
-  // So much of the rate passes at once after a pause.
+  // Requests that this much time at the rate would let through may pass at once after a pause.
   const BURST_MS = 50
   const agent = new http.Agent({ keepAlive: true })
   let due_ms = 0

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { seededRandom } from '../../../../../load/system/random.js'
-import { answerOf, unevenEndpoints } from '../../../../../tuning/experiments/balance/endpoints.js'
+import { answerOf, evenEndpoints, unevenEndpoints } from '../../../../../tuning/experiments/balance/endpoints.js'
 
 t.test('endpoints are uneven by design, as many as were asked for', async (t) => {
   const names = (/** @type {number} */ count, /** @type {number} */ slow) => {
@@ -21,4 +21,16 @@ t.test('endpoints are uneven by design, as many as were asked for', async (t) =>
   const errors = of(erring).filter(({ status }) => status === 503).length / 2000
   t.ok(Math.abs(errors - 0.2) < 0.04, `${errors} errors`)
   t.ok(of(cached, true).every(({ status, latency_ms }) => status === 503 && latency_ms <= 5))
+})
+
+t.test('even endpoints are alike, but for the last one, which fails', async (t) => {
+  const endpoints = evenEndpoints(3)
+  t.strictSame(
+    endpoints.map(({ name, fails }) => [name, fails]),
+    [
+      ['healthy-1', false],
+      ['healthy-2', false],
+      ['failing', true],
+    ],
+  )
 })
