@@ -10,7 +10,7 @@ t.test('playbook: a claim is measured again, and the page stays as it is', async
   const flags = ['--claim', 'soft-nofile-does-nothing', '--blocks', '1']
   const { trials, stdout } = await smoke(t, 'playbook', flags, { databaseUrl: url })
   t.match(stdout, /soft-nofile-does-nothing/)
-  t.match(stdout, /1 claims: 1 undecided/)
+  t.match(stdout, /1 claim: 1 undecided/)
   const own = trials.filter(({ cell }) => 'SOFT_NOFILE' in cell)
   t.ok(own.length > 0)
   for (const { settings } of own)
