@@ -3,6 +3,7 @@ import { capacityOf, contradictedRung, nextRung, unanswered } from '../../capaci
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { answer, drawn, list } from '../../report/blocks.js'
+import { proofBlocks } from '../../report/proof.js'
 import { shortTrialTable } from '../../report/trials.js'
 import { PLAN_FLAGS, planOf, refuseEnded } from '../../run/plan.js'
 import { SSH_FLAGS } from '../../system/ssh/plan.js'
@@ -10,7 +11,7 @@ import { limitOfRun } from '../../verdict/limit.js'
 import { sweepItems, sweepSentence } from './answer.js'
 import { costBlocks } from './costs.js'
 import { sweepPictures } from './pictures.js'
-import { proofBlocks, proofItems } from './proof.js'
+import { proofItems } from './proof.js'
 
 /**
  * @import { Experiment } from '../../run/experiment.js'

@@ -1,0 +1,71 @@
+import { drawn, heading, paragraph } from './blocks.js'
+
+/**
+ * @import { Block } from './blocks.js'
+ * @import { Picture } from './picture.js'
+ * @import { Elasticity, TrialRecord } from './record.js'
+ */
+
+/** The dose that sentences speak of. */
+export const DOSE = 0.1
+
+/** @typedef {{ elasticities?: Elasticity[] }} Proof what each dose did; none: nothing was dosed */
+
+/** What each dose cost; null: nothing was dosed. @param {Proof} proof @param {string} [name] of the proof, where there are several */
+export function proofText({ elasticities = [] }, name = 'Proof') {
+  return elasticities.length === 0 ? null : `${name}, in throughput: ${elasticities.map(changeText).join('; ')}.`
+}
+
+/** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */
+export function changeText(elasticity) {
+  const { suspect, factor } = elasticity
+  const change = factor ? `${suspect} gains` : `slowing ${suspect} by ${DOSE * 100} % costs`
+  return `${change} ${effectText(elasticity)}`
+}
+
+/** What the dose costs, or what the larger pool gains: 11 % [9–12] @param {Elasticity} elasticity */
+export function effectText({ elasticity, low, high, factor }) {
+  const percentOf = (/** @type {number} */ value) => {
+    return Math.round((factor ? factor ** value - 1 : 1 - (1 - DOSE) ** value) * 100)
+  }
+  const interval = low === null || high === null ? '' : ` [${percentOf(low)}–${percentOf(high)}]`
+  return `${percentOf(elasticity)} %${interval}`
+}
+
+/** Which suspects kept their speed, since their processes are not ours to stop. @param {Pick<TrialRecord, 'doses'>[]} records of a proof */
+export function undosedTexts(records) {
+  const undosed = records
+    .flatMap(({ doses = [] }) => doses)
+    .filter(({ share, taken_ratio }) => share > 0 && taken_ratio === 0)
+    .map(({ suspect }) => suspect)
+  return [...new Set(undosed)].map((suspect) => `Not slowed: ${suspect}, whose processes we may not stop.`)
+}
+
+/** The elasticities as bars; null: nothing was dosed. @param {Proof} proof @param {string} [of] whose, where there are several @returns {Picture | null} */
+export function proofPicture({ elasticities = [] }, of) {
+  if (elasticities.length === 0) return null
+  const values = elasticities.map(({ elasticity, low, high }) => {
+    return low === null || high === null ? { value: elasticity } : { value: elasticity, low, high }
+  })
+  const least = Math.min(0, ...elasticities.flatMap(({ low }) => low ?? []))
+  const pairs = Math.max(...elasticities.map((one) => one.pairs))
+  return {
+    name: of ? `elasticities-${of}` : 'elasticities',
+    title: `What moves the throughput${of ? ` of ${of}` : ''}`,
+    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. ${pairs} pairs of neighbouring slices, one of each pair slowed; 95 % intervals by ranks.`,
+    form: {
+      kind: 'dots',
+      x: { title: 'elasticity', unit: 'number', min: Math.floor(2 * least) / 2 },
+      labels: elasticities.map(({ suspect }) => suspect),
+      series: [{ name: 'elasticity', values }],
+      reference: 0,
+      bars: true,
+    },
+  }
+}
+
+/** @param {Proof} proof @returns {Block[]} */
+export function proofBlocks(proof) {
+  const picture = proofPicture(proof)
+  return picture ? [heading('Proof by dose', { detail: true }), paragraph(picture.about), drawn(picture)] : []
+}
