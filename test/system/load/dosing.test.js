@@ -10,7 +10,7 @@ import { suspectsIn } from '../../../load/verdict/dose/suspects.js'
 import { until } from '../../support/until.js'
 
 const DOSING = new URL('../../../load/verdict/dose/dosing.js', import.meta.url).href
-const HELPER = fileURLToPath(new URL('../../../load/verdict/dose/helper.js', import.meta.url))
+const HELPER = fileURLToPath(new URL('../../../load/system/dose/helper.js', import.meta.url))
 const withoutProc = statFields('self') ? false : 'this system has no /proc'
 
 /** A process that only waits, and ends with the test. @param {any} t */

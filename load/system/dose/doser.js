@@ -1,0 +1,90 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { leashed } from '../../../sql/leash.js'
+import { expandCores } from '../machine.js'
+
+const HELPER = fileURLToPath(new URL('helper.js', import.meta.url))
+/** Short against a request's time in the service, and long against the cost of a period: about 10 us of wake-ups and signals. */
+const PERIOD_MS = { core: 2, processes: 5 }
+const STOP_GRACE_MS = 500
+
+/**
+ * Starts the helpers that slow one suspect on this machine, which live no longer than this process.
+ * @param {Slowable} suspect
+ * @returns {Promise<Doser>}
+ * @typedef {{ cores: string } | { pids: number[] }} Slowable cores: list such as "0" or "1-3"
+ * @typedef {{ begin: (share: number) => Promise<void> | void, end: () => Promise<number>, close: () => Promise<void> }} Doser begin:
+ *   takes a share of the suspect's time; end: stops that, and returns the share that was really taken
+ */
+export async function startDoser(suspect) {
+  const helpers = helpersOf(suspect)
+  await Promise.all(helpers.map(({ ready }) => ready))
+  return {
+    begin(share) {
+      for (const { begin } of helpers) begin(share)
+    },
+    async end() {
+      const taken = await Promise.all(helpers.map(({ end }) => end()))
+      return taken.reduce((sum, one) => sum + one.taken_ms / one.lasted_ms, 0) / Math.max(1, taken.length)
+    },
+    close: async () => void (await Promise.all(helpers.map(({ close }) => close()))),
+  }
+}
+
+/** One helper stops all processes; each core has a helper of its own. @param {Slowable} suspect */
+function helpersOf(suspect) {
+  const first = canHavePriority() ? ['chrt', '--fifo', '50'] : []
+  // Without a process that we may stop, no dose is taken.
+  if ('pids' in suspect && suspect.pids.length === 0) return []
+  if ('pids' in suspect) return [startHelper(first, { pids: suspect.pids, period_ms: PERIOD_MS.processes })]
+  return expandCores(suspect.cores).map((core) =>
+    startHelper([...first, 'taskset', '-c', String(core)], { pids: null, period_ms: PERIOD_MS.core }),
+  )
+}
+
+/** Without real-time priority, the kernel's scheduler lets a process that mostly sleeps go first most of the time. */
+function canHavePriority() {
+  return spawnSync('chrt', ['--fifo', '50', 'true']).status === 0
+}
+
+/** @param {string[]} prefix @param {{ pids: number[] | null, period_ms: number }} how */
+function startHelper(prefix, { pids, period_ms }) {
+  const [program, ...args] = leashed([...prefix, process.execPath, HELPER], { signal: 'INT' })
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
+  const exited = once(child, 'exit')
+  const replies = createInterface(child.stdout)[Symbol.asyncIterator]()
+  // A helper that is killed at the wrong moment leaves processes stopped.
+  const release = () => pids?.forEach(letGo)
+  exited.then(release, release)
+  child.stdin.on('error', () => {})
+  const say = (/** @type {object} */ command) => void child.stdin.write(`${JSON.stringify(command)}\n`)
+  return {
+    ready: once(child, 'spawn'),
+    begin: (/** @type {number} */ share) => say({ share, period_ms, pids }),
+    /** @returns {Promise<{ taken_ms: number, lasted_ms: number }>} */
+    async end() {
+      say({ share: 0 })
+      const { value, done } = await replies.next()
+      if (done)
+        throw new Error(`the process that takes the dose ended (${child.signalCode ?? `code ${child.exitCode}`})`)
+      return JSON.parse(value)
+    },
+    async close() {
+      child.stdin.end()
+      await Promise.race([exited, setTimeout(STOP_GRACE_MS, undefined, { ref: false })])
+      child.kill('SIGKILL')
+    },
+  }
+}
+
+/** @param {number} pid */
+function letGo(pid) {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {
+    // It has ended.
+  }
+}
