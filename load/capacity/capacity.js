@@ -5,9 +5,18 @@ import { cellName, isSameCell } from '../report/format.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
 import { isSettled, isValid, MAX_INVALID } from './ladder.js'
-import { CONFIRM_TIMES, foundSoFar, of, plateauOf, searchPlan, thoughtOf, trialsOf } from './of-records.js'
+import {
+  CONFIRM_TIMES,
+  foundSoFar,
+  KEPT_UP_RATIO,
+  of,
+  plateauOf,
+  searchPlan,
+  thoughtOf,
+  trialsOf,
+} from './of-records.js'
 import { proofStep, proven } from './proving.js'
-import { intervalOf, intervalProblem, nextTrial, searchProblem } from './search.js'
+import { intervalOf, nextTrial, searchProblem } from './search.js'
 
 /** @import { At, Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
@@ -26,6 +35,9 @@ const PLATEAU_WARMUP_S = 0.25
 const FIRST_WARMUP_S = 2
 /** The ladder ends at a rung that gains less than this factor, which is below the noise. */
 const PLATEAU_GAIN = 1.1
+/** Multiple of the ladder's goodput that is offered after it: on few cores, a closed loop takes CPU that the target could use. */
+const OVERLOAD = 2
+const MAX_OVERLOADS = 3
 /** Multiple of the rate that failed; the margin distinguishes a real shift in capacity from drift. */
 const EDGE_SHARE = 1.1
 const RELAXED_TRIALS = 2
@@ -37,14 +49,15 @@ const USUAL_TRIALS = 14
 const BETWEEN_TRIALS_S = 1
 
 /**
- * The next trial of a capacity run: a short closed-loop ladder finds the plateau, an open-loop search starts from it, and the
- * edge is then repeated with the suspected limit relaxed, and the limit is proven by slowing each suspect. Pure.
+ * The next trial of a capacity run: a short closed-loop ladder and an overload find the plateau, an open-loop search starts from it,
+ * and the edge is then repeated with the suspected limit relaxed, and the limit is proven by slowing each suspect. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
 export function nextStep(plan, records, notApplied = []) {
   return (
     plateauStep(plan, records) ??
+    overloadStep(plan, records) ??
     searchStep(plan, records) ??
     relaxStep(plan, records, notApplied) ??
     proofStep(plan, records, plateauDriver(plan), poolCell(plan, records, notApplied))
@@ -64,7 +77,7 @@ export function answerOf(plan, records) {
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
 function plateauStep(plan, records) {
-  const own = of(records, 'plateau')
+  const own = of(records, 'plateau').filter(({ load }) => load.loop === 'closed')
   for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
     const trials = own.filter(({ load }) => load.connections === connections)
     if (!isSettled(trials, isValid, MAX_INVALID)) {
@@ -81,6 +94,21 @@ function plateauStep(plan, records) {
     if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
   }
   return null
+}
+
+/** Offers more than any trial before got through, until the target does not keep up; with no more connections than the ladder had. @param {Plan} plan @param {TrialRecord[]} records */
+function overloadStep(plan, records) {
+  const own = of(records, 'plateau')
+  const overloads = own.filter(({ load }) => load.loop === 'open')
+  const last = overloads.at(-1)
+  const isOver = last && (!isValid(last) || last.traffic.goodput_rps < KEPT_UP_RATIO * Number(last.load.rate_rps))
+  if (plateauOf(own) === 0 || isOver || overloads.length >= MAX_OVERLOADS) return null
+  const rate_rps = Math.ceil(OVERLOAD * plateauOf(own))
+  const about = 'more than it takes, for a better guess'
+  const trial = { rate_rps, duration_s: plateauDuration(plan) }
+  const { load, ...rest } = openStep(plan, records, { phase: 'plateau' }, null, about, trial)
+  const { connections_needed, ...asked } = load
+  return { ...rest, load: { ...asked, connections: Math.min(load.connections, Number(PLATEAU_CONNECTIONS.at(-1))) } }
 }
 
 /** @param {Plan} plan @returns {number} s */
@@ -212,7 +240,7 @@ function problemOf(plan, records, found) {
   }
   // A lower bound needs no search that has settled above it.
   if (found?.low_rps && boundOf(records, found)?.outcome.blame === 'generator') return null
-  return searchProblem(trialsOf(records, plan), searchPlan(plan, records)) ?? intervalProblem(found)
+  return searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
 }
 
 /**

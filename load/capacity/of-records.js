@@ -15,7 +15,7 @@ const MAX_SCORE = 3
 /** Minimum score, ln(p99 / SLO), of a trial that failed for a reason other than latency. */
 const OTHER_FAILURE = 1
 /** A target that achieves less than this share of the offered rate did not keep up. */
-const KEPT_UP_RATIO = 0.95
+export const KEPT_UP_RATIO = 0.95
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
 export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s }, records) {
@@ -43,7 +43,7 @@ export function scoreOf({ traffic, load }, slo) {
   return keptUp ? score : Math.max(score, OTHER_FAILURE)
 }
 
-/** Goodput of the best closed-loop trial, in requests/s; 0: none. @param {TrialRecord[]} records */
+/** Goodput of the best trial that looked for the plateau, in requests/s; 0: none. @param {TrialRecord[]} records */
 export function plateauOf(records) {
   const own = of(records, 'plateau').filter(isValid)
   return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))

@@ -95,7 +95,7 @@ function isDone(valid, blocks) {
 
 /** The connections with which the closed loop got the most through. @param {TrialRecord[]} records */
 function connectionsOf(records) {
-  const rungs = of(records, 'plateau').filter(isValid)
+  const rungs = of(records, 'plateau').filter((record) => isValid(record) && record.load.loop === 'closed')
   const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
   return best.load.connections
 }

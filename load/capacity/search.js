@@ -89,27 +89,31 @@ export function intervalOf(trials, plan) {
   return { ...intervalAround(edges, valid, CONFIDENCE), trials: valid.length }
 }
 
-/** Largest half-width, as a share of the middle, that still counts as an answer. */
-const MOST_WIDTH = 0.25
+/** Largest half-width of an answer, as a share of the middle: where trials contradict each other, and where they ran out. */
+const MOST_WIDTH = { contested: 0.25, unsettled: 0.1 }
 
-/** Why an interval is too wide to be an answer; null: it is narrow enough. @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval */
-export function intervalProblem(interval) {
-  const { low_rps, high_rps, confidence } = interval ?? { low_rps: null, high_rps: null, confidence: 1 }
-  if (low_rps === null || high_rps === null || high_rps - low_rps <= MOST_WIDTH * (high_rps + low_rps)) return null
-  return `the trials contradict each other: for a confidence of ${confidence}, the capacity may be anywhere from ${low_rps}/s to ${high_rps}/s`
-}
-
-/** Why the trials give no trustworthy answer; null: they do. @param {SearchTrial[]} trials @param {SearchPlan} plan */
-export function searchProblem(trials, plan) {
+/**
+ * Why the trials give no trustworthy answer; null: they do.
+ * @param {SearchTrial[]} trials @param {SearchPlan} plan
+ * @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval that these trials gave
+ */
+export function searchProblem(trials, plan, interval) {
   const levels = levelsOf(trials, plan)
   const { low, high } = boundsOf(levels)
   if (!low && !high) {
     const count = trials.filter(({ verdict }) => verdict === 'invalid').length
     return `expected a rate with enough valid trials, got none: ${count} of ${trials.length} were invalid`
   }
-  const left = nextTrial(trials, { ...plan, max_trials: Number.POSITIVE_INFINITY })
-  // The confidence already accounts for an edge that stays contested.
-  if (!left || (low && high && Math.log(high.rate_rps / low.rate_rps) <= widthOf(plan))) return null
+  const { low_rps = null, high_rps = null, confidence } = interval ?? {}
+  const isBounded = low_rps !== null && high_rps !== null
+  const width = isBounded ? (high_rps - low_rps) / (high_rps + low_rps) : Number.NaN
+  const isNarrow = low && high && Math.log(high.rate_rps / low.rate_rps) <= widthOf(plan)
+  // The confidence already accounts for an edge that stays contested, and for a bracket that is still wide.
+  if (isNarrow || !nextTrial(trials, { ...plan, max_trials: Number.POSITIVE_INFINITY })) {
+    if (!(width > MOST_WIDTH.contested)) return null
+    return `the trials contradict each other: for a confidence of ${confidence}, the capacity may be anywhere from ${low_rps}/s to ${high_rps}/s`
+  }
+  if (width <= MOST_WIDTH.unsettled) return null
   const between = `${low ? `${low.rate_rps}/s passed` : 'none passed'}, ${high ? `${high.rate_rps}/s failed` : 'none failed'}`
   return `the search had not settled after ${trials.length} trials: ${between}`
 }

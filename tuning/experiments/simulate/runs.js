@@ -63,7 +63,7 @@ function searchOnce(service) {
     trials,
     time_s,
     interval,
-    problem: search.searchProblem(trials, plan) ?? search.intervalProblem(interval),
+    problem: search.searchProblem(trials, plan, interval),
     middle_rps: (Number(low_rps ?? high_rps ?? Number.NaN) + Number(high_rps ?? low_rps)) / 2,
     aim_rps: high_rps === null ? (service.reach_rps ?? capacity_rps) : capacity_rps,
     isInside: (/** @type {number} */ margin) => {

@@ -49,15 +49,45 @@ function of(records, phase) {
   return records.filter(({ at }) => at.phase === phase)
 }
 
-t.test('a plateau comes first, and ends when more connections bring nothing', async (t) => {
-  const plateau = of(runOf({}), 'plateau')
-  t.strictSame(
-    plateau.map(({ load }) => load.connections),
-    [2, 8, 32, 128],
-  )
-  t.ok(plateau.every(({ load }) => load.loop === 'closed'))
-  t.ok(plateau[0].load.warmup_s > plateau[1].load.warmup_s, 'the first one warms up a cold target')
-})
+t.test(
+  'a plateau comes first: more connections until they bring nothing, then more than they got through',
+  async (t) => {
+    const plateau = of(runOf({}), 'plateau')
+    const closed = plateau.filter(({ load }) => load.loop === 'closed')
+    t.strictSame(
+      closed.map(({ load }) => load.connections),
+      [2, 8, 32, 128],
+    )
+    t.ok(closed[0].load.warmup_s > closed[1].load.warmup_s, 'the first one warms up a cold target')
+    t.match(plateau.slice(closed.length), [
+      { load: { driver: 'paced', loop: 'open', rate_rps: 2000 }, traffic: { goodput_rps: 1000 } },
+    ])
+  },
+)
+
+t.test(
+  'a closed loop that got little through is a bad guess: what is offered doubles until the target is behind',
+  async (t) => {
+    const rung = (/** @type {number} */ connections) => {
+      return { load: { loop: 'closed', connections }, traffic: { goodput_rps: 100 } }
+    }
+    const offered = (/** @type {number} */ rate_rps, /** @type {number} */ goodput_rps, verdict = 'fail') => {
+      return { load: { loop: 'open', rate_rps, connections: 512 }, traffic: { goodput_rps }, outcome: { verdict } }
+    }
+    const next = (/** @type {object[]} */ ...overloads) => {
+      const records = [rung(2), rung(8), ...overloads].map((one) => {
+        return { at: { phase: 'plateau' }, cell: null, outcome: { verdict: 'pass' }, ...one }
+      })
+      const { at, load } = nextStep(PLAN, /** @type {any} */ (records)) ?? {}
+      return `${at?.phase} ${load?.rate_rps}`
+    }
+    t.equal(next(), 'plateau 200')
+    t.equal(next(offered(200, 195)), 'plateau 390', 'it kept up')
+    t.equal(next(offered(200, 150)), 'search 105', 'it did not: 0.7 of what it served')
+    t.equal(next(offered(200, 195, 'invalid')), 'search 70', 'an invalid one is no guess')
+    t.equal(next(offered(200, 200), offered(400, 400), offered(800, 800)), 'search 560', 'three are enough')
+  },
+)
 
 t.test('then the search, in an open loop, and an interval around the capacity', async (t) => {
   const records = runOf({})

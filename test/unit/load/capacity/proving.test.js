@@ -23,7 +23,7 @@ const ALL = [SERVICE, OTHERS, 'Postgres', 'the generator']
 function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = {}) {
   const plateau = [8, 32].map((connections) => ({
     at: { phase: 'plateau' },
-    load: { connections },
+    load: { loop: 'closed', connections },
     traffic: { goodput_rps: 100 * connections },
     outcome: PASSED,
   }))
