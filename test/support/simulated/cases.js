@@ -76,7 +76,7 @@ const CASES = [
       'round-robin': { p50_ms: 50, leave_s: 9, back_s: 0 },
       adaptive: { p50_ms: 40, leave_s: 0.65, back_s: 1 },
     }),
-    pictures: ['percentiles-strategies', 'shares-failing'],
+    pictures: ['percentiles-strategies'],
     holds: (t, { run }) => {
       const [, adaptive] = run.strategies
       within(t, 0.8, adaptive.to_reference.p50, 'p50')

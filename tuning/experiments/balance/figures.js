@@ -2,7 +2,7 @@ import { median, typical } from '../../../load/verdict/ranks.js'
 import { CONFIDENCE, pairedRatio } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { generatorWasLimit, isSound } from '../../stats/sound.js'
-import { leavingOf, queuedRatio } from './shares.js'
+import { leavingOf, queuedRatio, sharesOf } from './shares.js'
 import { REFERENCE, strategiesOf } from './steps.js'
 
 /**
@@ -25,14 +25,13 @@ export function figuresOf(plan, records) {
     const found = measured.filter(({ trials }) => trials.length > 0)
     return found.map((one) => ({ strategy: one.strategy, ...compute(one) }))
   }
-  const shared = /** @type {const} */ (['strategies', 'failing'])
   return {
     strategies: each('strategies', unevenFigures),
     crowded: each('crowded', unevenFigures),
     failing: each('failing', failingFigures),
     overhead: each('overhead', overheadFigures),
     processes: each('processes', processFigures),
-    shares: shared.flatMap((part) => each(part, ({ trials }) => ({ part, counts: countsOf(trials) }))),
+    shares: each('strategies', ({ trials }) => ({ shares: sharesOf(countsOf(trials)) })),
   }
 }
 

@@ -82,14 +82,13 @@ async function openEndpoints(part, opening) {
   const admin = `http://127.0.0.1:${adminPort}`
   const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : fails[part]
   const servers = names.map((name, i) => ({ name, port: ports[i] }))
-  const { port, reset } = await openFront(servers, opening)
+  const port = await openFront(servers, opening)
   return {
     url: `http://127.0.0.1:${port}/`,
     /** @type {Target['disturb']} */
     disturb: async (_, at) => {
       // The same draws for every strategy of a block, others in every block.
       await post(`${admin}/reset`, { seed: mix.seed + at.block })
-      if (reset) await post(reset)
       return async () => {}
     },
     watch: async () => {
@@ -101,18 +100,18 @@ async function openEndpoints(part, opening) {
 }
 
 /**
- * What clients reach: the endpoint itself, HAProxy, or our proxy, which forgets what it has learned at the URL `reset`.
- * @param {Server[]} servers @param {Opening} opening @returns {Promise<{ port: number, reset?: string }>}
+ * The port that clients reach: of the endpoint itself, HAProxy, or our proxy.
+ * @param {Server[]} servers @param {Opening} opening
  */
 async function openFront(servers, opening) {
   const { strategy, plan, place } = opening
-  if (strategy === 'direct') return servers[0]
+  if (strategy === 'direct') return servers[0].port
   if (strategy in HAPROXY) return startHaproxy(/** @type {keyof typeof HAPROXY} */ (strategy), servers, true, opening)
-  const [port, adminPort] = await start(`the ${strategy} proxy`, opening, place.cores, 2, ([port, adminPort]) => {
-    const options = { strategy, endpoints: servers, parameters: plan.parameters, port, adminPort }
+  const [port] = await start(`the ${strategy} proxy`, opening, place.cores, 1, ([port]) => {
+    const options = { strategy, endpoints: servers, parameters: plan.parameters, port }
     return [process.execPath, PROXY, JSON.stringify(options)]
   })
-  return { port, reset: `http://127.0.0.1:${adminPort}/reset` }
+  return port
 }
 
 /** Several processes of the API behind HAProxy, each on a core of its own while there are cores. @param {Opening} opening */
@@ -127,7 +126,7 @@ async function openProcesses(opening) {
     services.push(apis[i])
   }
   const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
-  const { port } = await startHaproxy('haproxy-leastconn', servers, false, opening)
+  const port = await startHaproxy('haproxy-leastconn', servers, false, opening)
   const settings = { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') }
   return { url: `http://127.0.0.1:${port}/user`, countsRows: true, settings }
 }
@@ -141,7 +140,7 @@ async function startHaproxy(strategy, servers, watched, opening) {
     writeFileSync(file, haproxyConfig({ ...HAPROXY[strategy], port, servers, watched }))
     return [String(opening.plan.haproxy), '-db', '-f', file]
   })
-  return { port }
+  return port
 }
 
 /**

@@ -6,11 +6,11 @@ import { BALANCERS } from './balancers.js'
 
 /**
  * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies are streamed in both directions, and
- * connections to the endpoints are kept. POST /reset on the admin port makes the balancer start over.
+ * connections to the endpoints are kept.
  * @typedef {{ name: string, port: number }} Endpoint
- * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number, adminPort: number }}
+ * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number }}
  */
-const { strategy, endpoints, parameters, port, adminPort } = JSON.parse(process.argv[2])
+const { strategy, endpoints, parameters, port } = JSON.parse(process.argv[2])
 
 const TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 120_000
@@ -22,15 +22,9 @@ const HOP_BY_HOP = [
 ]
 
 const agent = new http.Agent({ keepAlive: true, scheduling: 'fifo' })
-const fresh = () => BALANCERS[strategy](endpoints.length, parameters)
-let balancer = fresh()
+const balancer = BALANCERS[strategy](endpoints.length, parameters)
 
-const admin = http.createServer((req, res) => {
-  if (req.method === 'POST' && req.url === '/reset') balancer = fresh()
-  res.end('{}')
-})
 http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, forward).listen(port, '127.0.0.1')
-admin.listen(adminPort, '127.0.0.1')
 
 /** @param {http.IncomingMessage} req @param {http.ServerResponse} res */
 function forward(req, res) {

@@ -1,12 +1,11 @@
 import { answer, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
-import { count, milliseconds, NONE, tenthPercent } from '../../../load/report/format.js'
+import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
 import { figuresOf, PERCENTILES } from './figures.js'
 import { HAPROXY } from './haproxy.js'
 import { gainsOf, PUBLISHED, QUANTILES } from './published.js'
-import { failingPicture, shareBlocks } from './shares.js'
 import { partsOf, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
@@ -31,7 +30,7 @@ export function analyse(plan, records, { simulation = null }) {
 
 /** @param {BalanceFindings} findings @returns {Block[]} */
 export function report(findings) {
-  const { plan, sentences, simulation, shares, leftOut } = findings
+  const { plan, sentences, simulation, leftOut } = findings
   const [first = 'Adaptive was not compared with round robin.', ...others] = sentences
   const { factor, error_factor, decay } = PUBLISHED.parameters
   return [
@@ -40,10 +39,9 @@ export function report(findings) {
     ...others.map((text) => paragraph(text)),
     ...percentilePicture(findings, 'strategies'),
     ...percentilePicture(findings, 'crowded'),
-    ...failingPicture(plan, shares),
     ...strategyBlocks(findings, 'strategies'),
     ...strategyBlocks(findings, 'crowded'),
-    ...shareBlocks(plan, shares),
+    ...shareBlocks(findings),
     ...failingBlocks(findings),
     ...overheadBlocks(findings),
     ...haproxyBlocks(findings),
@@ -88,6 +86,14 @@ export function strategyBlocks(findings, part) {
   const head = ['strategy', ...PERCENTILES, 'p50 by round robin', 'p95', 'saved per request', 'errors met', 'trials']
   const about = `**Latency ${UNEVEN[part]}**: of the successes, at ${findings.plan.sizes[part].rate_rps}/s.`
   return titled(about, head, rows)
+}
+
+/** @param {BalanceFindings} findings */
+function shareBlocks({ shares: all }) {
+  const rows = Object.keys(all[0]?.shares ?? {}).map((name) => {
+    return [name, ...all.map(({ shares }) => wholePercent(shares[name]))]
+  })
+  return titled('**Share of the requests per endpoint**', ['endpoint', ...all.map(({ strategy }) => strategy)], rows)
 }
 
 /** @param {BalanceFindings} findings */

@@ -57,7 +57,9 @@ export function nextStep(plan, records) {
     counts: isTimely,
   }
   const own = records.filter(({ at }) => at.part === part)
-  return nextTrial(matrix, own, []) ?? nextStep({ ...plan, parts: later }, records)
+  const step = nextTrial(matrix, own, [])
+  // A balancer begins each trial without what it learned in another one.
+  return step ? { ...step, restart: true } : nextStep({ ...plan, parts: later }, records)
 }
 
 /** Seconds, without the simulation. @param {BalancePlan} plan */

@@ -3,18 +3,14 @@ import { count, ratesText } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
 import { CONFIDENCE, digits } from '../../stats/effects.js'
-import { figureOf } from '../../stats/spread.js'
 import { otherDifferences } from './conditions.js'
 import { MEASURES } from './figures.js'
 
 /**
- * @import { Picture } from '../../../load/report/picture.js'
+ * @import { Series } from '../../../load/report/picture.js'
  * @import { Compared, Figure, Ratio } from './figures.js'
  * @import { Source } from './report.js'
  */
-
-/** More rows than these are shown by a table alone. */
-const MOST_ROWS = 30
 
 /** A report of runs side by side. @param {Source[]} sources @param {Compared} compared @param {string | null} difference of machines */
 export function besideBlocks(sources, { capacities, figures }, difference) {
@@ -25,9 +21,8 @@ export function besideBlocks(sources, { capacities, figures }, difference) {
   return [
     answer([...(difference ? [`Across machines: ${difference}.`] : []), ...sentences].join(' ')),
     list(sources.map(runLine)),
-    ...(capacities ? achievedPictures(sources).map(drawn) : []),
+    ...(capacities ? achievedPicture(sources) : []),
     heading('Figures'),
-    ...ratioPictures(names, figures).map(drawn),
     figures.length > 0
       ? figuresTable(names, figures)
       : paragraph('The runs have no trials with the same cell and the same load.'),
@@ -89,40 +84,18 @@ function ratioCell({ ratio, low, high, verdict }) {
 }
 
 /** @param {Source[]} sources */
-function achievedPictures(sources) {
+function achievedPicture(sources) {
   const series = sources.map(({ name, records }) => {
     const own = records.filter(({ load, outcome, cell }) => {
       return load.rate_rps !== null && cell === null && outcome.verdict !== 'invalid'
     })
-    const points = own.map(({ load, traffic }) => {
-      return /** @type {[number, number]} */ ([Number(load.rate_rps), traffic.goodput_rps])
-    })
-    return { name, as: /** @type {const} */ ('dots'), points }
+    const points = own.map(({ load, traffic }) => [Number(load.rate_rps), traffic.goodput_rps])
+    return /** @type {Series} */ ({ name, points, as: 'dots' })
   })
   if (series.every(({ points }) => points.length === 0)) return []
   const x = { title: 'offered per second', unit: /** @type {const} */ ('rate') }
   const y = { ...x, title: 'successes per second' }
-  return [xyPicture('achieved', 'Achieved against offered', 'Every valid trial of an open loop.', { x, y, series })]
-}
-
-/** The ratios of each measure to the first run. @param {string[]} names @param {Figure[]} figures @returns {Picture[]} */
-function ratioPictures([first, ...others], figures) {
-  return Object.entries(MEASURES).flatMap(([measure, { title, better }]) => {
-    const own = figures.filter((figure) => {
-      return figure.measure === measure && figure.ratios.some(({ low }) => Number.isFinite(low))
-    })
-    if (own.length === 0 || own.length > MOST_ROWS) return []
-    return {
-      name: `ratios-${measure}`,
-      title: `Compared with ${first}: ${title}`,
-      about: `Ratios to ${first}, with intervals if there are enough trials; ${better} is better, and an interval that contains 1 is a tie.`,
-      form: {
-        kind: 'dots',
-        x: { title: `ratio to ${first}`, unit: 'ratio', log: true },
-        labels: own.map(({ group }) => group),
-        series: others.map((name, i) => ({ name, values: own.map(({ ratios }) => figureOf(ratios[i])) })),
-        reference: 1,
-      },
-    }
-  })
+  return [
+    drawn(xyPicture('achieved', 'Achieved against offered', 'Every valid trial of an open loop.', { x, y, series })),
+  ]
 }

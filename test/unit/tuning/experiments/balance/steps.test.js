@@ -18,6 +18,7 @@ t.test('each strategy once in each block; a run that was cut off goes on with th
     t.match(nextStep(PLAN, records.slice(0, length)), {
       at: records[length].at,
       cell: records[length].cell,
+      restart: true,
     })
   }
   const bare = trialsFor({ ...PLAN, haproxy: null }).map(({ cell }) => `${cell.part}/${cell.strategy}`)
