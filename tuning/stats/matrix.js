@@ -16,10 +16,10 @@ const PEAK = 'peak'
  *   this cell; own: the trials so far of the same visit
  * @property {number} visit_s expected
  * @property {number} [later_s] expected, of what follows the matrix
- * @property {{ cell: Cell, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of what it took
+ * @property {{ cell: Cell | null, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of what it took
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
- * @typedef {{ cell: Cell, at: At }} Visit
+ * @typedef {{ cell: any, at: At }} Visit cell: null where there is only one target
  * @typedef {{ cell: Cell, at?: At }} Unit what each block visits: a cell, and what else tells its trials apart
  */
 
@@ -39,11 +39,10 @@ export function nextTrial(matrix, records, notApplied) {
   const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, peak, counts, tries } = matrix
   const out = new Set(notApplied.map(({ cell }) => cellName(cell)))
   if (peak && peakOf(records) === null) {
-    if (out.has(cellName(peak.cell)) || isSettled(records)) return null
+    if (out.has(cellName(peak.cell)) || isSettled(records, isValid, tries)) return null
     return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
   }
-  const ofBlocks = records.filter(({ at }) => at.phase === BLOCK)
-  const trials = groupBy(ofBlocks, ({ at }) => placeOf(at))
+  const trials = groupBy(records, ({ at }) => placeOf(at))
   for (const [i, visit] of visits.entries()) {
     if (out.has(cellName(visit.cell))) continue
     const own = (/** @type {string | undefined} */ kind) => trials.get(placeOf({ ...visit.at, kind })) ?? []
@@ -76,6 +75,6 @@ export function peakOf(records) {
 }
 
 /** @param {At} at */
-function placeOf({ block, position, kind }) {
-  return `${block} ${position} ${kind}`
+function placeOf({ phase, block, position, kind }) {
+  return `${phase} ${block} ${position} ${kind}`
 }

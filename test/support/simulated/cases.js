@@ -143,7 +143,7 @@ const CASES = [
     verb: overload,
     argv: ['--duration', '2s'],
     serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
-    pictures: ['goodput'],
+    pictures: [],
     holds: (t, { records }) => {
       const [peak, ...loads] = records.map(({ traffic }) => traffic.goodput_rps)
       near(t, peak, 4000, 400, 'the peak')

@@ -26,7 +26,7 @@ const PAGES = {
   bench: ['inserts', 'seconds'],
   faults: ['seconds'],
   playbook: ['seconds'],
-  overload: ['goodput', 'seconds'],
+  overload: ['seconds'],
   soak: ['memory', 'files', 'seconds'],
 }
 

@@ -1,6 +1,7 @@
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
+import { generatorShare, isFullShare } from '../../stats/sound.js'
 import { CONTENDERS, contenderOf, openContender } from './contenders.js'
 import { benchReport } from './report.js'
 import { CROWD_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
@@ -28,9 +29,6 @@ const WARMUP_SHARE = 0.25
 
 /** A bench has few trials, and its ratios need all of them. */
 const TRIES = 3
-
-/** A generator that uses this much of its core was the limit itself: the target could have taken more. */
-const GENERATOR_FULL_RATIO = 0.85
 
 /** What does one insert cost here, and in the same service as others write it? @type {Experiment<BenchPlan, BenchFindings>} */
 export const bench = {
@@ -116,9 +114,7 @@ export function analyse({ repeats, contenders }, records, { not_applied = [] }) 
     repeats,
     servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       ...{ name, kind, about },
-      is_generator_full: trialsOf(name, { kind: 'saturation' }).some(({ probes }) => {
-        return Number(probes.generator.cpu_core_ratio) > GENERATOR_FULL_RATIO
-      }),
+      is_generator_full: trialsOf(name, { kind: 'saturation' }).some((record) => isFullShare(generatorShare(record))),
       values: Object.fromEntries(
         Object.entries(TABLES).map(([table, { columns }]) => {
           return [table, Object.fromEntries(columns.map((column) => [column.head, valuesOf(name, column)]))]

@@ -46,35 +46,36 @@ function tableOf(name, servers) {
 
 /** @param {Server[]} servers */
 function sentence(servers) {
-  const stored = servers.flatMap(({ name, about, kind, values }) => {
-    const rate_rps = spreadOf(values.closed['inserts/s'])?.value
-    return kind !== 'floor' && rate_rps !== undefined ? [{ name, about, rate_rps }] : []
-  })
-  const sorted = stored.sort((a, b) => b.rate_rps - a.rate_rps)
-  const [best, next] = sorted.map(({ name, about, rate_rps }) => `${name} (${about}), ${count(Math.round(rate_rps))}/s`)
+  const stored = ratesOf(servers).filter(({ kind }) => kind !== 'floor')
+  const sorted = stored.sort((a, b) => b.rate.value - a.rate.value)
+  const [best, next] = sorted.map(({ name, about, rate }) => `${name} (${about}), ${count(Math.round(rate.value))}/s`)
   return best ? `Most inserts in a closed loop: ${best}${next ? `; then ${next}` : ''}.` : 'Nothing was stored.'
 }
 
 /** The closed loops side by side. @param {Server[]} servers @returns {Block[]} */
 function picture(servers) {
-  const rates = servers.flatMap(({ name, values }) => {
-    const value = spreadOf(values.closed['inserts/s'])
-    return value ? [{ name, value }] : []
-  })
+  const rates = ratesOf(servers)
   if (rates.length === 0) return []
-  const about = 'Closed loop; medians of the blocks, from the least to the most. no-op and json store nothing.'
   return [
     drawn({
       name: 'inserts',
       title: 'Inserts per second, as fast as possible',
-      about,
+      about: 'Closed loop; medians of the blocks, from the least to the most. no-op and json store nothing.',
       form: {
         kind: 'dots',
         bars: true,
         x: { title: 'inserts per second', unit: 'rate', min: 0 },
         labels: rates.map(({ name }) => name),
-        series: [{ name: 'median', values: rates.map(({ value }) => value) }],
+        series: [{ name: 'median', values: rates.map(({ rate }) => rate) }],
       },
     }),
   ]
+}
+
+/** Those with a closed loop, and its rate. @param {Server[]} servers */
+function ratesOf(servers) {
+  return servers.flatMap((server) => {
+    const rate = spreadOf(server.values.closed['inserts/s'])
+    return rate ? [{ ...server, rate }] : []
+  })
 }

@@ -17,13 +17,11 @@ export const CROWD_LOW_RATE_RPS = 200
 /** @satisfies {Record<string, Column['value']>} */
 const VALUE = {
   inserts: ({ traffic }) => traffic.goodput_rps,
-  cpu: ({ probes }) => Number(probes.api.cpu_us_per_request),
-  core: ({ probes }) => Number(probes.api.cpu_core_ratio),
+  cpu: (record) => Number(onServiceCore(record).cpu_us_per_request),
+  core: (record) => Number(onServiceCore(record).cpu_core_ratio),
   p50: ({ traffic }) => Number(traffic.latency_ms?.p50),
   p99: ({ traffic }) => Number(traffic.latency_ms?.p99),
   offered: ({ load }) => Number(load.rate_rps),
-  clientCpu: (record) => Number(onServiceCore(record).cpu_us_per_request),
-  clientCore: (record) => Number(onServiceCore(record).cpu_core_ratio),
   postgresCore: ({ probes }) => Number(probes.postgres.cpu_core_ratio),
 }
 
@@ -94,8 +92,8 @@ export const TABLES = {
     columns: [
       { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
-      { kind: 'saturation', head: 'CPU us per row', value: VALUE.clientCpu, text: TEXT.tenths },
-      { kind: 'saturation', head: 'core', value: VALUE.clientCore, text: TEXT.share },
+      { kind: 'saturation', head: 'CPU us per row', value: VALUE.cpu, text: TEXT.tenths },
+      { kind: 'saturation', head: 'core', value: VALUE.core, text: TEXT.share },
       { kind: 'saturation', head: 'Postgres', value: VALUE.postgresCore, text: TEXT.share },
     ],
   },

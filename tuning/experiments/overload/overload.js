@@ -1,14 +1,14 @@
-import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
+import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
-import { answer, drawn, method, table } from '../../../load/report/blocks.js'
+import { answer, method, table } from '../../../load/report/blocks.js'
 import { breakdown, count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { peakOf } from '../../stats/matrix.js'
+import { nextTrial, peakOf } from '../../stats/matrix.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Picture } from '../../../load/report/picture.js'
- * @import { At, Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Matrix } from '../../stats/matrix.js'
  */
 
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
@@ -48,7 +48,6 @@ export const overload = {
   },
   report: ({ peak_rps, records, open }) => [
     answer(sentence(peak_rps, open)),
-    ...(open.length > 0 ? [drawn(picture(peak_rps, open))] : []),
     loads(peak_rps, records),
     method(isSplit(records) ? [METHOD, SPLIT] : [METHOD]),
   ],
@@ -67,22 +66,23 @@ const SPLIT =
   'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'
 
 /** @param {Plan & { open: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
-export function design({ duration_s, open }, records) {
-  const peak_rps = peakOf(records) ?? 0
-  const shares = SHARES.map((share, i) => {
-    const rate_rps = Math.max(1, Math.round(peak_rps * share))
-    const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
-    const load = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps, connections: open, ...times }
-    return { at: { phase: 'load', share, position: i + 1 }, load }
-  })
-  const steps = [{ at: /** @type {At} */ ({ phase: 'peak' }), load: PEAK }, ...shares]
-  const next = steps.findIndex(({ at: { position } }) => {
-    const own = records.filter(({ at }) => at.position === position)
-    return !isSettled(own, isValid, MAX_INVALID)
-  })
-  if (next === -1 || (next > 0 && peak_rps === 0)) return null
-  const left_s = steps.slice(next).reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0)
-  return { ...steps[next], cell: null, left_s }
+export function design({ duration_s, open: connections }, records) {
+  const peak_rps = peakOf(records)
+  if (peak_rps === 0) return null
+  /** @type {Matrix} */
+  const matrix = {
+    peak: { cell: null, load: PEAK },
+    visits: SHARES.map((share, i) => ({ cell: null, at: { phase: 'load', share, position: i + 1 } })),
+    loadOf: ({ at: { share } }) => {
+      const rate_rps = Math.max(1, Math.round(Number(peak_rps) * share))
+      const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
+      return { driver: 'paced', loop: 'open', rate_rps, connections, ...times }
+    },
+    // On average: half of the loads are short.
+    visit_s: (HALF.warmup_s + HALF.duration_s + duration_s) / 2,
+    tries: MAX_INVALID,
+  }
+  return nextTrial(matrix, records, [])
 }
 
 /** @param {number} peak_rps @param {TrialRecord[]} open */
@@ -114,25 +114,4 @@ function loads(peak_rps, records) {
   const accepted = ['accepted p50', 'p99', ...(isSplit(records) ? ['p99 in the service'] : [])]
   const head = ['load', 'offered', 'goodput/s', 'of the peak', ...accepted, '503', 'errors', 'API core', 'RSS']
   return table(head, rows, { name: 'loads' })
-}
-
-/** @param {number} peak_rps @param {TrialRecord[]} open @returns {Picture} */
-function picture(peak_rps, open) {
-  const rates = (/** @type {(record: TrialRecord) => number} */ of) => open.map((record) => ({ value: of(record) }))
-  return {
-    name: 'goodput',
-    title: 'What is left in an overload',
-    about:
-      'What was offered and what succeeded, load by load, in the order in which they came; the upright line is the peak of the closed loop.',
-    form: {
-      kind: 'dots',
-      x: { title: 'per second', unit: 'rate', min: 0 },
-      labels: open.map(({ at }, i) => `${i + 1}: ${at.share}x of the peak`),
-      series: [
-        { name: 'offered', values: rates(({ load }) => Number(load.rate_rps)) },
-        { name: 'succeeded', values: rates(({ traffic }) => traffic.goodput_rps) },
-      ],
-      reference: peak_rps,
-    },
-  }
 }

@@ -52,6 +52,8 @@ t.test('a place is given up after two tries, or as many as the design says', asy
   t.equal(runOf(matrix(), { verdictOf }).length, 8 + 2 * 8)
   t.equal(runOf(matrix({ tries: 3 }), { verdictOf }).length, 8 + 3 * 8)
   t.equal(runOf(matrix({ counts: () => true }), { verdictOf }).length, 16, 'where all trials count')
+  const peak = { cell: { POOL_MAX: 5 }, load: LOAD }
+  t.equal(runOf(matrix({ peak, tries: 3 }), { verdictOf: () => 'invalid' }).length, 3, 'the peak, too')
 })
 
 t.test('a cell that is not applied is left out, and so is a kind that a cell has no load for', async (t) => {

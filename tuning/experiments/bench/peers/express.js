@@ -1,8 +1,5 @@
 import express from 'express'
-import pg from 'pg'
 import { insertUser, isText } from './statement.js'
-
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
 
 const app = express()
 app.disable('x-powered-by')
@@ -11,7 +8,7 @@ app.use(express.json())
 app.post('/user', async (req, res) => {
   const { email, password } = req.body
   if (!isText(email) || !isText(password)) return void res.status(400).json({ message: 'invalid user' })
-  const { rows } = await pool.query(insertUser(email, password))
-  res.status(201).location(`/user/${rows[0].id}`).json({ message: 'User created' })
+  const id = await insertUser(email, password)
+  res.status(201).location(`/user/${id}`).json({ message: 'User created' })
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')

@@ -1,15 +1,12 @@
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import pg from 'pg'
 import { insertUser, isText } from './statement.js'
-
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
 
 const app = new Hono()
 app.post('/user', async (c) => {
   const { email, password } = await c.req.json()
   if (!isText(email) || !isText(password)) return c.json({ message: 'invalid user' }, 400)
-  const { rows } = await pool.query(insertUser(email, password))
-  return c.json({ message: 'User created' }, 201, { Location: `/user/${rows[0].id}` })
+  const id = await insertUser(email, password)
+  return c.json({ message: 'User created' }, 201, { Location: `/user/${id}` })
 })
 serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT) })

@@ -1,12 +1,16 @@
-/** The statement of the peers on pg, named so that Postgres parses and plans it once per connection. */
-const TEXT = 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id'
+import pg from 'pg'
+
+/** What the peers on pg share: a pool, and a statement that is named so that Postgres parses and plans it once per connection. */
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
+const INSERT = { name: 'insert_user', text: 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id' }
+
+/** @param {string} email @param {string} password @returns {Promise<number>} its id */
+export async function insertUser(email, password) {
+  const { rows } = await pool.query({ ...INSERT, values: [email, password] })
+  return rows[0].id
+}
 
 /** @param {unknown} value */
 export function isText(value) {
   return typeof value === 'string' && value.length > 0 && value.length <= 255
-}
-
-/** @param {string} email @param {string} password */
-export function insertUser(email, password) {
-  return { name: 'insert_user', text: TEXT, values: [email, password] }
 }
