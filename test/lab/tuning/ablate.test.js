@@ -32,5 +32,10 @@ t.test(
       t.equal(traffic.rows_stored, without.includes('database') ? null : traffic.ok)
     }
     t.ok(run.budgets.cpu.whole.pairs > 0)
+    const doses = trials.flatMap(({ at, doses }) => (at.phase === 'proof' ? doses : []))
+    const slowed = new Set(doses.flatMap(({ suspect, taken_ratio }) => (taken_ratio > 0 ? suspect : [])))
+    t.strictSame(run.elasticities.map((/** @type {any} */ { suspect }) => suspect).sort(), [...slowed].sort())
+    t.match(report, /\| database \| .* \| +none \| +– \|/)
+    t.ok(slowed.size > 2, 'the service, Postgres and the generator')
   },
 )

@@ -56,7 +56,7 @@ const CASES = [
       ...['--duration', '200ms'],
     ],
     serve: createStages(/** @type {any} */ (STAGES), { drift: 0.1, seed: 2 }),
-    pictures: ['budget-cpu', 'budget-time'],
+    pictures: ['budget-cpu', 'budget-time', 'elasticities'],
     holds: (t, { run }) => {
       const { lines } = run.budgets.cpu
       t.strictSame(

@@ -23,6 +23,9 @@ export const COSTS_US = /** @type {Record<string, number>} */ ({
 /** What no stage accounts for. */
 export const REST_US = 100
 
+/** CPU of Postgres for each request, of which the commit takes a half. */
+const POSTGRES_US = 40
+
 export const SUM_US = STAGE_NAMES.reduce((sum, stage) => sum + COSTS_US[stage], REST_US)
 
 /**
@@ -44,7 +47,9 @@ export function createStages(plan, { noise = 0.03, drift = 0.2, seed = 1, shared
     if (step.cell.variant !== BY_TURNS) {
       const spell = Math.exp(drift * normal(randomOf(seed, -(step.at?.block ?? 0))))
       const us = cost_us(step.cell.variant) * spell * drawn(noise)
-      return seenOf(step, us)
+      const postgres_us = step.cell.variant === nameOf(['commit']) ? POSTGRES_US / 2 : POSTGRES_US
+      const cpu_core_ratio = (postgres_us / us) * drawn(noise)
+      return { ...seenOf(step, us), elastic: 'api-cpu', postgres: { cores: '1', cpu_core_ratio } }
     }
     // The round that is on when the trial begins does not count; a tenth of a turn's requests come before it.
     const length = Math.floor((step.load.duration_s * plan.rate_rps) / (turns * REQUESTS_PER_TURN * 1.1)) - 1

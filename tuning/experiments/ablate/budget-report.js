@@ -88,8 +88,8 @@ export function budgetPicture(name, { title, lines, rest, whole }) {
   ]
 }
 
-/** `12.3 [10.1–14.0]` @param {Pick<Figure, 'estimate' | 'low' | 'high'>} figure us */
-function intervalText({ estimate, low, high }) {
+/** `12.3 [10.1–14.0]`, a budget's figure with its interval. @param {Pick<Figure, 'estimate' | 'low' | 'high'>} figure us */
+export function intervalText({ estimate, low, high }) {
   if (Number.isNaN(estimate)) return NONE
   const digits = Math.abs(estimate) < 100 ? 1 : 0
   const interval = Number.isFinite(high) ? `${low.toFixed(digits)}–${high.toFixed(digits)}` : 'too few rounds'

@@ -1,10 +1,13 @@
+import { proven } from '../../../load/capacity/proving.js'
 import { answer, heading, list, method, paragraph } from '../../../load/report/blocks.js'
 import { wholePercent } from '../../../load/report/format.js'
+import { proofBlocks } from '../../../load/report/proof.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { isSound, leftOut, whyUnsound } from '../../stats/sound.js'
 import { budgetsOf, roundsOf } from './budget.js'
 import { budgetBlocks, budgetPicture, conclusionOf, RELEVANT_RATIO } from './budget-report.js'
+import { forecastBlocks, forecastsOf } from './forecast.js'
 import { closedOf, publishedBlocks, publishedVerdict, ratioBlocks, statisticsBlocks } from './speeds.js'
 import { BY_TURNS, REQUESTS_PER_TURN, STAGES } from './stages.js'
 import { CONSUMERS, closedLoopsOf, takenByTurns } from './steps.js'
@@ -18,17 +21,22 @@ import { CONSUMERS, closedLoopsOf, takenByTurns } from './steps.js'
 /** Share of the time that the API may wait for its core before the report warns. */
 const CROWDED_RATIO = 0.1
 
+const PROOF =
+  'The proof: the whole under the same closed loop, while each suspect is slowed for a second, next to a second in which it is not. Forecast without a stage: (1 - the share of the CPU that it saves, removed alone) to the power of minus the elasticity; its interval is the widest that those of both allow. Agree: the intervals of forecast and measurement overlap.'
+
 /** @param {AblatePlan} plan @param {Records} records @param {{ not_applied?: NotAppliedCell[] }} run */
 export function analyse(plan, records, { not_applied = [] }) {
   const budgets = budgetsOf(plan, records)
   const closed = closedOf(plan, records)
   const conclusions = [...Object.values(budgets).map(conclusionOf), ...publishedVerdict(closed)]
+  const { elasticities } = proven(null, records)
+  const forecasts = forecastsOf(plan, records, { budget: budgets.cpu, closed, elasticities })
   return {
     problem: problemOf(plan, records, not_applied),
-    kept: { budgets, answer: conclusions },
-    ...{ plan, budgets, conclusions, closed },
+    kept: { budgets, answer: conclusions, ...(elasticities && { elasticities, forecasts }) },
+    ...{ plan, records, budgets, conclusions, closed, elasticities, forecasts },
     rounds: roundsOf(records).length,
-    warnings: [...crowded(records), ...leftOut(records.filter(({ at }) => at.phase !== 'first'))],
+    warnings: [...crowded(records), ...leftOut(records.filter(({ at }) => ['turns', 'blocks'].includes(at.phase)))],
   }
 }
 
@@ -55,7 +63,7 @@ function crowded(records) {
 
 /** @param {ReturnType<typeof analyse>} findings @returns {Block[]} */
 export function report(findings) {
-  const { plan, budgets, rounds, conclusions, closed, warnings } = findings
+  const { plan, budgets, conclusions, closed, warnings } = findings
   const [first, ...others] = conclusions
   const planted = Object.entries(plan.slow_us).map(([stage, us]) => {
     return `Planted on purpose: ${us} us of CPU in ${stage}, a part of its cost above.`
@@ -67,17 +75,19 @@ export function report(findings) {
     ...Object.keys(budgets).flatMap((name) => budgetBlocks(findings, name)),
     ...planted.map((text) => paragraph(text)),
     ...ratioBlocks(closed),
+    ...forecastBlocks(findings),
     ...(warnings.length > 0 ? [list(warnings)] : []),
     heading('What is removed with each stage', { detail: true }),
     list(plan.stages.map((stage) => `${stage}: ${STAGES[stage]}`)),
+    ...proofBlocks(findings),
     ...statisticsBlocks(closed),
     ...publishedBlocks(),
-    method(methodOf(plan, rounds)),
+    method(methodOf(findings)),
   ]
 }
 
-/** @param {AblatePlan} plan @param {number} rounds */
-function methodOf(plan, rounds) {
+/** @param {ReturnType<typeof analyse>} findings */
+function methodOf({ plan, rounds, forecasts }) {
   const textOf = (/** @type {string} */ name) => `${name} (${CONSUMERS[name]})`
   const closed = closedLoopsOf(plan).map(textOf).join(' and ')
   const throughput = `Throughput, by ${closed}: ${plan.blocks} blocks, each with a trial of ${plan.duration_s} s of each variant.`
@@ -85,6 +95,7 @@ function methodOf(plan, rounds) {
     'One process of the API; a preload, which takes a one-off token of this run, removes its stages while it runs. A request without each stage shows that the order was obeyed.',
     `The budget, by ${textOf(plan.consumers[0])}: ${rounds} rounds, each of all variants in turns of ${REQUESTS_PER_TURN} requests in random order, the whole three times. A turn begins when the requests from before the change have been answered. The garbage of one turn is often collected in another.`,
     ...(closed ? [throughput] : []),
+    ...(forecasts.length > 0 ? [PROOF] : []),
     `A cost is a difference within a round: in the budget, with all stages above it removed already; and alone. Intervals are of ${CONFIDENCE * 100} % confidence, by ranks (Hodges and Lehmann, Wilcoxon). Worth changing: certainly more than ${RELEVANT_RATIO * 100} % of the whole.`,
     "Time in the API is from the head of a request to its response, computed from the requests in flight (Little's law), without the wait for the event loop to take it.",
     'CPU is that of all threads of the process, from the kernel. Rows are counted where no stage that stores them is removed: there each 201 is a row.',

@@ -1,4 +1,5 @@
 import { isSettled } from '../../../load/capacity/ladder.js'
+import { nextOfProof } from '../../../load/capacity/proving.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
@@ -32,12 +33,15 @@ const OTHER_WARMUP_S = 0.5
 const TURNS_S = 15
 const LEAST_ROUNDS = 3
 
+/** Six blocks, in each of which four suspects are slowed; one that decides nothing takes up to ten. */
+const PROOF_S = 55
+
 /** Requests from before the change, which have to end first, as a share of a turn's. */
 const BEFORE_TURN_RATIO = 0.1
 
 /**
  * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order, the
- * whole at the start, in the middle and at the end. Pure.
+ * whole at the start, in the middle and at the end; then the proof of the whole. Pure.
  * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] left out @returns {Step | null}
  * @typedef {ReturnType<typeof planOf>} AblatePlan
  * @typedef {TrialRecord[]} Records
@@ -49,12 +53,34 @@ export function nextStep(plan, records, notApplied = []) {
     const isOut = notApplied.some((one) => isSameCell(one.cell, cell))
     return !isOut && !isSettled(done.get(JSON.stringify(at)) ?? [], isTimely)
   })
-  return next === -1 ? null : { ...trials[next], left_s: sumOf(trials.slice(next)) }
+  if (next === -1) return proofStep(plan, records)
+  return { ...trials[next], left_s: sumOf(trials.slice(next)) + proofOf_s(plan) }
+}
+
+/** The next trial of the proof: its closed loop on the whole, as in the blocks. @param {AblatePlan} plan @param {Records} records @returns {Step | null} */
+function proofStep(plan, records) {
+  const blocks = trialsAt(records, { phase: 'blocks', consumer: proverOf(plan) }, isSound)
+  const seen = blocks.findLast(({ cell }) => cell.variant === WHOLE)
+  if (!seen) return null
+  const { driver, loop, rate_rps, connections } = seen.load
+  const about = { seen, load: { driver, loop, rate_rps, connections }, relaxed: null }
+  return nextOfProof({ ...plan, warmup_s: OTHER_WARMUP_S }, records, about)
+}
+
+/** The closed loop of the proof, preferably the cheapest one; null: there is no proof. @param {Pick<AblatePlan, 'consumers' | 'proves'>} plan */
+export function proverOf({ consumers, proves }) {
+  const [first = null] = closedLoopsOf({ consumers }).sort((a, b) => a.localeCompare(b))
+  return proves ? first : null
+}
+
+/** @param {AblatePlan} plan */
+function proofOf_s(plan) {
+  return proverOf(plan) === null ? 0 : PROOF_S
 }
 
 /** Of the whole run, in seconds. @param {AblatePlan} plan */
 export function durationOf(plan) {
-  return sumOf(trialsOf(plan))
+  return sumOf(trialsOf(plan)) + proofOf_s(plan)
 }
 
 /** @param {{ load: { warmup_s: number, duration_s: number } }[]} trials @returns {number} seconds */
