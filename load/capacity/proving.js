@@ -51,7 +51,7 @@ export function proofStep(plan, records, driver, relaxed) {
 /**
  * The next trial of a proof. In each block every suspect is slowed for a second, next to a second without a dose, both in random order.
  * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
- * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s'>} plan @param {TrialRecord[]} records of the target
+ * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
  * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections'>} about.load
@@ -68,7 +68,7 @@ export function nextOfProof(plan, records, { seen, load, relaxed }) {
   const isRelaxed = relaxed !== null && round >= MIN_BLOCKS / 2 && valid.length - round < RELAXED_TRIALS
   if (tried.length >= MAX_TRIALS || (!isRelaxed && isDone(valid, round))) return null
   // A small dose that decides nothing is doubled.
-  const share = round < MIN_BLOCKS ? SHARE : 2 * SHARE
+  const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
   const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed + round)
   const duration_s = (slices?.length ?? RELAXED_SLICES) * SLICE_S
   const cell = isRelaxed ? relaxed : seen.cell
@@ -121,7 +121,8 @@ export function proven(limit, records) {
   const own = of(records, 'proof').filter(isValid)
   if (own.length === 0) return { limit }
   const elasticities = elasticitiesOf(own)
-  if (!limit || !OF_THROUGHPUT.test(limit.resource)) return { limit, elasticities }
+  if (!limit || !OF_THROUGHPUT.test(limit.resource) || elasticities.some(({ undosed }) => undosed))
+    return { limit, elasticities }
   const { kind, suspects } = provenBy(own)
   const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource].test(limit.resource))
   if (kind === 'none' && wasDosed) return { limit: { ...limit, confirmed: false }, elasticities }

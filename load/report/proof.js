@@ -18,7 +18,8 @@ export function proofText({ elasticities = [] }, name = 'Proof') {
 
 /** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */
 export function changeText(elasticity) {
-  const { suspect, factor } = elasticity
+  const { suspect, factor, undosed } = elasticity
+  if (undosed) return `not slowing ${suspect} costs ${effectText(elasticity)}`
   const change = factor ? `${suspect} gains` : `slowing ${suspect} by ${DOSE * 100} % costs`
   return `${change} ${effectText(elasticity)}`
 }

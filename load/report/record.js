@@ -36,8 +36,9 @@
  * @typedef {Suspect & { isDosed: boolean, share: number }} Slice of a load: a suspect is slowed for a share of the time, or this is its
  *   undosed neighbour
  * @typedef {Slice & { taken_ratio: number, from_ms: number, to_ms: number }} Dose taken_ratio: read back; from, to: since 1970
- * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number, factor?: number }} Elasticity of the
- *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead
+ * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number, factor?: number, undosed?: true }} Elasticity of the
+ *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead;
+ *   undosed: nothing was slowed, to test the method
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
  * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
@@ -132,6 +133,7 @@
  * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
  * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
  * @property {boolean} [proves] the limit by slowing each suspect in turn
+ * @property {number} [dose_ratio] share of its time that a suspect loses, unless the usual one; 0: nothing is slowed
  * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine
  * @property {MixPlan} mix
  * @property {Slo} slo

@@ -1,6 +1,6 @@
 import { SETTINGS } from '../../api/settings.js'
 import { UsageError } from '../command/errors.js'
-import { durationFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
+import { durationFlag, numberFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
@@ -69,6 +69,14 @@ export const PLAN_FLAGS = {
     value: '',
     about: 'do not slow each suspect in turn to prove which one is the limit (saves one to two minutes)',
   },
+  dose: {
+    ...numberFlag(
+      'how much slower a suspect gets (default 10); 0 tests the proof: every interval should contain 0',
+      0,
+      30,
+    ),
+    value: 'PERCENT',
+  },
   pid: {
     value: 'N',
     about:
@@ -122,6 +130,7 @@ export function planOf(flags, settings = {}) {
     ...(flags.arrivals && { arrivals: flags.arrivals }),
     searches,
     ...(searches && !flags['no-proof'] && { proves: true }),
+    ...(flags.dose !== undefined && { dose_ratio: flags.dose / 100 }),
     ...(flags.pid && { pids: flags.pid }),
     confirms: searches && flags['no-confirm'] !== true,
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),

@@ -33,7 +33,8 @@ export function elasticitiesOf(records) {
       own.map(({ elasticity }) => elasticity),
       CONFIDENCE,
     )
-    return { suspect, resource: own[0].resource, ...rounded(estimate, low, high), pairs: own.length }
+    const undosed = own.every(({ share }) => share === 0) && { undosed: /** @type {const} */ (true) }
+    return { suspect, resource: own[0].resource, ...rounded(estimate, low, high), pairs: own.length, ...undosed }
   })
   return [...dosed, ...relaxedElasticity(records)].sort((a, b) => b.elasticity - a.elasticity)
 }
@@ -124,7 +125,7 @@ function pairsOf(records) {
       const change = Math.log(rateIn(traffic.ticks, dose) / rateIn(traffic.ticks, undosed))
       const elasticity = change / Math.log(1 - (dose.share > 0 ? dose.taken_ratio : NOMINAL_SHARE))
       return Number.isFinite(elasticity)
-        ? { round: at.round, suspect: dose.suspect, resource: dose.resource, elasticity }
+        ? { round: at.round, suspect: dose.suspect, resource: dose.resource, share: dose.share, elasticity }
         : []
     })
   })

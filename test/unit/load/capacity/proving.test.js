@@ -46,16 +46,16 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = 
  * @param {Record<string, number>} elasticities @param {object} [how] @param {number | null} [gain] by which four times the pool changes
  *   the throughput; null: the pool is not accused
  */
-function proof(elasticities, how, gain = null) {
+function proof(elasticities, how, gain = null, plan = PLAN) {
   const records = searched()
   const cell = gain === null ? null : { POOL_MAX: 80 }
-  const next = () => proofStep(PLAN, records, 'autocannon', cell)
+  const next = () => proofStep(plan, records, 'autocannon', cell)
   /** @type {Step[]} */
   const steps = []
   for (let step = next(); step; step = next()) {
     steps.push(step)
     const [{ target, probes, settings }] = records.slice(2)
-    const { ticks, doses } = dosed(step.load.slices ?? [], ({ suspect }) => elasticities[suspect], {
+    const { ticks, doses } = dosed(step.load.slices ?? [], ({ suspect }) => elasticities[suspect] ?? 0, {
       ...how,
       seed: steps.length,
     })
@@ -104,6 +104,17 @@ t.test('a proof ends with the first block that decides, and doubles a dose that 
   t.equal(unclear.length, 10)
   const shares = unclear.map(({ load }) => Math.max(...(load.slices ?? []).map(({ share }) => share)))
   t.strictSame(shares, [...Array(6).fill(0.1), ...Array(4).fill(0.2)])
+})
+
+t.test('with a dose of zero nothing is slowed, every interval should contain 0, and no limit is named', async (t) => {
+  const { steps, records } = proof({}, {}, null, { ...PLAN, dose_ratio: 0 })
+  t.equal(steps.length, 10)
+  t.ok(steps.every(({ load }) => load.slices?.every(({ share }) => share === 0)))
+  const counted = /** @type {any} */ ({ resource: 'api-cpu', evidence: [], confirmed: null })
+  const { limit, elasticities = [] } = proven(counted, records)
+  t.equal(limit, counted)
+  t.equal(elasticities.length, ALL.length)
+  for (const { undosed, low, high } of elasticities) t.ok(undosed && Number(low) <= 0 && Number(high) >= 0)
 })
 
 t.test('our own driver offers more than the target takes, and twice that to a larger pool', async (t) => {

@@ -54,6 +54,18 @@ const CASES = [
     },
   },
   {
+    name: 'sweep --dose 0: a proof in which nothing is slowed',
+    verb: sweep,
+    argv: ['--seed', '1', '--dose', '0'],
+    serve: createService({ capacity_rps: TRUE_RPS }),
+    pictures: ['capacity', 'latency', 'resources', 'elasticities'],
+    holds: (t, { run, stdout }) => {
+      t.match(run.limit, { resource: 'api-cpu', confirmed: null })
+      for (const { undosed, elasticity } of run.elasticities) t.ok(undosed && Math.abs(elasticity) < 0.3)
+      t.match(stdout, /not slowing the service costs -?\d+ %/)
+    },
+  },
+  {
     name: 'sweep --rates: a ladder, each rung once',
     verb: sweep,
     argv: ['--rates', '4000,4900,5500,8000', '--duration', '2s', '--seed', '1'],
