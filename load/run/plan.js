@@ -80,7 +80,7 @@ export const PLAN_FLAGS = {
   pid: {
     value: 'N',
     about:
-      'a process of the service behind --url, on this machine, for the proof (repeatable; its children belong to it)',
+      'a process of the service behind --url, or its Postgres, on this machine, for the proof (repeatable; its children belong to it)',
     parse: runningProcess,
     expected: 'the id of a running process that did not start this one',
     multiple: true,

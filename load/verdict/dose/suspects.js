@@ -18,7 +18,10 @@ export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
   const { cores: own } = probes.postgres ?? {}
   const isPinned = target.cores !== null && own !== undefined && target.cores !== own
   /** @type {Suspect[]} */
-  const suspects = pids.map(({ pid, name }) => ({ suspect: `process ${pid} (${name})`, resource: 'api-cpu', pid }))
+  const suspects = pids.map(({ pid, name }) => {
+    const resource = name === 'postgres' ? 'postgres-cpu' : 'api-cpu'
+    return { suspect: `process ${pid} (${name})`, resource, pid }
+  })
   if (target.kind === 'local') {
     const service = isPinned ? { cores: String(target.cores) } : /** @type {const} */ ({ of: 'service' })
     suspects.push({

@@ -137,8 +137,16 @@ t.test('nothing is dosed where the service cannot be, or before there is an answ
   t.equal(step({ ...PLAN, proves: false }, searched()), null)
   t.equal(step(PLAN, searched().slice(0, 2)), null)
   t.equal(step(PLAN, url), null)
-  const named = step({ ...PLAN, pids: [{ pid: 123, name: 'nginx' }] }, url)?.load.slices ?? []
-  t.strictSame([...new Set(named.map(({ suspect }) => suspect))].sort(), ['process 123 (nginx)', 'the generator'])
+  const pids = [
+    { pid: 123, name: 'nginx' },
+    { pid: 456, name: 'postgres' },
+  ]
+  const named = step({ ...PLAN, pids }, url)?.load.slices ?? []
+  t.strictSame([...new Set(named.map(({ suspect, resource }) => `${suspect}: ${resource}`))].sort(), [
+    'process 123 (nginx): api-cpu',
+    'process 456 (postgres): postgres-cpu',
+    'the generator: generator-cpu',
+  ])
   const unpinned = step(
     PLAN,
     searched({ target: { kind: 'local', cores: '0-1' }, probes: { postgres: { cores: '0-1' }, generator: {} } }),
