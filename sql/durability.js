@@ -37,9 +37,9 @@ export function durabilityWarnings({ unlogged, triggers, file_system, ...setting
   return warnings
 }
 
-/** @param {string} folder @param {string} [mounts] as in proc(5) @returns {string | null} null: unknown */
+/** @param {string} folder @param {string | null} [mounts] as in proc(5) @returns {string | null} null: unknown */
 export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
-  const all = mounts.split('\n').map((line) => line.split(' '))
+  const all = (mounts ?? '').split('\n').map((line) => line.split(' '))
   const unescaped = (/** @type {string} */ text) =>
     text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)))
   const around = all.filter(([, point]) => point && path.join(folder, '/').startsWith(path.join(unescaped(point), '/')))

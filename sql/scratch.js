@@ -49,7 +49,7 @@ function isOfDead(name) {
 
 /** Ends a Postgres at once; the leash takes its time, and exists on Linux only. @param {string} folder */
 async function endPostgres(folder) {
-  const pid = Number(textOf(path.join(folder, 'data', 'postmaster.pid')).split('\n')[0])
+  const pid = Number(textOf(path.join(folder, 'data', 'postmaster.pid'))?.split('\n')[0])
   const isOurs = () => pid > 0 && commandOf(pid).includes(folder)
   for (const signal of /** @type {const} */ (['SIGQUIT', 'SIGKILL'])) {
     if (isOurs()) attempt(() => process.kill(pid, signal), false)
@@ -61,13 +61,13 @@ async function endPostgres(folder) {
 function here() {
   const hash = (/** @type {string} */ text) => createHash('sha256').update(text).digest('hex').slice(0, 6)
   const namespace = attempt(() => fs.readlinkSync('/proc/self/ns/pid'), '')
-  return { host: hash(`${os.hostname()} ${namespace}`), boot: hash(textOf('/proc/sys/kernel/random/boot_id')) }
+  return { host: hash(`${os.hostname()} ${namespace}`), boot: hash(textOf('/proc/sys/kernel/random/boot_id') ?? '') }
 }
 
 /** When a process began, which tells it from a later one with the same id; null: it does not run; '0': unknown. @param {number} pid */
 export function startOf(pid) {
   // Field 22 of proc(5), counted from behind the name, which may hold anything.
-  const fields = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+  const fields = textOf(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ') ?? []
   // A zombie has ended.
   if (fields.length > 19) return /[ZX]/.test(fields[0]) ? null : Number(fields[19]).toString(36)
   if (fs.existsSync('/proc/self/stat')) return null
@@ -81,14 +81,14 @@ export function startOf(pid) {
 
 /** @param {number} pid */
 function commandOf(pid) {
-  if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`)
+  if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`) ?? ''
   return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
 }
 
-/** Empty if it cannot be read. @param {string} file */
-export const textOf = (file) => attempt(() => fs.readFileSync(file, 'utf8'), '')
+/** Text of a file; null: it cannot be read. @param {string} file */
+export const textOf = (file) => attempt(() => fs.readFileSync(file, 'utf8'), null)
 
-/** @template T @param {() => T} read @param {T} otherwise if it throws */
+/** @template T, U @param {() => T} read @param {U} otherwise if it throws */
 function attempt(read, otherwise) {
   try {
     return read()

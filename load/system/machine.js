@@ -1,8 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { textOf } from '../../sql/scratch.js'
+
+export { textOf }
 
 /** This machine, for run.json. */
 export function describeMachine() {
@@ -59,13 +61,4 @@ export function numberIn(file, pattern) {
 /** @param {string} file @param {RegExp} pattern */
 function foundIn(file, pattern) {
   return pattern.exec(textOf(file) ?? '')?.[1] ?? null
-}
-
-/** Text of a file; null: it cannot be read. @param {string} file */
-export function textOf(file) {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return null
-  }
 }
