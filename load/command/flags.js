@@ -31,11 +31,6 @@ export function parseCommand(flags, argv, allowPositionals = false) {
   return { given: /** @type {Record<string, any>} */ (Object.fromEntries(given)), operands: positionals, shown }
 }
 
-/** Their values alone. @param {Record<string, Flag>} flags @param {string[]} argv @throws {UsageError} */
-export function parseFlags(flags, argv) {
-  return parseCommand(flags, argv).given
-}
-
 /** @param {Record<string, Flag>} flags @param {string[]} argv @param {boolean} allowPositionals */
 function parsedStrictly(flags, argv, allowPositionals) {
   const options = Object.fromEntries(

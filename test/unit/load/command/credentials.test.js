@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { keptDatabaseUrl, keptHeader, keptUrl } from '../../../../load/command/credentials.js'
 import { UsageError } from '../../../../load/command/errors.js'
-import { parseCommand, parseFlags } from '../../../../load/command/flags.js'
+import { parseCommand } from '../../../../load/command/flags.js'
 import { resolveText, resolveUrl } from '../../../../load/command/references.js'
 import { PLAN_FLAGS, planOf } from '../../../../load/run/plan.js'
 import { keptPlan, lacksCredentials, livePlan, secretWarnings } from '../../../../load/run/plan-secrets.js'
@@ -77,7 +77,7 @@ t.test('messages do not repeat what may be a secret', async (t) => {
     ['--mix', file],
   ]
   for (const argv of wrong) {
-    const error = caught(() => planOf(parseFlags(FLAGS, argv)))
+    const error = caught(() => planOf(parseCommand(FLAGS, argv).given))
     t.type(error, UsageError, argv[0])
     t.notMatch(error.message, 'hunter2')
     t.match(error.message, /expected .*, got /)
@@ -106,7 +106,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
     ['--driver', 'client', '--mix', `${folder}/mix`, '--without', 'b'],
     ['--driver', 'client', '--mix', `${folder}/mix`],
   ]) {
-    const plan = planOf(parseFlags(FLAGS, [...flags, ...content]))
+    const plan = planOf(parseCommand(FLAGS, [...flags, ...content]).given)
     const kept = keptPlan(plan)
     const text = JSON.stringify(kept)
     t.notOk(text.includes('hunter2') || text.includes(Buffer.from('hunter2').toString('base64')), 'no secret is kept')
@@ -115,7 +115,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
     t.equal(livePlan(kept).metrics_url, 'http://a.test/metrics?token=hunter2')
     t.strictSame(livePlan(kept).mix.headers.at(-1), ['Authorization', 'Bearer hunter2'])
   }
-  const kept = keptPlan(planOf(parseFlags(FLAGS, [...flags, '--body', `${folder}/body`])))
+  const kept = keptPlan(planOf(parseCommand(FLAGS, [...flags, '--body', `${folder}/body`]).given))
   fs.writeFileSync(path.join(folder, 'body'), 'another')
   fs.utimesSync(path.join(folder, 'body'), 1, 1)
   t.match(
@@ -125,7 +125,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
 })
 
 t.test('what the command line alone held is missing from a kept plan', async (t) => {
-  const plan = (/** @type {string[]} */ ...argv) => keptPlan(planOf(parseFlags(FLAGS, argv)))
+  const plan = (/** @type {string[]} */ ...argv) => keptPlan(planOf(parseCommand(FLAGS, argv).given))
   t.notOk(lacksCredentials(plan('--header', 'Accept: a/b', '--url', 'http://a.test/')))
   t.ok(lacksCredentials(plan('--header', 'X-Token: a')))
   t.ok(lacksCredentials(plan('--url', 'http://a.test/?a=b')))
@@ -158,7 +158,7 @@ t.test('a reference stands for a variable or a file', async (t) => {
     [`{{file ${folder}/two}}`, /^--header: expected a single line in \{\{file .*two\}\}, got several$/],
   ])
   for (const [text, message] of rows) {
-    const error = caught(() => parseFlags(FLAGS, ['--header', `X: ${text}`]))
+    const error = caught(() => parseCommand(FLAGS, ['--header', `X: ${text}`]).given)
     t.type(error, UsageError)
     t.match(error.message, message)
   }
@@ -166,7 +166,7 @@ t.test('a reference stands for a variable or a file', async (t) => {
 
 t.test('a secret in a file that others may read is worth a warning', async (t) => {
   const folder = t.testdir({ token: 'a' })
-  const plan = planOf(parseFlags(FLAGS, ['--header', `X: {{file ${folder}/token}}`]))
+  const plan = planOf(parseCommand(FLAGS, ['--header', `X: {{file ${folder}/token}}`]).given)
   fs.chmodSync(path.join(folder, 'token'), 0o644)
   const warnings = secretWarnings(plan)
   t.equal(warnings.length, 1)

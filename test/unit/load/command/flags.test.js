@@ -1,6 +1,6 @@
 import t from 'tap'
 import { UsageError } from '../../../../load/command/errors.js'
-import { duration, header, parseFlags, wholeNumbers } from '../../../../load/command/flags.js'
+import { duration, header, parseCommand, wholeNumbers } from '../../../../load/command/flags.js'
 import { PLAN_FLAGS, planOf } from '../../../../load/run/plan.js'
 import { caught } from '../../../support/caught.js'
 
@@ -59,7 +59,7 @@ t.test('a command line that is wrong is refused in one line that says what was e
     [['--body', '/no/such/file'], /^--body: expected a file that can be read/],
   ]
   for (const [argv, message] of /** @type {[string[], RegExp][]} */ (rows)) {
-    const error = caught(() => planOf(parseFlags(PLAN_FLAGS, argv)))
+    const error = caught(() => planOf(parseCommand(PLAN_FLAGS, argv).given))
     t.type(error, UsageError, argv.join(' '))
     t.match(error.message, message)
     t.notMatch(error.message, '\n')
@@ -82,7 +82,7 @@ t.test('an unknown flag is refused with the one that was probably meant, if any 
   ]
   const flags = { ...PLAN_FLAGS, json: { value: '', about: '' } }
   for (const [flag, likely] of /** @type {[string, string | null][]} */ (rows)) {
-    const error = caught(() => parseFlags(flags, [flag]))
+    const error = caught(() => parseCommand(flags, [flag]).given)
     t.type(error, UsageError, flag)
     const [name] = flag.split('=')
     const hint = likely ? `did you mean --${likely}? ` : ''
@@ -91,7 +91,7 @@ t.test('an unknown flag is refused with the one that was probably meant, if any 
 })
 
 t.test('a plan says what is sent', async (t) => {
-  const plan = (/** @type {string[]} */ ...argv) => planOf(parseFlags(PLAN_FLAGS, argv))
+  const plan = (/** @type {string[]} */ ...argv) => planOf(parseCommand(PLAN_FLAGS, argv).given)
   t.match(plan(), { driver: 'paced', rates_rps: null, slo: { p99_ms: 100 }, mix: { name: 'create-user' } })
   t.strictSame(plan().connections, [])
   t.ok(Number(plan().connections_max) > 0, 'as many as a trial needs, if there is room')

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import t from 'tap'
 import { UsageError } from '../../../../load/command/errors.js'
-import { parseFlags } from '../../../../load/command/flags.js'
+import { parseCommand } from '../../../../load/command/flags.js'
 import { createMix } from '../../../../load/generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../../../../load/generators/mix-flags.js'
 import { caught } from '../../../support/caught.js'
@@ -110,7 +110,7 @@ t.test('--mix reads entries from a file, with what is usual where nothing is sai
     { name: 'home page', path: '/' },
   ]
   const file = fileWith(t, JSON.stringify(given))
-  const mix = mixOf(parseFlags({ ...MIX_FLAGS }, ['--mix', file, '--header', 'A: 1']))
+  const mix = mixOf(parseCommand({ ...MIX_FLAGS }, ['--mix', file, '--header', 'A: 1']).given)
   t.match(mix, { name: file, method: 'POST', body_base64: null })
   t.strictSame(mix.headers, [
     ['Content-Type', 'application/json'],
