@@ -6,16 +6,14 @@ import { watchPostgres } from './postgres.js'
 /**
  * @import { Database } from '../../sql/database.js'
  * @import { Host } from '../system/ssh/host.js'
+ * @import { Probes, Traffic } from '../report/record.js'
  * @import { ProcessUse } from './process.js'
  */
 
 /**
  * @typedef {{ sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe started with a load, sampled during it
  *   and ended at the last response: end reads what must be read at this moment, and returns a function that gives the findings
- * @typedef {{ sent: number, completed: number, lateness_ms: any, children_cpu_s?: number, connecting_cpu_s?: number,
- *   hosts?: any[] }} Load result of the load
- * @typedef {{ api: any, postgres: any, generator: any, kernel: any, here?: any, target?: any }} Findings kernel: of
- *   the target's machine; here: of ours, if it is another; target: specific to this kind of target
+ * @typedef {Pick<Traffic, 'sent' | 'completed' | 'lateness_ms' | 'children_cpu_s' | 'connecting_cpu_s' | 'hosts'>} Load its result
  * @typedef {{ url: string, pid: number | null, metricsUrl: string | null, host?: Host, watch?: () => Promise<Probe> }} Watched the part
  *   of a target that probes need; host: that it runs on, if not this machine; watch: starts a probe of its own, after the warm-up
  */
@@ -34,12 +32,12 @@ export async function startProbes({ target, database, generator }) {
   })
   // Last, because starting the other probes takes several round trips during which there is no load.
   await there?.begin()
-  const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Findings} */ (name)], probe))
+  const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Probes} */ (name)], probe))
   const stop = () => timers.forEach((timer) => void timer.stop())
   return {
     stop,
 
-    /** Call at the last response. @returns {(traffic: Load) => Promise<Findings>} */
+    /** Call at the last response. @returns {(traffic: Load) => Promise<Probes>} */
     end() {
       stop()
       const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))

@@ -8,6 +8,9 @@ import { xyOption } from './forms/xy.js'
 /** Scaled down to a phone, the wide drawing would be too small to read. */
 const WIDTHS = { wide: 760, narrow: 350 }
 
+/** Options for ECharts, and the height in px. @type {Record<string, (form: any, width: number) => { option: any, height: number }>} */
+const OPTIONS = { xy: xyOption, dots: dotsOption, heat: heatOption }
+
 /**
  * Draws pictures as SVG, without a browser, a canvas, or scripts in the result. This is the only importer of ECharts.
  * @param {Picture[]} pictures
@@ -17,10 +20,10 @@ export async function draw(pictures) {
   if (pictures.length === 0) return {}
   const { init } = await import('echarts')
   const svgOf = (/** @type {Picture} */ picture, /** @type {number} */ width) => {
-    const { option, height } = optionOf(picture.form, width)
+    const { option, height } = OPTIONS[picture.form.kind](picture.form, width)
     const chart = init(null, null, { renderer: 'svg', ssr: true, width, height })
     try {
-      chart.setOption(/** @type {any} */ (option))
+      chart.setOption(option)
       return accessible(chart.renderToSVGString(), picture, width, height)
     } finally {
       // Its timers would keep the process alive.
@@ -36,12 +39,6 @@ export async function draw(pictures) {
 export function standalone(svg) {
   const ground = `<style>${darkStyle()}</style><rect width="100%" height="100%" fill="${COLOURS.paper.light}"/>`
   return `${svg.replace('</desc>', () => `</desc>${ground}`)}\n`
-}
-
-/** The options for ECharts, and the height in px. @param {Picture['form']} form @param {number} width */
-function optionOf(form, width) {
-  if (form.kind === 'xy') return xyOption(form, width)
-  return form.kind === 'dots' ? dotsOption(form, width) : heatOption(form, width)
 }
 
 /**

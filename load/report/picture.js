@@ -8,7 +8,7 @@ import { count, NONE } from './format.js'
  * @typedef {{ title: string, unit: Unit, log?: boolean, min?: number, max?: number }} Axis
  * @typedef {'rate' | 'ms' | 'us' | 's' | 'share' | 'ratio' | 'number' | 'mib'} Unit
  * @typedef {{ kind: 'xy', x: Axis, y: Axis, series: Series[], marks?: Mark[] }} Xy lines and points
- * @typedef {{ name: string, points: [number, number][], as: 'line' | 'dots' | 'both', style?: number, stacked?: boolean }} Series
+ * @typedef {{ name: string, points: [number, number][], as: 'line' | 'dots' | 'both', style?: number }} Series
  *   a y that is no number leaves a gap; style: of colours.js, by default one after the other
  * @typedef {{ axis: 'x' | 'y', at: number, label: string } | { axis: 'x', from: number, to: number, label: string }} Mark
  * @typedef {object} Dots values with intervals, a row each

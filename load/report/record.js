@@ -115,19 +115,19 @@
  * @property {Slo} [slo]
  * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
  * @typedef {{ cell: any, because: string }} NotAppliedCell
- * @typedef {object} Plan what a run is about; plain data, so that --resume can tell whether it is the same
+ * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin where the load comes from, by default
+ *   this machine; ssh_config: on the way to the hosts; local_addresses: of this machine, which connections come from in turn
+ * @typedef {Required<Pick<StepLoad, 'driver' | 'mix' | 'warmup_s' | 'duration_s' | 'fresh_connections' | 'unbounded'>> &
+ *   Pick<StepLoad, 'arrivals'> & AskedOrigin & Asked} Plan what a run is about; plain data, so that --resume can tell whether it is the same
+ * @typedef {object} Asked
  * @property {string | null} url null: the API, which we start
  * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
  * @property {SshPlan | null} [ssh] the host on which it is started; by default this one
  * @property {string | null} metrics_url of a service behind a URL
- * @property {string} driver
  * @property {number[] | null} rates_rps null: the capacity is searched for
  * @property {number[]} connections their number in each trial; none: as many as a trial needs
  * @property {number} [connections_max] where their number follows from rate and SLO: there is no room for more
  * @property {number} [target_connections_max] the target closes those beyond it
- * @property {boolean} fresh_connections a connection for each request
- * @property {boolean} unbounded vegeta with its own defaults
- * @property {Arrivals} [arrivals] of an open loop's requests; by default even
  * @property {boolean} searches for the capacity, instead of the loads that were asked for
  * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
  * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
@@ -135,14 +135,8 @@
  * @property {boolean} [proves] the limit by slowing each suspect in turn
  * @property {number} [dose_ratio] share of its time that a suspect loses, unless the usual one; 0: nothing is slowed
  * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine
- * @property {MixPlan} mix
  * @property {Slo} slo
- * @property {number} warmup_s
- * @property {number} duration_s
  * @property {number} timeout_s
- * @property {string[]} [load_hosts] where the load comes from, instead of this machine
- * @property {string | null} [ssh_config] on the way to them
- * @property {string[]} [local_addresses] of this machine that connections come from, in turn
  * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, load: StepLoad }} Step the next trial of a design; cell:
  *   null where there is only one target; left_s: expected, for this trial and those that follow; about: its purpose, for the progress
  *   display; restart: start the target again before this trial

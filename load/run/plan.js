@@ -148,35 +148,25 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   const requests = (flags.rates ?? []).map((/** @type {number} */ rate_rps) => rate_rps * duration_s)
   const [least, most] = [Math.min(...requests), Math.max(...requests)]
   const isClosed = loop === 'closed'
-  /** @type {[isWrong: unknown, message: string][]} */
-  const misfits = [
-    [
+  /** Messages, and whether they apply. */
+  const misfits = {
+    [`--rates: expected an open-loop driver (paced or vegeta), got ${name}, which takes --connections`]:
       isClosed && flags.rates,
-      `--rates: expected an open-loop driver (paced or vegeta), got ${name}, which takes --connections`,
-    ],
-    [
+    [`--connections: expected one number for the open-loop driver ${name}, got ${connections}`]:
       !isClosed && connections.length > 1,
-      `--connections: expected one number for the open-loop driver ${name}, got ${connections}`,
-    ],
-    [
+    [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
       flags.unbounded && name !== 'vegeta',
-      `--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`,
-    ],
-    [
+    '--sustained: expected a search for the capacity, without --rates and in an open loop':
       flags.sustained && (flags.rates || isClosed),
-      '--sustained: expected a search for the capacity, without --rates and in an open loop',
-    ],
-    [
+    [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
-      `--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`,
-    ],
-    [flags.pid && !flags.url, "--pid: requires --url; the local API's own processes are known"],
-    [flags['metrics-url'] && !flags.url, "--metrics-url: requires --url; the local API's own page is always read"],
-    [least < 1, `--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`],
-    [most > MAX_REQUESTS, `--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`],
-  ]
-  const misfit = misfits.find(([isWrong]) => isWrong)
-  if (misfit) throw new UsageError(misfit[1])
+    "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,
+    "--metrics-url: requires --url; the local API's own page is always read": flags['metrics-url'] && !flags.url,
+    [`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`]: least < 1,
+    [`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`]: most > MAX_REQUESTS,
+  }
+  const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)
+  if (misfit) throw new UsageError(misfit[0])
 }
 
 /** @param {string} text */

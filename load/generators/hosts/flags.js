@@ -3,7 +3,10 @@ import { UsageError } from '../../command/errors.js'
 import { isSshHost, SSH_FLAGS } from '../../system/ssh/plan.js'
 import { DRIVERS } from '../drivers/index.js'
 
-/** @import { Flag } from '../../command/flags.js' */
+/**
+ * @import { Flag } from '../../command/flags.js'
+ * @import { AskedOrigin } from '../../report/record.js'
+ */
 
 /** Flags for the origin of the load. @satisfies {Record<string, Flag>} */
 export const HOSTS_FLAGS = {
@@ -28,7 +31,6 @@ export const HOSTS_FLAGS = {
  *   urls: of targets; null: the local API
  * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: its drivers that can share a load; target: its flag for a URL
  * @returns {AskedOrigin} empty for this machine @throws {UsageError} where flags do not go together
- * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin
  */
 export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target = '--url or --ssh' } = {}) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags

@@ -10,7 +10,7 @@ import { binary } from '../drivers/vegeta/program.js'
 /**
  * @import { Remote } from '../../system/ssh/remote.js'
  * @import { Origin } from '../drivers/index.js'
- * @import { AskedOrigin } from './flags.js'
+ * @import { AskedOrigin } from '../../report/record.js'
  */
 
 /**

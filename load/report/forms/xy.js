@@ -9,7 +9,7 @@ export function xyOption({ x, y, series, marks = [] }, width) {
   const names = [...new Set(styled.map(({ name }) => name))]
   const legend = legendOf(names, width)
   const top = legend.height + 34
-  const drawn = styled.map(({ name, points, as, colour, mark, line, stacked }) => ({
+  const drawn = styled.map(({ name, points, as, colour, mark, line }) => ({
     type: 'line',
     name,
     data: points.map(([at, value]) => [at, Number.isFinite(value) ? value : '-']),
@@ -18,7 +18,6 @@ export function xyOption({ x, y, series, marks = [] }, width) {
     symbol: as === 'line' ? 'none' : mark,
     symbolSize: as === 'both' ? 7 : 8,
     showAllSymbol: true,
-    ...(stacked && { stack: 'all', areaStyle: { color: colour, opacity: 0.25 } }),
     lineStyle: { color: colour, type: line, width: as === 'dots' ? 0 : 2, opacity: as === 'dots' ? 0 : 1 },
     itemStyle: { color: colour, borderColor: colour, borderWidth: 0 },
   }))
