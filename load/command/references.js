@@ -14,23 +14,10 @@ export const REFERENCES = '{{env NAME}} or {{file PATH}}'
 /**
  * A text with its references replaced by the secrets.
  * @param {string} flag for messages, without dashes @param {string} text
+ * @param {(secret: string, at: number) => string} [put] the secret as it is put there; at: position in the text
  * @throws {UsageError} if the variable or the file is missing, or holds more than one line; if there is another `{{`
  */
-export function resolveText(flag, text) {
-  return resolved(flag, text, (secret) => secret)
-}
-
-/**
- * The same for a URL: secrets in its query are escaped; a secret in place of the address is already a URL.
- * @param {string} flag @param {string} text @throws {UsageError}
- */
-export function resolveUrl(flag, text) {
-  const query = text.indexOf('?')
-  return resolved(flag, text, (secret, at) => (query !== -1 && at > query ? encodeURIComponent(secret) : secret))
-}
-
-/** @param {string} flag @param {string} text @param {(secret: string, at: number) => string} put */
-function resolved(flag, text, put) {
+export function resolveText(flag, text, put = (secret) => secret) {
   // A misspelt reference would be sent literally.
   if (text.replace(REFERENCE, '').includes('{{')) {
     throw new UsageError(`--${flag}: expected {{ to begin ${REFERENCES}, got another {{`)
@@ -40,6 +27,15 @@ function resolved(flag, text, put) {
     if (!secret.includes('\n')) return put(secret, at)
     throw new UsageError(`--${flag}: expected a single line in {{${kind} ${name.trim()}}}, got several`)
   })
+}
+
+/**
+ * The same for a URL: secrets in its query are escaped; a secret in place of the address is already a URL.
+ * @param {string} flag @param {string} text @throws {UsageError}
+ */
+export function resolveUrl(flag, text) {
+  const query = text.indexOf('?')
+  return resolveText(flag, text, (secret, at) => (query !== -1 && at > query ? encodeURIComponent(secret) : secret))
 }
 
 /**

@@ -68,7 +68,7 @@
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
- * @typedef {Record<'planned' | 'sent' | 'completed' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
+ * @typedef {Record<'planned' | 'sent' | 'completed' | 'ok' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
  * @typedef {object} Measured
  * @property {Record<string, number>} status
  * @property {Record<string, number>} errors by the side that they belong to: client:ports, server:reset, …
@@ -87,7 +87,7 @@
  * @property {number} [connecting_cpu_s] CPU that opening connections took within the phase; no part of what the generator used
  * @property {HostTraffic[]} [hosts] where the load came from several
  * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
- * @typedef {Omit<Traffic, 'lateness_ms'> & { ok: number, rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
+ * @typedef {Omit<Traffic, 'lateness_ms'> & { rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
  * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
  * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,

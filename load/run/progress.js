@@ -2,6 +2,7 @@ import { createLogUpdate } from 'log-update'
 import { cellName, count, milliseconds, offered } from '../report/format.js'
 
 /**
+ * @import { Counts } from '../generators/drivers/index.js'
  * @import { TrialPlan } from './trial.js'
  * @import { Output } from './shell.js'
  * @import { Cell, TrialRecord } from '../report/record.js'
@@ -98,8 +99,7 @@ function labelOf(cell, load) {
  *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: estimated total; about: what the trial is for;
  *   before: how the previous one ended; done_s: time of the previous ones; passed_s: of this one so far; left_s: of this one and
  *   all after it, when it began
- * @typedef {{ sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null, api_core_ratio?: number | null }} Looks
- *   at the current load; p99_ms: of the last second, about
+ * @typedef {Counts & { api_core_ratio?: number | null }} Looks at the current load; p99_ms: of the last second, about
  */
 export function screenOf(shown, columns) {
   const { trial, trials, about, before, done_s, passed_s, left_s } = shown

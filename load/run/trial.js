@@ -19,7 +19,7 @@ import { limitOf } from '../verdict/limit.js'
 
 /** A target that refuses everything has no backlog to serve. */
 const MOST_LEFT_S = 3
-const NO_WARMUP = { sent: 0, completed: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
+const NO_WARMUP = { sent: 0, completed: 0, ok: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge.
@@ -51,10 +51,9 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
     const rowsBefore = await orAborted(signal, async () => counted?.countRows())
-    const acknowledged = countOk(warmup.status)
-    if (rowsBefore === 0 && acknowledged > 0) {
+    if (rowsBefore === 0 && warmup.ok > 0) {
       throw new DatabaseError(
-        `the service acknowledged ${acknowledged} rows, none of which is in the table that the lab checks: ` +
+        `the service acknowledged ${warmup.ok} rows, none of which is in the table that the lab checks: ` +
           'expected both to use one database and one search_path',
       )
     }
@@ -82,7 +81,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const rowsAfter = await orAborted(signal, async () => counted?.countRows())
     const rows_stored = counted ? Number(rowsAfter) - Number(rowsBefore) : null
     const warmup_unanswered = warmup.sent - warmup.completed + (warmup.status[504] ?? 0)
-    const counts = { planned, ok: countOk(traffic.status), rows_stored, warmup_unanswered }
+    const counts = { planned, rows_stored, warmup_unanswered }
     const { kind, url, shownUrl = url, pid, cores, settings } = target
     const record = {
       ...{ run_id: runId, trial: plan.trial, started_at, experiment, at, cell, settings },
@@ -166,9 +165,4 @@ async function orAborted(signal, work) {
   } finally {
     settled.abort()
   }
-}
-
-/** @param {Record<string, number>} status */
-function countOk(status) {
-  return Object.entries(status).reduce((sum, [code, count]) => (code[0] === '2' ? sum + count : sum), 0)
 }

@@ -145,6 +145,7 @@ export function trafficOf({ planned, sent, run_s, status = {}, errors, ...measur
     planned,
     sent,
     completed,
+    ok,
     achieved_rps: round(completed / run_s, 2),
     goodput_rps: round(ok / run_s, 2),
     success_ratio: planned === 0 ? 0 : ok / planned,
