@@ -178,7 +178,8 @@ function accusations(plan, records) {
 /** The cell that relaxes the pool, if it is accused and can be relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
 function poolCell(plan, records, notApplied) {
   const limit = searchedLimit(plan, records)
-  if (!plan.confirms || (limit?.resource !== POOL && limit?.runner_up !== POOL)) return null
+  const mayRelax = plan.confirms || plan.enlarges_pool
+  if (!mayRelax || (limit?.resource !== POOL && limit?.runner_up !== POOL)) return null
   const cell = relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
   return notApplied.some((one) => isSameCell(one.cell, cell)) ? null : cell
 }

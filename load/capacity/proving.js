@@ -9,6 +9,8 @@ import { of } from './of-records.js'
 /** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
 
 const SLICE_S = 1
+/** Typical duration of a proof with four suspects, for estimates. */
+export const PROOF_S = 75
 /** Of the highest rate that was served in the search. */
 const OVERLOAD = 1.25
 /** The fewest pairs for which a 95 % interval by ranks is finite. */
@@ -42,6 +44,7 @@ export function proofStep(plan, records, driver, relaxed) {
     loop: /** @type {const} */ ('open'),
     rate_rps: Math.round(OVERLOAD * most_rps),
     ...connectionsFor(plan, most_rps),
+    fresh_connections: plan.fresh_connections,
   }
   const closed = { loop: /** @type {const} */ ('closed'), rate_rps: null, connections: connectionsOf(records) }
   const load = plan.driver === 'paced' ? { driver: 'paced', ...overload } : { driver, ...closed }
@@ -54,7 +57,7 @@ export function proofStep(plan, records, driver, relaxed) {
  * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
- * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections'>} about.load
+ * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections' | 'fresh_connections'>} about.load
  * @param {Cell | null} about.relaxed
  * @returns {Step | null}
  */

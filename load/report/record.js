@@ -132,6 +132,7 @@
  * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
  * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
  * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
+ * @property {boolean} [enlarges_pool] an accused pool is enlarged in the proof, even if no other limit is relaxed
  * @property {boolean} [proves] the limit by slowing each suspect in turn
  * @property {number} [dose_ratio] share of its time that a suspect loses, unless the usual one; 0: nothing is slowed
  * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine

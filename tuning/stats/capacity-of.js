@@ -2,16 +2,17 @@ import { answerOf, nextStep } from '../../load/capacity/capacity.js'
 import { foundSoFar } from '../../load/capacity/of-records.js'
 import { isSameCell } from '../../load/report/format.js'
 
-/** @import { Cell, Plan, Step, TrialRecord } from '../../load/report/record.js' */
+/** @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../load/report/record.js' */
 
 /**
  * The next step of a search for the capacity of one cell, as `sweep` does it, among the trials of a larger run.
  * @param {string} of `at.of` of the search: a cell may be searched more than once @param {Cell} cell @param {Plan} plan
- * @param {TrialRecord[]} records @returns {Step | null}
+ * @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied] @returns {Step | null}
  */
-export function capacityStep(of, cell, plan, records) {
-  const step = nextStep(plan, ownOf(of, cell, records))
-  return step && { ...step, at: { of, ...step.at }, cell }
+export function capacityStep(of, cell, plan, records, notApplied = []) {
+  const out = notApplied.map((one) => ({ ...one, cell: changeOf(one.cell, cell) }))
+  const step = nextStep(plan, ownOf(of, cell, records), out)
+  return step && { ...step, at: { of, ...step.at }, cell: { ...cell, ...step.cell } }
 }
 
 /** The answer of such a search. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
@@ -26,6 +27,12 @@ export function lowestOf(of, cell, plan, records) {
 
 /** The trials of one search, as a sweep would have recorded them. @param {string} of @param {Cell} cell @param {TrialRecord[]} records */
 function ownOf(of, cell, records) {
-  const own = records.filter((record) => record.at.of === of && isSameCell(record.cell, cell))
-  return own.map((record) => ({ ...record, cell: null }))
+  const own = records.filter(({ at, ...record }) => at.of === of && (at.relaxed || isSameCell(record.cell, cell)))
+  return own.map((record) => ({ ...record, cell: changeOf(record.cell, cell) }))
+}
+
+/** What one cell changes of another, which a search does not name; null: nothing. @param {Cell} changed @param {Cell} cell @returns {Cell | null} */
+function changeOf(changed, cell) {
+  const changes = Object.entries(changed).filter(([name, level]) => cell[name] !== level)
+  return changes.length === 0 ? null : Object.fromEntries(changes)
 }

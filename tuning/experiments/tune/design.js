@@ -1,3 +1,4 @@
+import { PROOF_S } from '../../../load/capacity/proving.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { loadOf } from '../../knobs/means.js'
 import { capacityStep } from '../../stats/capacity-of.js'
@@ -29,14 +30,17 @@ const SEARCH_S = 30
  */
 
 /**
- * The next trial of a matrix: the anchor's capacity, every cell in every block at shares of it, then the finalists' capacity. Pure.
+ * The next trial of a matrix: the anchor's capacity and its proof, every cell in every block at shares of it, then the finalists' capacity. Pure.
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designMatrix(plan, records, notApplied) {
   const isOut = (/** @type {Cell} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
   if (isOut(plan.anchor)) return null
-  const first = plan.capacity_rps === null ? searchStep('anchor', plan.anchor, plan, records) : null
-  if (first) return { ...first, left_s: first.left_s + durationOf(matrixOf(plan, 0)) }
+  const first = plan.capacity_rps === null ? searchStep('anchor', plan.anchor, plan, records, notApplied) : null
+  if (first) {
+    const proof_s = first.at.phase === 'proof' ? 0 : proofDuration(plan)
+    return { ...first, left_s: first.left_s + proof_s + durationOf(matrixOf(plan, 0)) }
+  }
   const capacity_rps = anchorCapacity(plan, records)
   if (capacity_rps === null) return null
   const step = nextTrial(matrixOf(plan, capacity_rps), records, notApplied)
@@ -44,7 +48,7 @@ export function designMatrix(plan, records, notApplied) {
   const finalists = finalistsOf(plan, records)
   if (finalists.some(isOut)) return null
   for (const cell of finalists) {
-    const search = searchStep('final', cell, plan, records)
+    const search = searchStep('final', cell, { ...plan, proves: false }, records)
     if (search) return search
   }
   return null
@@ -52,7 +56,12 @@ export function designMatrix(plan, records, notApplied) {
 
 /** Seconds. @param {TunePlan} plan */
 export function matrixDuration(plan) {
-  return SEARCH_S + durationOf(matrixOf(plan, 0))
+  return SEARCH_S + proofDuration(plan) + durationOf(matrixOf(plan, 0))
+}
+
+/** Seconds. @param {TunePlan} plan */
+function proofDuration({ proves }) {
+  return proves ? PROOF_S : 0
 }
 
 /** @param {TunePlan} plan @param {number} capacity_rps @returns {Matrix} */
@@ -75,8 +84,7 @@ function matrixOf({ cells, blocks, mix, connections, duration_s }, capacity_rps)
   }
 }
 
-/** @param {string} of @param {Cell} cell @param {TunePlan} plan @param {TrialRecord[]} records */
-function searchStep(of, cell, plan, records) {
-  const step = capacityStep(of, cell, plan, records)
-  return step?.load.loop === 'open' ? { ...step, load: { ...step.load, ...loadOf(cell) } } : step
+/** @param {string} of @param {Cell} cell @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied] */
+function searchStep(of, cell, plan, records, notApplied) {
+  return capacityStep(of, cell, { ...plan, ...loadOf(cell) }, records, notApplied)
 }

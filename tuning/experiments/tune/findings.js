@@ -1,4 +1,5 @@
 import { cellName, isSameCell } from '../../../load/report/format.js'
+import { undosedTexts } from '../../../load/report/proof.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { capacityOf, lowestOf } from '../../stats/capacity-of.js'
@@ -57,14 +58,17 @@ export function analyseMatrix(plan, records) {
   const isKnown = capacity_rps !== null
   const responses = responsesOf(plan, records)
   const { levels, choices } = recommendationOf(plan, records)
+  const searched = plan.capacity_rps === null ? capacityOf('anchor', anchor, plan, records) : null
+  const proof = searched?.elasticities && { elasticities: searched.elasticities }
   return {
     problem: problemOf(plan, records),
-    kept: isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] },
+    kept: { ...(isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] }), ...proof },
     preset,
     anchor,
     blocks,
     capacity_rps,
-    searched: plan.capacity_rps === null ? capacityOf('anchor', anchor, plan, records) : null,
+    searched,
+    undosed: undosedTexts(records),
     choices,
     finals: (isKnown ? finalistsOf(plan, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }

@@ -1,9 +1,11 @@
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { cellName, count, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
+import { proofBlocks, proofText } from '../../../load/report/proof.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { CONFIDENCE, ratioText } from '../../stats/effects.js'
 import { figureOf, spread } from '../../stats/spread.js'
 import { OFFERED } from './design.js'
+import { canMatter } from './matters.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -30,12 +32,14 @@ export function matrixReport(findings) {
   const { responses } = findings
   return [
     answer(sentence(findings)),
+    ...proofList(findings),
     heading('Recommended'),
     ...recommended(findings),
     heading('Cells'),
     cellsTable(findings),
     drawn(cellsPicture(findings)),
     ...responses.flatMap(responseBlocks),
+    ...proofBlocks(findings.searched ?? {}),
     method(methodLines(findings)),
   ]
 }
@@ -48,6 +52,15 @@ function sentence({ responses: [goodput] }) {
     return `${effect.name}=${effect.level}, ${ratioText(effect)} of ${effect.reference} (${effect.verdict})`
   })
   return `What moves the goodput: ${parts.join('; ')}.`
+}
+
+/** What limits the anchor, and which knobs can matter for that reason. @param {TuneFindings} findings @returns {Block[]} none: nothing was dosed */
+function proofList({ anchor, searched, undosed, choices }) {
+  if (!searched?.elasticities?.length) return []
+  const knobs = choices.map(({ name }) => name)
+  const proof = proofText(searched) ?? ''
+  const text = `The anchor, ${cellName(anchor)}: ${capacityText(searched)}.`
+  return [list([{ text, items: [proof, ...canMatter(searched.elasticities, knobs), ...undosed] }])]
 }
 
 /** @param {TuneFindings} findings @returns {Block[]} */

@@ -2,7 +2,7 @@ import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
 import { mostConnections } from '../../../load/generators/connections.js'
 import { cellOf } from '../../../load/run/older.js'
-import { localPlan } from '../../../load/run/plan.js'
+import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { KNOBS, parseKnob } from '../../knobs/knobs.js'
 import { openCell } from '../../knobs/open-cell.js'
@@ -62,6 +62,7 @@ export const tune = {
       value: 'RPS',
     },
     duration: durationFlag('of each trial (default 2s, 1s in quick)'),
+    'no-proof': PLAN_FLAGS['no-proof'],
     seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
     ...SSH_FLAGS,
   },
@@ -113,6 +114,7 @@ function planOf(flags) {
     connections_max: mostConnections({}),
     warmup_s: 0.5,
     ...(precision_ratio && { precision_ratio }),
+    ...(capacity === null && !flags['no-proof'] && { proves: true, enlarges_pool: true }),
   }
   return { ...common, ...search, preset: knob ? null : preset, knobs, cells, anchor: cells[0], capacity_rps: capacity }
 }

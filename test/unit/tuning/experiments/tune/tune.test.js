@@ -130,3 +130,63 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
   t.strictSame(verdicts, ['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'refuted'])
   t.ok(conclusionsOf([]).every(({ verdict }) => verdict === 'not measured'))
 })
+
+/**
+ * A run that proves the anchor's limit, of a service with this limit. @param {'api-cpu' | 'pool-size'} limit @param {any[]} [notApplied]
+ */
+function provenRun(limit, notApplied) {
+  const cells = [PLAN.anchor]
+  const plan = { ...PLAN, proves: true, enlarges_pool: true, connections_max: 5000, cells, blocks: 1 }
+  const records = recordsOf(plan, designMatrix, createService({ capacity_rps: 1000, limit }), {
+    notApplied,
+    change: (record, { cell }) => ({ ...record, settings: { ...record.settings, ...cell } }),
+  })
+  return { plan, records, proof: records.filter(({ at }) => at.phase === 'proof') }
+}
+
+t.test("the anchor's limit is proven before the matrix begins, and tells which knobs can matter", async (t) => {
+  const { plan, records, proof } = provenRun('api-cpu')
+  const phases = records.map(({ at }) => at.phase).filter((phase, i, all) => phase !== all[i - 1])
+  t.strictSame(phases.slice(-2), ['proof', 'block'])
+  t.equal(proof.length, 6)
+  t.ok(proof.every(({ at, cell }) => at.of === 'anchor' && cellName(cell) === cellName(PLAN.anchor)))
+  for (const one of [proof[0], proof[4], records.at(-3)]) {
+    const next = designMatrix(plan, records.slice(0, records.indexOf(one)), [])
+    t.strictSame(next?.at, one.at, 'goes on where it was cut off')
+  }
+
+  const findings = tune.analyse(plan, records, {})
+  t.equal(findings.kept?.elasticities[0].resource, 'api-cpu')
+  const blocks = /** @type {any[]} */ (tune.report(findings))
+  const [{ text, items }] = blocks[1].items
+  t.match(text, /^The anchor, POOL_MAX=20 .*, limit api-cpu\.$/)
+  t.match(items[0], /^Proof, in throughput: slowing the service by 10 % costs 10 % \[/)
+  t.ok(blocks.some(({ picture }) => picture?.name === 'elasticities'))
+
+  const skipped = tune.analyse(PLAN, runOf(designMatrix, PLAN), {})
+  t.notOk(Object.hasOwn(skipped.kept ?? {}, 'elasticities'))
+  t.equal(tune.report(skipped)[1].kind, 'heading', 'nothing is said of a proof that there was not')
+})
+
+t.test('an accused pool of the anchor is enlarged, unless it cannot be', async (t) => {
+  const larger = { ...PLAN.anchor, POOL_MAX: 80 }
+  const { plan, records, proof } = provenRun('pool-size')
+  const relaxed = proof.filter(({ at }) => at.relaxed)
+  t.strictSame(
+    relaxed.map(({ cell, load }) => [cell, load.warmup_s]),
+    [2, 0.5, 0.5, 0.5].map((warmup_s) => [larger, warmup_s]),
+  )
+  const elasticities = tune.analyse(plan, records, {}).kept?.elasticities
+  const pool = elasticities.find((/** @type {any} */ { resource }) => resource === 'pool-size')
+  t.strictSame([pool.suspect, pool.pairs], ['POOL_MAX x 4', 4])
+  const out = provenRun('pool-size', [{ cell: larger, because: 'no right' }]).proof
+  t.ok(out.length >= 6 && !out.some(({ at }) => at.relaxed))
+})
+
+t.test('without --no-proof and --capacity, the plan proves', async (t) => {
+  const proves = (/** @type {object} */ flags) => tune.plan(flags, {}).proves
+  t.strictSame([{}, { 'no-proof': true }, { capacity: 500 }].map(proves), [true, undefined, undefined])
+  const minutesOf = (/** @type {object} */ flags) =>
+    Number(/about (\d+) min/.exec(String(tune.size?.(tune.plan(flags, {}))))?.[1])
+  t.ok(minutesOf({}) > minutesOf({ 'no-proof': true }), 'the proof is part of the estimate')
+})
