@@ -54,18 +54,19 @@ export function proofStep(plan, records, driver, relaxed) {
 /**
  * The next trial of a proof. In each block every suspect is slowed for a second, next to a second without a dose, both in random order.
  * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
- * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target
+ * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target, and
+ *   of others
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
  * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections' | 'fresh_connections'>} about.load
- * @param {Cell | null} about.relaxed
+ * @param {Cell | null} about.relaxed null: the pool is not accused
  * @returns {Step | null}
  */
 export function nextOfProof(plan, records, { seen, load, relaxed }) {
   const suspects = suspectsOf(plan, seen)
   // A proof compares the service with at least one other suspect.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
-  const tried = of(records, 'proof')
+  const tried = of(records, 'proof').filter(({ cell }) => [seen.cell, relaxed].some((own) => isSameCell(own, cell)))
   const valid = tried.filter(isValid)
   const round = valid.filter(({ at }) => !at.relaxed).length
   const isRelaxed = relaxed !== null && round >= MIN_BLOCKS / 2 && valid.length - round < RELAXED_TRIALS

@@ -51,7 +51,7 @@ export function proofPicture({ elasticities = [] }, of) {
   const least = Math.min(0, ...elasticities.flatMap(({ low }) => low ?? []))
   const pairs = Math.max(...elasticities.map((one) => one.pairs))
   return {
-    name: of ? `elasticities-${of}` : 'elasticities',
+    name: of ? `elasticities-${of.toLowerCase()}` : 'elasticities',
     title: `What moves the throughput${of ? ` of ${of}` : ''}`,
     about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. ${pairs} pairs of neighbouring slices, one of each pair slowed; 95 % intervals by ranks.`,
     form: {

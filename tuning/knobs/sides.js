@@ -62,13 +62,13 @@ export function silentSide(records, sides, isExcused = () => false) {
 }
 
 /**
- * @param {Side} side @param {Place} place
+ * @param {Side} side @param {Place} place @param {Cell} [changes] of the settings in its file
  * @throws {UsageError} if a setting could not be set, or is not what was read back: without the side there is no answer
  */
-export async function openSide(side, place) {
+export async function openSide(side, place, changes) {
   const { url, shown_url: shownUrl, file } = side
   if (url) return openUrl(url, { shownUrl })
-  return openCell(file === null ? {} : settingsOf(file), place).catch((error) => {
+  return openCell({ ...(file === null ? {} : settingsOf(file)), ...changes }, place).catch((error) => {
     throw error instanceof NotApplied ? new UsageError(`${labelOf(side)}: ${error.message}`) : error
   })
 }

@@ -18,17 +18,18 @@ export const PLAN = /** @type {any} */ ({
  * @param {number} [options.limit_rps] beyond which some sides refuse
  * @param {string} [options.limited] those sides
  * @param {number} [options.refusal] with this status
+ * @param {'api-cpu' | 'pool-size'} [options.limit] of both
  * @param {object} [options.plan]
  * @param {(step: any) => number} [options.generator] share of what it can do
  * @param {(step: any) => boolean} [options.invalid]
  */
 export function runOf({ b = 1, noise = 0.05, seed = 1, limit_rps, limited = 'ab', refusal = 429, ...options } = {}) {
-  const { generator, invalid = () => false } = options
+  const { generator, limit, invalid = () => false } = options
   const plan = { ...PLAN, mix: { ...PLAN.mix, seed }, ...options.plan }
   const serve = createService(
     ({ cell }) => {
       const slower = cell.side === 'b' ? b : 1
-      const truth = { capacity_rps: 2000 / slower, least_ms: 10 * slower, noise, latency_noise: noise }
+      const truth = { capacity_rps: 2000 / slower, least_ms: 10 * slower, noise, latency_noise: noise, limit }
       const isLimited = limit_rps !== undefined && limited.includes(cell.side)
       return isLimited ? { ...truth, capacity_rps: limit_rps, refusal } : truth
     },

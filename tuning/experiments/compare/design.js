@@ -1,4 +1,6 @@
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
+import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
+import { relaxedCell } from '../../../load/verdict/relax.js'
 import { capacityStep } from '../../stats/capacity-of.js'
 import { visitsOf } from '../../stats/design.js'
 
@@ -14,6 +16,8 @@ const GAIN = 1.05
 const WARMUP_S = 0.5
 const CLOSED = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
 
+const POOL = 'pool-size'
+
 /** Only for the estimate of the time left: the start of a generator, and the rungs of a usual ladder. */
 const START_S = 1
 const USUAL_RUNGS = 5
@@ -27,13 +31,13 @@ export const SIDES = ['a', 'b']
 /**
  * @typedef {TrialRecord[]} Records
  * @typedef {Plan & { sides: Record<string, Side>, concurrency: number[], per_worker_rps: number, blocks: number, ladders: number,
- *   rung_s: number }} ComparePlan ladders: blocks that also look for the maximum
+ *   rung_s: number }} ComparePlan ladders: blocks that also look for the maximum; proves: the limit of each side that is ours
  */
 
 /**
  * Each block visits both sides in random order: a closed loop at every concurrency, then a ladder. After that, a search finds
  * the rate at which a side begins to refuse requests. The search sends one kind of request, so it is left out for a mix of
- * several.
+ * several. At last, the limit of each side that is ours is proven.
  * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
@@ -43,15 +47,38 @@ export function design(plan, records) {
     const next = nextOf(plan, block, own)
     if (!next) continue
     const { phase, ...load } = next
-    const left_s = (durationOf(plan) * (visits.length - i)) / visits.length
+    const left_s = (blocksDuration(plan) * (visits.length - i)) / visits.length + proofsDuration(plan, SIDES)
     return { at: { phase, block, position }, cell: { side }, left_s, load: { ...CLOSED, ...load } }
   }
-  if (plan.mix.entries) return null
-  for (const side of SIDES) {
+  for (const side of plan.mix.entries ? [] : SIDES) {
     const step = refuses(records, side) ? capacityStep('limit', { side }, searchPlan(plan, side), records) : null
     if (step) return step
   }
+  for (const [i, side] of SIDES.entries()) {
+    const step = proofOf(plan, side, records)
+    if (step) return { ...step, left_s: step.left_s + proofsDuration(plan, SIDES.slice(i + 1)) }
+  }
   return null
+}
+
+/** The next trial of a side's proof, in a closed loop of as many workers as its best rung had. @param {ComparePlan} plan @param {string} side @param {Records} records */
+function proofOf(plan, side, records) {
+  const rungs = records.filter(({ at, cell }) => at.phase === 'maximum' && cell.side === side).filter(isValid)
+  if (!plan.proves || !isOurs(plan, side) || rungs.length === 0) return null
+  const seen = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+  const isAccused = [seen.limit.resource, seen.limit.runner_up].includes(POOL)
+  const notch = isAccused ? relaxedCell(POOL, seen.settings) : null
+  const load = { ...CLOSED, connections: seen.load.connections }
+  return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, {
+    seen,
+    load,
+    relaxed: notch && { ...seen.cell, ...notch },
+  })
+}
+
+/** Whether we started it, so that we know its processes. @param {Pick<ComparePlan, 'sides'>} plan @param {string} side */
+export function isOurs({ sides }, side) {
+  return sides[side].url === null
 }
 
 /** The next trial of a visit; null: the visit is over. @param {ComparePlan} plan @param {number} block @param {Records} own of the visit */
@@ -86,7 +113,17 @@ export function ladderOf(trials) {
 }
 
 /** Seconds. @param {ComparePlan} plan */
-export function durationOf({ blocks, ladders, concurrency, duration_s, rung_s }) {
+export function durationOf(plan) {
+  return blocksDuration(plan) + proofsDuration(plan, SIDES)
+}
+
+/** Seconds. @param {ComparePlan} plan @param {string[]} sides to prove */
+function proofsDuration(plan, sides) {
+  return plan.proves ? sides.filter((side) => isOurs(plan, side)).length * PROOF_S : 0
+}
+
+/** Seconds. @param {ComparePlan} plan */
+function blocksDuration({ blocks, ladders, concurrency, duration_s, rung_s }) {
   const latency_s = concurrency.length * (duration_s + WARMUP_S + START_S)
   return 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
 }
@@ -102,14 +139,14 @@ export function isRefused(record) {
   return refusedRatio(record) > REFUSED_RATIO
 }
 
-/** Whether a side refused requests in any trial. @param {Records} records @param {string} side */
+/** Whether a side refused requests in any trial but its proof, whose load may be more than it can take. @param {Records} records @param {string} side */
 export function refuses(records, side) {
-  return records.some((record) => record.cell.side === side && isRefused(record))
+  return records.some((record) => record.cell.side === side && record.at.phase !== 'proof' && isRefused(record))
 }
 
 /** A search in which a trial passes if every answer is a success, however late. @param {ComparePlan} plan @param {string} side @returns {Plan} */
 export function searchPlan(plan, side) {
   const { url } = plan.sides[side]
   const times = { warmup_s: WARMUP_S, duration_s: 2 * plan.rung_s }
-  return { ...plan, url, searches: true, confirms: false, connections: [64], ...times }
+  return { ...plan, url, searches: true, confirms: false, proves: false, connections: [64], ...times }
 }

@@ -7,6 +7,7 @@ import { GENERATOR_LIMIT, generatorShare, isFullShare } from '../../stats/sound.
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
 import { percentileOf, samplesOf } from './samples.js'
+import { proofOf, whyText } from './why.js'
 
 /** @import { ComparePlan, Records } from './design.js' */
 
@@ -29,9 +30,15 @@ export function findingsOf(plan, records) {
   }
   const levels = plan.concurrency.map((workers) => bothAt('latency', workers))
   const differences = differencesOf(levels, sides)
+  const why = whyText(differences, sides)
+  const proofs = sides.flatMap(({ name, proof }) => (proof ? { side: name.toLowerCase(), ...proof } : []))
   return {
     problem: silentSide(records, SIDES, (side) => refuses(valid, side)),
-    kept: { capacity: null, limit: null, differences, answer: answerSentence(differences) },
+    kept: {
+      ...{ capacity: null, limit: null, differences, answer: answerSentence(differences) },
+      ...(proofs.length > 0 && { why, proofs }),
+    },
+    why,
     plan,
     differences,
     sides,
@@ -52,6 +59,7 @@ function sideFindings(plan, records, side) {
     bound: boundOf(maxima),
     refusal: refuses(own, side) ? refusalOf(plan, own, side) : null,
     answers: answersOf(own),
+    proof: proofOf(own),
   }
 }
 

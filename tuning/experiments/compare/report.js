@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
+import { proofPicture, proofText } from '../../../load/report/proof.js'
 import { digits } from '../../stats/effects.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { histogramsOf } from './samples.js'
+import { unprovenText } from './why.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -30,6 +32,7 @@ export function compareReport(findings) {
   return [
     answer(kept.answer),
     paragraph(`${sides.map(({ name, label }) => `${name}: ${label}`).join('; ')}.`),
+    ...whyList(findings),
     ...latencyPicture(findings),
     differencesTable(findings),
     table(['side, workers', 'successes/s', 'mean', ...PERCENTILES.map((share) => `p${share * 100}`), 'samples'], rows),
@@ -42,9 +45,26 @@ export function compareReport(findings) {
     ...levels.map(histogramBlock),
     heading('Answers', DETAIL),
     table(['answer', 'A', 'B'], answers),
+    ...proofBlocks(findings),
     ...publishedBlocks(),
     method(methodOf(plan)),
   ]
+}
+
+/** Why one side is faster, and what each dose did. @param {CompareFindings} findings @returns {Block[]} */
+function whyList({ plan, why, sides }) {
+  const items = sides.flatMap(({ name, proof }) =>
+    proof ? [proofText(proof, `Proof of ${name}`) ?? [], ...proof.undosed].flat() : [],
+  )
+  const unproven = unprovenText(plan)
+  const texts = [...(why ? [{ text: why, items }] : []), ...(unproven ? [unproven] : [])]
+  return texts.length > 0 ? [list(texts)] : []
+}
+
+/** @param {CompareFindings} findings @returns {Block[]} */
+function proofBlocks({ sides }) {
+  const pictures = sides.flatMap(({ name, proof }) => proofPicture(proof ?? {}, name) ?? [])
+  return pictures.length > 0 ? [heading('Proof by dose', DETAIL), ...pictures.map(drawn)] : []
 }
 
 /** @param {ComparePlan} plan */

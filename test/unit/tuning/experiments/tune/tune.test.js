@@ -47,8 +47,11 @@ function runOf(next, plan, notApplied) {
   return recordsOf(plan, next, serve, { notApplied })
 }
 
+/** A whole run, which several tests read. */
+const WHOLE = runOf(designMatrix, PLAN)
+
 t.test('a matrix: the capacity of the anchor, every cell in every block at shares of it, the finalists', async (t) => {
-  const records = runOf(designMatrix, PLAN)
+  const records = WHOLE
   const blocks = records.filter(({ at }) => at.phase === 'block')
   t.equal(blocks.length, 3 * (7 + 3) * 3)
   const rates = new Set(blocks.map(({ load }) => load.rate_rps))
@@ -69,7 +72,7 @@ t.test('a matrix: the capacity of the anchor, every cell in every block at share
 t.test(
   'recommended: what lets more through, else what costs less; never what is not for speed to decide',
   async (t) => {
-    const records = runOf(designMatrix, PLAN)
+    const records = WHOLE
     const { levels, choices } = recommendationOf(PLAN, records)
     t.strictSame(levels, { POOL_MAX: 20, SEMI_SPACE_MB: 64, LOG_LEVEL: 'debug' })
     t.match(choices[1], { by: 'cpu', effect: { tied: false } })
@@ -83,7 +86,7 @@ t.test(
 )
 
 t.test('ties are printed as ties', async (t) => {
-  const records = runOf(designMatrix, PLAN)
+  const records = WHOLE
   const goodput = tune.report(tune.analyse(PLAN, records, {})).filter(({ kind }) => kind === 'table')[2]
   const verdicts = /** @type {any} */ (goodput).rows.map((/** @type {string[]} */ row) => [row[0], row.at(-1)])
   t.strictSame(verdicts, [
@@ -163,9 +166,17 @@ t.test("the anchor's limit is proven before the matrix begins, and tells which k
   t.match(items[0], /^Proof, in throughput: slowing the service by 10 % costs 10 % \[/)
   t.ok(blocks.some(({ picture }) => picture?.name === 'elasticities'))
 
-  const skipped = tune.analyse(PLAN, runOf(designMatrix, PLAN), {})
+  const skipped = tune.analyse(PLAN, WHOLE, {})
   t.notOk(Object.hasOwn(skipped.kept ?? {}, 'elasticities'))
   t.equal(tune.report(skipped)[1].kind, 'heading', 'nothing is said of a proof that there was not')
+})
+
+t.test('finalists are searched for once more, and not proven', async (t) => {
+  const records = runOf(designMatrix, { ...PLAN, proves: true })
+  const phasesOf = (/** @type {string} */ of) =>
+    new Set(records.filter(({ at }) => at.of === of).map(({ at }) => at.phase))
+  t.strictSame([...phasesOf('anchor')], ['plateau', 'search', 'proof'])
+  t.strictSame([...phasesOf('final')], ['plateau', 'search'])
 })
 
 t.test('an accused pool of the anchor is enlarged, unless it cannot be', async (t) => {
