@@ -30,6 +30,7 @@ const QUICK = { duration: 1000 }
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const STOP_GRACE_MS = 500
 const NAMES = Object.keys(FAULTS)
+const SINGLE = NAMES.filter((name) => FAULTS[name].alike === undefined)
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 2
 const WARMUP_S = 1
@@ -46,7 +47,10 @@ export const faults = {
     repeats: numberFlag(`times in a row (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'trials of 1s' },
-    proof: { value: '', about: 'prove each limit of the throughput by dose, too (one to two minutes each)' },
+    proof: {
+      value: '',
+      about: 'prove each limit of the throughput by dose, too, also of pairs (one to two minutes each)',
+    },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
     inside: { value: '', about: 'all in this network namespace (set by a run that starts itself again in one)' },
@@ -75,7 +79,8 @@ export const faults = {
 
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
-  const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+  const usual = { ...DEFAULTS, ...(flags.quick && QUICK), only: flags.proof ? NAMES : SINGLE }
+  const { repeats, duration: duration_ms, seed, only } = { ...usual, ...flags }
   const ssh = sshPlanOf(flags)
   const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
   const names = NAMES.filter((name) => only.includes(name) && !(ssh && FAULTS[name].here))

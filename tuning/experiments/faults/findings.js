@@ -33,8 +33,8 @@ export function plantedTrial(records) {
  */
 export function analyse({ repeats, faults, skipped }, records) {
   const blocks = [...new Set(records.map(({ at }) => at.block))]
-  const found = Object.entries(FAULTS).flatMap(([fault, { resource, about }]) => {
-    const cases = blocks.flatMap((block) => caseOf(resource, trialsOf(records, block, fault)))
+  const found = Object.entries(FAULTS).flatMap(([fault, { resource, about, alike }]) => {
+    const cases = blocks.flatMap((block) => caseOf([resource, alike], trialsOf(records, block, fault)))
     return cases.length > 0 ? [{ fault, resource, about, cases }] : []
   })
   const tried = found.flatMap(({ cases }) => cases).length
@@ -46,8 +46,8 @@ export function analyse({ repeats, faults, skipped }, records) {
   return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
 }
 
-/** notch: by which the limit was relaxed; null: it is no knob of ours. @param {string} resource @param {TrialRecord[]} records of one fault and block */
-function caseOf(resource, records) {
+/** notch: by which the limit was relaxed; null: it is no knob of ours. @param {(string | null | undefined)[]} resources that are right answers @param {TrialRecord[]} records of one fault and block */
+function caseOf(resources, records) {
   const planted = plantedTrial(records)
   if (!planted) return []
   const relaxed = records.filter(({ at, cell }) => at.phase !== 'proof' && notchOf(cell) !== null)
@@ -56,7 +56,7 @@ function caseOf(resource, records) {
   const { limit, elasticities } = proven(planted.limit, records)
   const named = limit ?? planted.limit
   const notch = notchOf(relaxed[0]?.cell ?? null)
-  return [{ limit: named, counted, elasticities, isRight: named.resource === resource, notch, helped }]
+  return [{ limit: named, counted, elasticities, isRight: resources.includes(named.resource), notch, helped }]
 }
 
 /** @param {FaultsFindings} findings @returns {Block[]} */

@@ -10,10 +10,11 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  * given with each, the service meets its SLO with ease while nothing is planted.
  * @typedef {{ resource: string, about: string, settings?: Record<string, string>, nodeFlags?: string[], preload?: string,
  *   nofile?: number, load?: FaultyLoad, namespace?: boolean, plant?: Plant, proxy?: string, problem?: () => string | null,
- *   here?: boolean, dosed?: boolean }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
+ *   here?: boolean, dosed?: boolean, alike?: string | null }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
  *   API; load: what differs from 1,000/s over 64 connections; namespace: API, Postgres and lab run in a network namespace of their
  *   own; proxy: in front of the API, in proxy.js; problem: why this machine cannot make it; here: it can be made, or seen, only
- *   where the API runs on this machine; dosed: a proof by dose has to end in the same name, since its limit is one of the throughput
+ *   where the API runs on this machine; dosed: a proof by dose has to end in the same name, since its limit is one of the throughput;
+ *   alike: of a pair, which only a proof can tell apart: a resource that is as good an answer; null: the other one costs half as much
  * @typedef {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} FaultyLoad
  *   nofile: of the generator
  * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
@@ -23,6 +24,17 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
 
 /** V8 reports neither incremental marking nor the work of its helper threads; here it stops the program and marks at once. */
 const SMALL_HEAP = ['--max-old-space-size=160', '--max-semi-space-size=1', '--no-incremental-marking']
+
+/** Work in the API and in Postgres, which overlap. @param {string} preload @returns {Omit<Fault, 'resource' | 'about'>} */
+const pair = (preload) => ({
+  dosed: true,
+  alike: null,
+  settings: { INSERT_MODE: 'prepared' },
+  preload,
+  load: { rate_rps: 2000 },
+  plant: trigger('millisecond-row.sql'),
+  here: true,
+})
 
 /** By name. @type {Record<string, Fault>} */
 export const FAULTS = {
@@ -187,6 +199,22 @@ export const FAULTS = {
     // They leave the API a fifth of its core.
     plant: crowd(4),
     here: true,
+  },
+  'service-before-postgres': {
+    resource: 'api-cpu',
+    about: 'each POST burns 2 ms of the API core, and each row 1 ms of that of Postgres',
+    ...pair('spin-2ms'),
+  },
+  'postgres-before-service': {
+    resource: 'postgres-cpu',
+    about: 'each row costs Postgres 1 ms of CPU, and each POST half as much of the API core',
+    ...pair('spin-half'),
+  },
+  'service-like-postgres': {
+    resource: 'api-cpu',
+    about: 'each POST burns 1 ms of the API core, and each row as much of that of Postgres',
+    ...pair('spin'),
+    alike: 'postgres-cpu',
   },
   none: {
     resource: 'none-reached',

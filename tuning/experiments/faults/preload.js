@@ -5,13 +5,9 @@ import pg from 'pg'
 
 /** Preload of the API: a fault in its process, named by the URL's query, `preload.js?spin`. @type {Record<string, () => void>} */
 const FAULTS = {
-  /** Every POST costs 1 ms more of the API's core, in one piece. */
-  spin() {
-    const SPIN_MS = 1
-    onPost(() => {
-      for (const until = performance.now() + SPIN_MS; performance.now() < until; );
-    })
-  },
+  spin: spin(1),
+  'spin-half': spin(0.5),
+  'spin-2ms': spin(2),
 
   /** The mistake of calling scryptSync: passwords are hashed on the event loop. */
   'sync-scrypt'() {
@@ -75,6 +71,14 @@ const FAULTS = {
 }
 
 FAULTS[new URL(import.meta.url).search.slice(1)]()
+
+/** Every POST costs so much more of the API's core, in one piece. @param {number} ms */
+function spin(ms) {
+  return () =>
+    onPost(() => {
+      for (const until = performance.now() + ms; performance.now() < until; );
+    })
+}
 
 /** @param {() => void} act */
 function onPost(act) {

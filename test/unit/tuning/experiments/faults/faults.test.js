@@ -1,10 +1,11 @@
 import t from 'tap'
 import { DETECTORS } from '../../../../../load/verdict/detectors/index.js'
+import { faults } from '../../../../../tuning/experiments/faults/faults.js'
 import { analyse, plantedTrial, report } from '../../../../../tuning/experiments/faults/findings.js'
 import { FAULTS } from '../../../../../tuning/experiments/faults/index.js'
 
 t.test('each resource that the diagnosis can name has one planted fault', async (t) => {
-  const planted = Object.values(FAULTS).map(({ resource }) => resource)
+  const planted = Object.values(FAULTS).flatMap(({ resource, alike }) => (alike === undefined ? resource : []))
   t.strictSame(planted.sort(), [...Object.keys(DETECTORS), 'none-reached'].sort())
 })
 
@@ -49,3 +50,23 @@ t.test('an invalid trial is repeated, unless that is what was planted', async (t
   const crowd = record({ fault: 'noisy-neighbours' }, 'machine-noise', 'invalid')
   t.equal(plantedTrial([crowd]), crowd, 'unless the neighbour is what was planted')
 })
+
+t.test('pairs are planted where a proof can tell them apart, and either of two that are alike is right', async (t) => {
+  const pairs = Object.keys(FAULTS).filter((name) => FAULTS[name].alike !== undefined)
+  t.equal(pairs.length, 3)
+  const planned = (/** @type {object} */ flags) => faults.plan({ inside: true, ...flags }, {}).faults
+  t.strictSame(planned({ proof: true }), [...planned({}), ...pairs].sort(byPlace))
+  const rightOf = (/** @type {string} */ fault, /** @type {string} */ resource) => {
+    return analyse(planOf([fault]), [record({ fault }, resource)]).right
+  }
+  t.equal(rightOf('service-like-postgres', 'api-cpu'), 1)
+  t.equal(rightOf('service-like-postgres', 'postgres-cpu'), 1)
+  t.equal(rightOf('service-like-postgres', 'lock-step'), 0)
+  t.equal(rightOf('service-before-postgres', 'postgres-cpu'), 0)
+})
+
+/** @param {string} a @param {string} b */
+function byPlace(a, b) {
+  const names = Object.keys(FAULTS)
+  return names.indexOf(a) - names.indexOf(b)
+}
