@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
+import { undelayCommits } from './commit-delay.js'
 import { connect, DatabaseError, end, settled } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
@@ -9,6 +10,8 @@ export { DatabaseError }
 
 /** Number of the advisory lock that every Redline takes. */
 const LOCK = 7_335_463
+
+const DELAYED = 'a run that was killed had left commit_delay and commit_siblings set: they have been reset'
 
 /** Long enough for a digest of 10 million rows. */
 const RELEASE_TIMEOUT_MS = 10_000
@@ -34,6 +37,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
   try {
     const place = embedded ? 'embedded' : ownSchema ? 'own' : 'named'
     await takeLock(client)
+    const wasDelayed = await undelayCommits(rowsOf(client))
     if (place === 'own') await makeSchema(client)
     const { schema, reset, countRows, release } = await claimTables(client, { run, own, place })
     const durability = await durabilityOf(client, TABLES, embedded?.folder ?? null)
@@ -44,7 +48,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
       version: await versionOf(client),
       schema,
       durability,
-      warnings: durabilityWarnings(durability),
+      warnings: [...durabilityWarnings(durability), ...(wasDelayed ? [DELAYED] : [])],
       query: counted(rowsOf(client)),
       reset: counted(reset),
       countRows: counted(countRows),

@@ -63,7 +63,9 @@ export function proofStep(plan, records, driver, relaxed) {
  * @returns {Step | null}
  */
 export function nextOfProof(plan, records, { seen, load, relaxed }) {
-  const suspects = suspectsOf(plan, seen)
+  const before = records.filter(({ at, cell }) => at.phase !== 'proof' && isSameCell(cell, seen.cell))
+  const waiting = before.findLast(({ limit }) => limit?.resource === 'postgres-commit')
+  const suspects = suspectsOf(plan, seen, waiting)
   // A proof compares the service with at least one other suspect.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
   const tried = of(records, 'proof').filter(({ cell }) => [seen.cell, relaxed].some((own) => isSameCell(own, cell)))
@@ -133,7 +135,7 @@ export function proven(limit, records) {
   if (kind === 'none' || kind === 'undecided') return { limit, elasticities }
   const [first] = suspects
   const { resource } = first
-  const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : isSame(first, limit.resource)
+  const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : isSame(first, limit.resource, elasticities)
   if (agrees) return { limit: { ...limit, confirmed: true }, elasticities }
   const corrected = {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
@@ -158,13 +160,15 @@ function sharesOf(suspects) {
 const STANDS_FOR = {
   'api-cpu': /^api-/,
   'postgres-cpu': /^postgres-(cpu|quota)$/,
+  'postgres-commit': /^postgres-commit$/,
   'generator-cpu': /^generator-/,
   'pool-size': /^pool-/,
 }
 
-/** @param {Elasticity} dosed @param {string} counted */
-function isSame({ suspect, resource }, counted) {
-  // Processes of Postgres that are stopped may also be late for a commit or a lock; a core is not.
+/** @param {Elasticity} dosed @param {string} counted @param {Elasticity[]} all */
+function isSame({ suspect, resource }, counted, all) {
+  // Processes of Postgres that are stopped may also be late for a commit or a lock, unless that was slowed alone; a core is not.
   const isProcess = resource === 'postgres-cpu' && !suspect.startsWith('core ')
-  return STANDS_FOR[resource].test(counted) || (isProcess && counted.startsWith('postgres-'))
+  const wasAlone = all.some((one) => one.resource === counted)
+  return STANDS_FOR[resource].test(counted) || (isProcess && counted.startsWith('postgres-') && !wasAlone)
 }

@@ -15,21 +15,41 @@ const ACTIVITY = `
     AND application_name NOT IN ('redline-lab', 'redline-fault', 'redline-api-readiness')
   GROUP BY 1`
 
-const COUNTERS = `
+/** Flushes of the write-ahead log, which versions count in different places, by the first version that does so. */
+const WAL_FLUSHES = [
+  [18, "SELECT sum(fsyncs)::float8 FROM pg_stat_io WHERE object = 'wal' AND backend_type = 'client backend'"],
+  [14, 'SELECT wal_sync::float8 FROM pg_stat_wal'],
+  [0, 'SELECT 0::float8'],
+]
+
+/** Why commits cannot be slowed; null: they can. */
+const COMMIT_PROBLEM = `
+  SELECT CASE WHEN current_setting('fsync') = 'off' THEN 'fsync is off'
+    WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit is off'
+    WHEN current_setting('is_superuser') = 'off' THEN 'our role is not a superuser'
+    WHEN current_setting('server_version_num')::int < 140000 OR current_setting('wal_sync_method') LIKE 'open%'
+    THEN 'Postgres does not count its flushes'
+    WHEN EXISTS (SELECT FROM pg_settings WHERE name IN ('commit_delay', 'commit_siblings') AND source <> 'default')
+    THEN 'commit_delay or commit_siblings is set already' END`
+
+const countersOf = (/** @type {string} */ version) => `
   SELECT (SELECT sum(xact_commit)::float8 FROM pg_stat_database) AS commits,
+    (${WAL_FLUSHES.find(([first]) => Number.parseInt(version) >= Number(first))?.[1]}) AS wal_flushes,
+    (${COMMIT_PROBLEM}) AS commit_problem,
     (pg_current_wal_lsn() - '0/0')::float8 AS wal_bytes,
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
     current_setting('max_connections')::int AS connections_max`
 
 /**
- * Watches Postgres: wait events of the sessions, sampled; CPU of all its processes, where it runs on this machine; commits, WAL,
- * connections.
+ * Watches Postgres: wait events of the sessions, sampled; CPU of all its processes, where it runs on this machine; commits,
+ * flushes, WAL, connections.
  * @param {Database | null} database @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {
   if (!database) return null
   const started_ms = performance.now()
-  const [first] = await database.query(COUNTERS)
+  const counters = countersOf(database.version)
+  const [first] = await database.query(counters)
   const postmaster = await findPostmaster(database)
   // Its backends run in the same control group.
   const throttlingNow = () => (postmaster === null ? null : cpuThrottling(postmaster))
@@ -48,7 +68,7 @@ export async function watchPostgres(database) {
       const wall_s = (performance.now() - started_ms) / 1000
       const [cpu_now_s, throttled] = [familyCpu_s(postmaster), throttlingNow()]
       return async () => {
-        const [last] = await database.query(COUNTERS)
+        const [last] = await database.query(counters)
         const active = Object.values(waits).reduce((sum, count) => sum + count, 0)
         const shares = Object.entries(waits).map(([wait, count]) => [wait, count / active])
         return {
@@ -60,6 +80,8 @@ export async function watchPostgres(database) {
           quota_cores: throttled?.quota_cores ?? null,
           throttled_ratio: throttled && (throttled.throttled_s - (throttling?.throttled_s ?? 0)) / wall_s,
           commits: last.commits - first.commits,
+          wal_flushes: last.wal_flushes - first.wal_flushes,
+          commit_problem: first.commit_problem,
           wal_bytes: last.wal_bytes - first.wal_bytes,
           connections: Math.max(first.connections, last.connections),
           connections_max: last.connections_max,

@@ -8,6 +8,7 @@ import { drawn, heading, paragraph } from './blocks.js'
 
 /** The dose that sentences speak of. */
 export const DOSE = 0.1
+const COMMIT = 'postgres-commit'
 
 /** @typedef {{ elasticities?: Elasticity[] }} Proof what each dose did; none: nothing was dosed */
 
@@ -33,13 +34,16 @@ export function effectText({ elasticity, low, high, factor }) {
   return `${percentOf(elasticity)} %${interval}`
 }
 
-/** Which suspects kept their speed, since their processes are not ours to stop. @param {Pick<TrialRecord, 'doses'>[]} records of a proof */
+/** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes'>[]} records of a search and its proof */
 export function undosedTexts(records) {
+  const waiting = records.findLast(({ limit, probes }) => limit?.resource === COMMIT && probes.postgres.commit_problem)
+  const commit = waiting ? [`Not slowed: the commit, since ${waiting.probes.postgres.commit_problem}.`] : []
   const undosed = records
     .flatMap(({ doses = [] }) => doses)
     .filter(({ share, taken_ratio }) => share > 0 && taken_ratio === 0)
     .map(({ suspect }) => suspect)
-  return [...new Set(undosed)].map((suspect) => `Not slowed: ${suspect}, whose processes we may not stop.`)
+  const stopped = [...new Set(undosed)].map((suspect) => `Not slowed: ${suspect}, whose processes we may not stop.`)
+  return [...stopped, ...commit]
 }
 
 /** The elasticities as bars; null: nothing was dosed. @param {Proof} proof @param {string} [of] whose, where there are several @returns {Picture | null} */

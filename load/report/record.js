@@ -22,8 +22,9 @@
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections'> & { problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe
- * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_bytes' | 'connections' | 'connections_max'> &
- *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string }} PostgresProbe
+ * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max'> &
+ *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
+ *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed; null: they can
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number }} DiskUse busy: the busiest disk
@@ -31,8 +32,9 @@
  * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
- * @typedef {{ suspect: string, resource: string, cores?: string, of?: 'service' | 'postgres' | 'generator', pid?: number }} Suspect resource:
- *   the limit that it would be; it is slowed by burning time of its cores, or by stopping the processes of this part or pid
+ * @typedef {{ suspect: string, resource: string, cores?: string, of?: 'service' | 'postgres' | 'generator', pid?: number, flush_us?: number }} Suspect
+ *   resource: the limit that it would be; it is slowed by burning time of its cores, by stopping the processes of this part or pid, or,
+ *   where Postgres flushes its log every flush_us, by making each flush late
  * @typedef {Suspect & { isDosed: boolean, share: number }} Slice of a load: a suspect is slowed for a share of the time, or this is its
  *   undosed neighbour
  * @typedef {Slice & { taken_ratio: number, from_ms: number, to_ms: number }} Dose taken_ratio: read back; from, to: since 1970

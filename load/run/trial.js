@@ -4,6 +4,7 @@ import { DatabaseError } from '../../sql/database.js'
 import { startGenerator } from '../generators/drive.js'
 import { startProbes } from '../probes/index.js'
 import { watchProcess } from '../probes/process.js'
+import { countedDoses } from '../system/dose/commit.js'
 import { openDosing } from '../verdict/dose/dosing.js'
 import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
@@ -75,7 +76,8 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const seen = findings ?? probes.end()
     const found = await orAborted(signal, () => seen({ ...traffic, lateness_ms }))
     Object.assign(found.postgres, await checkpoint)
-    const doses = await dosed
+    const taken = await dosed
+    const doses = taken && countedDoses(taken, found.postgres.wal_flushes ?? 0, plan.duration_s)
     const beside = await calm()
     calm = async () => {}
     const rowsAfter = await orAborted(signal, async () => counted?.countRows())

@@ -13,6 +13,9 @@ const NOMINAL_SHARE = 0.1
 const LEAST = 0.5
 /** A resource is full at this share of its own counter. */
 const FULL = 0.95
+/** A part of Postgres that can be slowed alone, and what it is a part of. */
+const COMMIT = 'postgres-commit'
+const WHOLE = 'postgres-cpu'
 /** What is relaxed instead of slowed. */
 const RELAXED = 'pool-size'
 
@@ -88,7 +91,7 @@ export function provenBy(records) {
   }
   const rivals = elasticities.filter((one) => one !== first && !isPartOf(one, first))
   if (first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival)))
-    return { kind: 'full', suspects: [first] }
+    return { kind: 'full', suspects: [narrowest(pairs, first, moving)] }
   const sharing = moving.filter((one) => one === moving.find((other) => isPartOf(one, other)))
   if (sharing.length < 2) return { kind: 'undecided', suspects: sharing }
   const full = new Set(
@@ -100,9 +103,16 @@ export function provenBy(records) {
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
 }
 
-/** Postgres is part of its core; both can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */
+/** Commits are part of Postgres, and Postgres of its core: all can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */
 function isPartOf(a, b) {
-  return a.resource === b.resource
+  const [one, other] = [a, b].map(({ resource }) => (resource === COMMIT ? WHOLE : resource))
+  return one === other
+}
+
+/** The commit instead of Postgres as a whole, unless that moves the throughput more. @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} first @param {Elasticity[]} moving */
+function narrowest(pairs, first, moving) {
+  const commit = moving.find(({ resource, elasticity }) => resource === COMMIT && elasticity >= LEAST)
+  return commit && first.resource === WHOLE && !exceeds(pairs, first, commit) ? commit : first
 }
 
 /** @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} one @param {Elasticity} other */

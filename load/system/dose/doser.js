@@ -39,9 +39,9 @@ function helpersOf(suspect) {
   const first = canHavePriority() ? ['chrt', '--fifo', '50'] : []
   // Without a process that we may stop, no dose is taken.
   if ('pids' in suspect && suspect.pids.length === 0) return []
-  if ('pids' in suspect) return [startHelper(first, { pids: suspect.pids, period_ms: PERIOD_MS.processes })]
+  if ('pids' in suspect) return [startTaking(first, { pids: suspect.pids, period_ms: PERIOD_MS.processes })]
   return expandCores(suspect.cores).map((core) =>
-    startHelper([...first, 'taskset', '-c', String(core)], { pids: null, period_ms: PERIOD_MS.core }),
+    startTaking([...first, 'taskset', '-c', String(core)], { pids: null, period_ms: PERIOD_MS.core }),
   )
 }
 
@@ -51,31 +51,46 @@ function canHavePriority() {
 }
 
 /** @param {string[]} prefix @param {{ pids: number[] | null, period_ms: number }} how */
-function startHelper(prefix, { pids, period_ms }) {
-  const [program, ...args] = leashed([...prefix, process.execPath, HELPER], { signal: 'INT' })
+function startTaking(prefix, how) {
+  const { say, answer, ...helper } = startHelper([...prefix, process.execPath, HELPER], () => how.pids?.forEach(letGo))
+  return {
+    ...helper,
+    begin: (/** @type {number} */ share) => say({ share, ...how }),
+    /** @returns {Promise<{ taken_ms: number, lasted_ms: number }>} */
+    end() {
+      say({ share: 0 })
+      return answer()
+    },
+  }
+}
+
+/**
+ * Starts a helper that lives no longer than this process, reads commands and writes answers, each a line of JSON.
+ * @param {string[]} command @param {() => void | Promise<void>} release lets go what a helper that was killed at the wrong moment left behind
+ */
+export function startHelper(command, release) {
+  const [program, ...args] = leashed(command, { signal: 'INT' })
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   const exited = once(child, 'exit')
   const replies = createInterface(child.stdout)[Symbol.asyncIterator]()
-  // A helper that is killed at the wrong moment leaves processes stopped.
-  const release = () => pids?.forEach(letGo)
-  exited.then(release, release)
+  const released = exited.then(release, release)
+  // Awaited when the helper is closed.
+  released.catch(() => {})
   child.stdin.on('error', () => {})
-  const say = (/** @type {object} */ command) => void child.stdin.write(`${JSON.stringify(command)}\n`)
   return {
     ready: once(child, 'spawn'),
-    begin: (/** @type {number} */ share) => say({ share, period_ms, pids }),
-    /** @returns {Promise<{ taken_ms: number, lasted_ms: number }>} */
-    async end() {
-      say({ share: 0 })
+    say: (/** @type {object} */ line) => void child.stdin.write(`${JSON.stringify(line)}\n`),
+    async answer() {
       const { value, done } = await replies.next()
-      if (done)
-        throw new Error(`the process that takes the dose ended (${child.signalCode ?? `code ${child.exitCode}`})`)
-      return JSON.parse(value)
+      if (!done) return JSON.parse(value)
+      await exited
+      throw new Error(`the process that takes the dose ended (${child.signalCode ?? `code ${child.exitCode}`})`)
     },
     async close() {
       child.stdin.end()
       await Promise.race([exited, setTimeout(STOP_GRACE_MS, undefined, { ref: false })])
       child.kill('SIGKILL')
+      await released
     },
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { startCommitDoser } from '../../system/dose/commit.js'
 import { startDoser } from '../../system/dose/doser.js'
 
 /**
@@ -13,7 +14,9 @@ import { startDoser } from '../../system/dose/doser.js'
  *   duration into the slices, takes each one's dose, and returns what was really taken
  */
 export async function openDosing(suspects, signal) {
-  const dosers = await Promise.all(suspects.map(startDoser))
+  const dosers = await Promise.all(
+    suspects.map((suspect) => ('database' in suspect ? startCommitDoser(suspect) : startDoser(suspect))),
+  )
   const named = new Map(suspects.map(({ name }, i) => [name, dosers[i]]))
 
   return {

@@ -11,9 +11,11 @@ import { sharedCore } from '../ledger.js'
 
 /**
  * The suspects that can be slowed from this machine, judging by what a trial's probes saw. Pure.
- * @param {Pick<Plan, 'pids' | 'load_hosts'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial @returns {Suspect[]}
+ * @param {Pick<Plan, 'pids' | 'load_hosts'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial
+ * @param {Pick<TrialRecord, 'load' | 'probes'>} [waiting] a trial whose limit the commit was, by its counters: without one, it is no suspect
+ * @returns {Suspect[]}
  */
-export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
+export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }, waiting) {
   const shared = sharedCore(probes)
   const { cores: own } = probes.postgres ?? {}
   const isPinned = target.cores !== null && own !== undefined && target.cores !== own
@@ -36,19 +38,25 @@ export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }) {
   }
   if (own !== undefined) suspects.push({ suspect: 'Postgres', resource: 'postgres-cpu', of: 'postgres' })
   if (load_hosts.length === 0) suspects.push({ suspect: 'the generator', resource: 'generator-cpu', of: 'generator' })
+  const { wal_flushes = 0, commit_problem } = waiting?.probes.postgres ?? {}
+  if (waiting && wal_flushes > 0 && !commit_problem) {
+    const flush_us = Math.round((waiting.load.duration_s * 1e6) / wal_flushes)
+    suspects.push({ suspect: 'the commit', resource: 'postgres-commit', flush_us })
+  }
   return suspects
 }
 
 /**
- * The cores or processes of a trial's suspects.
+ * The cores, processes or database of a trial's suspects.
  * @param {Slice[]} slices @param {{ target: Pick<Target, 'pid'>, generator: { pid: number }, database: Database | null }} parts
  * @returns {Promise<Dosable[]>}
- * @typedef {{ name: string } & ({ cores: string } | { pids: number[] })} Dosable
+ * @typedef {{ name: string } & ({ cores: string } | { pids: number[] } | { flush_us: number, database: Database })} Dosable
  */
 export async function suspectsIn(slices, { target, generator, database }) {
   const named = new Map(slices.map((slice) => [slice.suspect, slice]))
   const own = { service: target.pid, generator: generator.pid, postgres: database && (await findPostmaster(database)) }
-  return [...named].map(([name, { cores, of, pid = of && own[of] }]) => {
+  return [...named].map(([name, { cores, flush_us, of, pid = of && own[of] }]) => {
+    if (flush_us !== undefined && database) return { name, flush_us, database }
     if (cores !== undefined) return { name, cores }
     const family = pid ? familyOf(pid) : []
     // Stopping the lab itself, in a family with it, would stop everything for good.

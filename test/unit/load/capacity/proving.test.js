@@ -19,13 +19,15 @@ const SERVICE = 'core 0 (the service)'
 const OTHERS = 'core 1 (Postgres and the generator)'
 const ALL = [SERVICE, OTHERS, 'Postgres', 'the generator']
 
-/** A search that has ended: closed loops of 8 and 32 connections, and one trial. @param {{ target?: object, probes?: object }} [options] @returns {any[]} */
-function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = {}) {
+/** A search that has ended: closed loops of 8 and 32 connections, and one trial. @param {{ target?: object, probes?: object, limit?: string }} [options] @returns {any[]} */
+function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES, limit = 'none-reached' } = {}) {
   const plateau = [8, 32].map((connections) => ({
     at: { phase: 'plateau' },
+    cell: null,
     load: { loop: 'closed', connections },
     traffic: { goodput_rps: 100 * connections },
     outcome: PASSED,
+    limit: { resource: 'none-reached' },
   }))
   return [
     ...plateau,
@@ -35,7 +37,9 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = 
       target,
       probes,
       settings: { POOL_MAX: 20 },
+      load: { duration_s: 2 },
       outcome: PASSED,
+      limit: { resource: limit },
       traffic: { achieved_rps: 1000 },
     },
   ]
@@ -44,10 +48,9 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES } = 
 /**
  * The proof's steps, with what a service of these elasticities does in them.
  * @param {Record<string, number>} elasticities @param {object} [how] @param {number | null} [gain] by which four times the pool changes
- *   the throughput; null: the pool is not accused
+ *   the throughput; null: the pool is not accused @param {any[]} [records] of the search
  */
-function proof(elasticities, how, gain = null, plan = PLAN) {
-  const records = searched()
+function proof(elasticities, how, gain = null, plan = PLAN, records = searched()) {
   const cell = gain === null ? null : { POOL_MAX: 80 }
   const next = () => proofStep(plan, records, 'autocannon', cell)
   /** @type {Step[]} */
@@ -67,6 +70,7 @@ function proof(elasticities, how, gain = null, plan = PLAN) {
       probes,
       settings: { ...settings, ...step.cell },
       outcome: PASSED,
+      limit: { resource: 'none-reached' },
       traffic,
       ...(doses.length > 0 && { doses }),
     })
@@ -223,4 +227,42 @@ t.test('a pool is the limit where a larger one lets more through, and the messen
 
   const cause = proven(limit, proof({ ...slow, [OTHERS]: 0.6 }, {}, 3.5).records)
   t.match(cause.limit, { resource: 'pool-size', confirmed: true })
+})
+
+/** Its log is flushed 400 times a second. */
+const FLUSHED = { ...PROBES, postgres: { ...PROBES.postgres, wal_flushes: 800, commit_problem: null } }
+const STILL = { [SERVICE]: 0, [OTHERS]: 0, 'the generator': 0 }
+
+t.test('the commit is dosed only where it was the limit of a trial by its counters, and can be slowed', async (t) => {
+  const slicesOf = (/** @type {object} */ options) => {
+    const slices = proofStep(PLAN, searched(options), 'autocannon', null)?.load.slices ?? []
+    return slices.filter(({ suspect }) => suspect === 'the commit')
+  }
+  const commit = { suspect: 'the commit', resource: 'postgres-commit', flush_us: 2500 }
+  const [one, other] = slicesOf({ probes: FLUSHED, limit: 'postgres-commit' })
+  t.strictSame(one.isDosed ? one : other, { ...commit, isDosed: true, share: 0.1 })
+  t.strictSame(one.isDosed ? other : one, { ...commit, isDosed: false, share: 0 })
+  t.strictSame(slicesOf({ probes: FLUSHED, limit: 'pool-size' }), [], 'the counters named another')
+  const elsewhere = { ...searched({ probes: FLUSHED, limit: 'postgres-commit' })[2], cell: { POOL_MAX: 80 } }
+  const [, ...rest] = searched({ probes: FLUSHED })
+  const slices = proofStep(PLAN, [elsewhere, ...rest], 'autocannon', null)?.load.slices ?? []
+  t.notOk(
+    slices.some(({ suspect }) => suspect === 'the commit'),
+    'it was the limit of a larger pool',
+  )
+  t.strictSame(slicesOf({ limit: 'postgres-commit' }), [], 'no flush was counted')
+  const postgres = { ...FLUSHED.postgres, commit_problem: 'fsync is off' }
+  t.strictSame(slicesOf({ probes: { ...FLUSHED, postgres }, limit: 'postgres-commit' }), [], 'it cannot be slowed')
+})
+
+t.test('a proof decides between the commit and Postgres as a whole, whichever the counters named', async (t) => {
+  const before = () => searched({ probes: FLUSHED, limit: 'postgres-commit' })
+  const limit = (/** @type {string} */ resource) =>
+    /** @type {any} */ ({ resource, evidence: ['counted'], runner_up: null, runner_up_evidence: [], confirmed: null })
+  const { records } = proof({ ...STILL, Postgres: 0.4, 'the commit': 0.9 }, {}, null, PLAN, before())
+  t.strictSame(proven(limit('postgres-commit'), records).limit, { ...limit('postgres-commit'), confirmed: true })
+  const corrected = proven(limit('pool-size'), records).limit
+  t.match(corrected, { resource: 'postgres-commit', runner_up: 'pool-size', confirmed: true })
+  const other = proof({ ...STILL, Postgres: 0.9, 'the commit': 0.2 }, {}, null, PLAN, before()).records
+  t.match(proven(limit('postgres-commit'), other).limit, { resource: 'postgres-cpu', runner_up: 'postgres-commit' })
 })

@@ -9,6 +9,7 @@ const RESOURCES = /** @type {Record<string, string>} */ ({
   'core 1 (Postgres and the generator)': 'postgres-cpu',
   Postgres: 'postgres-cpu',
   'the generator': 'generator-cpu',
+  'the commit': 'postgres-commit',
 })
 
 /**
@@ -44,7 +45,7 @@ function recordsWith(elasticities, { blocks = 8, busy = {}, seed = 1, share = 0.
   })
 }
 
-const [SERVICE, OTHERS, POSTGRES, GENERATOR] = Object.keys(RESOURCES)
+const [SERVICE, OTHERS, POSTGRES, GENERATOR, COMMIT] = Object.keys(RESOURCES)
 
 t.test('an elasticity is the slope of ln(throughput) over ln(speed), by the dose that was really taken', async (t) => {
   for (const taken_ratio of [0.05, 0.12, 0.3]) {
@@ -108,6 +109,41 @@ const CASES = [
     { noise: 0.02, busy: { 0: 0.99, 1: 0.97 } },
     'tie',
     [],
+  ],
+  [
+    'the commit, where slowing Postgres as a whole costs less',
+    { [SERVICE]: 0.05, [OTHERS]: 0.1, [POSTGRES]: 0.6, [GENERATOR]: 0, [COMMIT]: 0.95 },
+    {},
+    'full',
+    [COMMIT],
+  ],
+  [
+    'the commit, where slowing Postgres as a whole costs as much',
+    { [SERVICE]: 0.05, [OTHERS]: 0.1, [POSTGRES]: 0.96, [GENERATOR]: 0, [COMMIT]: 0.94 },
+    { noise: 0.003 },
+    'full',
+    [COMMIT],
+  ],
+  [
+    'Postgres, where its commits are a part of what takes time',
+    { [SERVICE]: 0.05, [OTHERS]: 0.1, [POSTGRES]: 1, [GENERATOR]: 0, [COMMIT]: 0.6 },
+    {},
+    'full',
+    [POSTGRES],
+  ],
+  [
+    'the service, which commits do not slow',
+    { [SERVICE]: 0.95, [OTHERS]: 0.1, [POSTGRES]: 0.1, [GENERATOR]: 0, [COMMIT]: 0.05 },
+    {},
+    'full',
+    [SERVICE],
+  ],
+  [
+    'the service and the commit that take turns',
+    { [SERVICE]: 0.45, [OTHERS]: 0, [POSTGRES]: 0.3, [GENERATOR]: 0, [COMMIT]: 0.5 },
+    { noise: 0.003 },
+    'lock-step',
+    [COMMIT, SERVICE],
   ],
   ['nothing that can be slowed', { [SERVICE]: 0, [OTHERS]: 0.02, [POSTGRES]: 0.01, [GENERATOR]: 0 }, {}, 'none', []],
   ['noise', { [SERVICE]: 0.2, [OTHERS]: 0.1 }, { noise: 0.2 }, 'undecided', []],

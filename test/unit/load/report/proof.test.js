@@ -1,0 +1,25 @@
+import t from 'tap'
+import { undosedTexts } from '../../../../load/report/proof.js'
+
+t.test('a report says once which suspects were not slowed, and why', async (t) => {
+  const doses = (/** @type {number} */ taken_ratio) => [
+    { suspect: 'Postgres', share: 0, taken_ratio: 0 },
+    { suspect: 'Postgres', share: 0.1, taken_ratio },
+  ]
+  const trial = (/** @type {string} */ resource, /** @type {string | null} */ commit_problem = null) => ({
+    limit: { resource },
+    probes: { postgres: { commit_problem } },
+  })
+  const texts = (/** @type {any[]} */ records) => undosedTexts(records)
+  const [ours, others] = [0.1, 0].map((taken_ratio) => ({ ...trial('none-reached'), doses: doses(taken_ratio) }))
+  t.strictSame(texts([trial('postgres-cpu'), ours, ours]), [])
+  t.strictSame(texts([trial('postgres-cpu'), others, others]), [
+    'Not slowed: Postgres, whose processes we may not stop.',
+  ])
+  const problem = 'fsync is off'
+  t.strictSame(texts([trial('postgres-cpu', problem), ours]), [], 'nobody named the commit')
+  t.strictSame(texts([trial('postgres-commit'), ours]), [])
+  t.strictSame(texts([trial('postgres-commit', problem), trial('postgres-commit', problem), ours]), [
+    'Not slowed: the commit, since fsync is off.',
+  ])
+})
