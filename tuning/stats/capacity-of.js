@@ -27,7 +27,7 @@ export function lowestOf(of, cell, plan, records) {
 
 /** The trials of one search, as a sweep would have recorded them. @param {string} of @param {Cell} cell @param {TrialRecord[]} records */
 function ownOf(of, cell, records) {
-  const own = records.filter(({ at, ...record }) => at.of === of && (at.relaxed || isSameCell(record.cell, cell)))
+  const own = records.filter(({ at }) => at.of === of).filter((one) => one.at.relaxed || isSameCell(one.cell, cell))
   return own.map((record) => ({ ...record, cell: changeOf(record.cell, cell) }))
 }
 
