@@ -26,8 +26,8 @@ function blockMarkdown(block) {
   }
 }
 
-/** @param {Item} item */
-function itemLines(item) {
+/** A line for an item, and for each of its own. @param {Item} item */
+export function itemLines(item) {
   if (typeof item === 'string') return [`- ${item}`]
   return [`- ${item.text}`, ...item.items.map((text) => `  - ${text}`)]
 }

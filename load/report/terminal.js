@@ -1,7 +1,7 @@
 import { markdownTable } from 'markdown-table'
 import wrapAnsi from 'wrap-ansi'
 import { sectionsOf } from './blocks.js'
-import { plainCells } from './markdown.js'
+import { itemLines, plainCells } from './markdown.js'
 
 /** @import { Block } from './blocks.js' */
 
@@ -32,18 +32,17 @@ function blockText(block, columns) {
   if (block.kind === 'picture' || block.kind === 'method') return null
   if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), block.align, columns)
   if (block.kind === 'list') {
-    const lines = block.items.flatMap((item) => {
-      const { text, items } = typeof item === 'string' ? { text: item, items: [] } : item
-      return [lineText(text, columns, '- '), ...items.map((one) => lineText(one, columns, '  - '))]
-    })
-    return lines.join('\n')
+    const lines = block.items.flatMap(itemLines)
+    return lines.map((line) => lineText(line, columns)).join('\n')
   }
   return lineText(block.kind === 'heading' ? `## ${block.text}` : block.text, columns)
 }
 
-/** Paths and URLs are never broken, since people copy them. @param {string} text @param {number} columns @param {string} [dash] */
-function lineText(text, columns, dash = '') {
-  return dash + wrapAnsi(text, columns - dash.length).replaceAll('\n', `\n${' '.repeat(dash.length)}`)
+/** Paths and URLs are never broken, since people copy them. @param {string} line @param {number} columns */
+function lineText(line, columns) {
+  const [dash] = /^( *- )?/.exec(line) ?? ['']
+  const text = wrapAnsi(line.slice(dash.length), columns - dash.length)
+  return dash + text.replaceAll('\n', `\n${' '.repeat(dash.length)}`)
 }
 
 /** @param {string[]} cells */

@@ -18,10 +18,10 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  */
 
 /** connections: in a closed loop. */
-const DEFAULTS = { connections: 256, timeout_s: 10, slo_p99_ms: 100, slo_success_percent: 100 }
+const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
 /** Times of a trial that was asked for, and of one of the many of a search. */
-const LADDER = { warmup_s: 1, duration_s: 10 }
-const SEARCH = { warmup_s: 0.5, duration_s: 2 }
+const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
+const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
 /** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
 const SLO_TIMES = 3
 /** Some drivers, such as vegeta, return their results at the end, and these are read into memory. */
@@ -50,10 +50,12 @@ export const PLAN_FLAGS = {
     ...wholeNumbers(1, 60_000),
   },
   duration: durationFlag(
-    `of each trial (default ${LADDER.duration_s}s, ${SEARCH.duration_s}s in a search, or ${SLO_TIMES} x --slo-p99 if that is longer)`,
+    `of each trial (default ${LADDER.duration_ms / 1000}s, ${SEARCH.duration_ms / 1000}s in a search, or ${SLO_TIMES} x --slo-p99 if that is longer)`,
   ),
-  warmup: durationFlag(`before each trial (default ${LADDER.warmup_s}s, ${SEARCH.warmup_s}s in a search)`),
-  timeout: durationFlag(`longest wait for an answer (default ${DEFAULTS.timeout_s}s)`),
+  warmup: durationFlag(
+    `before each trial (default ${LADDER.warmup_ms / 1000}s, ${SEARCH.warmup_ms / 1000}s in a search)`,
+  ),
+  timeout: durationFlag(`longest wait for an answer (default ${DEFAULTS.timeout_ms / 1000}s)`),
   'slo-p99': durationFlag(`a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
@@ -106,12 +108,9 @@ export function planOf(flags, settings = {}) {
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates
   const times = searches ? SEARCH : LADDER
-  const seconds = (/** @type {number | undefined} */ ms, /** @type {number} */ usual_s) => {
-    return ms === undefined ? usual_s : ms / 1000
-  }
   const p99_ms = flags['slo-p99'] ?? DEFAULTS.slo_p99_ms
-  const least_s = driver.loop === 'open' ? (SLO_TIMES * p99_ms) / 1000 : 0
-  const duration_s = seconds(flags.duration, Math.max(times.duration_s, least_s))
+  const least_ms = driver.loop === 'open' ? SLO_TIMES * p99_ms : 0
+  const duration_s = (flags.duration ?? Math.max(times.duration_ms, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
   const urls = [url ?? ssh ?? null]
   const target_connections_max = Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default)
@@ -136,9 +135,9 @@ export function planOf(flags, settings = {}) {
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
     mix: mixOf(flags),
     slo: { p99_ms, success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100 },
-    warmup_s: seconds(flags.warmup, times.warmup_s),
+    warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
-    timeout_s: seconds(flags.timeout, DEFAULTS.timeout_s),
+    timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
     ...origin,
   }
 }
