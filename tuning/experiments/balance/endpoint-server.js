@@ -7,8 +7,8 @@ import { answerOf } from './endpoints.js'
 
 /**
  * The endpoints, in one process: each is a server that answers after a delay and has a limited number of slots, for which
- * requests wait. On the admin port, the first one, /reset takes the seed of a trial, and /begin the window in which endpoints
- * fail. A response there has what each endpoint has counted since then, in tenths of a second.
+ * requests wait. On the admin port, the first one, /begin takes the seed of a trial and the window in which endpoints fail. A
+ * response there has what each endpoint has counted since then, in tenths of a second.
  * @type {{ endpoints: Endpoint[], ports: number[], slots: number }}
  */
 const { endpoints, ports, slots } = JSON.parse(process.argv[2])
@@ -18,9 +18,11 @@ const BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x1' })
 const KEEP_ALIVE_MS = 120_000
 
 /** Before a trial begins, nothing fails and nothing is counted. */
-const NO_TRIAL = { began_ms: Number.NaN, from_s: 0, to_s: 0 }
-let trial = NO_TRIAL
-let states = fresh(0)
+let trial = { began_ms: Number.NaN, from_s: 0, to_s: 0 }
+const states = endpoints.map((endpoint, i) => {
+  const waiting = /** @type {http.ServerResponse[]} */ ([])
+  return { endpoint, busy: 0, waiting, random: seededRandom(i), counts: noCounts() }
+})
 
 for (const i of endpoints.keys()) {
   const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
@@ -35,25 +37,16 @@ for (const i of endpoints.keys()) {
 }
 
 const admin = http.createServer(async (req, res) => {
-  if (req.url === '/reset') {
-    trial = NO_TRIAL
-    states = fresh(/** @type {any} */ (await json(req)).seed)
-  }
   if (req.url === '/begin') {
-    trial = { .../** @type {any} */ (await json(req)), began_ms: performance.now() }
-    for (const own of states) own.counts = noCounts()
+    const { seed, ...window } = /** @type {any} */ (await json(req))
+    trial = { ...window, began_ms: performance.now() }
+    for (const [i, own] of states.entries()) {
+      Object.assign(own, { random: seededRandom(seed * 1009 + i), counts: noCounts() })
+    }
   }
   res.end(JSON.stringify({ bin_ms: BIN_MS, endpoints: states.map(({ counts }) => counts) }))
 })
 admin.listen(ports[0], '127.0.0.1')
-
-/** The endpoints, idle. @param {number} seed */
-function fresh(seed) {
-  return endpoints.map((endpoint, i) => {
-    const waiting = /** @type {http.ServerResponse[]} */ ([])
-    return { endpoint, busy: 0, waiting, random: seededRandom(seed * 1009 + i), counts: noCounts() }
-  })
-}
 
 /** By bin. @returns {Record<'requests' | 'errors' | 'queued', number[]>} */
 function noCounts() {

@@ -83,16 +83,17 @@ async function openEndpoints(part, opening) {
   const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : fails[part]
   const servers = names.map((name, i) => ({ name, port: ports[i] }))
   const port = await openFront(servers, opening)
+  let { seed } = mix
   return {
     url: `http://127.0.0.1:${port}/`,
     /** @type {Target['disturb']} */
     disturb: async (_, at) => {
       // The same draws for every strategy of a block, others in every block.
-      await post(`${admin}/reset`, { seed: mix.seed + at.block })
+      seed = mix.seed + at.block
       return async () => {}
     },
     watch: async () => {
-      await post(`${admin}/begin`, window)
+      await post(`${admin}/begin`, { ...window, seed })
       const counts = async () => ({ .../** @type {any} */ (await post(admin)), names, ...window })
       return { sample: async () => {}, end: () => counts }
     },

@@ -17,7 +17,6 @@ const FIGURES = [
   { head: 'mean', value: ({ traffic }) => traffic.latency_ms?.mean, text: milliseconds },
   { head: 'p99', value: ({ traffic }) => traffic.latency_ms?.p99, text: milliseconds },
   { head: 'success', value: ({ traffic }) => traffic.success_ratio, text: percent },
-  { head: 'waiting', value: waitingShare, text: wholePercent },
 ]
 
 /** Shown if any trial knows them. @type {Column[]} */
@@ -46,12 +45,11 @@ export function rungTable(series) {
 
 /** @param {RampFindings['screens']} screens */
 export function screenTable(screens) {
-  const columns = FIGURES.filter(({ head }) => head !== 'waiting')
   const rows = screens.map(({ side, entry, trial }) => {
     const workers = trial ? count(trial.load.connections) : NONE
-    return [`${side.toUpperCase()}: ${entry}`, workers, ...cellsOf(columns, trial ? [trial] : [])]
+    return [`${side.toUpperCase()}: ${entry}`, workers, ...cellsOf(FIGURES, trial ? [trial] : [])]
   })
-  return table(['each request alone', 'workers', ...columns.map(({ head }) => head)], rows)
+  return table(['each request alone', 'workers', ...FIGURES.map(({ head }) => head)], rows)
 }
 
 /** @param {Column[]} columns @param {Records} trials */
@@ -60,21 +58,6 @@ function cellsOf(columns, trials) {
     const middle = median(trials.map(value))
     return Number.isNaN(middle) ? NONE : text(middle)
   })
-}
-
-/**
- * The share of the workers' time in which they wait. A driver that waits for the last answers has its workers at work, on
- * average, for half an answer longer than the trial; one that drops them, for half an answer less.
- * @param {Pick<Records[number], 'traffic' | 'load'>} record
- * @returns {number} NaN where not all succeeded, or more were lost than the end cuts off: the rest of the time is unknown then
- */
-export function waitingShare({ traffic, load }) {
-  const { success_ratio, sent, completed, latency_ms } = traffic
-  const cut = Math.max(0, sent - completed)
-  if (success_ratio < 1 || cut > load.connections) return Number.NaN
-  const mean_s = (latency_ms?.mean ?? Number.NaN) / 1000
-  const worked_s = load.connections * load.duration_s + ((load.connections - 2 * cut) * mean_s) / 2
-  return Math.min(1, (completed * mean_s) / worked_s)
 }
 
 /** Bytes read and written; NaN if unknown. @param {Records[number]} record */

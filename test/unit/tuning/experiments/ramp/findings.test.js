@@ -3,7 +3,6 @@ import { markdownOf } from '../../../../../load/report/markdown.js'
 import { costPerMillion, costRatio, PRICE, perHour, STORAGE } from '../../../../../tuning/experiments/ramp/cost.js'
 import { PUBLISHED, publishedCost } from '../../../../../tuning/experiments/ramp/published.js'
 import { rampReport } from '../../../../../tuning/experiments/ramp/report.js'
-import { waitingShare } from '../../../../../tuning/experiments/ramp/rungs.js'
 import { agreementSentence } from '../../../../../tuning/experiments/ramp/sentences.js'
 import { generatorShare } from '../../../../../tuning/stats/sound.js'
 import { findingsOf, PLAN, price, runOf, service, textOf } from './services.js'
@@ -146,18 +145,6 @@ t.test('two drivers agree or not, as far as the blocks can tell', async (t) => {
   t.match(check(service(600, 20), 2), unknown, 'too few blocks')
   t.match(check(service(400, 20), 2), unknown, 'nor do they agree by luck')
   t.match(check(service(440, 20)), unknown, 'the interval holds both')
-})
-
-t.test('workers that always wait for an answer are told from those that do not', async (t) => {
-  const share = (/** @type {number} */ completed, /** @type {number} */ sent, success_ratio = 1) => {
-    const traffic = { completed, sent, success_ratio, latency_ms: { mean: 100 } }
-    return Math.round(100 * waitingShare(/** @type {any} */ ({ load: { connections: 10, duration_s: 1 }, traffic })))
-  }
-  t.equal(share(105, 105), 100, 'ten workers, ten answers a second each, the last ones after the end')
-  t.equal(share(95, 105), 100, 'ten workers, whose last requests were cut off')
-  t.equal(share(53, 53), 50)
-  t.same(share(53, 53, 0.9), Number.NaN, 'what failed took time, too, which is not of the generator')
-  t.same(share(53, 90), Number.NaN, 'nor is what was lost')
 })
 
 t.test('a generator is full by the cores that its threads can use', async (t) => {
