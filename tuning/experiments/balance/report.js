@@ -10,7 +10,6 @@ import { partsOf, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
- * @import { Block } from '../../../load/report/blocks.js'
  * @import { BalancePlan } from './balance.js'
  * @import { Quantiles } from './published.js'
  * @import { Simulation } from './simulation.js'
@@ -28,7 +27,7 @@ export function analyse(plan, records, { simulation = null }) {
   return { problem: problemOf(plan, records), kept, ...figures, plan, sentences, shares, leftOut: leftOut(records) }
 }
 
-/** @param {BalanceFindings} findings @returns {Block[]} */
+/** @param {BalanceFindings} findings */
 export function report(findings) {
   const { plan, sentences, simulation, leftOut } = findings
   const [first = 'Adaptive was not compared with round robin.', ...others] = sentences
@@ -161,7 +160,7 @@ export function processBlocks({ processes }) {
   return titled(about, ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy'], rows)
 }
 
-/** What the simulation gained, and what was published. @param {Simulation | null} simulation @returns {Block[]} */
+/** What the simulation gained, and what was published. @param {Simulation | null} simulation */
 function simulationBlocks(simulation) {
   if (!simulation) return []
   const { worlds } = simulation

@@ -8,12 +8,11 @@ import { rungTable, screenTable } from './rungs.js'
 import { answerSentences, furtherSentences, intervalText } from './sentences.js'
 
 /**
- * @import { Block } from '../../../load/report/blocks.js'
  * @import { Mark, Series } from '../../../load/report/picture.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
-/** @param {RampFindings} findings @returns {Block[]} */
+/** @param {RampFindings} findings */
 export function rampReport(findings) {
   const { plan, screens, series } = findings
   const further = furtherSentences(findings)

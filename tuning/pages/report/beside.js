@@ -1,13 +1,11 @@
-import { answer, drawn, heading, list, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { count, ratesText } from '../../../load/report/format.js'
-import { xyPicture } from '../../../load/report/picture.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
 import { CONFIDENCE, digits } from '../../stats/effects.js'
 import { otherDifferences } from './conditions.js'
 import { MEASURES } from './figures.js'
 
 /**
- * @import { Series } from '../../../load/report/picture.js'
  * @import { Compared, Figure, Ratio } from './figures.js'
  * @import { Source } from './report.js'
  */
@@ -21,7 +19,6 @@ export function besideBlocks(sources, { capacities, figures }, difference) {
   return [
     answer([...(difference ? [`Across machines: ${difference}.`] : []), ...sentences].join(' ')),
     list(sources.map(runLine)),
-    ...(capacities ? achievedPicture(sources) : []),
     heading('Figures'),
     figures.length > 0
       ? figuresTable(names, figures)
@@ -81,21 +78,4 @@ function valueText(value) {
 /** `0.71x [0.66–0.75], worse` @param {Ratio} ratio */
 function ratioCell({ ratio, low, high, verdict }) {
   return `${digits(ratio)}x${Number.isNaN(low) ? '' : ` [${digits(low)}–${digits(high)}]`}, ${verdict}`
-}
-
-/** @param {Source[]} sources */
-function achievedPicture(sources) {
-  const series = sources.map(({ name, records }) => {
-    const own = records.filter(({ load, outcome, cell }) => {
-      return load.rate_rps !== null && cell === null && outcome.verdict !== 'invalid'
-    })
-    const points = own.map(({ load, traffic }) => [Number(load.rate_rps), traffic.goodput_rps])
-    return /** @type {Series} */ ({ name, points, as: 'dots' })
-  })
-  if (series.every(({ points }) => points.length === 0)) return []
-  const x = { title: 'offered per second', unit: /** @type {const} */ ('rate') }
-  const y = { ...x, title: 'successes per second' }
-  return [
-    drawn(xyPicture('achieved', 'Achieved against offered', 'Every valid trial of an open loop.', { x, y, series })),
-  ]
 }
